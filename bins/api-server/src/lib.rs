@@ -1,0 +1,1 @@
+//! The paid HTTP API.

@@ -1,0 +1,2 @@
+//! The paid HTTP API.
+fn main() {}

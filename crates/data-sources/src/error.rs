@@ -1,0 +1,233 @@
+//! Everything this crate refuses, by name.
+
+use alloy_primitives::Address;
+
+use crate::{calldata::Refusal, decimal::DecimalError};
+
+/// Why an operation gave no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// An upstream did not give a usable answer.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The upstream answered and knows no price for the token.
+    #[error("no price is known for token {token}")]
+    NotPriced {
+        /// The token asked for.
+        token: Address,
+    },
+    /// The upstream answered that it has no route for this swap.
+    #[error("no route for this swap (upstream code {code})")]
+    NoRoute {
+        /// The upstream's code.
+        code: String,
+    },
+    /// The caller's request cannot be served as it stands.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The upstream's answer failed a check of ours.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+impl Error {
+    /// Stable code of this error; the code of what it wraps.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Source(error) => error.kind.code(),
+            Self::NotPriced { .. } => "token_not_priced",
+            Self::NoRoute { .. } => "no_route",
+            Self::Request(error) => error.code(),
+            Self::Refused(refusal) => refusal.code(),
+        }
+    }
+}
+
+/// A swap or approval request that is refused before any upstream is asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// The source token is the chain's native coin.
+    #[error("the native coin cannot be the source token, only an ERC-20 token can")]
+    NativeSource,
+    /// The source token is not one of the configured ones.
+    #[error("source token {observed} is not accepted")]
+    SourceToken {
+        /// The token asked for.
+        observed: Address,
+    },
+    /// Source and target are the same token.
+    #[error("source and target are the same token")]
+    SameToken,
+    /// An address is the zero address.
+    #[error("the zero address is not a valid {field}")]
+    ZeroAddress {
+        /// Which field.
+        field: &'static str,
+    },
+    /// The amount is not exact in the token's unit.
+    #[error("amount: {0}")]
+    Amount(DecimalError),
+    /// The amount is zero.
+    #[error("amount: zero")]
+    ZeroAmount,
+    /// The slippage is not usable.
+    #[error("slippage: {0}")]
+    Slippage(DecimalError),
+}
+
+impl RequestError {
+    /// Stable code of this refusal.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NativeSource => "native_source_token",
+            Self::SourceToken { .. } => "source_token_not_accepted",
+            Self::SameToken => "same_token",
+            Self::ZeroAddress { .. } => "zero_address",
+            Self::Amount(error) => match error {
+                DecimalError::ExcessDigits { .. } => "amount_excess_digits",
+                DecimalError::Overflow => "amount_overflow",
+                _ => "amount_format",
+            },
+            Self::ZeroAmount => "amount_zero",
+            Self::Slippage(_) => "slippage_invalid",
+        }
+    }
+
+    /// The field of the request that is wrong, by its name in service document 2.2.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::NativeSource | Self::SourceToken { .. } => "fromToken",
+            Self::SameToken => "toToken",
+            Self::ZeroAddress { field } => field,
+            Self::Amount(_) | Self::ZeroAmount => "amount",
+            Self::Slippage(_) => "slippage",
+        }
+    }
+}
+
+/// An upstream that gave no usable answer. Carries no URL, header or key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{source}: {kind}")]
+pub struct SourceError {
+    /// Which source, for example `okx.swap`.
+    pub source: &'static str,
+    /// What happened.
+    #[source]
+    pub kind: SourceErrorKind,
+}
+
+/// What can go wrong with an upstream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SourceErrorKind {
+    /// No complete answer within the time allowed, retries included.
+    #[error("no answer within {limit_ms} ms")]
+    Timeout {
+        /// Time allowed, in milliseconds.
+        limit_ms: u64,
+    },
+    /// No connection, or it broke.
+    #[error("not reachable")]
+    Unreachable,
+    /// A status other than 2xx and 429.
+    #[error("http status {status}{}", .code.as_deref().map(|c| format!(" (code {c})")).unwrap_or_default())]
+    HttpStatus {
+        /// Status observed.
+        status: u16,
+        /// The code inside the body, when it has one.
+        code: Option<String>,
+    },
+    /// The upstream asks for fewer calls.
+    #[error("rate limited")]
+    RateLimited {
+        /// Seconds to wait, when the upstream said so.
+        retry_after: Option<u64>,
+    },
+    /// A failure reported inside a successful HTTP answer.
+    #[error("business code {code}: {message}")]
+    Business {
+        /// The upstream's code.
+        code: String,
+        /// Its message, cleaned and shortened. Untrusted text.
+        message: String,
+    },
+    /// The body is not what the interface promises.
+    #[error("malformed answer at {path}: expected {expected}, got {observed}")]
+    Malformed {
+        /// Place in the body, as a JSON pointer.
+        path: String,
+        /// What should be there.
+        expected: &'static str,
+        /// What is there, cleaned and shortened. Untrusted text.
+        observed: String,
+    },
+    /// The body is of another type than JSON.
+    #[error("content type {observed:?} instead of json")]
+    WrongContentType {
+        /// Type observed, cleaned and shortened.
+        observed: String,
+    },
+    /// The body exceeds the limit.
+    #[error("body larger than {limit} bytes")]
+    TooLarge {
+        /// Limit in bytes, after decompression.
+        limit: usize,
+    },
+    /// The source is switched off or has no key.
+    #[error("disabled: {reason}")]
+    Disabled {
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+impl SourceErrorKind {
+    /// Stable code of this kind.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Timeout { .. } => "upstream_timeout",
+            Self::Unreachable => "upstream_unreachable",
+            Self::HttpStatus { .. } => "upstream_http_status",
+            Self::RateLimited { .. } => "upstream_rate_limited",
+            Self::Business { .. } => "upstream_business",
+            Self::Malformed { .. } => "upstream_malformed",
+            Self::WrongContentType { .. } => "upstream_wrong_content_type",
+            Self::TooLarge { .. } => "upstream_too_large",
+            Self::Disabled { .. } => "upstream_disabled",
+        }
+    }
+
+    /// The code with the one detail that a reader of `meta.sources[].reason` needs: `upstream_http_403`,
+    /// `upstream_business_82000`, otherwise the code.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::HttpStatus { status, .. } => format!("upstream_http_{status}"),
+            Self::Business { code, .. } => format!("upstream_business_{code}"),
+            other => other.code().to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_follow_the_house_style() {
+        let errors = [
+            SourceErrorKind::Timeout { limit_ms: 10 },
+            SourceErrorKind::Unreachable,
+            SourceErrorKind::HttpStatus { status: 401, code: Some("50113".into()) },
+            SourceErrorKind::HttpStatus { status: 503, code: None },
+            SourceErrorKind::RateLimited { retry_after: Some(1) },
+            SourceErrorKind::TooLarge { limit: 1 },
+            SourceErrorKind::Disabled { reason: "no key" },
+        ];
+        for kind in errors {
+            let text = SourceError { source: "okx.swap", kind }.to_string();
+            assert!(text.starts_with("okx.swap: ") && !text.ends_with('.'), "{text}");
+        }
+        let status = SourceErrorKind::HttpStatus { status: 401, code: Some("50113".into()) };
+        assert_eq!(status.to_string(), "http status 401 (code 50113)");
+        assert_eq!(status.reason(), "upstream_http_401");
+    }
+}

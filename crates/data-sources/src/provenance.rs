@@ -1,0 +1,127 @@
+//! Where a value came from, and the clock that ages it.
+
+use jiff::Timestamp;
+
+use crate::error::SourceError;
+
+/// One source that took part in an answer: an element of `meta.sources` of every paid route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    /// Which source, for example `okx.market-price`.
+    pub source: &'static str,
+    /// What it contributed.
+    pub status: SourceStatus,
+    /// The upstream's own time of the data; `None` when it does not state one.
+    pub as_of: Option<Timestamp>,
+    /// When the answer was received.
+    pub fetched_at: Timestamp,
+    /// How long the call took, in milliseconds; `0` for an answer from the cache or built locally.
+    pub latency_ms: u64,
+    /// Whether the answer came from the network or from a recording.
+    pub mode: Mode,
+    /// Whether the answer was kept from an earlier call.
+    pub cached: bool,
+}
+
+impl Provenance {
+    /// A source that could not be asked or did not answer.
+    pub(crate) fn unavailable(error: &SourceError, mode: Mode, now: Timestamp) -> Self {
+        Self {
+            source: error.source,
+            status: SourceStatus::Unavailable { reason: error.kind.reason() },
+            as_of: None,
+            fetched_at: now,
+            latency_ms: 0,
+            mode,
+            cached: false,
+        }
+    }
+}
+
+/// What a source contributed to an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceStatus {
+    /// It answered and the answer passed its checks.
+    Ok,
+    /// A newer answer could not be had; this one is older than its time to live.
+    Stale {
+        /// Why it was not refreshed, as in [`SourceStatus::Unavailable`].
+        reason: String,
+    },
+    /// It contributed nothing.
+    Unavailable {
+        /// A code such as `upstream_timeout` or `upstream_http_403`.
+        reason: String,
+    },
+}
+
+impl SourceStatus {
+    /// `ok`, `stale` or `unavailable`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Stale { .. } => "stale",
+            Self::Unavailable { .. } => "unavailable",
+        }
+    }
+
+    /// Why the source is not `ok`.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Ok => None,
+            Self::Stale { reason } | Self::Unavailable { reason } => Some(reason),
+        }
+    }
+}
+
+/// Where an upstream's answers come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The upstream itself.
+    #[default]
+    Live,
+    /// Recorded answers served locally; `meta.sources[].mode` says so.
+    Replay,
+}
+
+impl Mode {
+    /// `live` or `replay`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Replay => "replay",
+        }
+    }
+}
+
+/// A checked value with every source that took part in it, core source first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Its sources.
+    pub sources: Vec<Provenance>,
+}
+
+/// The wall clock, passed in so that ages, deadlines and signatures can be tested.
+pub trait Clock: Send + Sync + 'static {
+    /// The present time.
+    fn now(&self) -> Timestamp;
+}
+
+/// The clock of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+/// A clock that stands still, for tests and replays.
+impl Clock for Timestamp {
+    fn now(&self) -> Timestamp {
+        *self
+    }
+}

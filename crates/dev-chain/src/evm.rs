@@ -1,0 +1,93 @@
+//! Running one transaction on a state.
+
+use alloy_primitives::{Address, B256, Bytes, TxKind, U256, address, keccak256};
+use revm::{
+    Context, ExecuteEvm, MainBuilder, MainContext,
+    context::{
+        BlockEnv, TxEnv,
+        result::{EVMError, ResultAndState},
+    },
+    database_interface::WrapDatabaseRef,
+    primitives::hardfork::SpecId,
+};
+
+use crate::{error::ExecutionError, state::StateAt};
+
+/// The rules of the chain: those of the Prague upgrade.
+pub(crate) const SPEC: SpecId = SpecId::PRAGUE;
+
+/// Who receives the fees: the fee vault of OP-stack chains.
+pub(crate) const BENEFICIARY: Address = address!("4200000000000000000000000000000000000011");
+
+/// What a transaction sees of the block that it runs in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockContext {
+    pub(crate) chain_id: u64,
+    pub(crate) number: u64,
+    pub(crate) timestamp: u64,
+    pub(crate) base_fee: u64,
+    pub(crate) gas_limit: u64,
+}
+
+impl BlockContext {
+    /// The value of the header's `mixHash`, which contracts see as the block's randomness.
+    pub(crate) fn randomness(&self) -> B256 {
+        keccak256(self.number.to_be_bytes())
+    }
+}
+
+/// Which of a node's checks apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Checks {
+    /// All: the transaction becomes part of a block.
+    Consensus,
+    /// Those of `eth_call`: neither nonce, nor block gas limit, nor code at the sender matter.
+    Call,
+}
+
+/// Runs the transaction and returns what it did, without changing the state.
+pub(crate) fn execute(
+    state: StateAt<'_>,
+    block: BlockContext,
+    tx: TxEnv,
+    checks: Checks,
+) -> Result<ResultAndState, ExecutionError> {
+    let env = BlockEnv {
+        number: U256::from(block.number),
+        beneficiary: BENEFICIARY,
+        timestamp: U256::from(block.timestamp),
+        gas_limit: block.gas_limit,
+        basefee: block.base_fee,
+        prevrandao: Some(block.randomness()),
+        ..BlockEnv::default()
+    };
+    Context::mainnet()
+        .with_db(WrapDatabaseRef(state))
+        .modify_cfg_chained(|cfg| {
+            cfg.set_spec_and_mainnet_gas_params(SPEC);
+            cfg.chain_id = block.chain_id;
+            let lenient = checks == Checks::Call;
+            cfg.disable_nonce_check = lenient;
+            cfg.disable_block_gas_limit = lenient;
+            cfg.disable_eip3607 = lenient;
+        })
+        .with_block(env)
+        .build_mainnet()
+        .transact(tx)
+        .map_err(|error| match error {
+            EVMError::Transaction(invalid) => ExecutionError::Invalid(invalid),
+            other => ExecutionError::Internal { detail: other.to_string() },
+        })
+}
+
+/// A call without fee, as this crate makes for itself.
+pub(crate) fn free_call(chain_id: u64, from: Address, to: Address, data: Bytes) -> TxEnv {
+    TxEnv {
+        caller: from,
+        kind: TxKind::Call(to),
+        data,
+        gas_limit: 30_000_000,
+        chain_id: Some(chain_id),
+        ..TxEnv::default()
+    }
+}

@@ -1,0 +1,10 @@
+#![doc = include_str!("../README.md")]
+
+mod body;
+mod refusal;
+mod request_id;
+mod server;
+
+pub use body::{BodyError, read_body};
+pub use request_id::{RequestId, RequestIds};
+pub use server::{Drained, Handler, Limits, Server};

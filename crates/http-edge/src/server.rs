@@ -1,0 +1,200 @@
+//! The accept loop.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
+
+use crate::refusal::headers_too_large;
+
+/// What one client may cost.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Open connections; further ones wait in the listen queue.
+    pub max_connections: usize,
+    /// Bytes of a request's head (names, values and separators); above it the answer is 431.
+    pub max_header_bytes: usize,
+    /// Bytes of a request's body, for [`read_body`](crate::read_body).
+    pub max_body_bytes: usize,
+    /// How long a request's head may take, and how long a connection may stay idle.
+    pub header_timeout: Duration,
+    /// How long a body may take.
+    pub body_timeout: Duration,
+    /// How long a client may leave an answer unread.
+    pub write_timeout: Duration,
+    /// How long requests in flight may still take after shutdown was asked for.
+    pub shutdown_grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_connections: 16_384,
+            max_header_bytes: 32 * 1024,
+            max_body_bytes: 64 * 1024,
+            header_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(20),
+            shutdown_grace: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What answers requests. It cannot fail: an error is an answer. The edge sets no limit to how long an answer takes, and
+/// drops the future when the client goes away: work that must not stop half-way belongs in a task of its own.
+pub trait Handler: Send + Sync + 'static {
+    /// Answers one request.
+    fn handle(
+        &self,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Response<Full<Bytes>>> + Send;
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drained {
+    /// Every request in flight was answered.
+    Completely,
+    /// The grace period ended first.
+    GraceEnded,
+}
+
+/// A bound HTTP/1.1 server. TLS and HTTP/2 are the reverse proxy's work.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    limits: Limits,
+}
+
+impl Server {
+    /// Binds the address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub async fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address, limits })
+    }
+
+    /// The bound address.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `shutdown` resolves, then stops accepting and lets requests in flight finish within the
+    /// grace period.
+    pub async fn serve<H: Handler>(
+        self,
+        handler: Arc<H>,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> Drained {
+        let Self { listener, limits, .. } = self;
+        let limits = Arc::new(limits);
+        let slots = Arc::new(Semaphore::new(limits.max_connections.min(Semaphore::MAX_PERMITS)));
+        let connections = GracefulShutdown::new();
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                accepted = accept(&listener, &slots) => accepted,
+            };
+            let Some((stream, slot)) = accepted else { continue };
+            let connection = connection(stream, handler.clone(), limits.clone());
+            let connection = connections.watch(connection);
+            tokio::spawn(async move {
+                // A client that goes away or stalls ends here; there is nobody left to tell.
+                if let Err(error) = connection.await {
+                    tracing::debug!(%error, "connection ended early");
+                }
+                drop(slot);
+            });
+        }
+        drop(listener);
+        match tokio::time::timeout(limits.shutdown_grace, connections.shutdown()).await {
+            Ok(()) => Drained::Completely,
+            Err(_elapsed) => Drained::GraceEnded,
+        }
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let slot = slots.clone().acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _peer)) => {
+            // Answers are written whole; waiting for more to send only adds latency.
+            let _ = stream.set_nodelay(true);
+            Some((stream, slot))
+        }
+        Err(error) => {
+            // Out of file descriptors: accepting again at once would spin.
+            tracing::warn!(%error, "cannot accept");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            None
+        }
+    }
+}
+
+type Stream = TokioIo<std::pin::Pin<Box<TimeoutStream<TcpStream>>>>;
+
+fn connection<H: Handler>(
+    stream: TcpStream,
+    handler: Arc<H>,
+    limits: Arc<Limits>,
+) -> http1::Connection<
+    Stream,
+    impl hyper::service::HttpService<
+        Incoming,
+        ResBody = Full<Bytes>,
+        Error = Infallible,
+        Future = impl Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send,
+    >,
+> {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(limits.write_timeout));
+    let header_timeout = limits.header_timeout;
+    // The head is refused by our own count with an answer that says why; hyper's bound only has to lie above.
+    let buffer = limits.max_header_bytes.saturating_mul(2).max(16 * 1024);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (handler, limits) = (handler.clone(), limits.clone());
+        async move {
+            if head_bytes(&request) > limits.max_header_bytes {
+                return Ok(headers_too_large(limits.max_header_bytes));
+            }
+            Ok::<_, Infallible>(handler.handle(request).await)
+        }
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(header_timeout)
+        .max_buf_size(buffer)
+        .pipeline_flush(true)
+        .serve_connection(TokioIo::new(Box::pin(stream)), service)
+}
+
+fn head_bytes(request: &Request<Incoming>) -> usize {
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    let fields: usize =
+        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    target + fields
+}

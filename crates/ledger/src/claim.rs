@@ -1,0 +1,126 @@
+//! What a payment claims: one authorization for one request.
+
+use std::fmt;
+
+use alloy_primitives::{B256, Keccak256, U256};
+use x402_wire::AuthorizationKey;
+
+/// Begins every binding's hash, so that it is never the digest of anything else.
+const BINDING_TAG: &[u8] = b"request-binding-v1";
+
+/// A claim of an authorization for one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The authorization.
+    pub key: AuthorizationKey,
+    /// The request that it pays for.
+    pub request: RequestBinding,
+    /// The caller's identifier of the payment (extension `payment-identifier`), if it sent one.
+    pub payment_id: Option<String>,
+    /// The amount, in the asset's smallest unit; kept for operators.
+    pub amount: U256,
+    /// The authorization's `validBefore`, Unix seconds. Values beyond 2^63-1 are kept as 2^63-1.
+    pub valid_before: u64,
+    /// The time of the claim, Unix seconds.
+    pub now: u64,
+}
+
+/// The one request that an authorization is good for.
+///
+/// EIP-3009 signs no resource, so the journal binds a payment to a request: the digest of method, path, query and body
+/// decides, the method and the path are kept in clear for operators.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RequestBinding {
+    digest: B256,
+    method: String,
+    path: String,
+}
+
+impl RequestBinding {
+    /// Binds to a request: the method and path as received, the query without `?` (`None` and the empty query are
+    /// the same), the body's exact bytes.
+    ///
+    /// The digest is keccak-256 over a tag and the four parts, each preceded by its length in bytes as eight
+    /// big-endian bytes, so that no two different requests share an encoding.
+    #[must_use]
+    pub fn new(method: &str, path: &str, query: Option<&str>, body: &[u8]) -> Self {
+        let mut hasher = Keccak256::new();
+        hasher.update(BINDING_TAG);
+        for part in
+            [method.as_bytes(), path.as_bytes(), query.unwrap_or_default().as_bytes(), body]
+        {
+            let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
+            hasher.update(length.to_be_bytes());
+            hasher.update(part);
+        }
+        Self { digest: hasher.finalize(), method: method.to_owned(), path: path.to_owned() }
+    }
+
+    /// The digest that decides whether two requests are the same.
+    #[must_use]
+    pub fn digest(&self) -> B256 {
+        self.digest
+    }
+
+    /// The method.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The path, without the query.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl fmt::Debug for RequestBinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RequestBinding({} {} {})", self.method, self.path, self.digest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_empty_query_is_no_query() {
+        assert_eq!(
+            RequestBinding::new("GET", "/price", None, b""),
+            RequestBinding::new("GET", "/price", Some(""), b"")
+        );
+    }
+
+    #[test]
+    fn moving_a_byte_between_parts_changes_the_digest() {
+        let bindings = [
+            RequestBinding::new("GET", "/price", Some("token=1"), b""),
+            RequestBinding::new("GET", "/pric", Some("etoken=1"), b""),
+            RequestBinding::new("GET", "/price", Some("token="), b"1"),
+            RequestBinding::new("GE", "T/price", Some("token=1"), b""),
+            RequestBinding::new("GET", "/pricetoken=1", None, b""),
+        ];
+        for (i, a) in bindings.iter().enumerate() {
+            for b in &bindings[i + 1..] {
+                assert_ne!(a.digest(), b.digest());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn different_requests_have_different_digests(
+            a in ("[A-Z]{0,4}", "[/a-z]{0,6}", "[a-z=&]{0,6}", proptest::collection::vec(0u8..3, 0..6)),
+            b in ("[A-Z]{0,4}", "[/a-z]{0,6}", "[a-z=&]{0,6}", proptest::collection::vec(0u8..3, 0..6)),
+        ) {
+            let digest = |x: &(String, String, String, Vec<u8>)| {
+                RequestBinding::new(&x.0, &x.1, Some(&x.2), &x.3).digest()
+            };
+            prop_assert_eq!(a == b, digest(&a) == digest(&b));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Why the journal could not do what was asked.
+
+use std::{io, ops::RangeInclusive, path::PathBuf};
+
+use crate::state::{EntryId, State, Transition};
+
+/// Everything that can go wrong in the journal. Nothing was written when an operation ends in one of these, unless
+/// the machine fails at that very moment; an operation may then be repeated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// The entry is not in a state from which the move is allowed.
+    #[error(
+        "entry {entry} is {observed}, but {transition} needs {} to {}",
+        .expected.start(),
+        .expected.end()
+    )]
+    WrongState {
+        /// The entry.
+        entry: EntryId,
+        /// The move that was asked for.
+        transition: Transition,
+        /// The states from which it is allowed.
+        expected: RangeInclusive<State>,
+        /// The state in which the entry is.
+        observed: State,
+    },
+    /// There is no such entry: it never was, was pruned, or its authorization has been reserved anew.
+    #[error("there is no entry {entry}")]
+    NoSuchEntry {
+        /// The entry that was asked for.
+        entry: EntryId,
+    },
+    /// There is no room for the write: the disk or the journal's own size limit is exhausted. The journal goes on
+    /// working as soon as there is room.
+    #[error("the ledger has no room left")]
+    Full,
+    /// Another server uses this ledger. SQLite has one writer; several servers share PostgreSQL instead.
+    #[error("the ledger {} is in use by another server", .path.display())]
+    InUse {
+        /// The ledger's file.
+        path: PathBuf,
+    },
+    /// Another program keeps the file locked for longer than the journal is willing to wait.
+    #[error("another program holds the ledger's file locked")]
+    Busy,
+    /// The file is not a readable ledger: damaged, or cut off, or never a database.
+    #[error("the ledger {} is damaged or is not a database", .path.display())]
+    Damaged {
+        /// The ledger's file.
+        path: PathBuf,
+    },
+    /// The file is a database of another program.
+    #[error("{} belongs to another program (application id {observed:#010x}, expected {expected:#010x})", .path.display())]
+    ForeignFile {
+        /// The file.
+        path: PathBuf,
+        /// The application id of a ledger.
+        expected: i32,
+        /// The application id of the file.
+        observed: i32,
+    },
+    /// The ledger was written by a later version of this program.
+    #[error("the ledger has schema {observed}, this version knows schemas up to {expected}")]
+    NewerSchema {
+        /// The newest schema that this version knows.
+        expected: u32,
+        /// The schema of the file.
+        observed: u32,
+    },
+    /// The ledger's address has a form that this build does not serve.
+    #[error("the ledger's address needs the form sqlite://FILE, not {observed}")]
+    UnsupportedAddress {
+        /// The scheme that was given; the rest of an address may hold a password.
+        observed: String,
+    },
+    /// The file or its folder cannot be created or opened.
+    #[error("cannot open the ledger {}: {kind}", .path.display())]
+    CannotOpen {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        kind: io::ErrorKind,
+    },
+    /// The store failed in a way that has no name of its own.
+    #[error("the ledger's store failed in {operation} (SQLite code {})", .code.unwrap_or_default())]
+    Storage {
+        /// What was being done.
+        operation: &'static str,
+        /// SQLite's extended result code, if it had one.
+        code: Option<i32>,
+    },
+    /// The journal is closed.
+    #[error("the ledger is closed")]
+    Closed,
+}
+
+impl LedgerError {
+    /// The stable machine-readable name of the error.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::WrongState { .. } => "ledger_wrong_state",
+            Self::NoSuchEntry { .. } => "ledger_no_such_entry",
+            Self::Full => "ledger_full",
+            Self::InUse { .. } => "ledger_in_use",
+            Self::Busy => "ledger_busy",
+            Self::Damaged { .. } => "ledger_damaged",
+            Self::ForeignFile { .. } => "ledger_foreign_file",
+            Self::NewerSchema { .. } => "ledger_newer_schema",
+            Self::UnsupportedAddress { .. } => "ledger_unsupported_address",
+            Self::CannotOpen { .. } => "ledger_cannot_open",
+            Self::Storage { .. } => "ledger_storage",
+            Self::Closed => "ledger_closed",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_own_code_and_a_plain_sentence() {
+        let path = || PathBuf::from("data/service.db");
+        let entry = EntryId::new(7);
+        let errors = [
+            LedgerError::WrongState {
+                entry,
+                transition: Transition::Settle,
+                expected: Transition::Settle.from(),
+                observed: State::Released,
+            },
+            LedgerError::NoSuchEntry { entry },
+            LedgerError::Full,
+            LedgerError::InUse { path: path() },
+            LedgerError::Busy,
+            LedgerError::Damaged { path: path() },
+            LedgerError::ForeignFile { path: path(), expected: 1, observed: 2 },
+            LedgerError::NewerSchema { expected: 1, observed: 2 },
+            LedgerError::UnsupportedAddress { observed: "mysql://".to_owned() },
+            LedgerError::CannotOpen { path: path(), kind: io::ErrorKind::PermissionDenied },
+            LedgerError::Storage { operation: "settle", code: Some(19) },
+            LedgerError::Closed,
+        ];
+        let text: Vec<String> =
+            errors.iter().map(|error| format!("{}: {error}", error.code())).collect();
+        assert_eq!(
+            text,
+            [
+                "ledger_wrong_state: entry 7 is released, but settle needs settling to unknown",
+                "ledger_no_such_entry: there is no entry 7",
+                "ledger_full: the ledger has no room left",
+                "ledger_in_use: the ledger data/service.db is in use by another server",
+                "ledger_busy: another program holds the ledger's file locked",
+                "ledger_damaged: the ledger data/service.db is damaged or is not a database",
+                "ledger_foreign_file: data/service.db belongs to another program (application id \
+                 0x00000002, expected 0x00000001)",
+                "ledger_newer_schema: the ledger has schema 2, this version knows schemas up to 1",
+                "ledger_unsupported_address: the ledger's address needs the form sqlite://FILE, not \
+                 mysql://",
+                "ledger_cannot_open: cannot open the ledger data/service.db: permission denied",
+                "ledger_storage: the ledger's store failed in settle (SQLite code 19)",
+                "ledger_closed: the ledger is closed",
+            ]
+        );
+    }
+}

@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod answer;
+mod claim;
+mod error;
+mod journal;
+mod sqlite;
+mod state;
+
+pub use answer::{Answer, Settlement, StoredAnswer, StoredReceipt};
+pub use claim::{Claim, RequestBinding};
+pub use error::LedgerError;
+pub use journal::{Journal, Pruned, Recovery, Reservation, Standing, Undecided};
+pub use sqlite::{Options, SqliteLedger, Stats};
+pub use state::{EntryId, State, Transition};

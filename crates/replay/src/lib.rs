@@ -1,0 +1,1 @@
+//! Recorded upstream answers served over HTTP, for the demo and for tests.

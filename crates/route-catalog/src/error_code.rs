@@ -1,0 +1,123 @@
+//! The stable error codes of the HTTP interface.
+
+use std::fmt::{self, Write as _};
+
+macro_rules! error_codes {
+    ($( $(#[doc = $meaning:literal])+ $variant:ident = $code:literal, $status:literal, $retryable:literal; )+) => {
+        /// A stable error code with its HTTP status. Nothing is ever charged with any of them.
+        ///
+        /// `retryable` answers one question: can the same call (method, path, query, body) succeed
+        /// when it is sent again, with a payment or later, without changing what is asked?
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorCode {
+            $( $(#[doc = $meaning])+ $variant, )+
+        }
+
+        impl ErrorCode {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$( Self::$variant ),+];
+
+            /// The snake_case text on the wire.
+            pub const fn code(self) -> &'static str {
+                match self { $( Self::$variant => $code ),+ }
+            }
+
+            /// The HTTP status it is answered with.
+            pub const fn status(self) -> u16 {
+                match self { $( Self::$variant => $status ),+ }
+            }
+
+            /// Whether the same call can succeed when sent again unchanged.
+            pub const fn retryable(self) -> bool {
+                match self { $( Self::$variant => $retryable ),+ }
+            }
+
+            /// One sentence for documents.
+            pub const fn meaning(self) -> &'static str {
+                match self { $( Self::$variant => concat!($( $meaning ),+).trim_ascii_start() ),+ }
+            }
+        }
+    };
+}
+
+error_codes! {
+    /// The call carries no valid payment; the answer holds the accepted payments and the price.
+    PaymentRequired = "payment_required", 402, true;
+    /// One or more parameters break their rules; all of them are listed with their paths.
+    InvalidParams = "invalid_params", 400, false;
+    /// No such path, or nothing is known under the identifier that was asked for.
+    NotFound = "not_found", 404, false;
+    /// The path does not take this method; the answer names those it takes.
+    MethodNotAllowed = "method_not_allowed", 405, false;
+    /// The same payment is being worked on by another request.
+    PaymentInFlight = "payment_in_flight", 409, true;
+    /// The payment was already used for a different request.
+    PaymentBoundElsewhere = "payment_bound_elsewhere", 409, false;
+    /// The sub-wallet does not hold enough funds for the action; the answer names its address.
+    FundsRequired = "funds_required", 409, true;
+    /// The body is larger than the server accepts.
+    PayloadTooLarge = "payload_too_large", 413, false;
+    /// The request is well formed, but this service does not support what it asks for.
+    Unsupported = "unsupported", 422, false;
+    /// Too many requests; `Retry-After` says when to come back.
+    RateLimited = "rate_limited", 429, true;
+    /// The request headers are larger than the server accepts.
+    HeadersTooLarge = "headers_too_large", 431, false;
+    /// A leg without which the answer would be worthless could not be had.
+    CoreDataMissing = "core_data_missing", 503, true;
+    /// Every source that could answer is unavailable or disabled.
+    UpstreamUnavailable = "upstream_unavailable", 503, true;
+    /// The settlement was sent and its outcome is not known yet; the same payment fetches it later.
+    SettlementPending = "settlement_pending", 503, true;
+    /// A fault of the service.
+    Internal = "internal", 500, false;
+}
+
+impl ErrorCode {
+    /// The codes answered with `status`.
+    pub fn with_status(status: u16) -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(move |code| code.status() == status)
+    }
+
+    /// The Markdown table of all codes for the documentation.
+    pub fn docs_table() -> String {
+        let mut table = String::from("| Code | Status | Retryable | Meaning |\n|---|---|---|---|\n");
+        for code in Self::ALL {
+            let retryable = if code.retryable() { "yes" } else { "no" };
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(
+                table,
+                "| `{}` | {} | {retryable} | {} |",
+                code.code(),
+                code.status(),
+                code.meaning()
+            );
+        }
+        table
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_distinct_and_snake_case() {
+        for (index, code) in ErrorCode::ALL.iter().enumerate() {
+            let text = code.code();
+            assert!(text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{text}");
+            assert!(ErrorCode::ALL[..index].iter().all(|earlier| earlier.code() != text));
+        }
+    }
+
+    #[test]
+    fn the_documented_table() {
+        insta::assert_snapshot!(ErrorCode::docs_table());
+    }
+}

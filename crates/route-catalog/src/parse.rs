@@ -1,0 +1,278 @@
+//! Reading the parameters of a request by the rules of its route, all problems at once.
+
+use crate::{
+    Constraint, Parameter, Parameters, Presence, Problem, Route, Rule, Value,
+    body::Json,
+    parameter::{COMMON_QUERY, MAX_AGE_RULE, MAX_AGE_SECONDS},
+    problem::{Fault, MAX_PROBLEMS, path_segment, shown},
+    query,
+    route::Method,
+    rule,
+};
+
+impl Route {
+    /// Reads the parameters of a request: the raw query (without `?`) and the raw body.
+    ///
+    /// On a `GET` an unknown query parameter is ignored; on `POST` and `DELETE`, which change or
+    /// build something, it is refused by name. A body is read only by the routes that declare one;
+    /// there it must be a JSON object, and unknown or repeated keys are refused by name. Values are
+    /// never guessed: a number where a string is declared is a problem.
+    ///
+    /// # Errors
+    ///
+    /// Every [`Problem`] found, each with its path, up to a bound that the last one states.
+    ///
+    /// ```
+    /// use route_catalog::Operation;
+    ///
+    /// let route = Operation::Approve.route();
+    /// let problems = route.parse(Some("token=0x12&amount=-1"), b"").unwrap_err();
+    /// let paths: Vec<_> = problems.iter().map(|problem| problem.path.as_str()).collect();
+    /// assert_eq!(paths, ["query.token", "query.amount"]);
+    /// ```
+    pub fn parse(&self, query: Option<&str>, body: &[u8]) -> Result<Parameters, Vec<Problem>> {
+        let mut reading = Reading::default();
+        reading.query(self, query.unwrap_or_default());
+        if self.takes_body() {
+            reading.body(self.body, body);
+        }
+        let Reading { parameters, mut problems } = reading;
+        for constraint in self.constraints {
+            // A value that is already refused says nothing about its relation to others.
+            let sound = constraint.names().all(|name| {
+                let path = format!("{}.{name}", self.place());
+                problems.iter().all(|problem| problem.path != path)
+            });
+            if sound {
+                problems.extend(constraint.check(&parameters, self.place()));
+            }
+        }
+        if problems.is_empty() {
+            return Ok(parameters);
+        }
+        if problems.len() > MAX_PROBLEMS {
+            problems.truncate(MAX_PROBLEMS);
+            problems.push(Problem::new("request", Fault::TooMany { reported: MAX_PROBLEMS }));
+        }
+        Err(problems)
+    }
+}
+
+/// Reads the header `X-Max-Age`, which means the same as the query parameter `max_age`.
+///
+/// # Errors
+///
+/// A [`Problem`] with the path `header.x-max-age`.
+pub fn read_max_age(header: &str) -> Result<u64, Problem> {
+    rule::integer(header.trim(), 0, MAX_AGE_SECONDS).ok_or_else(|| {
+        let fault = Fault::Invalid { expected: MAX_AGE_RULE.expected(), observed: shown(header) };
+        Problem::new("header.x-max-age", fault)
+    })
+}
+
+#[derive(Default)]
+struct Reading {
+    parameters: Parameters,
+    problems: Vec<Problem>,
+}
+
+impl Reading {
+    fn query(&mut self, route: &Route, query: &str) {
+        let declared = || route.query.iter().chain(&COMMON_QUERY);
+        let mut given: Vec<(&Parameter, &str)> = Vec::new();
+        for (raw_name, raw_value) in query::pairs(query) {
+            match query::decode(raw_name) {
+                Err(fault) => self.problem("query", fault),
+                Ok(name) => match declared().find(|parameter| parameter.name == name) {
+                    Some(parameter) => given.push((parameter, raw_value)),
+                    None if route.method == Method::Get => {}
+                    None => {
+                        let expected = names(declared());
+                        let path = format!("query.{}", path_segment(&name));
+                        self.problem(path, Fault::Unknown { expected });
+                    }
+                },
+            }
+        }
+        for parameter in declared() {
+            let path = || format!("query.{}", parameter.name);
+            let mut raw = given.iter().filter(|(known, _)| known.name == parameter.name);
+            let read = match (raw.next(), raw.count()) {
+                (None, _) => read_absent(parameter),
+                (Some((_, raw)), 0) => query::decode(raw)
+                    .and_then(|text| parameter.rule.read_text(&text))
+                    .map(Some),
+                (Some(_), more) => Err(Fault::Duplicate { observed: more.saturating_add(1) }),
+            };
+            self.keep(parameter, read, path);
+        }
+    }
+
+    fn body(&mut self, declared: &'static [Parameter], body: &[u8]) {
+        match Json::parse(body) {
+            Ok(Json::Object(members)) => self.members(declared, &members, "body"),
+            Ok(other) => {
+                let expected = "a JSON object".to_owned();
+                self.problem("body", Fault::WrongType { expected, observed: other.kind() });
+            }
+            Err(fault) => self.problem("body", fault),
+        }
+    }
+
+    fn members(&mut self, declared: &'static [Parameter], given: &[(String, Json)], place: &str) {
+        let known = |key: &str| declared.iter().any(|parameter| parameter.name == key);
+        let mut unknown: Vec<&str> = Vec::new();
+        for (key, _) in given.iter().filter(|(key, _)| !known(key)) {
+            if !unknown.contains(&key.as_str()) {
+                unknown.push(key);
+                let path = format!("{place}.{}", path_segment(key));
+                self.problem(path, Fault::Unknown { expected: names(declared.iter()) });
+            }
+        }
+        for parameter in declared {
+            let path = format!("{place}.{}", parameter.name);
+            let mut values = given.iter().filter(|(key, _)| key == parameter.name);
+            let read = match (values.next(), values.count()) {
+                (None, _) => read_absent(parameter),
+                (Some((_, json)), 0) => {
+                    if let (Rule::Object(inner), Json::Object(members)) = (parameter.rule, json) {
+                        let mut nested = Self::default();
+                        nested.members(inner, members, &path);
+                        self.problems.append(&mut nested.problems);
+                        Ok(Some(Value::Object(nested.parameters)))
+                    } else {
+                        read_json(&parameter.rule, json).map(Some)
+                    }
+                }
+                (Some(_), more) => Err(Fault::Duplicate { observed: more.saturating_add(1) }),
+            };
+            self.keep(parameter, read, || path);
+        }
+    }
+
+    fn keep(
+        &mut self,
+        parameter: &Parameter,
+        read: Result<Option<Value>, Fault>,
+        path: impl FnOnce() -> String,
+    ) {
+        match read {
+            Ok(Some(value)) => self.parameters.insert(parameter.name, value),
+            Ok(None) => {}
+            Err(fault) => self.problem(path(), fault),
+        }
+    }
+
+    fn problem(&mut self, path: impl Into<String>, fault: Fault) {
+        // One more than is reported tells that there were more.
+        if self.problems.len() <= MAX_PROBLEMS {
+            self.problems.push(Problem::new(path, fault));
+        }
+    }
+}
+
+fn read_absent(parameter: &Parameter) -> Result<Option<Value>, Fault> {
+    match parameter.presence {
+        Presence::Required => Err(Fault::Missing { expected: parameter.rule.expected() }),
+        Presence::Optional => Ok(None),
+        Presence::Default(text) => parameter.rule.read_text(text).map(Some),
+    }
+}
+
+/// Reads a JSON value that is not an object by its rule.
+fn read_json(rule: &Rule, json: &Json) -> Result<Value, Fault> {
+    let wrong_type = || Fault::WrongType { expected: rule.expected(), observed: json.kind() };
+    match (rule, json) {
+        (Rule::Boolean, Json::Boolean(boolean)) => Ok(Value::Boolean(*boolean)),
+        (Rule::Boolean | Rule::Flag, _) => Err(wrong_type()),
+        (Rule::Chains(set), Json::List(entries)) => {
+            let texts: Option<Vec<_>> = entries
+                .iter()
+                .map(|entry| match entry {
+                    Json::Text(text) => Some(text.clone()),
+                    Json::Integer(id) => Some(id.to_string()),
+                    _ => None,
+                })
+                .collect();
+            texts
+                .and_then(|texts| rule::chains(set, texts.iter().map(String::as_str)))
+                .map(Value::Chains)
+                .ok_or_else(|| Fault::Invalid {
+                    expected: rule.expected(),
+                    observed: format!("a list of {} entries", entries.len()),
+                })
+        }
+        (Rule::Chains(_), _) => Err(wrong_type()),
+        (Rule::Lines { max }, Json::List(entries)) => {
+            let lines = entries.iter().map(|entry| match entry {
+                Json::Text(text) => rule::line_entry(text),
+                _ => None,
+            });
+            lines
+                .collect::<Option<Vec<_>>>()
+                .filter(|lines| (1..=*max).contains(&lines.len()))
+                .map(Value::Lines)
+                .ok_or_else(|| Fault::Invalid {
+                    expected: rule.expected(),
+                    observed: format!("a list of {} entries", entries.len()),
+                })
+        }
+        (Rule::Lines { .. } | Rule::Object(_), _) => Err(wrong_type()),
+        (Rule::Integer { .. } | Rule::Chain(_) | Rule::Timestamp, Json::Integer(integer)) => {
+            rule.read_text(&integer.to_string())
+        }
+        (_, Json::Text(text)) => rule.read_text(text),
+        _ => Err(wrong_type()),
+    }
+}
+
+fn names<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> String {
+    let names: Vec<_> = parameters.map(|parameter| parameter.name).collect();
+    names.join(", ")
+}
+
+impl Constraint {
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        let (pair, group): ([Option<&'static str>; 2], &'static [&'static str]) = match *self {
+            Self::Differ(one, other) | Self::Requires(one, other) | Self::Ordered(one, other) => {
+                ([Some(one), Some(other)], &[])
+            }
+            Self::ExactlyOne(names) | Self::AtMostOne(names) => ([None, None], names),
+        };
+        pair.into_iter().flatten().chain(group.iter().copied())
+    }
+
+    fn check(&self, parameters: &Parameters, place: &str) -> Option<Problem> {
+        let problem = |name: &str, fault| Some(Problem::new(format!("{place}.{name}"), fault));
+        let given = |names: &[&str]| {
+            names.iter().filter(|name| parameters.value(name).is_some()).count()
+        };
+        match *self {
+            Self::Differ(one, other) => {
+                let same = match (parameters.value(one)?, parameters.value(other)?) {
+                    (Value::Text(one), Value::Text(other)) => {
+                        one.to_lowercase() == other.to_lowercase()
+                    }
+                    (one, other) => one == other,
+                };
+                if same { problem(other, Fault::Same { other: one }) } else { None }
+            }
+            Self::ExactlyOne(names) => match given(names) {
+                1 => None,
+                observed => Some(Problem::new(place, Fault::NotExactlyOne { names, observed })),
+            },
+            Self::AtMostOne(names) => match given(names) {
+                0 | 1 => None,
+                observed => Some(Problem::new(place, Fault::MoreThanOne { names, observed })),
+            },
+            Self::Requires(one, other) => match given(&[one]) > given(&[other]) {
+                true => problem(one, Fault::Alone { other }),
+                false => None,
+            },
+            Self::Ordered(start, end) => {
+                let (from, to) = (parameters.timestamp_ms(start)?, parameters.timestamp_ms(end)?);
+                if to < from { problem(end, Fault::Before { other: start }) } else { None }
+            }
+        }
+    }
+}

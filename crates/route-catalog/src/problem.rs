@@ -1,0 +1,256 @@
+//! What is wrong with a request's parameters, one entry for each problem.
+
+use std::fmt;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// The longest piece of a caller's text that a problem repeats, in characters.
+const MAX_OBSERVED_CHARS: usize = 64;
+
+/// The most problems reported for one request.
+pub(crate) const MAX_PROBLEMS: usize = 32;
+
+/// One problem with one parameter. A request is answered with all of its problems at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where: `query.token`, `body.slippage`, `body.rules.check_interval`, `body`.
+    pub path: String,
+    /// What.
+    pub fault: Fault,
+}
+
+impl Problem {
+    pub(crate) fn new(path: impl Into<String>, fault: Fault) -> Self {
+        Self { path: path.into(), fault }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.fault)
+    }
+}
+
+impl Serialize for Problem {
+    /// `{"path", "code", "message", "expected"?, "observed"?}`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("path", &self.path)?;
+        map.serialize_entry("code", self.fault.code())?;
+        map.serialize_entry("message", &self.fault.to_string())?;
+        if let Some(expected) = self.fault.expected() {
+            map.serialize_entry("expected", expected)?;
+        }
+        if let Some(observed) = self.fault.observed() {
+            map.serialize_entry("observed", observed)?;
+        }
+        map.end()
+    }
+}
+
+/// The kinds of problem a parameter can have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// A required parameter is absent.
+    #[error("is required: expected {expected}")]
+    Missing {
+        /// The rule in words.
+        expected: String,
+    },
+    /// A parameter is given more than once.
+    #[error("is given {observed} times, expected once")]
+    Duplicate {
+        /// How often.
+        observed: usize,
+    },
+    /// A name that the route does not take.
+    #[error("is not a name this route takes, expected {expected}")]
+    Unknown {
+        /// The names it takes.
+        expected: String,
+    },
+    /// The value breaks the parameter's rule.
+    #[error("expected {expected}, observed {observed}")]
+    Invalid {
+        /// The rule in words.
+        expected: String,
+        /// The value, shortened, or its length when it may be private.
+        observed: String,
+    },
+    /// The JSON value has another type.
+    #[error("expected {expected}, observed {observed}")]
+    WrongType {
+        /// The rule in words.
+        expected: String,
+        /// The JSON type.
+        observed: &'static str,
+    },
+    /// A `%` is not followed by two hexadecimal digits.
+    #[error("expected two hexadecimal digits after %, observed {observed}")]
+    Escape {
+        /// The escape, shortened.
+        observed: String,
+    },
+    /// The percent-decoded bytes are not UTF-8.
+    #[error("expected UTF-8 after percent-decoding, observed an invalid byte at offset {offset}")]
+    NotUtf8 {
+        /// Offset of the first bad byte of the decoded value.
+        offset: usize,
+    },
+    /// The body is not JSON.
+    #[error("expected a JSON object, observed invalid JSON at line {line} column {column}")]
+    NotJson {
+        /// Line of the first bad byte, from 1.
+        line: usize,
+        /// Column of the first bad byte, from 0.
+        column: usize,
+    },
+    /// The body nests deeper than any route needs.
+    #[error("expected at most {expected} levels of nesting")]
+    TooDeep {
+        /// The limit.
+        expected: usize,
+    },
+    /// Two values that must differ are the same.
+    #[error("must differ from {other}")]
+    Same {
+        /// The other parameter.
+        other: &'static str,
+    },
+    /// Not exactly one of a group is given.
+    #[error("expected exactly one of {}, observed {observed}", .names.join(" or "))]
+    NotExactlyOne {
+        /// The group.
+        names: &'static [&'static str],
+        /// How many are given.
+        observed: usize,
+    },
+    /// More than one of a group is given.
+    #[error("expected at most one of {}, observed {observed}", .names.join(" or "))]
+    MoreThanOne {
+        /// The group.
+        names: &'static [&'static str],
+        /// How many are given.
+        observed: usize,
+    },
+    /// A parameter makes sense only with another one.
+    #[error("is taken only together with {other}")]
+    Alone {
+        /// The parameter it needs.
+        other: &'static str,
+    },
+    /// A range whose end lies before its start.
+    #[error("must not be before {other}")]
+    Before {
+        /// The parameter that begins the range.
+        other: &'static str,
+    },
+    /// More problems were found than are reported.
+    #[error("has more problems than the {reported} that are listed")]
+    TooMany {
+        /// How many are listed.
+        reported: usize,
+    },
+}
+
+impl Fault {
+    /// The stable code of this kind of problem.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "missing",
+            Self::Duplicate { .. } => "duplicate",
+            Self::Unknown { .. } => "unknown",
+            Self::Invalid { .. } => "invalid",
+            Self::WrongType { .. } => "wrong_type",
+            Self::Escape { .. } => "bad_escape",
+            Self::NotUtf8 { .. } => "not_utf8",
+            Self::NotJson { .. } => "not_json",
+            Self::TooDeep { .. } => "too_deep",
+            Self::Same { .. } => "same",
+            Self::NotExactlyOne { .. } => "not_exactly_one",
+            Self::MoreThanOne { .. } => "more_than_one",
+            Self::Alone { .. } => "alone",
+            Self::Before { .. } => "before",
+            Self::TooMany { .. } => "too_many",
+        }
+    }
+
+    /// The rule in words, where the problem is a value that breaks one.
+    pub fn expected(&self) -> Option<&str> {
+        match self {
+            Self::Missing { expected }
+            | Self::Unknown { expected }
+            | Self::Invalid { expected, .. }
+            | Self::WrongType { expected, .. } => Some(expected),
+            _ => None,
+        }
+    }
+
+    /// What was found instead, shortened.
+    pub fn observed(&self) -> Option<&str> {
+        match self {
+            Self::Invalid { observed, .. } | Self::Escape { observed } => Some(observed),
+            Self::WrongType { observed, .. } => Some(observed),
+            _ => None,
+        }
+    }
+}
+
+/// A caller's text as a problem shows it: quoted, escaped, shortened.
+pub(crate) fn shown(text: &str) -> String {
+    match text.char_indices().nth(MAX_OBSERVED_CHARS) {
+        None => format!("{text:?}"),
+        Some((end, _)) => {
+            let kept = text.get(..end).unwrap_or_default();
+            format!("{kept:?}… ({} characters)", text.chars().count())
+        }
+    }
+}
+
+/// A caller's key as part of a path: only characters that cannot be mistaken for the path's own.
+pub(crate) fn path_segment(key: &str) -> String {
+    let plain = !key.is_empty()
+        && key.len() <= MAX_OBSERVED_CHARS
+        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    if plain { key.to_owned() } else { shown(key) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_shortened_and_control_characters_are_escaped() {
+        assert_eq!(shown("0x12"), "\"0x12\"");
+        assert_eq!(shown("a\n\u{202e}b"), "\"a\\n\\u{202e}b\"");
+        let long = shown(&"é".repeat(500));
+        assert!(long.ends_with("… (500 characters)"), "{long}");
+        assert!(long.chars().count() < 100);
+    }
+
+    #[test]
+    fn paths_cannot_be_forged_by_a_key() {
+        assert_eq!(path_segment("to_token"), "to_token");
+        assert_eq!(path_segment("a.b"), "\"a.b\"");
+        assert_eq!(path_segment(""), "\"\"");
+    }
+
+    #[test]
+    fn a_problem_serialises_with_what_was_expected_and_observed() {
+        let problem = Problem::new(
+            "query.token",
+            Fault::Invalid { expected: "an EVM address".into(), observed: shown("0x12") },
+        );
+        let json = serde_json::to_value(&problem).unwrap();
+        assert_eq!(
+            json,
+            serde_json::json!({
+                "path": "query.token",
+                "code": "invalid",
+                "message": "expected an EVM address, observed \"0x12\"",
+                "expected": "an EVM address",
+                "observed": "\"0x12\"",
+            })
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! One row of the table.
+
+use std::fmt;
+
+use x402_wire::MicroUsd;
+
+use crate::{Operation, Parameter};
+
+/// A paid route: everything that is known about it without running it.
+///
+/// The router, the 402 offer, OpenAPI, the discovery documents and the documentation are all
+/// rendered from these rows.
+#[derive(Debug)]
+pub struct Route {
+    /// The operation that the row describes.
+    pub operation: Operation,
+    /// The one method of this operation.
+    pub method: Method,
+    /// The path, without a trailing slash.
+    pub path: &'static str,
+    /// The path that stands for the resource when resources are counted: the yield-watch family is
+    /// one resource, every other path is its own.
+    pub resource: &'static str,
+    /// The price of one call (service document 4.1).
+    pub price: MicroUsd,
+    /// A few words.
+    pub summary: &'static str,
+    /// What the answer holds and where it comes from.
+    pub description: &'static str,
+    /// When the call is refused uncharged, beyond what refuses every call.
+    pub refuses: &'static str,
+    /// The query parameters, without the two that every route takes.
+    pub query: &'static [Parameter],
+    /// The members of the JSON body; empty when the route takes none.
+    pub body: &'static [Parameter],
+    /// Rules over several parameters at once.
+    pub constraints: &'static [Constraint],
+    /// The legs whose absence refuses the call uncharged with `core_data_missing`.
+    pub core: &'static [&'static str],
+    /// How long the work may take, in seconds. A payment whose window closes earlier is refused
+    /// before the work starts.
+    pub work_seconds: u64,
+    /// A small, realistic `data` member of the answer, as JSON text.
+    pub example: &'static str,
+}
+
+impl Route {
+    /// Whether the route reads a JSON body.
+    pub const fn takes_body(&self) -> bool {
+        !self.body.is_empty()
+    }
+
+    /// Where the parameters named in [`Route::constraints`] are given: `body` or `query`.
+    pub const fn place(&self) -> &'static str {
+        if self.takes_body() { "body" } else { "query" }
+    }
+}
+
+/// The method of an operation. `HEAD` and `OPTIONS` are answered beside these, see
+/// [`resolve`](crate::resolve).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Writes, and reads whose input is a body.
+    Post,
+    /// Cancels.
+    Delete,
+}
+
+impl Method {
+    /// The method as it is written in a request line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A rule over several parameters of one route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Constraint {
+    /// The two values are not the same; text is compared without regard to case.
+    Differ(&'static str, &'static str),
+    /// Exactly one of the group is given.
+    ExactlyOne(&'static [&'static str]),
+    /// At most one of the group is given.
+    AtMostOne(&'static [&'static str]),
+    /// The first is given only together with the second.
+    Requires(&'static str, &'static str),
+    /// The first time is not after the second.
+    Ordered(&'static str, &'static str),
+}
+
+impl fmt::Display for Constraint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Differ(one, other) => write!(f, "`{one}` and `{other}` must differ"),
+            Self::ExactlyOne(names) => {
+                write!(f, "exactly one of `{}` is required", names.join("`, `"))
+            }
+            Self::AtMostOne(names) => write!(f, "at most one of `{}`", names.join("`, `")),
+            Self::Requires(one, other) => write!(f, "`{one}` is taken only together with `{other}`"),
+            Self::Ordered(start, end) => write!(f, "`{end}` must not be before `{start}`"),
+        }
+    }
+}

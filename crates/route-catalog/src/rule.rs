@@ -1,0 +1,281 @@
+//! The rules that parameter values obey.
+
+use std::fmt;
+
+use alloy_primitives::{Address, B256, Bytes, U256, hex};
+
+use crate::{
+    Chain, Parameter, Value,
+    decimal::{Decimal, MAX_DECIMAL_BYTES},
+    problem::{Fault, shown},
+    timestamp,
+};
+
+/// The rule of one parameter. Reading a value by its rule either yields a typed [`Value`] or names
+/// what was expected and what was observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// An EVM address, `^0x[a-fA-F0-9]{40}$` (service document 2.3). The case is not a checksum.
+    Address,
+    /// A transaction hash, `^0x[a-fA-F0-9]{64}$` (service document 2.3).
+    Hash,
+    /// Bytes as `0x` and an even number of hex digits, `min` to `max` bytes long.
+    Bytes {
+        /// Fewest bytes.
+        min: usize,
+        /// Most bytes.
+        max: usize,
+    },
+    /// An amount in the smallest unit, `^\d+$` (service document 2.3), at most 2^256 − 1.
+    Uint256,
+    /// A human-readable amount above zero, `^\d+(\.\d+)?$` (service document 2.2).
+    Amount,
+    /// An [`Rule::Amount`], or this one word.
+    AmountOr(&'static str),
+    /// A decimal from `min` to `max`, both included; compared exactly.
+    Decimal {
+        /// The smallest value.
+        min: &'static str,
+        /// The largest value.
+        max: &'static str,
+    },
+    /// A token or market symbol: 1 to 64 characters after trimming and without one leading `$`.
+    Symbol,
+    /// One line of text of 1 to `max` characters after trimming.
+    Line {
+        /// Most characters.
+        max: usize,
+    },
+    /// Text of 1 to `max` characters after trimming; line breaks are allowed. It is private: no
+    /// problem repeats it.
+    Prompt {
+        /// Most characters.
+        max: usize,
+    },
+    /// One of these words, exactly.
+    Choice(&'static [&'static str]),
+    /// A chain of this set, by id or by name (case-insensitive).
+    Chain(&'static [Chain]),
+    /// Chains of this set: a comma list in a query, a list in a body. Each at most once.
+    Chains(&'static [Chain]),
+    /// A whole number from `min` to `max`.
+    Integer {
+        /// The smallest value.
+        min: u64,
+        /// The largest value.
+        max: u64,
+    },
+    /// A yes or no in a query: `1`, `true`, `0` or `false`.
+    Flag,
+    /// `true` or `false` in a body.
+    Boolean,
+    /// The opaque `next_cursor` of an earlier answer.
+    Cursor,
+    /// A time: RFC 3339, or unix milliseconds as digits.
+    Timestamp,
+    /// A list of 1 to `max` lines of text, in a body.
+    Lines {
+        /// Most entries.
+        max: usize,
+    },
+    /// An object with these members and no others, in a body.
+    Object(&'static [Parameter]),
+}
+
+/// The longest cursor, in bytes.
+const MAX_CURSOR_BYTES: usize = 512;
+/// The longest entry of [`Rule::Lines`], in characters.
+pub(crate) const MAX_LINE_ENTRY_CHARS: usize = 64;
+/// The longest symbol, in characters.
+pub(crate) const MAX_SYMBOL_CHARS: usize = 64;
+/// The digits of 2^256 − 1.
+pub(crate) const MAX_UINT256_DIGITS: usize = 78;
+
+impl Rule {
+    /// Reads a value from its text form, as it stands in a decoded query or in a JSON string.
+    pub(crate) fn read_text(&self, text: &str) -> Result<Value, Fault> {
+        let value = match *self {
+            Self::Address => hex_bytes(text).map(Address::from).map(Value::Address),
+            Self::Hash => hex_bytes(text).map(B256::from).map(Value::Hash),
+            Self::Bytes { min, max } => byte_string(text, min, max).map(Value::Bytes),
+            Self::Uint256 => uint256(text).map(Value::Uint),
+            Self::Amount => amount(text).map(Value::Text),
+            Self::AmountOr(word) if text == word => Some(Value::Text(word.to_owned())),
+            Self::AmountOr(_) => amount(text).map(Value::Text),
+            Self::Decimal { min, max } => decimal_between(text, min, max).map(Value::Text),
+            Self::Symbol => symbol(text).map(Value::Text),
+            Self::Line { max } => line(text, max).map(Value::Text),
+            Self::Prompt { max } => prompt(text, max).map(Value::Text),
+            Self::Choice(words) => {
+                words.iter().find(|word| **word == text).map(|word| Value::Text((*word).to_owned()))
+            }
+            Self::Chain(set) => Chain::find(set, text).map(Value::Chain),
+            Self::Chains(set) => chains(set, text.split(',')).map(Value::Chains),
+            Self::Integer { min, max } => {
+                integer(text, min, max).map(Value::Integer)
+            }
+            Self::Flag | Self::Boolean => match text {
+                "1" | "true" => Some(Value::Boolean(true)),
+                "0" | "false" => Some(Value::Boolean(false)),
+                _ => None,
+            },
+            Self::Cursor => cursor(text).map(Value::Text),
+            Self::Timestamp => timestamp::parse_ms(text).map(Value::Timestamp),
+            Self::Lines { .. } | Self::Object(_) => None,
+        };
+        value.ok_or_else(|| self.refuse(text))
+    }
+
+    /// The rule in words, as problems and documents show it.
+    pub fn expected(&self) -> String {
+        self.to_string()
+    }
+
+    fn refuse(&self, text: &str) -> Fault {
+        let observed = match self {
+            Self::Prompt { .. } => format!("{} characters", text.trim().chars().count()),
+            _ => shown(text),
+        };
+        Fault::Invalid { expected: self.expected(), observed }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address => f.write_str("an EVM address (0x and 40 hex digits)"),
+            Self::Hash => f.write_str("a transaction hash (0x and 64 hex digits)"),
+            Self::Bytes { min, max } if min == max => {
+                write!(f, "0x and the hex digits of {min} bytes")
+            }
+            Self::Bytes { min, max } => {
+                write!(f, "0x and the hex digits of {min} to {max} bytes")
+            }
+            Self::Uint256 => {
+                f.write_str("a whole number in the smallest unit (digits only, at most 2^256 - 1)")
+            }
+            Self::Amount => f.write_str("a decimal amount above zero, such as 1.5"),
+            Self::AmountOr(word) => write!(f, "a decimal amount above zero, or {word:?}"),
+            Self::Decimal { min, max } => write!(f, "a decimal from {min} to {max}"),
+            Self::Symbol => write!(f, "a symbol of 1 to {MAX_SYMBOL_CHARS} characters"),
+            Self::Line { max } => write!(f, "one line of 1 to {max} characters"),
+            Self::Prompt { max } => write!(f, "text of 1 to {max} characters"),
+            Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
+            Self::Chain(set) => write!(f, "a chain id or name: {}", chain_list(set)),
+            Self::Chains(set) => write!(f, "chain ids or names, each once: {}", chain_list(set)),
+            Self::Integer { min, max } => write!(f, "a whole number from {min} to {max}"),
+            Self::Flag => f.write_str("1, true, 0 or false"),
+            Self::Boolean => f.write_str("true or false"),
+            Self::Cursor => f.write_str("the next_cursor of an earlier answer"),
+            Self::Timestamp => {
+                f.write_str("a time from 2009 to 2099, in RFC 3339 or in unix milliseconds")
+            }
+            Self::Lines { max } => write!(
+                f,
+                "a list of 1 to {max} texts of 1 to {MAX_LINE_ENTRY_CHARS} characters"
+            ),
+            Self::Object(members) => {
+                let names: Vec<_> = members.iter().map(|member| member.name).collect();
+                write!(f, "an object with {}", names.join(", "))
+            }
+        }
+    }
+}
+
+/// `1/ethereum, 10/optimism, …`
+pub(crate) fn chain_list(set: &[Chain]) -> String {
+    let names: Vec<_> = set.iter().map(|chain| format!("{}/{}", chain.id, chain.name)).collect();
+    names.join(", ")
+}
+
+fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    hex::decode_to_slice(hex_digits(text)?, &mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn byte_string(text: &str, min: usize, max: usize) -> Option<Bytes> {
+    let digits = hex_digits(text).filter(|digits| digits.len() <= max.saturating_mul(2))?;
+    hex::decode(digits).ok().filter(|bytes| bytes.len() >= min).map(Bytes::from)
+}
+
+/// What follows the one `0x`.
+fn hex_digits(text: &str) -> Option<&str> {
+    text.strip_prefix("0x").filter(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn uint256(text: &str) -> Option<U256> {
+    let plain = (1..=MAX_UINT256_DIGITS).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| U256::from_str_radix(text, 10).ok()).flatten()
+}
+
+/// A whole number of digits alone, from `min` to `max`.
+pub(crate) fn integer(text: &str, min: u64, max: u64) -> Option<u64> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let value = plain.then(|| text.parse().ok())??;
+    (min..=max).contains(&value).then_some(value)
+}
+
+fn amount(text: &str) -> Option<String> {
+    Decimal::parse(text).filter(|decimal| !decimal.is_zero()).map(|decimal| decimal.canonical())
+}
+
+fn decimal_between(text: &str, min: &str, max: &str) -> Option<String> {
+    let decimal = Decimal::parse(text)?;
+    (Decimal::parse(min)? <= decimal && decimal <= Decimal::parse(max)?)
+        .then(|| decimal.canonical())
+}
+
+fn symbol(text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    line(trimmed.strip_prefix('$').unwrap_or(trimmed), MAX_SYMBOL_CHARS)
+}
+
+fn line(text: &str, max: usize) -> Option<String> {
+    let trimmed = text.trim();
+    (length_within(trimmed, max) && !trimmed.chars().any(char::is_control))
+        .then(|| trimmed.to_owned())
+}
+
+fn prompt(text: &str, max: usize) -> Option<String> {
+    let trimmed = text.trim();
+    let printable = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    (length_within(trimmed, max) && trimmed.chars().all(printable)).then(|| trimmed.to_owned())
+}
+
+fn length_within(text: &str, max: usize) -> bool {
+    !text.is_empty() && text.chars().nth(max).is_none()
+}
+
+fn cursor(text: &str) -> Option<String> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~=:/+".contains(&byte);
+    ((1..=MAX_CURSOR_BYTES).contains(&text.len()) && text.bytes().all(allowed))
+        .then(|| text.to_owned())
+}
+
+/// Every entry a chain of the set, none twice.
+pub(crate) fn chains<'a>(
+    set: &[Chain],
+    entries: impl Iterator<Item = &'a str>,
+) -> Option<Vec<Chain>> {
+    let mut found = Vec::new();
+    for entry in entries {
+        let chain = Chain::find(set, entry.trim())?;
+        if found.contains(&chain) {
+            return None;
+        }
+        found.push(chain);
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// Every entry one line of text.
+pub(crate) fn line_entry(text: &str) -> Option<String> {
+    line(text, MAX_LINE_ENTRY_CHARS)
+}
+
+const _: () = assert!(MAX_UINT256_DIGITS < MAX_DECIMAL_BYTES);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! Reading the answers to `/verify` and `/settle` (x402 v2 sections 7.1 and 7.2): the JSON first, then the
+//! HTTP status, and nothing that contradicts the payment it answers.
+
+use alloy_primitives::{Address, B256, U256};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use x402_wire::{Payment, Reason, Scheme};
+
+use crate::http::Reply;
+use crate::reason::{Weight, weight};
+use crate::{Call, Cause, Malformation, Receipt, Reconciliation, Settlement, Verification};
+
+/// The longest text of a facilitator that is passed on, in characters.
+const MAX_MESSAGE: usize = 300;
+
+/// The answer to one `/settle` request.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The outcome.
+    Final(Settlement),
+    /// Sent and not final: `settlement_pending`, or a broker state that is not the last one.
+    Pending { transaction: String, state: String },
+}
+
+/// A settlement as facilitators write it: members that do not apply are absent, empty or null.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SettleBody {
+    success: bool,
+    error_reason: Option<String>,
+    error_message: Option<String>,
+    #[serde(default, deserialize_with = "null_is_empty")]
+    transaction: String,
+    #[serde(default, deserialize_with = "null_is_empty")]
+    network: String,
+    #[serde(default, deserialize_with = "null_is_empty")]
+    payer: String,
+    #[serde(default, deserialize_with = "null_is_empty")]
+    amount: String,
+    status: Option<String>,
+    extensions: Option<Box<RawValue>>,
+    extra: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VerifyBody {
+    is_valid: bool,
+    invalid_reason: Option<String>,
+    invalid_message: Option<String>,
+    #[serde(default, deserialize_with = "null_is_empty")]
+    payer: String,
+}
+
+/// Reads an answer to `/verify`.
+pub(crate) fn verification(payment: &Payment, reply: &Reply) -> Verification {
+    let unavailable = |cause| Verification::Unavailable { cause };
+    let Ok(body) = serde_json::from_slice::<VerifyBody>(&reply.body) else {
+        return unavailable(not_protocol(Call::Verify, reply));
+    };
+    if let Err(cause) = same_payer(Call::Verify, payment, &body.payer) {
+        return unavailable(cause);
+    }
+    let status = Cause::Status { call: Call::Verify, status: reply.status };
+    if body.is_valid {
+        return if reply.is_success() { Verification::Valid } else { unavailable(status) };
+    }
+    let reason = body.invalid_reason.as_deref().map_or(Reason::UnexpectedVerifyError, Reason::from);
+    if reply.status >= 500 && weight(&reason) == Weight::Vague {
+        return unavailable(status);
+    }
+    Verification::Invalid { reason, message: body.invalid_message.map(clip_message) }
+}
+
+/// Reads an answer to `/settle`.
+pub(crate) fn settlement(payment: &Payment, reply: &Reply) -> Answer {
+    match serde_json::from_slice::<SettleBody>(&reply.body) {
+        Ok(body) => body.read(payment, reply.status),
+        Err(_) => unknown(None, not_protocol(Call::Settle, reply)),
+    }
+}
+
+impl SettleBody {
+    /// Judges a parsed answer; `status` is the HTTP status that it came with.
+    pub(crate) fn read(self, payment: &Payment, status: u16) -> Answer {
+        let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
+        if let Err(cause) = self.same_payment(payment) {
+            return unknown(named, cause);
+        }
+        if self.success { self.read_success(payment, status) } else { self.read_refusal(status) }
+    }
+
+    fn read_success(self, payment: &Payment, status: u16) -> Answer {
+        let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
+        let malformed = |detail| Cause::Malformed { call: Call::Settle, detail };
+        if !(200..300).contains(&status) {
+            return unknown(named, malformed(Malformation::SuccessWithErrorStatus));
+        }
+        // A deferred payment is stored now and gets its transaction with its batch.
+        if payment.scheme() == Scheme::Exact {
+            if self.transaction.is_empty() {
+                return unknown(None, malformed(Malformation::NoTransaction));
+            }
+            if self.transaction.parse::<B256>().is_err() {
+                return unknown(named, malformed(Malformation::TransactionHash));
+            }
+        }
+        match self.status.as_deref() {
+            None | Some("success" | "") => Answer::Final(Settlement::Settled(Receipt {
+                status: self.status,
+                extensions: self.extensions,
+                extra: self.extra,
+                ..Receipt::of(payment, self.transaction)
+            })),
+            Some(state) => Answer::Pending { transaction: self.transaction, state: clip(state) },
+        }
+    }
+
+    fn read_refusal(self, status: u16) -> Answer {
+        let reason =
+            self.error_reason.as_deref().map_or(Reason::UnexpectedSettleError, Reason::from);
+        let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
+        if reason == Reason::SettlementPending {
+            let state = reason.as_str().to_owned();
+            return match named {
+                Some(transaction) => Answer::Pending { transaction, state },
+                None => unknown(None, Cause::Pending { call: Call::Settle, state }),
+            };
+        }
+        // A server error, or "something unexpected" after a broadcast, leaves the outcome open; a stated
+        // reason does not.
+        let vague = weight(&reason) == Weight::Vague;
+        let broadcast = named.is_some() && reason == Reason::UnexpectedSettleError;
+        if vague && (status >= 500 || broadcast) {
+            return unknown(named, Cause::Status { call: Call::Settle, status });
+        }
+        Answer::Final(Settlement::Rejected { reason, message: self.error_message.map(clip_message) })
+    }
+
+    fn same_payment(&self, payment: &Payment) -> Result<(), Cause> {
+        let ours = payment.requirements();
+        let contradiction = |member, expected: String, observed: &str| Cause::Contradiction {
+            call: Call::Settle,
+            member,
+            expected,
+            observed: clip(observed),
+        };
+        // A refusal may leave the network out; a success may not.
+        if (self.success || !self.network.is_empty()) && self.network != ours.network.to_string() {
+            return Err(contradiction("network", ours.network.to_string(), &self.network));
+        }
+        same_payer(Call::Settle, payment, &self.payer)?;
+        if self.success && !self.amount.is_empty() {
+            let amount = U256::from_str_radix(&self.amount, 10);
+            if amount != Ok(ours.amount) {
+                return Err(contradiction("amount", ours.amount.to_string(), &self.amount));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a re-sent settlement's outcome says about the payment. A refusal decides only when no earlier
+/// attempt can have succeeded: "already used", "insufficient funds" and "expired" are also what a payment
+/// looks like that was taken the first time.
+pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconciliation {
+    let known = known.map(str::to_owned);
+    match outcome {
+        Settlement::Settled(receipt) => Reconciliation::Settled(receipt),
+        Settlement::Rejected { reason, .. } if weight(&reason) == Weight::Defect => {
+            Reconciliation::NotSettled { reason }
+        }
+        Settlement::Rejected { reason, .. } => Reconciliation::Undecided {
+            transaction: known,
+            cause: Cause::Inconclusive { call: Call::Settle, reason: reason.as_str().to_owned() },
+        },
+        Settlement::Unknown { transaction, cause } => {
+            Reconciliation::Undecided { transaction: transaction.or(known), cause }
+        }
+    }
+}
+
+pub(crate) fn unknown(transaction: Option<String>, cause: Cause) -> Answer {
+    Answer::Final(Settlement::Unknown { transaction, cause })
+}
+
+/// Why a body that is not the protocol's says nothing.
+pub(crate) fn not_protocol(call: Call, reply: &Reply) -> Cause {
+    if reply.is_success() {
+        Cause::Malformed { call, detail: Malformation::Json }
+    } else {
+        Cause::Status { call, status: reply.status }
+    }
+}
+
+/// The first 80 characters, for members that identify something.
+pub(crate) fn clip(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(80).collect()
+}
+
+pub(crate) fn clip_message(text: impl AsRef<str>) -> String {
+    text.as_ref().chars().filter(|c| !c.is_control()).take(MAX_MESSAGE).collect()
+}
+
+fn same_payer(call: Call, payment: &Payment, observed: &str) -> Result<(), Cause> {
+    // Addresses come in any case.
+    if observed.is_empty() || observed.parse::<Address>() == Ok(payment.payer()) {
+        return Ok(());
+    }
+    Err(Cause::Contradiction {
+        call,
+        member: "payer",
+        expected: payment.payer().to_string(),
+        observed: clip(observed),
+    })
+}
+
+fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.unwrap_or_default())
+}

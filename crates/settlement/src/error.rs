@@ -1,0 +1,344 @@
+//! What can go wrong: a configuration that cannot be used, and answers that cannot be had.
+
+use std::fmt;
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256};
+use thiserror::Error;
+use x402_wire::Network;
+
+use crate::Mode;
+
+/// A settlement that cannot be set up. Every variant is a mistake in the configuration: a service that is
+/// merely unreachable is not an error here, it is asked again before the first payment.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SettlementError {
+    /// A key that the mode needs.
+    #[error("{key} is required when the settlement mode is `{mode}`")]
+    Missing {
+        /// The configuration key.
+        key: &'static str,
+        /// The mode that needs it.
+        mode: Mode,
+    },
+    /// Not an absolute `http` or `https` URL. The text itself may hold a key and is not repeated.
+    #[error("{key}: expected an absolute http or https URL with a host and without query or fragment")]
+    Url {
+        /// The configuration key.
+        key: &'static str,
+    },
+    /// Not a secp256k1 private key.
+    #[error("{key}: expected 32 bytes as hexadecimal digits that are a secp256k1 private key")]
+    PrivateKey {
+        /// The configuration key.
+        key: &'static str,
+    },
+    /// A credential that cannot be sent in an HTTP header.
+    #[error("{key}: expected visible ASCII characters")]
+    Credential {
+        /// The configuration key.
+        key: &'static str,
+    },
+    /// The HTTP client could not be made: no TLS certificates on this machine, for instance.
+    #[error("the HTTP client cannot be set up: {detail}")]
+    Client {
+        /// What the TLS or HTTP library says.
+        detail: String,
+    },
+    /// The RPC endpoint serves another chain.
+    #[error("settlement.rpc_url: expected chain {expected}, observed {observed}")]
+    Chain {
+        /// The chain of the payment terms.
+        expected: u64,
+        /// The chain that the endpoint names.
+        observed: u64,
+    },
+    /// An asset on chain is not what the configuration says.
+    #[error(transparent)]
+    Asset(#[from] AssetFault),
+}
+
+impl SettlementError {
+    /// A stable code for logs and scripts.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "settlement_key_missing",
+            Self::Url { .. } => "settlement_url_invalid",
+            Self::PrivateKey { .. } => "settlement_private_key_invalid",
+            Self::Credential { .. } => "settlement_credential_invalid",
+            Self::Client { .. } => "settlement_client_unusable",
+            Self::Chain { .. } => "settlement_chain_mismatch",
+            Self::Asset(fault) => fault.code(),
+        }
+    }
+}
+
+/// An asset on chain that is not what the configuration says. Signatures made under the configured name
+/// and version would fail there, or pay with something else.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AssetFault {
+    /// `DOMAIN_SEPARATOR()` is not the one of the configured name and version (EIP-712).
+    #[error(
+        "asset {asset} is not `{name}` version `{version}`: expected the domain separator {expected}, \
+         observed {observed}"
+    )]
+    AssetMismatch {
+        /// The token.
+        asset: Address,
+        /// The configured EIP-712 name.
+        name: String,
+        /// The configured EIP-712 version.
+        version: String,
+        /// The separator of the configuration.
+        expected: B256,
+        /// The separator that the token states.
+        observed: B256,
+    },
+    /// There is no contract at the address.
+    #[error("asset {asset} (`{name}`) has no code on {network}")]
+    NoCode {
+        /// The configured address.
+        asset: Address,
+        /// The configured EIP-712 name.
+        name: String,
+        /// Where it was looked for.
+        network: Network,
+    },
+    /// The contract has no `DOMAIN_SEPARATOR()`: it cannot have EIP-3009.
+    #[error("asset {asset} (`{name}`) has no DOMAIN_SEPARATOR(): it does not take EIP-3009 payments")]
+    NoSeparator {
+        /// The token.
+        asset: Address,
+        /// The configured EIP-712 name.
+        name: String,
+    },
+}
+
+impl AssetFault {
+    /// A stable code for logs and scripts.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::AssetMismatch { .. } => "asset_mismatch",
+            Self::NoCode { .. } => "asset_without_code",
+            Self::NoSeparator { .. } => "asset_without_domain_separator",
+        }
+    }
+}
+
+/// The remote call that an outcome depended on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Call {
+    /// `POST /verify` (x402 v2 section 7.1).
+    Verify,
+    /// `POST /settle` (x402 v2 section 7.2).
+    Settle,
+    /// `GET /supported` (x402 v2 section 7.3).
+    Supported,
+    /// `GET /settle/status` of the broker.
+    SettleStatus,
+    /// A JSON-RPC method.
+    Rpc(&'static str),
+}
+
+impl Call {
+    /// The name in logs: `verify`, `settle`, `supported`, `settle/status`, or the JSON-RPC method.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Verify => "verify",
+            Self::Settle => "settle",
+            Self::Supported => "supported",
+            Self::SettleStatus => "settle/status",
+            Self::Rpc(method) => method,
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why an outcome could not be had. None of these says that a payment failed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// No complete answer in time.
+    #[error("{call}: no complete answer within {} ms", after.as_millis())]
+    Timeout {
+        /// What was asked.
+        call: Call,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// No connection.
+    #[error("{call}: no connection")]
+    Unreachable {
+        /// What was asked.
+        call: Call,
+    },
+    /// The connection broke before the answer was complete.
+    #[error("{call}: the connection broke before the answer was complete")]
+    Interrupted {
+        /// What was asked.
+        call: Call,
+    },
+    /// A longer answer than any protocol message.
+    #[error("{call}: the answer is longer than {limit} bytes")]
+    Oversize {
+        /// What was asked.
+        call: Call,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// An HTTP status with a body that says nothing conclusive.
+    #[error("{call}: answered with status {status} and nothing conclusive")]
+    Status {
+        /// What was asked.
+        call: Call,
+        /// The HTTP status.
+        status: u16,
+    },
+    /// An answer that is not the protocol's.
+    #[error("{call}: the answer is not the protocol's: {detail}")]
+    Malformed {
+        /// What was asked.
+        call: Call,
+        /// What is wrong with it; never a part of it.
+        detail: Malformation,
+    },
+    /// An answer about another payment than the one it was asked about.
+    #[error("{call}: {member} contradicts the payment: expected {expected}, observed {observed}")]
+    Contradiction {
+        /// What was asked.
+        call: Call,
+        /// The contradicting member.
+        member: &'static str,
+        /// What the payment says.
+        expected: String,
+        /// What the answer says, at most 80 characters.
+        observed: String,
+    },
+    /// The service says that the outcome is open.
+    #[error("{call}: the outcome is still open (`{state}`)")]
+    Pending {
+        /// What was asked.
+        call: Call,
+        /// The state or reason that it names, at most 80 characters.
+        state: String,
+    },
+    /// The broker refused the call itself, not the payment.
+    #[error("{call}: the broker refused the call with code {code}")]
+    Broker {
+        /// What was asked.
+        call: Call,
+        /// Its error code.
+        code: String,
+    },
+    /// The node refused the call.
+    #[error("{call}: the node refused with code {code}: {message}")]
+    Rpc {
+        /// What was asked.
+        call: Call,
+        /// The JSON-RPC error code.
+        code: i64,
+        /// Its message, at most 200 characters.
+        message: String,
+    },
+    /// The node serves another chain.
+    #[error("the node serves chain {observed}, expected {expected}")]
+    Chain {
+        /// The chain of the payment.
+        expected: u64,
+        /// The chain of the node.
+        observed: u64,
+    },
+    /// The asset on chain is not the configured one, so that nothing can be said about payments in it.
+    #[error(transparent)]
+    Asset(#[from] AssetFault),
+    /// The payment's asset is not configured here.
+    #[error("asset {asset} is not configured")]
+    UnknownAsset {
+        /// The payment's asset.
+        asset: Address,
+    },
+    /// The authorization is used, by a transaction that this settlement did not send or know of.
+    #[error("the authorization is used by another transaction")]
+    UsedElsewhere,
+    /// The authorization is used, but the transaction lies outside the blocks that were searched.
+    #[error("the authorization is used, but not in the last {blocks} blocks")]
+    NotLocated {
+        /// How many blocks were searched.
+        blocks: u64,
+    },
+    /// A refusal of a re-sent settlement that does not exclude that the first one succeeded.
+    #[error("{call}: `{reason}` does not exclude that an earlier settlement succeeded")]
+    Inconclusive {
+        /// What was asked.
+        call: Call,
+        /// The reason code.
+        reason: String,
+    },
+    /// The account that pays the gas has nothing.
+    #[error("the settling account {account} has no balance for gas")]
+    NoGas {
+        /// The account.
+        account: Address,
+    },
+    /// The service cannot settle scheme `exact` on our network.
+    #[error("the facilitator does not list scheme `exact` on {network}")]
+    ExactUnsupported {
+        /// Our network.
+        network: Network,
+    },
+}
+
+impl Cause {
+    /// A stable code for logs and metrics.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Timeout { .. } => "timeout",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Oversize { .. } => "oversize",
+            Self::Status { .. } => "http_status",
+            Self::Malformed { .. } => "malformed",
+            Self::Contradiction { .. } => "contradiction",
+            Self::Pending { .. } => "pending",
+            Self::Broker { .. } => "broker_refused",
+            Self::Rpc { .. } => "rpc_refused",
+            Self::Chain { .. } => "chain_mismatch",
+            Self::Asset(fault) => fault.code(),
+            Self::UnknownAsset { .. } => "asset_unknown",
+            Self::UsedElsewhere => "authorization_used_elsewhere",
+            Self::NotLocated { .. } => "transaction_not_located",
+            Self::Inconclusive { .. } => "refusal_inconclusive",
+            Self::NoGas { .. } => "no_gas",
+            Self::ExactUnsupported { .. } => "exact_unsupported",
+        }
+    }
+}
+
+/// What is wrong with an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Malformation {
+    /// Not the JSON object that the protocol prescribes.
+    #[error("not the prescribed JSON")]
+    Json,
+    /// A settled payment without the hash of its transaction.
+    #[error("success without a transaction hash")]
+    NoTransaction,
+    /// A transaction hash that is not 32 bytes of hexadecimal digits.
+    #[error("the transaction hash is not 32 bytes")]
+    TransactionHash,
+    /// A success that comes with an HTTP error status.
+    #[error("success with an HTTP error status")]
+    SuccessWithErrorStatus,
+    /// A JSON-RPC result of another type.
+    #[error("the result has another type")]
+    RpcResult,
+}

@@ -1,0 +1,202 @@
+//! The port: what a server asks of a settlement, and every answer that it can get.
+
+use alloy_primitives::{Address, U256};
+use serde_json::value::RawValue;
+use x402_wire::{Network, Payment, Reason, SettlementResponse};
+
+use crate::Cause;
+
+/// Takes payments: checks what only a remote party can tell, settles, and finds out what became of a
+/// settlement whose outcome was lost.
+///
+/// Implementations never retry in a way that could charge twice: whatever they re-send is the identical
+/// authorization, which its token accepts once (EIP-3009).
+///
+/// Dropping a future of [`settle`](Self::settle) does not undo what it has sent. A caller that may be
+/// cancelled runs it in a task of its own, or treats the payment as unknown and reconciles.
+pub trait Settler: Send + Sync + 'static {
+    /// The remote checks before the work. The caller has already made the offline ones: terms, window, and
+    /// the signature as far as [`Payment::check_signature`] can tell. `now` is unix seconds.
+    fn verify(&self, payment: &Payment, now: u64) -> impl Future<Output = Verification> + Send;
+
+    /// Takes the payment. Called once for each payment, after a durable record of the attempt.
+    fn settle(&self, payment: &Payment) -> impl Future<Output = Settlement> + Send;
+
+    /// Decides a payment whose outcome is unknown. May settle it with the identical authorization when it
+    /// is certain to be unused or when the remote party makes re-sending safe. `transaction` is the hash
+    /// that an earlier answer named; `now` is unix seconds.
+    fn reconcile(
+        &self,
+        payment: &Payment,
+        transaction: Option<&str>,
+        now: u64,
+    ) -> impl Future<Output = Reconciliation> + Send;
+
+    /// Whether payments can be taken at the moment.
+    fn readiness(&self) -> impl Future<Output = Readiness> + Send;
+}
+
+/// The answer before the work. Nothing has been charged in any case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verification {
+    /// The payment would settle now.
+    Valid,
+    /// It would not.
+    Invalid {
+        /// Why, as a code of x402 v2 section 9.
+        reason: Reason,
+        /// Why, for people, at most 300 characters.
+        message: Option<String>,
+    },
+    /// Nobody could tell.
+    Unavailable {
+        /// Why not.
+        cause: Cause,
+    },
+}
+
+/// The outcome of a settlement.
+#[derive(Debug, Clone)]
+pub enum Settlement {
+    /// The payment is taken.
+    Settled(Receipt),
+    /// It is not taken, and will not be by this attempt.
+    Rejected {
+        /// Why, as a code of x402 v2 section 9.
+        reason: Reason,
+        /// Why, for people, at most 300 characters.
+        message: Option<String>,
+    },
+    /// It may or may not be taken. Not a failure: reconcile before anything else is done with it.
+    Unknown {
+        /// The hash of the transaction that may have taken it, when one is known.
+        transaction: Option<String>,
+        /// Why it is not known.
+        cause: Cause,
+    },
+}
+
+/// What became of a payment whose outcome was unknown.
+#[derive(Debug, Clone)]
+pub enum Reconciliation {
+    /// It is taken.
+    Settled(Receipt),
+    /// It is not taken and cannot be any more.
+    NotSettled {
+        /// Why, as a code of x402 v2 section 9.
+        reason: Reason,
+    },
+    /// Still open.
+    Undecided {
+        /// The hash of the transaction that may have taken it, when one is known.
+        transaction: Option<String>,
+        /// Why it is not known.
+        cause: Cause,
+    },
+}
+
+/// Whether payments can be taken at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// Scheme `exact` can be settled.
+    Ready {
+        /// Scheme `aggr_deferred` can be, too.
+        aggr_deferred: bool,
+    },
+    /// Nothing can be settled.
+    NotReady {
+        /// Why not.
+        reason: Cause,
+    },
+}
+
+/// Proof of a settlement.
+#[derive(Debug, Clone)]
+pub struct Receipt {
+    /// The transaction hash; empty for a stored `aggr_deferred` payment, which has none yet.
+    pub transaction: String,
+    /// Where it was settled.
+    pub network: Network,
+    /// Who paid.
+    pub payer: Address,
+    /// How much was paid, in the asset's smallest unit.
+    pub amount: U256,
+    /// The broker's state of it.
+    pub status: Option<String>,
+    /// Extensions of the facilitator, as they came.
+    pub extensions: Option<Box<RawValue>>,
+    /// Further members of a scheme, as they came.
+    pub extra: Option<Box<RawValue>>,
+}
+
+impl Receipt {
+    /// The receipt of a payment that a transaction has settled.
+    #[must_use]
+    pub fn of(payment: &Payment, transaction: impl Into<String>) -> Self {
+        Self {
+            transaction: transaction.into(),
+            network: payment.requirements().network,
+            payer: payment.payer(),
+            amount: payment.requirements().amount,
+            status: None,
+            extensions: None,
+            extra: None,
+        }
+    }
+
+    /// The content of the header `PAYMENT-RESPONSE`.
+    #[must_use]
+    pub fn to_response(&self) -> SettlementResponse {
+        SettlementResponse {
+            amount: Some(self.amount.to_string()),
+            status: self.status.clone(),
+            extensions: self.extensions.clone(),
+            extra: self.extra.clone(),
+            ..SettlementResponse::settled(&self.transaction, self.network, self.payer)
+        }
+    }
+}
+
+impl Settlement {
+    /// A short name for logs and metrics: `settled`, `rejected` or `unknown`.
+    #[must_use]
+    pub const fn outcome(&self) -> &'static str {
+        match self {
+            Self::Settled(_) => "settled",
+            Self::Rejected { .. } => "rejected",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+
+    pub(crate) fn rejected(reason: Reason) -> Self {
+        Self::Rejected { reason, message: None }
+    }
+}
+
+impl Verification {
+    /// A short name for logs and metrics: `valid`, `invalid` or `unavailable`.
+    #[must_use]
+    pub const fn outcome(&self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Invalid { .. } => "invalid",
+            Self::Unavailable { .. } => "unavailable",
+        }
+    }
+
+    pub(crate) fn invalid(reason: Reason) -> Self {
+        Self::Invalid { reason, message: None }
+    }
+}
+
+impl Reconciliation {
+    /// A short name for logs and metrics: `settled`, `not_settled` or `undecided`.
+    #[must_use]
+    pub const fn outcome(&self) -> &'static str {
+        match self {
+            Self::Settled(_) => "settled",
+            Self::NotSettled { .. } => "not_settled",
+            Self::Undecided { .. } => "undecided",
+        }
+    }
+}

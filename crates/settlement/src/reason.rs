@@ -1,0 +1,103 @@
+//! How much a refusal says about a payment.
+
+use x402_wire::Reason;
+
+/// How much a refusal says about a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// A defect of the message itself: nobody can ever have settled it.
+    Defect,
+    /// A state of the chain or the clock: not now. The same words come when an earlier attempt has
+    /// succeeded and used up the nonce, the balance or the time.
+    Moment,
+    /// The speaker does not know itself.
+    Vague,
+}
+
+pub(crate) fn weight(reason: &Reason) -> Weight {
+    use Reason::*;
+    match reason {
+        InvalidExactEvmPayloadAuthorizationValueMismatch
+        | InvalidExactEvmPayloadSignature
+        | InvalidExactEvmPayloadRecipientMismatch
+        | InvalidNetwork
+        | InvalidPayload
+        | InvalidPaymentRequirements
+        | InvalidScheme
+        | UnsupportedScheme
+        | InvalidX402Version
+        | AssetNotDeployedContract
+        | Eip6492FactoryNotAllowed
+        | MissingEip712Domain
+        | NetworkMismatch
+        | InvalidExactEvmTokenNameMismatch
+        | InvalidExactEvmTokenVersionMismatch
+        | InvalidExactEvmEip3009NotSupported
+        | ResourceMismatch => Weight::Defect,
+        InsufficientFunds
+        | InvalidExactEvmInsufficientBalance
+        | InvalidExactEvmNonceAlreadyUsed
+        | InvalidExactEvmPayloadAuthorizationValidAfter
+        | InvalidExactEvmPayloadAuthorizationValidBefore
+        | InvalidExactEvmPayloadUndeployedSmartWallet
+        | SmartWalletDeploymentFailed
+        | InvalidExactEvmTransactionSimulationFailed
+        | InvalidExactEvmTransferEventMismatch => Weight::Moment,
+        Other(code) => other(code),
+        // Whatever is added later says nothing until it is listed.
+        _ => Weight::Vague,
+    }
+}
+
+/// Codes that only the OKX broker uses (its page payment-error-handling), and `permit2_*`, which cannot
+/// concern an EIP-3009 payment.
+fn other(code: &str) -> Weight {
+    match code {
+        "param_mismatch" | "unsupported_chain" | "invalid_signature" => Weight::Defect,
+        "payer_blocked" | "risk_address" | "not_yet_valid" | "expired" | "nonce_used"
+        | "insufficient_balance" => Weight::Moment,
+        _ => Weight::Vague,
+    }
+}
+
+/// The refusal says that the authorization is used.
+pub(crate) fn is_used(reason: &Reason) -> bool {
+    match reason {
+        // A spent authorization of a token that does not revert: the transaction succeeds and moves nothing.
+        Reason::InvalidExactEvmNonceAlreadyUsed | Reason::InvalidExactEvmTransferEventMismatch => true,
+        Reason::Other(code) => code == "nonce_used",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_defects_of_the_message_survive_an_earlier_success() {
+        for reason in Reason::NAMED {
+            let text = reason.as_str();
+            let state = text.contains("funds")
+                || text.contains("balance")
+                || text.contains("used")
+                || text.contains("valid_before")
+                || text.contains("unexpected")
+                || text.contains("transaction")
+                || text.contains("pending");
+            if state {
+                assert_ne!(weight(reason), Weight::Defect, "{text}");
+            }
+        }
+        assert_eq!(weight(&Reason::from("nonce_used")), Weight::Moment);
+        assert_eq!(weight(&Reason::from("onchain_error")), Weight::Vague);
+        assert_eq!(weight(&Reason::from("never seen before")), Weight::Vague);
+    }
+
+    #[test]
+    fn a_transfer_without_its_event_means_a_spent_authorization() {
+        assert!(is_used(&Reason::InvalidExactEvmTransferEventMismatch));
+        assert!(is_used(&Reason::from("nonce_used")));
+        assert!(!is_used(&Reason::InsufficientFunds));
+    }
+}

@@ -1,0 +1,103 @@
+//! JSON in pure ASCII: a client that reads a header with `atob()` takes UTF-8 for Latin-1 and would
+//! sign under a wrong token name without noticing.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{CharEscape, Formatter};
+
+/// Serialises a value as compact JSON in which every character outside ASCII is written `\uXXXX`.
+///
+/// # Example
+/// ```
+/// assert_eq!(x402_wire::ascii_json(&"USD₮0"), r#""USD\u20ae0""#);
+/// ```
+///
+/// A value that cannot be serialised (a map with non-string keys) gives the JSON `null`; none of
+/// this crate's types is one.
+#[must_use]
+pub fn ascii_json<T: Serialize + ?Sized>(value: &T) -> String {
+    let mut out = Vec::with_capacity(512);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, AsciiFormatter);
+    match value.serialize(&mut serializer) {
+        Ok(()) => String::from_utf8(out).unwrap_or_else(|_| "null".to_owned()),
+        Err(_) => "null".to_owned(),
+    }
+}
+
+/// Appends `text` to `out` as the inside of a JSON string (no quotes), in pure ASCII.
+///
+/// For code that writes JSON by hand on a hot path.
+pub fn push_ascii_escaped(out: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            ' '..='~' => out.push(c),
+            _ => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    out.push_str("\\u");
+                    for shift in [12, 8, 4, 0] {
+                        let nibble = u32::from((*unit >> shift) & 0xf);
+                        out.push(char::from_digit(nibble, 16).unwrap_or('0'));
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct AsciiFormatter;
+
+impl Formatter for AsciiFormatter {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        if fragment.bytes().all(|b| (0x20..0x7f).contains(&b)) {
+            return writer.write_all(fragment.as_bytes());
+        }
+        let mut escaped = String::with_capacity(fragment.len() + 8);
+        push_ascii_escaped(&mut escaped, fragment);
+        writer.write_all(escaped.as_bytes())
+    }
+
+    fn write_char_escape<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
+        serde_json::ser::CompactFormatter.write_char_escape(writer, escape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn escapes_controls_and_supplementary_characters() {
+        assert_eq!(ascii_json("a\u{7f}\u{1}\n\"\\"), r#""a\u007f\u0001\n\"\\""#);
+        assert_eq!(ascii_json("🚀"), r#""\ud83d\ude80""#);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_survives_in_ascii(text: String) {
+            let json = ascii_json(&text);
+            prop_assert!(json.is_ascii());
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text.clone());
+
+            let mut by_hand = String::from("\"");
+            push_ascii_escaped(&mut by_hand, &text);
+            by_hand.push('"');
+            prop_assert_eq!(serde_json::from_str::<String>(&by_hand).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Messages between a seller and a facilitator (x402 v2 section 7).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::{Payment, Scheme, X402_VERSION};
+
+pub use crate::SettlementResponse as SettleResponse;
+
+/// The answer to `POST /verify`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifyResponse {
+    /// Whether the payment would settle now.
+    pub is_valid: bool,
+    /// Why not.
+    #[serde(default)]
+    pub invalid_reason: Option<String>,
+    /// Why not, as text for people.
+    #[serde(default)]
+    pub invalid_message: Option<String>,
+    /// The payer that the facilitator found.
+    #[serde(default)]
+    pub payer: Option<String>,
+}
+
+/// The answer to `GET /supported`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct SupportedResponse {
+    /// What the facilitator can settle.
+    pub kinds: Vec<SupportedKind>,
+    /// Extensions that it understands.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// Its signing addresses by network pattern.
+    #[serde(default)]
+    pub signers: BTreeMap<String, Vec<String>>,
+}
+
+/// One protocol version, scheme and network.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SupportedKind {
+    /// The protocol version.
+    pub x402_version: u64,
+    /// The scheme as text: foreign ones are legitimate here.
+    pub scheme: String,
+    /// The CAIP-2 network as text, likewise.
+    pub network: String,
+}
+
+impl SupportedResponse {
+    /// Whether a scheme can be settled on a network with this protocol version.
+    #[must_use]
+    pub fn supports(&self, scheme: Scheme, network: crate::Network) -> bool {
+        let network = network.to_string();
+        self.kinds.iter().any(|kind| {
+            kind.x402_version == X402_VERSION
+                && kind.scheme == scheme.as_str()
+                && kind.network == network
+        })
+    }
+}
+
+/// The body of `POST /verify` and `POST /settle`: the caller's payment byte for byte, and the seller's own
+/// option. `sync_settle` is a member of the broker dialect.
+///
+/// # Example
+/// The caller's unknown members and spacing survive, so that what was signed is what is checked:
+/// ```
+/// # use alloy_primitives::address;
+/// # use x402_wire::*;
+/// # let terms = Terms { network: Network::evm(196), pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+/// #     max_timeout_seconds: 300, assets: Asset::chain_196().to_vec() };
+/// let raw = r#"{ "x402Version": 2, "accepted": {"scheme":"exact","network":"eip155:196","amount":"2000",
+///   "asset":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","payTo":"0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+///   "maxTimeoutSeconds":300,"extra":{"name":"USD₮0","version":"1","future":[1,2]}},
+///  "payload": {"signature":"0x00","authorization":{"from":"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+///   "to":"0x90F79bf6EB2c4f870365E785982E1f101E93b906","value":"2000","validAfter":"0","validBefore":"1795219500",
+///   "nonce":"0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"}}, "unknown": true }"#;
+/// let payload = PaymentPayload::from_json(raw.as_bytes())?;
+/// let payment = Payment::matching(&terms.offer(MicroUsd::dollars("0.002")), payload)?;
+/// assert!(facilitator::request_body(&payment, None).contains(raw));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn request_body(payment: &Payment, sync_settle: Option<bool>) -> String {
+    let raw = payment.payload().raw();
+    let requirements = payment.requirements().to_json();
+    let mut body = String::with_capacity(raw.len() + requirements.len() + 96);
+    body.push_str("{\"x402Version\":2,\"paymentPayload\":");
+    body.push_str(raw);
+    body.push_str(",\"paymentRequirements\":");
+    body.push_str(&requirements);
+    if let Some(sync_settle) = sync_settle {
+        body.push_str(",\"syncSettle\":");
+        body.push_str(if sync_settle { "true" } else { "false" });
+    }
+    body.push('}');
+    body
+}

@@ -1,0 +1,130 @@
+//! Networks (CAIP-2) and payment schemes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// An EVM network by its CAIP-2 identifier, `eip155:<chain id>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Network {
+    chain_id: u64,
+}
+
+/// A network identifier that is not `eip155:` and a chain id.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("expected a CAIP-2 id eip155:<chain id>, observed `{observed}`")]
+pub struct NetworkError {
+    /// The refused text.
+    pub observed: String,
+}
+
+impl Network {
+    /// The EVM network with this chain id.
+    #[must_use]
+    pub const fn evm(chain_id: u64) -> Self {
+        Self { chain_id }
+    }
+
+    /// The EIP-155 chain id, which is also the chain id of the EIP-712 domain.
+    #[must_use]
+    pub const fn chain_id(self) -> u64 {
+        self.chain_id
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "eip155:{}", self.chain_id)
+    }
+}
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.strip_prefix("eip155:")
+            .and_then(crate::strict::parse_decimal)
+            .and_then(|id| u64::try_from(id).ok())
+            .map(Self::evm)
+            .ok_or_else(|| NetworkError { observed: text.chars().take(80).collect() })
+    }
+}
+
+impl TryFrom<String> for Network {
+    type Error = NetworkError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Network> for String {
+    fn from(network: Network) -> Self {
+        network.to_string()
+    }
+}
+
+/// How a payment is made (service document 2.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// An EIP-3009 authorization of exactly the price, settled on chain by itself.
+    Exact,
+    /// An authorization signed by a session key, which a broker settles on chain in batches. Only
+    /// the broker can check it.
+    AggrDeferred,
+}
+
+/// A scheme that no option offers.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("expected the scheme `exact` or `aggr_deferred`, observed `{observed}`")]
+pub struct UnknownScheme {
+    /// The refused text.
+    pub observed: String,
+}
+
+impl Scheme {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::AggrDeferred => "aggr_deferred",
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Scheme {
+    type Err = UnknownScheme;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "exact" => Ok(Self::Exact),
+            "aggr_deferred" => Ok(Self::AggrDeferred),
+            _ => Err(UnknownScheme { observed: text.chars().take(80).collect() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_caip2_evm_ids_are_networks() {
+        assert_eq!("eip155:196".parse(), Ok(Network::evm(196)));
+        assert_eq!(Network::evm(196).to_string(), "eip155:196");
+        for text in ["xlayer", "196", "eip155:", "eip155:0196", "EIP155:196", "eip155:196 ", "eip155:18446744073709551616"] {
+            assert!(text.parse::<Network>().is_err(), "{text}");
+        }
+    }
+}

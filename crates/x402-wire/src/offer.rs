@@ -1,0 +1,226 @@
+//! The payment options of one route, and matching a payment to one of them.
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, B256, U256};
+use thiserror::Error;
+
+use crate::{Accepted, AssetName, MicroUsd, Network, PaymentRequirements, Reason, Scheme, Terms};
+
+/// The payment options of one route: every asset with `exact`, then every asset with `aggr_deferred`, all
+/// at the same amount.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::address;
+/// use x402_wire::{Asset, MicroUsd, Network, Terms};
+///
+/// let terms = Terms {
+///     network: Network::evm(196),
+///     pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+///     max_timeout_seconds: 300,
+///     assets: Asset::chain_196().to_vec(),
+/// };
+/// let offer = terms.offer(MicroUsd::dollars("0.002"));
+/// let schemes: Vec<_> = offer.options().map(|option| option.scheme.as_str()).collect();
+/// assert_eq!(schemes[..3], ["exact"; 3]);
+/// assert_eq!(schemes[3..], ["aggr_deferred"; 3]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Offer {
+    options: Vec<Arc<PaymentOption>>,
+}
+
+/// A payment option with what is computed from it once.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PaymentOption {
+    requirements: PaymentRequirements,
+    domain_separator: B256,
+}
+
+impl PaymentOption {
+    pub(crate) fn new(requirements: PaymentRequirements) -> Self {
+        let domain_separator = requirements.domain_separator();
+        Self { requirements, domain_separator }
+    }
+
+    /// The option as the wire has it.
+    #[must_use]
+    pub fn requirements(&self) -> &PaymentRequirements {
+        &self.requirements
+    }
+
+    /// The EIP-712 domain separator of its asset.
+    #[must_use]
+    pub fn domain_separator(&self) -> B256 {
+        self.domain_separator
+    }
+}
+
+/// The first member in which a caller's copy differs from every option.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Mismatch {
+    /// No option has this scheme.
+    #[error("accepted.scheme: expected `exact` or `aggr_deferred`, observed `{observed}`")]
+    Scheme {
+        /// The caller's text, clipped.
+        observed: String,
+    },
+    /// Another network.
+    #[error("accepted.network: expected `{expected}`, observed `{observed}`")]
+    Network {
+        /// The offered network.
+        expected: Network,
+        /// The caller's text, clipped.
+        observed: String,
+    },
+    /// A token that is not accepted.
+    #[error("accepted.asset: {observed} is not one of the accepted assets")]
+    Asset {
+        /// The caller's token.
+        observed: Address,
+    },
+    /// Another amount than the price.
+    #[error("accepted.amount: expected {expected}, observed {observed}")]
+    Amount {
+        /// The price.
+        expected: U256,
+        /// The caller's amount.
+        observed: U256,
+    },
+    /// Another payee.
+    #[error("accepted.payTo: expected {expected}, observed {observed}")]
+    PayTo {
+        /// The receiving address.
+        expected: Address,
+        /// The caller's payee.
+        observed: Address,
+    },
+    /// Another time-out.
+    #[error("accepted.maxTimeoutSeconds: expected {expected}, observed {observed}")]
+    MaxTimeout {
+        /// The offered seconds.
+        expected: u64,
+        /// The caller's seconds.
+        observed: u64,
+    },
+    /// Another EIP-712 name; often the Latin-1 reading of a UTF-8 header.
+    #[error("accepted.extra.name: expected `{expected}`, observed `{observed}`")]
+    ExtraName {
+        /// The asset's name.
+        expected: String,
+        /// The caller's name, clipped; empty when absent.
+        observed: String,
+    },
+    /// Another EIP-712 version.
+    #[error("accepted.extra.version: expected `{expected}`, observed `{observed}`")]
+    ExtraVersion {
+        /// The asset's version.
+        expected: String,
+        /// The caller's version, clipped; empty when absent.
+        observed: String,
+    },
+}
+
+impl Mismatch {
+    /// The reason code that x402 v2 has for this mismatch.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Scheme { .. } => Reason::UnsupportedScheme,
+            Self::Network { .. } => Reason::NetworkMismatch,
+            Self::ExtraName { .. } => Reason::InvalidExactEvmTokenNameMismatch,
+            Self::ExtraVersion { .. } => Reason::InvalidExactEvmTokenVersionMismatch,
+            Self::Asset { .. }
+            | Self::Amount { .. }
+            | Self::PayTo { .. }
+            | Self::MaxTimeout { .. } => Reason::InvalidPaymentRequirements,
+        }
+    }
+}
+
+impl Offer {
+    pub(crate) fn new(terms: &Terms, price: MicroUsd) -> Self {
+        let schemes = [Scheme::Exact, Scheme::AggrDeferred];
+        let options = schemes
+            .into_iter()
+            .flat_map(|scheme| terms.assets.iter().map(move |asset| (scheme, asset)))
+            .map(|(scheme, asset)| PaymentRequirements {
+                scheme,
+                network: terms.network,
+                amount: price.amount(),
+                asset: asset.address,
+                pay_to: terms.pay_to,
+                max_timeout_seconds: terms.max_timeout_seconds,
+                extra: AssetName { name: asset.name.clone(), version: asset.version.clone() },
+            })
+            .map(|requirements| Arc::new(PaymentOption::new(requirements)))
+            .collect();
+        Self { options }
+    }
+
+    /// The options in the order of the `accepts` list.
+    pub fn options(&self) -> impl ExactSizeIterator<Item = &PaymentRequirements> {
+        self.options.iter().map(|option| &option.requirements)
+    }
+
+    /// The option that a caller's copy equals in **every** member. Addresses compare by value, so their
+    /// case does not matter; additional members of the caller's `extra` are allowed.
+    ///
+    /// The returned option is the seller's own; nothing of the caller's copy lives on.
+    ///
+    /// # Errors
+    /// The first member that differs. The order (scheme, network, asset, then the rest) finds the option
+    /// that the caller meant.
+    pub fn accept(&self, accepted: &Accepted) -> Result<&Arc<PaymentOption>, Mismatch> {
+        let scheme: Scheme = accepted
+            .scheme
+            .parse()
+            .map_err(|_| Mismatch::Scheme { observed: clip(&accepted.scheme) })?;
+        let mut candidates =
+            self.options.iter().filter(|option| option.requirements.scheme == scheme).peekable();
+        let first = candidates
+            .peek()
+            .ok_or_else(|| Mismatch::Scheme { observed: clip(&accepted.scheme) })?;
+        let network = first.requirements.network;
+        if accepted.network.parse() != Ok(network) {
+            return Err(Mismatch::Network { expected: network, observed: clip(&accepted.network) });
+        }
+        let option = candidates
+            .find(|option| option.requirements.asset == accepted.asset)
+            .ok_or(Mismatch::Asset { observed: accepted.asset })?;
+
+        let ours = &option.requirements;
+        if accepted.amount != ours.amount {
+            return Err(Mismatch::Amount { expected: ours.amount, observed: accepted.amount });
+        }
+        if accepted.pay_to != ours.pay_to {
+            return Err(Mismatch::PayTo { expected: ours.pay_to, observed: accepted.pay_to });
+        }
+        if accepted.max_timeout_seconds != ours.max_timeout_seconds {
+            return Err(Mismatch::MaxTimeout {
+                expected: ours.max_timeout_seconds,
+                observed: accepted.max_timeout_seconds,
+            });
+        }
+        let name = accepted.extra.name.as_deref().unwrap_or_default();
+        if name != ours.extra.name {
+            return Err(Mismatch::ExtraName {
+                expected: ours.extra.name.clone(),
+                observed: clip(name),
+            });
+        }
+        let version = accepted.extra.version.as_deref().unwrap_or_default();
+        if version != ours.extra.version {
+            return Err(Mismatch::ExtraVersion {
+                expected: ours.extra.version.clone(),
+                observed: clip(version),
+            });
+        }
+        Ok(option)
+    }
+}
+
+fn clip(text: &str) -> String {
+    text.chars().take(80).collect()
+}

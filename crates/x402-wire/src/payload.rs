@@ -1,0 +1,222 @@
+//! The caller's payment: content of the header `PAYMENT-SIGNATURE`.
+
+use std::fmt;
+
+use alloy_primitives::{Address, Bytes, U256, hex};
+use serde::Deserialize;
+
+use crate::{Authorization, HeaderError, X402_VERSION, codec, decode_header, strict};
+
+/// One decoded payment, with the exact JSON text it came as: members that this crate does not know
+/// travel on to the facilitator byte for byte.
+#[derive(Clone)]
+pub struct PaymentPayload {
+    raw: String,
+    message: Message,
+}
+
+impl PaymentPayload {
+    /// Decodes a `PAYMENT-SIGNATURE` header value.
+    ///
+    /// # Errors
+    /// A [`HeaderError`] that says what is wrong; nothing is assumed or repaired.
+    pub fn from_header(value: &[u8]) -> Result<Self, HeaderError> {
+        Self::parse(decode_header(value)?)
+    }
+
+    /// Reads the JSON text of a payment.
+    ///
+    /// # Errors
+    /// As [`Self::from_header`], except for base64.
+    pub fn from_json(json: &[u8]) -> Result<Self, HeaderError> {
+        let text = std::str::from_utf8(json).map_err(|_| HeaderError::Utf8)?;
+        codec::check_depth(text)?;
+        Self::parse(text.to_owned())
+    }
+
+    fn parse(raw: String) -> Result<Self, HeaderError> {
+        let message: Message = serde_json::from_str(&raw).map_err(|error| {
+            // A payment of another version has another shape: name the version, not the shape.
+            match serde_json::from_str::<VersionOnly>(&raw) {
+                Ok(other) if other.x402_version != X402_VERSION => {
+                    HeaderError::Version { observed: other.x402_version }
+                }
+                _ => HeaderError::Schema { detail: error.to_string() },
+            }
+        })?;
+        if message.x402_version != X402_VERSION {
+            return Err(HeaderError::Version { observed: message.x402_version });
+        }
+        if message.payment_id().is_some_and(|id| !is_payment_id(id)) {
+            return Err(HeaderError::PaymentId);
+        }
+        Ok(Self { raw, message })
+    }
+
+    /// The exact JSON text that was decoded.
+    #[must_use]
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// The option that the caller says it pays: a claim, matched with
+    /// [`Offer::accept`](crate::Offer::accept) and never used for anything else.
+    #[must_use]
+    pub fn accepted(&self) -> &Accepted {
+        &self.message.accepted
+    }
+
+    /// What the caller says it pays for.
+    #[must_use]
+    pub fn resource(&self) -> Option<&PayloadResource> {
+        self.message.resource.as_ref()
+    }
+
+    /// The signed message.
+    #[must_use]
+    pub fn authorization(&self) -> &Authorization {
+        &self.message.payload.authorization
+    }
+
+    /// The signature over it.
+    #[must_use]
+    pub fn signature(&self) -> &PaymentSignature {
+        &self.message.payload.signature
+    }
+
+    /// The caller's identifier for this payment (extension `payment-identifier`): 16 to 128 characters.
+    #[must_use]
+    pub fn payment_id(&self) -> Option<&str> {
+        self.message.payment_id()
+    }
+}
+
+impl fmt::Debug for PaymentPayload {
+    /// Without the signature: whoever holds it can settle the payment.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PaymentPayload")
+            .field("accepted", self.accepted())
+            .field("authorization", self.authorization())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The caller's copy of a payment option. Members that the seller did not offer are allowed in `extra`
+/// (`sessionCert` of `aggr_deferred`).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Accepted {
+    /// The scheme as text: an unknown one is a mismatch, not a malformed message.
+    pub scheme: String,
+    /// The network as text, likewise.
+    pub network: String,
+    /// The amount in the asset's smallest unit.
+    #[serde(with = "strict::decimal")]
+    pub amount: U256,
+    /// The token contract.
+    #[serde(with = "strict::address")]
+    pub asset: Address,
+    /// The receiving address.
+    #[serde(with = "strict::address")]
+    pub pay_to: Address,
+    /// The offered time-out in seconds.
+    pub max_timeout_seconds: u64,
+    /// The asset's name and version.
+    #[serde(default)]
+    pub extra: AcceptedExtra,
+}
+
+/// The members of `accepted.extra` that are compared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct AcceptedExtra {
+    /// EIP-712 name.
+    pub name: Option<String>,
+    /// EIP-712 version.
+    pub version: Option<String>,
+}
+
+/// The caller's copy of `resource`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PayloadResource {
+    /// The URL that the caller says it pays for.
+    pub url: String,
+}
+
+/// A signature as it came: hexadecimal bytes for `exact`, base64 of a session key's signature for
+/// `aggr_deferred`.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct PaymentSignature(String);
+
+impl PaymentSignature {
+    /// The text on the wire.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The bytes of a `0x` hexadecimal signature; `None` when it is anything else.
+    #[must_use]
+    pub fn to_bytes(&self) -> Option<Bytes> {
+        let digits = self.0.strip_prefix("0x").filter(|digits| !digits.starts_with("0x"))?;
+        hex::decode(digits).ok().map(Bytes::from)
+    }
+}
+
+impl fmt::Debug for PaymentSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PaymentSignature(…)")
+    }
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message {
+    x402_version: u64,
+    accepted: Accepted,
+    payload: Signed,
+    #[serde(default)]
+    resource: Option<PayloadResource>,
+    #[serde(default)]
+    extensions: Option<Extensions>,
+}
+
+impl Message {
+    fn payment_id(&self) -> Option<&str> {
+        let identifier = self.extensions.as_ref()?.payment_identifier.as_ref()?;
+        identifier.info.as_ref()?.id.as_deref()
+    }
+}
+
+#[derive(Clone, Deserialize)]
+struct Signed {
+    signature: PaymentSignature,
+    authorization: Authorization,
+}
+
+#[derive(Clone, Deserialize)]
+struct Extensions {
+    #[serde(rename = "payment-identifier")]
+    payment_identifier: Option<PaymentIdentifier>,
+}
+
+#[derive(Clone, Deserialize)]
+struct PaymentIdentifier {
+    info: Option<PaymentIdentifierInfo>,
+}
+
+#[derive(Clone, Deserialize)]
+struct PaymentIdentifierInfo {
+    id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VersionOnly {
+    x402_version: u64,
+}
+
+fn is_payment_id(id: &str) -> bool {
+    (16..=128).contains(&id.len())
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+}

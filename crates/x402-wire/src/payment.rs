@@ -1,0 +1,299 @@
+//! A payment that matches one of our options, and its offline verification.
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, B256, Bytes, Signature, U256};
+use thiserror::Error;
+
+use crate::{
+    Authorization, AuthorizationKey, HeaderError, Mismatch, Offer, PaymentOption, PaymentPayload,
+    PaymentRequirements, Reason, Scheme,
+};
+
+/// The least time, in seconds, that an authorization must still be valid for: the head-room of the
+/// reference facilitator.
+pub const MIN_REMAINING_SECONDS: u64 = 6;
+
+/// The longest time, in seconds, that an authorization may still be valid for. A record of it is kept as
+/// long, so an unbounded window would be an unbounded ledger.
+pub const MAX_WINDOW_SECONDS: u64 = 86_400;
+
+/// A payment bound to one of the seller's own options. The option decides amount, payee, asset and
+/// domain; the caller's copy has been compared and is not consulted again.
+#[derive(Debug, Clone)]
+pub struct Payment {
+    payload: Arc<PaymentPayload>,
+    option: Arc<PaymentOption>,
+}
+
+/// What the signature of a payment proves offline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SignatureStanding {
+    /// 65 bytes from which the payer's address was recovered.
+    Recovered,
+    /// Another length, under scheme `exact`: a contract wallet's signature (EIP-1271, ERC-6492), which
+    /// only the chain can judge.
+    Contract(Bytes),
+    /// Scheme `aggr_deferred`: a session key's signature, which only the facilitator can judge.
+    Session,
+}
+
+/// Why a payment is not good. Nothing has been charged.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Invalid {
+    /// The authorization pays somebody else.
+    #[error("authorization.to: expected {expected}, observed {observed}")]
+    Recipient {
+        /// The receiving address.
+        expected: Address,
+        /// The signed payee.
+        observed: Address,
+    },
+    /// The authorization is not for exactly the price.
+    #[error("authorization.value: expected exactly {expected}, observed {observed}")]
+    Value {
+        /// The price.
+        expected: U256,
+        /// The signed amount.
+        observed: U256,
+    },
+    /// The authorization starts in the future.
+    #[error("authorization.validAfter: {valid_after} is later than now, {now}")]
+    NotYetValid {
+        /// Unix seconds from which it is valid.
+        valid_after: U256,
+        /// Unix seconds of the judge's clock.
+        now: u64,
+    },
+    /// The authorization ends too early for the work and the settlement, or has ended.
+    #[error("authorization.validBefore: expected at least {required}, observed {valid_before}")]
+    EndsTooSoon {
+        /// Unix seconds at which it ends.
+        valid_before: U256,
+        /// The earliest end that would do, in unix seconds.
+        required: u64,
+    },
+    /// The authorization ends later than a day from now.
+    #[error("authorization.validBefore: expected at most {limit}, observed {valid_before}")]
+    EndsTooLate {
+        /// Unix seconds at which it ends.
+        valid_before: U256,
+        /// The latest end that would do, in unix seconds.
+        limit: u64,
+    },
+    /// Not `0x` and hexadecimal digits.
+    #[error("payload.signature: expected 0x and hexadecimal digits")]
+    SignatureText,
+    /// Shorter than any signature.
+    #[error("payload.signature: expected at least 65 bytes, observed {observed}")]
+    SignatureLength {
+        /// The number of bytes.
+        observed: usize,
+    },
+    /// `s` above half the curve order: a second valid form of the same signature (EIP-2).
+    #[error("payload.signature: s lies in the upper half of the curve order")]
+    HighS,
+    /// A recovery value that the token contract would refuse.
+    #[error("payload.signature: expected v to be 27 or 28 (0 or 1), observed {observed}")]
+    RecoveryValue {
+        /// The 65th byte.
+        observed: u8,
+    },
+    /// A signature of nobody, or of somebody else.
+    #[error("payload.signature: expected the signer {expected}, observed {}", signer(*observed))]
+    Signer {
+        /// The payer.
+        expected: Address,
+        /// The recovered address, if there is one.
+        observed: Option<Address>,
+    },
+}
+
+impl Invalid {
+    /// The reason code that x402 v2 has for this.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Recipient { .. } => Reason::InvalidExactEvmPayloadRecipientMismatch,
+            Self::Value { .. } => Reason::InvalidExactEvmPayloadAuthorizationValueMismatch,
+            Self::NotYetValid { .. } => Reason::InvalidExactEvmPayloadAuthorizationValidAfter,
+            Self::EndsTooSoon { .. } | Self::EndsTooLate { .. } => {
+                Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+            }
+            Self::SignatureText
+            | Self::SignatureLength { .. }
+            | Self::HighS
+            | Self::RecoveryValue { .. }
+            | Self::Signer { .. } => Reason::InvalidExactEvmPayloadSignature,
+        }
+    }
+}
+
+/// A stored payment that cannot be read again.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RestoreError {
+    /// The payload.
+    #[error("the stored payment cannot be read: {0}")]
+    Payload(#[from] HeaderError),
+    /// The option it was matched to.
+    #[error("the stored payment option cannot be read: {detail}")]
+    Requirements {
+        /// What the parser expected and where.
+        detail: String,
+    },
+}
+
+impl Payment {
+    /// Binds a payment to the option that it claims to pay.
+    ///
+    /// # Errors
+    /// The first member of the claim that no option has.
+    pub fn matching(offer: &Offer, payload: PaymentPayload) -> Result<Self, Mismatch> {
+        let option = offer.accept(payload.accepted())?.clone();
+        Ok(Self { payload: Arc::new(payload), option })
+    }
+
+    /// Reads a payment again that was stored as [`PaymentPayload::raw`] and
+    /// [`PaymentRequirements::to_json`].
+    ///
+    /// # Errors
+    /// When either text is damaged.
+    pub fn restore(payload_json: &[u8], requirements_json: &[u8]) -> Result<Self, RestoreError> {
+        let payload = PaymentPayload::from_json(payload_json)?;
+        let requirements = serde_json::from_slice(requirements_json)
+            .map_err(|error| RestoreError::Requirements { detail: error.to_string() })?;
+        Ok(Self {
+            payload: Arc::new(payload),
+            option: Arc::new(PaymentOption::new(requirements)),
+        })
+    }
+
+    /// The caller's message.
+    #[must_use]
+    pub fn payload(&self) -> &PaymentPayload {
+        &self.payload
+    }
+
+    /// The seller's own option, which is what a facilitator is sent.
+    #[must_use]
+    pub fn requirements(&self) -> &PaymentRequirements {
+        self.option.requirements()
+    }
+
+    /// The signed message.
+    #[must_use]
+    pub fn authorization(&self) -> &Authorization {
+        self.payload.authorization()
+    }
+
+    /// The payer.
+    #[must_use]
+    pub fn payer(&self) -> Address {
+        self.authorization().from
+    }
+
+    /// How it is paid.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        self.requirements().scheme
+    }
+
+    /// What identifies this authorization for good.
+    #[must_use]
+    pub fn key(&self) -> AuthorizationKey {
+        AuthorizationKey {
+            network: self.requirements().network,
+            asset: self.requirements().asset,
+            payer: self.payer(),
+            nonce: self.authorization().nonce,
+        }
+    }
+
+    /// The EIP-712 digest of the authorization under the seller's own name and version of the asset.
+    #[must_use]
+    pub fn digest(&self) -> B256 {
+        self.authorization().digest(self.option.domain_separator())
+    }
+
+    /// The authorization pays the seller exactly the price.
+    ///
+    /// # Errors
+    /// [`Invalid::Recipient`] or [`Invalid::Value`].
+    pub fn check_terms(&self) -> Result<(), Invalid> {
+        let (authorization, ours) = (self.authorization(), self.requirements());
+        if authorization.to != ours.pay_to {
+            return Err(Invalid::Recipient { expected: ours.pay_to, observed: authorization.to });
+        }
+        if authorization.value != ours.amount {
+            return Err(Invalid::Value { expected: ours.amount, observed: authorization.value });
+        }
+        Ok(())
+    }
+
+    /// The authorization is valid now, for at least `remaining` more seconds (never less than
+    /// [`MIN_REMAINING_SECONDS`]) and at most [`MAX_WINDOW_SECONDS`].
+    ///
+    /// # Errors
+    /// [`Invalid::NotYetValid`], [`Invalid::EndsTooSoon`] or [`Invalid::EndsTooLate`].
+    pub fn check_window(&self, now: u64, remaining: u64) -> Result<(), Invalid> {
+        let Authorization { valid_after, valid_before, .. } = *self.authorization();
+        if valid_after > U256::from(now) {
+            return Err(Invalid::NotYetValid { valid_after, now });
+        }
+        let required = now.saturating_add(remaining.max(MIN_REMAINING_SECONDS));
+        if valid_before < U256::from(required) {
+            return Err(Invalid::EndsTooSoon { valid_before, required });
+        }
+        let limit = now.saturating_add(MAX_WINDOW_SECONDS);
+        if valid_before > U256::from(limit) {
+            return Err(Invalid::EndsTooLate { valid_before, limit });
+        }
+        Ok(())
+    }
+
+    /// The signature is the payer's, as far as that can be told offline.
+    ///
+    /// 65 bytes are judged here for good: they are the payer's own, in the one form that the token contract
+    /// accepts (`s` in the lower half, `v` 27 or 28, or 0 and 1 for the same). A contract wallet whose inner
+    /// signature has 65 bytes wraps it as ERC-6492 does, so that a flood of forged ones costs no call to the
+    /// chain.
+    ///
+    /// # Errors
+    /// One of the signature variants of [`Invalid`].
+    pub fn check_signature(&self) -> Result<SignatureStanding, Invalid> {
+        if self.scheme() == Scheme::AggrDeferred {
+            return Ok(SignatureStanding::Session);
+        }
+        let bytes = self.payload.signature().to_bytes().ok_or(Invalid::SignatureText)?;
+        if bytes.len() < 65 {
+            return Err(Invalid::SignatureLength { observed: bytes.len() });
+        }
+        let Ok(compact) = <&[u8; 65]>::try_from(&bytes[..]) else {
+            return Ok(SignatureStanding::Contract(bytes));
+        };
+        let signature = parse_signature(compact)?;
+        let observed = signature.recover_address_from_prehash(&self.digest()).ok();
+        if observed != Some(self.payer()) {
+            return Err(Invalid::Signer { expected: self.payer(), observed });
+        }
+        Ok(SignatureStanding::Recovered)
+    }
+}
+
+fn parse_signature(bytes: &[u8; 65]) -> Result<Signature, Invalid> {
+    let [rs @ .., v] = bytes;
+    let parity = match v {
+        0 | 27 => false,
+        1 | 28 => true,
+        _ => return Err(Invalid::RecoveryValue { observed: *v }),
+    };
+    let signature = Signature::from_bytes_and_parity(rs, parity);
+    if signature.normalize_s().is_some() {
+        return Err(Invalid::HighS);
+    }
+    Ok(signature)
+}
+
+fn signer(observed: Option<Address>) -> String {
+    observed.map_or_else(|| "nobody".to_owned(), |address| address.to_string())
+}

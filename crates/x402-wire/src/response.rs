@@ -1,0 +1,94 @@
+//! The receipt: content of the header `PAYMENT-RESPONSE`, and a facilitator's answer to `/settle`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{HeaderError, ascii_json, decode_header, encode_header};
+
+/// The outcome of a settlement (x402 v2 section 5.3 and 7.2).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SettlementResponse {
+    /// Whether the payment was settled.
+    pub success: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_reason: Option<String>,
+    /// Why not, as text for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// The transaction hash; empty when there is none (yet).
+    #[serde(default)]
+    pub transaction: String,
+    /// The CAIP-2 network.
+    #[serde(default)]
+    pub network: String,
+    /// The payer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payer: Option<String>,
+    /// The settled amount, when the facilitator names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount: Option<String>,
+    /// The broker's state of the settlement: `pending`, `success`, `timeout` or `failed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Extensions by name, as they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Box<RawValue>>,
+    /// Further members of a scheme, as they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Box<RawValue>>,
+}
+
+impl SettlementResponse {
+    /// A settled payment.
+    #[must_use]
+    pub fn settled(
+        transaction: impl Into<String>,
+        network: impl ToString,
+        payer: impl ToString,
+    ) -> Self {
+        Self {
+            success: true,
+            error_reason: None,
+            error_message: None,
+            transaction: transaction.into(),
+            network: network.to_string(),
+            payer: Some(payer.to_string()),
+            amount: None,
+            status: None,
+            extensions: None,
+            extra: None,
+        }
+    }
+
+    /// A payment that was not settled, or whose outcome is not known.
+    #[must_use]
+    pub fn failed(
+        reason: &crate::Reason,
+        transaction: impl Into<String>,
+        network: impl ToString,
+        payer: impl ToString,
+    ) -> Self {
+        Self {
+            success: false,
+            error_reason: Some(reason.as_str().to_owned()),
+            ..Self::settled(transaction, network, payer)
+        }
+    }
+
+    /// The header value: base64 of ASCII JSON.
+    #[must_use]
+    pub fn to_header(&self) -> String {
+        encode_header(&ascii_json(self))
+    }
+
+    /// Reads a header value.
+    ///
+    /// # Errors
+    /// [`HeaderError`] when it is not base64 of such a message.
+    pub fn from_header(value: &[u8]) -> Result<Self, HeaderError> {
+        serde_json::from_str(&decode_header(value)?)
+            .map_err(|error| HeaderError::Schema { detail: error.to_string() })
+    }
+}

@@ -1,0 +1,62 @@
+//! The command line.
+
+use std::ffi::OsString;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Tasks of this workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+/// One task.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Everything a change must pass.
+    Test(Steps),
+    /// Format, lints, layering, docs, licences and bans.
+    Lint(Steps),
+    /// Foreign clients against the server (needs node and python).
+    E2e,
+    /// The server against bare baselines; arguments go to the benchmark.
+    Bench {
+        /// `--quick`, `--json`, `--help`, …
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Writes the generated parts of the docs again.
+    Docs,
+}
+
+/// How a sequence of steps runs.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Steps {
+    /// Run the remaining steps after a failure too.
+    #[arg(long)]
+    pub keep_going: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_benchmark_gets_its_arguments_untouched() {
+        let cli = Cli::try_parse_from(["xtask", "bench", "--quick", "--only", "unpaid"]).unwrap();
+        let Task::Bench { arguments } = cli.task else {
+            panic!("another task")
+        };
+        assert_eq!(arguments, ["--quick", "--only", "unpaid"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! Running other programs.
+
+use std::env;
+use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::XtaskError;
+use crate::counts::Counts;
+
+/// The cargo that runs this task, so that a step uses the same toolchain.
+pub fn cargo() -> Command {
+    program(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// A program without the variables that `cargo run` sets about this package: build scripts of other packages would see
+/// them and be rebuilt.
+pub fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    for (key, _) in env::vars_os() {
+        let text = key.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&key);
+        }
+    }
+    command
+}
+
+/// Runs a program to its end; its output goes to ours.
+///
+/// # Errors
+/// When it cannot be started or reports failure.
+pub fn run(command: &mut Command) -> Result<(), XtaskError> {
+    let status = command
+        .status()
+        .map_err(|source| spawn_error(command, source))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(XtaskError::Failed {
+            program: text(command),
+            status,
+        })
+    }
+}
+
+/// Runs a program, shows its output and adds the tests it reports to `counts`, also when it fails.
+///
+/// # Errors
+/// When it cannot be started, reports failure, or ran no test.
+pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), XtaskError> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|source| spawn_error(command, source))?;
+    let mut ran = Counts::default();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line.map_err(XtaskError::io("output of the tests"))?;
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            if let Some(binary) = Counts::from_line(&line) {
+                ran += binary;
+            }
+        }
+    }
+    let status = child
+        .wait()
+        .map_err(|source| spawn_error(command, source))?;
+    *counts += ran;
+    if !status.success() {
+        return Err(XtaskError::Failed {
+            program: text(command),
+            status,
+        });
+    }
+    if ran.passed == 0 {
+        return Err(XtaskError::NoTests);
+    }
+    Ok(())
+}
+
+/// What a program prints on its standard output; its errors are not shown.
+///
+/// # Errors
+/// When it cannot be started or reports failure.
+pub fn output(command: &mut Command) -> Result<String, XtaskError> {
+    let output = command
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|source| spawn_error(command, source))?;
+    if !output.status.success() {
+        return Err(XtaskError::Failed {
+            program: text(command),
+            status: output.status,
+        });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn spawn_error(command: &Command, source: std::io::Error) -> XtaskError {
+    XtaskError::Spawn {
+        program: command.get_program().to_string_lossy().into_owned(),
+        source,
+    }
+}
+
+fn text(command: &Command) -> String {
+    let mut text = command.get_program().to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        text.push(' ');
+        text.push_str(&argument.to_string_lossy());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printing(text: &str, exit: &str) -> Command {
+        let mut shell = program("sh");
+        shell.args(["-c", &format!("printf '{text}'; exit {exit}")]);
+        shell
+    }
+
+    const ONE: &str = "test result: ok. 1 passed; 0 failed; 0 ignored\\n";
+
+    #[test]
+    fn tests_of_several_binaries_are_summed() {
+        let mut counts = Counts::default();
+        run_tests(&mut printing(&ONE.repeat(3), "0"), &mut counts).unwrap();
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 3,
+                failed: 0
+            }
+        );
+    }
+
+    #[test]
+    fn tests_are_counted_when_the_program_fails() {
+        let mut counts = Counts::default();
+        let failed = "test result: FAILED. 4 passed; 2 failed; 0 ignored\\n";
+        let error = run_tests(&mut printing(failed, "101"), &mut counts).unwrap_err();
+        assert!(matches!(error, XtaskError::Failed { .. }), "{error}");
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 4,
+                failed: 2
+            }
+        );
+    }
+
+    #[test]
+    fn a_run_without_tests_is_a_failure() {
+        let mut counts = Counts::default();
+        let error = run_tests(&mut printing("nothing to do\\n", "0"), &mut counts).unwrap_err();
+        assert!(matches!(error, XtaskError::NoTests), "{error}");
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = run(&mut program("no-such-program-here")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot start no-such-program-here"),
+            "{error}"
+        );
+    }
+}

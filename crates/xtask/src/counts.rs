@@ -1,0 +1,84 @@
+//! Counting tests from what test binaries print.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+/// Tests that ran.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed.
+    pub failed: u64,
+}
+
+impl Counts {
+    /// Reads one line of a test binary: `Some` for the summary line that libtest prints last
+    /// (`test result: ok. 3 passed; 0 failed; …`), `None` for every other line.
+    pub fn from_line(line: &str) -> Option<Self> {
+        let (_verdict, numbers) = line.strip_prefix("test result: ")?.split_once(". ")?;
+        let number = |label: &str| {
+            numbers
+                .split("; ")
+                .find_map(|part| part.strip_suffix(label)?.trim().parse().ok())
+        };
+        Some(Self {
+            passed: number("passed")?,
+            failed: number("failed")?,
+        })
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.passed = self.passed.saturating_add(other.passed);
+        self.failed = self.failed.saturating_add(other.failed);
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<(u64, u64)>) {
+        let counts = Counts::from_line(line).map(|counts| (counts.passed, counts.failed));
+        assert_eq!(counts, expected, "{line}");
+    }
+
+    #[test]
+    fn summary_lines_are_read_and_others_are_not() {
+        check(
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+            Some((3, 0)),
+        );
+        check(
+            "test result: FAILED. 1204 passed; 2 failed; 0 ignored; 0 measured; 7 filtered out; finished in 1.20s",
+            Some((1204, 2)),
+        );
+        check("test result::tests::reads_a_line ... ok", None);
+        check("running 3 tests", None);
+        check("test result: ok. passed; 0 failed", None);
+        check("", None);
+    }
+
+    #[test]
+    fn counts_add_up() {
+        let mut total = Counts::default();
+        total += Counts {
+            passed: 2,
+            failed: 0,
+        };
+        total += Counts {
+            passed: 3,
+            failed: 1,
+        };
+        assert_eq!(total.to_string(), "5 passed, 1 failed");
+    }
+}

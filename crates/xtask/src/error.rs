@@ -1,0 +1,68 @@
+//! What can go wrong in a task.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::layering::Violation;
+
+/// Why a step failed.
+#[derive(Debug, thiserror::Error)]
+pub enum XtaskError {
+    /// A program could not be started.
+    #[error("cannot start {program}: {source}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A program ran and reported failure.
+    #[error("{program} failed: {status}")]
+    Failed {
+        /// The program with its arguments.
+        program: String,
+        /// Its exit status.
+        status: std::process::ExitStatus,
+    },
+    /// A program of the machine is missing or too old.
+    #[error(
+        "{tool} {needed} or newer is needed for the foreign clients, found {found}; \
+         install it, or run `cargo xtask lint` and `cargo test` without them"
+    )]
+    Tool {
+        /// The program.
+        tool: &'static str,
+        /// The oldest version that will do.
+        needed: &'static str,
+        /// What the machine has.
+        found: String,
+    },
+    /// The dependency graph breaks the rules.
+    #[error("{} layering violations", .0.len())]
+    Layering(Vec<Violation>),
+    /// A test step in which no test ran proves nothing.
+    #[error("no test ran")]
+    NoTests,
+    /// The dependency graph could not be read.
+    #[error("cannot read the dependency graph: {0}")]
+    Metadata(#[from] cargo_metadata::Error),
+    /// A file or folder could not be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is no folder for tools and foreign packages.
+    #[error("neither XDG_CACHE_HOME nor HOME is set")]
+    NoCacheFolder,
+}
+
+impl XtaskError {
+    /// Wraps an input or output error with the path it concerns.
+    pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { path, source }
+    }
+}

@@ -1,0 +1,200 @@
+//! The foreign clients: packages of npm and PyPI, installed from the lock files of `crates/judges`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::XtaskError;
+use crate::cache::{self, Cache};
+use crate::command;
+use crate::counts::Counts;
+
+const NODE: (&str, &[u32]) = ("20", &[20]);
+const PYTHON: (&str, &[u32]) = ("3.10", &[3, 10]);
+
+/// Installs what is missing and runs the tests that use it.
+///
+/// # Errors
+/// When the machine lacks node or python, an installation fails, or a test does.
+pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
+    let packages = Packages::install(root)?;
+    let mut tests = command::cargo();
+    tests
+        .current_dir(root)
+        .args([
+            "test",
+            "--locked",
+            "--package",
+            "judges",
+            "--features",
+            "foreign",
+        ])
+        .env("JUDGES_JS", &packages.js)
+        .env("JUDGES_ANVIL", &packages.anvil)
+        .env("JUDGES_PY_X402", &packages.python_x402)
+        .env("JUDGES_PY_OKX", &packages.python_okx);
+    command::run_tests(&mut tests, counts)
+}
+
+/// Where the packages are.
+#[derive(Debug)]
+struct Packages {
+    /// The folder that holds `node_modules`.
+    js: PathBuf,
+    /// The local chain that settles payments.
+    anvil: PathBuf,
+    /// The interpreter of the environment with the reference client.
+    python_x402: PathBuf,
+    /// The interpreter of the environment with the broker's client: both call themselves `x402`.
+    python_okx: PathBuf,
+}
+
+impl Packages {
+    fn install(root: &Path) -> Result<Self, XtaskError> {
+        require("node", NODE)?;
+        require("python3", PYTHON)?;
+        let cache = Cache::of_user()?;
+        let judges = root.join("crates").join("judges");
+        let js = install_js(&cache, &judges.join("js"))?;
+        Ok(Self {
+            anvil: find_anvil(&js)?,
+            js,
+            python_x402: install_python(&cache, &judges.join("py"), "x402")?,
+            python_okx: install_python(&cache, &judges.join("py"), "okx")?,
+        })
+    }
+}
+
+fn install_js(cache: &Cache, source: &Path) -> Result<PathBuf, XtaskError> {
+    let files = ["package.json", "package-lock.json", ".npmrc"].map(|file| source.join(file));
+    let fingerprint = cache::fingerprint(&files.each_ref().map(PathBuf::as_path))?;
+    cache.entry(&format!("js-{fingerprint}"), |folder| {
+        println!("installing npm packages, once");
+        for file in &files {
+            let name = file.file_name().unwrap_or_default();
+            fs::copy(file, folder.join(name)).map_err(XtaskError::io(file))?;
+        }
+        command::run(command::program("npm").current_dir(folder).args([
+            "ci",
+            "--no-audit",
+            "--no-fund",
+        ]))
+    })
+}
+
+/// The binary is in a package of its own per platform; the one of npm's `.bin` folder starts it as a child, which a
+/// test could not stop.
+fn find_anvil(js: &Path) -> Result<PathBuf, XtaskError> {
+    let folder = js.join("node_modules").join("@foundry-rs");
+    let entries = fs::read_dir(&folder).map_err(XtaskError::io(&folder))?;
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("anvil-"))
+        .map(|entry| entry.path().join("bin").join("anvil"))
+        .find(|path| path.exists())
+        .ok_or_else(|| XtaskError::io(folder.join("anvil-*"))(std::io::ErrorKind::NotFound.into()))
+}
+
+fn install_python(cache: &Cache, source: &Path, name: &str) -> Result<PathBuf, XtaskError> {
+    let requirements = source.join(format!("requirements-{name}.txt"));
+    let fingerprint = cache::fingerprint(&[&requirements])?;
+    let folder = cache.entry(&format!("python-{name}-{fingerprint}"), |folder| {
+        println!("installing Python packages ({name}), once");
+        command::run(python().args(["-m", "venv"]).arg(folder.join("venv")))?;
+        command::run(
+            command::program(interpreter(folder))
+                .args([
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                ])
+                .args(["--no-input", "--no-deps", "--requirement"])
+                .arg(&requirements),
+        )
+    })?;
+    Ok(interpreter(&folder))
+}
+
+fn interpreter(folder: &Path) -> PathBuf {
+    folder.join("venv").join("bin").join("python")
+}
+
+/// The system's python, not that of an environment that happens to be active.
+fn python() -> Command {
+    let mut command = command::program("python3");
+    command
+        .env_remove("VIRTUAL_ENV")
+        .env_remove("PYTHONHOME")
+        .env_remove("PYTHONPATH");
+    command
+}
+
+fn require(tool: &'static str, (needed, oldest): (&'static str, &[u32])) -> Result<(), XtaskError> {
+    let version = command::output(command::program(tool).arg("--version")).ok();
+    match version {
+        Some(version) if is_at_least(&version, oldest) => Ok(()),
+        found => {
+            let found = found.unwrap_or_else(|| "none".to_owned());
+            Err(XtaskError::Tool {
+                tool,
+                needed,
+                found,
+            })
+        }
+    }
+}
+
+/// Whether a line such as `v20.20.2` or `Python 3.11.7` names at least this version.
+fn is_at_least(line: &str, oldest: &[u32]) -> bool {
+    let word = line.split_whitespace().next_back().unwrap_or_default();
+    let numbers: Vec<u32> = word
+        .trim_start_matches('v')
+        .split('.')
+        .map_while(|part| part.parse().ok())
+        .collect();
+    !numbers.is_empty() && numbers.as_slice() >= oldest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_by_number() {
+        assert!(is_at_least("v20.20.2", &[20]));
+        assert!(is_at_least("v100.0.0", &[20]));
+        assert!(!is_at_least("v18.19.1", &[20]));
+        assert!(is_at_least("Python 3.11.7", &[3, 10]));
+        assert!(is_at_least("Python 3.10", &[3, 10]));
+        assert!(!is_at_least("Python 3.9.18", &[3, 10]));
+        assert!(!is_at_least("", &[20]));
+        assert!(!is_at_least("not found", &[20]));
+    }
+
+    #[test]
+    fn a_missing_tool_is_named_with_what_is_needed() {
+        let error = require("no-such-tool-here", ("7", &[7]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("no-such-tool-here 7 or newer is needed"),
+            "{error}"
+        );
+        assert!(error.contains("found none"), "{error}");
+    }
+
+    #[test]
+    fn the_local_chain_is_found_in_its_platform_package() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(find_anvil(root.path()).is_err());
+        let bin = root
+            .path()
+            .join("node_modules/@foundry-rs/anvil-linux-amd64/bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::create_dir_all(root.path().join("node_modules/@foundry-rs/anvil")).unwrap();
+        fs::write(bin.join("anvil"), "").unwrap();
+        assert_eq!(find_anvil(root.path()).unwrap(), bin.join("anvil"));
+    }
+}

@@ -1,0 +1,172 @@
+//! Packages and who depends on whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+
+use crate::XtaskError;
+
+/// A package of one [`Graph`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PackageIndex(usize);
+
+/// Why one package depends on another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EdgeKind {
+    /// Linked into it, or used by its build script.
+    Normal,
+    /// Used by its tests, examples and benchmarks only.
+    Test,
+}
+
+/// The resolved packages of a workspace and their edges.
+#[derive(Debug, Default)]
+pub struct Graph {
+    packages: Vec<Package>,
+    edges: BTreeMap<PackageIndex, BTreeSet<(EdgeKind, PackageIndex)>>,
+}
+
+#[derive(Debug)]
+struct Package {
+    name: String,
+    version: String,
+    member: bool,
+}
+
+impl Graph {
+    /// Reads the graph of the workspace around `manifest_dir`, for every platform at once.
+    ///
+    /// # Errors
+    /// When cargo cannot resolve the workspace.
+    pub fn read(manifest_dir: &str) -> Result<Self, XtaskError> {
+        let metadata = MetadataCommand::new()
+            .current_dir(manifest_dir)
+            .other_options(vec!["--locked".to_owned()])
+            .exec()?;
+        Ok(Self::from_metadata(&metadata))
+    }
+
+    fn from_metadata(metadata: &Metadata) -> Self {
+        let mut graph = Self::default();
+        let mut by_id = BTreeMap::new();
+        for package in &metadata.packages {
+            let member = metadata.workspace_members.contains(&package.id);
+            let index = graph.add(package.name.as_str(), &package.version.to_string(), member);
+            by_id.insert(&package.id, index);
+        }
+        for node in metadata.resolve.iter().flat_map(|resolve| &resolve.nodes) {
+            for dependency in &node.deps {
+                let (Some(&from), Some(&to)) = (by_id.get(&node.id), by_id.get(&dependency.pkg))
+                else {
+                    continue;
+                };
+                for kind in &dependency.dep_kinds {
+                    let kind = match kind.kind {
+                        DependencyKind::Development => EdgeKind::Test,
+                        _ => EdgeKind::Normal,
+                    };
+                    graph.depend(from, to, kind);
+                }
+            }
+        }
+        graph
+    }
+
+    /// Adds a package of this workspace.
+    pub fn member(&mut self, name: &str, version: &str) -> PackageIndex {
+        self.add(name, version, true)
+    }
+
+    /// Adds a package from elsewhere.
+    pub fn external(&mut self, name: &str, version: &str) -> PackageIndex {
+        self.add(name, version, false)
+    }
+
+    fn add(&mut self, name: &str, version: &str, member: bool) -> PackageIndex {
+        self.packages.push(Package {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            member,
+        });
+        PackageIndex(self.packages.len().saturating_sub(1))
+    }
+
+    /// Adds an edge.
+    pub fn depend(&mut self, from: PackageIndex, to: PackageIndex, kind: EdgeKind) {
+        self.edges.entry(from).or_default().insert((kind, to));
+    }
+
+    /// The packages of this workspace.
+    pub fn members(&self) -> impl Iterator<Item = PackageIndex> {
+        self.packages
+            .iter()
+            .enumerate()
+            .filter(|(_, package)| package.member)
+            .map(|(index, _)| PackageIndex(index))
+    }
+
+    /// Whether a package is one of this workspace.
+    pub fn is_member(&self, package: PackageIndex) -> bool {
+        self.packages
+            .get(package.0)
+            .is_some_and(|package| package.member)
+    }
+
+    /// The name of a package, empty when it is of another graph.
+    pub fn name(&self, package: PackageIndex) -> &str {
+        self.packages
+            .get(package.0)
+            .map_or("", |package| &package.name)
+    }
+
+    /// Name and version of a package.
+    pub fn label(&self, package: PackageIndex) -> String {
+        self.packages
+            .get(package.0)
+            .map_or_else(String::new, |package| {
+                format!("{} {}", package.name, package.version)
+            })
+    }
+
+    /// What a package depends on directly.
+    pub fn dependencies(
+        &self,
+        package: PackageIndex,
+    ) -> impl Iterator<Item = (EdgeKind, PackageIndex)> {
+        self.edges.get(&package).into_iter().flatten().copied()
+    }
+
+    /// Everything that a package links or builds with, each with the package it was first reached from.
+    pub fn reach(&self, start: PackageIndex) -> BTreeMap<PackageIndex, PackageIndex> {
+        let mut reached = BTreeMap::new();
+        let mut open = vec![start];
+        while let Some(package) = open.pop() {
+            for (kind, dependency) in self.dependencies(package) {
+                let new = dependency != start && !reached.contains_key(&dependency);
+                if kind == EdgeKind::Normal && new {
+                    reached.insert(dependency, package);
+                    open.push(dependency);
+                }
+            }
+        }
+        reached
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_edges_are_not_followed_and_cycles_end() {
+        let mut graph = Graph::default();
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| graph.member(name, "1.0.0"));
+        graph.depend(a, b, EdgeKind::Normal);
+        graph.depend(b, c, EdgeKind::Normal);
+        graph.depend(c, a, EdgeKind::Normal);
+        graph.depend(b, d, EdgeKind::Test);
+        let reached = graph.reach(a);
+        assert_eq!(reached.keys().copied().collect::<Vec<_>>(), [b, c]);
+        assert_eq!(reached[&c], b);
+    }
+}

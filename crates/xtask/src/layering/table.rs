@@ -1,0 +1,262 @@
+//! The rules as data. `docs/ARCHITECTURE.md` says why each crate stands where it does.
+
+/// One crate of this workspace.
+#[derive(Debug, Clone, Copy)]
+pub struct Member {
+    /// Its name.
+    pub name: &'static str,
+    /// Its layer: an arrow goes to a lower layer, or to a neighbour that the table names.
+    pub layer: u8,
+    /// The members it may use outside its tests; nothing else of this workspace.
+    pub may_use: &'static [&'static str],
+    /// Packages it must not reach outside its tests, however long the way.
+    pub must_not_reach: &'static [&'static [&'static str]],
+}
+
+/// Runtimes and everything that opens a socket.
+const NETWORK: &[&str] = &[
+    "async-io",
+    "async-std",
+    "axum",
+    "curl",
+    "h2",
+    "hyper",
+    "hyper-util",
+    "isahc",
+    "mio",
+    "native-tls",
+    "openssl",
+    "quinn",
+    "reqwest",
+    "rustls",
+    "smol",
+    "socket2",
+    "tokio",
+    "tokio-rustls",
+    "tonic",
+    "tower-http",
+    "ureq",
+];
+
+/// Databases.
+const STORAGE: &[&str] = &[
+    "deadpool-postgres",
+    "libsqlite3-sys",
+    "postgres",
+    "redb",
+    "rocksdb",
+    "rusqlite",
+    "sled",
+    "sqlx",
+    "sqlx-core",
+    "tokio-postgres",
+];
+
+/// Files, clocks and the environment of the process.
+const MACHINE: &[&str] = &[
+    "chrono", "dirs", "dotenvy", "fs-err", "instant", "jiff", "memmap2", "notify", "quanta",
+    "tempfile", "time", "walkdir", "web-time",
+];
+
+/// Servers, clients and stores that this workspace has itself.
+const EFFECTS: &[&str] = &[
+    "data-sources",
+    "dev-chain",
+    "http-edge",
+    "ledger",
+    "replay",
+    "settlement",
+];
+
+/// What no pure crate reaches.
+const IMPURE: &[&[&str]] = &[NETWORK, STORAGE, MACHINE, EFFECTS];
+
+/// Every crate of the workspace: one that is missing here is refused, and so is a row without a crate.
+pub const MEMBERS: &[Member] = &[
+    Member {
+        name: "x402-wire",
+        layer: 0,
+        may_use: &[],
+        must_not_reach: IMPURE,
+    },
+    Member {
+        name: "route-catalog",
+        layer: 1,
+        may_use: &["x402-wire"],
+        must_not_reach: IMPURE,
+    },
+    Member {
+        name: "http-edge",
+        layer: 3,
+        may_use: &[],
+        must_not_reach: &[STORAGE, &["reqwest", "alloy-primitives"]],
+    },
+    Member {
+        name: "settlement",
+        layer: 3,
+        may_use: &["x402-wire"],
+        must_not_reach: &[STORAGE, &["revm"]],
+    },
+    Member {
+        name: "ledger",
+        layer: 3,
+        may_use: &["x402-wire"],
+        must_not_reach: &[&["hyper", "reqwest", "axum", "revm"]],
+    },
+    Member {
+        name: "data-sources",
+        layer: 3,
+        may_use: &[],
+        must_not_reach: &[STORAGE, &["revm", "secp256k1", "k256"]],
+    },
+    Member {
+        name: "dev-chain",
+        layer: 4,
+        may_use: &["http-edge"],
+        must_not_reach: &[STORAGE, &["reqwest"]],
+    },
+    Member {
+        name: "replay",
+        layer: 4,
+        may_use: &["http-edge"],
+        must_not_reach: &[STORAGE, &["reqwest", "revm"]],
+    },
+    Member {
+        name: "api-server",
+        layer: 5,
+        may_use: &[
+            "data-sources",
+            "dev-chain",
+            "http-edge",
+            "ledger",
+            "replay",
+            "route-catalog",
+            "settlement",
+            "x402-wire",
+        ],
+        must_not_reach: &[&["delegation-fence"]],
+    },
+    // Not shipped.
+    Member {
+        name: "bench",
+        layer: 6,
+        may_use: &[
+            "api-server",
+            "data-sources",
+            "http-edge",
+            "ledger",
+            "route-catalog",
+            "settlement",
+            "x402-wire",
+        ],
+        must_not_reach: &[],
+    },
+    Member {
+        name: "judges",
+        layer: 6,
+        may_use: &[],
+        must_not_reach: &[],
+    },
+    Member {
+        name: "xtask",
+        layer: 6,
+        may_use: &[],
+        must_not_reach: &[NETWORK, STORAGE],
+    },
+];
+
+/// A package that only the named members may use directly outside their tests.
+#[derive(Debug, Clone, Copy)]
+pub struct Reserved {
+    /// The package.
+    pub package: &'static str,
+    /// Who may use it; empty: nobody.
+    pub members: &'static [&'static str],
+}
+
+/// Packages with one home. `deny.toml` names the same ones.
+pub const RESERVED: &[Reserved] = &[
+    Reserved {
+        package: "reqwest",
+        members: &["data-sources", "settlement"],
+    },
+    Reserved {
+        package: "alloy-provider",
+        members: &["settlement"],
+    },
+    Reserved {
+        package: "rusqlite",
+        members: &["ledger"],
+    },
+    Reserved {
+        package: "revm",
+        members: &["dev-chain"],
+    },
+];
+
+/// Packages that no shipped or test code reaches at all, whoever asks: a second TLS stack, and a second user of the
+/// SQLite library that would have to share one lock file with the first.
+pub const REFUSED: &[&str] = &["native-tls", "openssl", "openssl-sys", "sqlx"];
+
+/// Packages that are never linked, and the members whose tests may use them directly: they judge our own results.
+pub const ORACLES: &[Reserved] = &[Reserved {
+    package: "ethers-core",
+    members: &["judges"],
+}];
+
+/// Packages of which everything that is linked shares one copy: hashes and curves whose results must agree, and
+/// types that cross crate borders.
+pub const SINGLE: &[&str] = &[
+    "alloy-consensus",
+    "alloy-primitives",
+    "alloy-sol-types",
+    "http",
+    "hyper",
+    "k256",
+    "keccak",
+    "libsqlite3-sys",
+    "reqwest",
+    "ring",
+    "rusqlite",
+    "rustls",
+    "secp256k1",
+    "secp256k1-sys",
+    "serde_json",
+    "sha3",
+    "tokio",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(name: &str) -> Option<u8> {
+        MEMBERS
+            .iter()
+            .find(|member| member.name == name)
+            .map(|member| member.layer)
+    }
+
+    #[test]
+    fn allowed_arrows_go_down() {
+        for member in MEMBERS {
+            for used in member.may_use {
+                let below = layer(used).unwrap_or_else(|| panic!("{used} has no row"));
+                assert!(below < member.layer, "{} → {used}", member.name);
+            }
+        }
+    }
+
+    #[test]
+    fn reserved_packages_name_members() {
+        for rule in RESERVED.iter().chain(ORACLES) {
+            for member in rule.members {
+                assert!(
+                    layer(member).is_some(),
+                    "{}: {member} has no row",
+                    rule.package
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool"
+)]
+
+pub mod cache;
+pub mod cli;
+pub mod command;
+pub mod counts;
+pub mod error;
+pub mod foreign;
+pub mod layering;
+pub mod licences;
+pub mod session;
+mod steps;
+
+pub use cli::Cli;
+pub use error::XtaskError;
+pub use steps::run;

@@ -1,0 +1,144 @@
+//! One run: named steps, their times, the last line.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::XtaskError;
+use crate::cli::Steps;
+use crate::counts::Counts;
+
+/// Runs steps in order and remembers how they went.
+#[derive(Debug)]
+pub struct Session {
+    keep_going: bool,
+    counts: Counts,
+    /// Failures in steps whose tests all passed, or that have none.
+    other_failures: u64,
+    times: Vec<(&'static str, Duration, bool)>,
+}
+
+impl Session {
+    /// A run without steps yet.
+    pub fn new(steps: Steps) -> Self {
+        Self {
+            keep_going: steps.keep_going,
+            counts: Counts::default(),
+            other_failures: 0,
+            times: Vec::new(),
+        }
+    }
+
+    /// Runs one step, unless an earlier one failed and the rest is not wanted.
+    pub fn step(
+        &mut self,
+        name: &'static str,
+        body: impl FnOnce(&mut Counts) -> Result<(), XtaskError>,
+    ) {
+        if self.failed() && !self.keep_going {
+            return;
+        }
+        println!("\n── {name}");
+        let failed_before = self.counts.failed;
+        let start = Instant::now();
+        let result = body(&mut self.counts);
+        let time = start.elapsed();
+        if let Err(error) = &result {
+            if self.counts.failed == failed_before {
+                self.other_failures = self.other_failures.saturating_add(1);
+            }
+            if let XtaskError::Layering(violations) = error {
+                violations
+                    .iter()
+                    .for_each(|violation| eprintln!("  {violation}"));
+            }
+            eprintln!("── {name} failed: {error}");
+        }
+        self.times.push((name, time, result.is_ok()));
+    }
+
+    /// Whether any step failed so far.
+    pub fn failed(&self) -> bool {
+        self.total().failed > 0
+    }
+
+    /// Prints the times of the steps, and with `count_tests` the line that ends a run of tests.
+    pub fn finish(self, count_tests: bool) -> ExitCode {
+        println!();
+        for (name, time, passed) in &self.times {
+            let seconds = time.as_secs();
+            let tenths = time.subsec_millis() / 100;
+            println!(
+                "{} {seconds:>5}.{tenths} s  {name}",
+                if *passed { "ok    " } else { "FAILED" }
+            );
+        }
+        if count_tests {
+            println!("{}", self.total());
+        }
+        if self.failed() {
+            ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
+        }
+    }
+
+    fn total(&self) -> Counts {
+        let mut total = self.counts;
+        total += Counts {
+            passed: 0,
+            failed: self.other_failures,
+        };
+        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failing(_: &mut Counts) -> Result<(), XtaskError> {
+        Err(XtaskError::NoTests)
+    }
+
+    #[test]
+    fn the_first_failure_ends_the_run() {
+        let mut session = Session::new(Steps { keep_going: false });
+        session.step("one", failing);
+        session.step("two", |_| panic!("must not run"));
+        assert_eq!(
+            session.total(),
+            Counts {
+                passed: 0,
+                failed: 1
+            }
+        );
+    }
+
+    #[test]
+    fn the_rest_runs_when_asked_and_a_failure_stays_one() {
+        let mut session = Session::new(Steps { keep_going: true });
+        session.step("one", failing);
+        session.step("two", |counts| {
+            *counts += Counts {
+                passed: 7,
+                failed: 2,
+            };
+            Err(XtaskError::NoTests)
+        });
+        session.step("three", |counts| {
+            *counts += Counts {
+                passed: 1,
+                failed: 0,
+            };
+            Ok(())
+        });
+        assert_eq!(
+            session.total(),
+            Counts {
+                passed: 8,
+                failed: 3
+            }
+        );
+        assert!(session.failed());
+    }
+}
