@@ -1,1 +1,24 @@
-//! The paid HTTP API.
+#![doc = include_str!("../README.md")]
+
+mod answer;
+mod api;
+mod challenge;
+mod cli;
+pub mod config;
+mod demo;
+mod free;
+mod observe;
+mod operations;
+mod paid;
+mod page;
+mod reconcile;
+mod reply;
+mod resource;
+mod serve;
+
+pub use api::Api;
+pub use cli::run_cli;
+pub use config::{Config, ConfigError};
+pub use operations::Sources;
+pub use paid::{PaymentPolicy, Till};
+pub use serve::{Parts, ServeError, Service, serve};

@@ -1,2 +1,7 @@
-//! The paid HTTP API.
-fn main() {}
+//! The command `api-server`; everything it does is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    api_server::run_cli()
+}

@@ -1,1 +1,18 @@
-//! Work in progress.
+#![doc = include_str!("../README.md")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "command-line tools"
+)]
+
+pub mod baseline;
+pub mod error;
+pub mod exchange;
+pub mod load;
+pub mod measure;
+pub mod payment;
+pub mod process;
+pub mod report;
+pub mod suite;
+
+pub use error::BenchError;

@@ -33,7 +33,10 @@ impl Decimal {
             return Err(DecimalError::Empty);
         }
         if text.len() > MAX_LEN {
-            return Err(DecimalError::TooLong { max: MAX_LEN, observed: text.len() });
+            return Err(DecimalError::TooLong {
+                max: MAX_LEN,
+                observed: text.len(),
+            });
         }
         let (whole, fraction) = match text.split_once('.') {
             Some((whole, fraction)) => (whole, Some(fraction)),
@@ -43,7 +46,10 @@ impl Decimal {
         if !digits(whole) || !fraction.is_none_or(digits) {
             return Err(DecimalError::Format);
         }
-        Ok(Self { text: text.to_owned(), point: fraction.map(|_| whole.len()) })
+        Ok(Self {
+            text: text.to_owned(),
+            point: fraction.map(|_| whole.len()),
+        })
     }
 
     /// The text exactly as it was read.
@@ -79,14 +85,21 @@ impl Decimal {
         };
         let allowed = usize::from(decimals);
         if fraction.len() > allowed {
-            return Err(DecimalError::ExcessDigits { allowed, observed: fraction.len() });
+            return Err(DecimalError::ExcessDigits {
+                allowed,
+                observed: fraction.len(),
+            });
         }
         let padding = std::iter::repeat_n(b'0', allowed - fraction.len());
-        whole.bytes().chain(fraction.bytes()).chain(padding).try_fold(U256::ZERO, |acc, digit| {
-            acc.checked_mul(U256::from(10))
-                .and_then(|acc| acc.checked_add(U256::from(digit.wrapping_sub(b'0'))))
-                .ok_or(DecimalError::Overflow)
-        })
+        whole
+            .bytes()
+            .chain(fraction.bytes())
+            .chain(padding)
+            .try_fold(U256::ZERO, |acc, digit| {
+                acc.checked_mul(U256::from(10))
+                    .and_then(|acc| acc.checked_add(U256::from(digit.wrapping_sub(b'0'))))
+                    .ok_or(DecimalError::Overflow)
+            })
     }
 }
 
@@ -129,9 +142,15 @@ impl SlippagePercent {
         let decimal = Decimal::parse(text)?;
         let millionths = millionths_of_percent(&decimal)?;
         if millionths < SLIPPAGE_RANGE.0 || millionths > SLIPPAGE_RANGE.1 {
-            return Err(DecimalError::OutOfRange { min: "0.1", max: "50" });
+            return Err(DecimalError::OutOfRange {
+                min: "0.1",
+                max: "50",
+            });
         }
-        Ok(Self { text: decimal, millionths })
+        Ok(Self {
+            text: decimal,
+            millionths,
+        })
     }
 
     /// The text exactly as the caller wrote it.
@@ -155,7 +174,13 @@ impl SlippagePercent {
 impl Default for SlippagePercent {
     /// One percent (service document 2.2).
     fn default() -> Self {
-        Self { text: Decimal { text: "1".to_owned(), point: None }, millionths: 1_000_000 }
+        Self {
+            text: Decimal {
+                text: "1".to_owned(),
+                point: None,
+            },
+            millionths: 1_000_000,
+        }
     }
 }
 
@@ -229,7 +254,10 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_plain_decimal_text() {
-        for text in ["", ".", "1.", ".5", "-1", "+1", "1e5", "NaN", "inf", "0x10", "1,5", "1.2.3", " 1", "１"] {
+        for text in [
+            "", ".", "1.", ".5", "-1", "+1", "1e5", "NaN", "inf", "0x10", "1,5", "1.2.3", " 1",
+            "１",
+        ] {
             assert!(Decimal::parse(text).is_err(), "{text:?}");
         }
         assert!(Decimal::parse(&"9".repeat(97)).is_err());
@@ -240,20 +268,38 @@ mod tests {
         let atoms = |text: &str, decimals| Decimal::parse(text).unwrap().to_atoms(decimals);
         assert_eq!(atoms("0007.5", 6), Ok(U256::from(7_500_000)));
         assert_eq!(atoms("1", 0), Ok(U256::from(1)));
-        assert_eq!(atoms("1.0", 0), Err(DecimalError::ExcessDigits { allowed: 0, observed: 1 }));
+        assert_eq!(
+            atoms("1.0", 0),
+            Err(DecimalError::ExcessDigits {
+                allowed: 0,
+                observed: 1
+            })
+        );
         assert_eq!(atoms(&U256::MAX.to_string(), 0), Ok(U256::MAX));
-        assert_eq!(atoms(&U256::MAX.to_string(), 1), Err(DecimalError::Overflow));
+        assert_eq!(
+            atoms(&U256::MAX.to_string(), 1),
+            Err(DecimalError::Overflow)
+        );
     }
 
     #[test]
     fn slippage_is_percent_and_floors_like_the_recorded_quote() {
         let one = SlippagePercent::parse("1").unwrap();
         assert_eq!(one, SlippagePercent::default());
-        assert_eq!(one.floor_of(U256::from(120_273_456)), Some(U256::from(119_070_721)));
+        assert_eq!(
+            one.floor_of(U256::from(120_273_456)),
+            Some(U256::from(119_070_721))
+        );
         assert!(one.equals(&Decimal::parse("1.000").unwrap()));
         assert!(!one.equals(&Decimal::parse("0.01").unwrap()));
         assert_eq!(one.floor_of(U256::MAX), None);
-        for (text, ok) in [("0.1", true), ("50", true), ("0.099999", false), ("50.000001", false), ("0.1234567", false)] {
+        for (text, ok) in [
+            ("0.1", true),
+            ("50", true),
+            ("0.099999", false),
+            ("50.000001", false),
+            ("0.1234567", false),
+        ] {
             assert_eq!(SlippagePercent::parse(text).is_ok(), ok, "{text}");
         }
     }

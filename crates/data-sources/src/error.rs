@@ -216,17 +216,35 @@ mod tests {
         let errors = [
             SourceErrorKind::Timeout { limit_ms: 10 },
             SourceErrorKind::Unreachable,
-            SourceErrorKind::HttpStatus { status: 401, code: Some("50113".into()) },
-            SourceErrorKind::HttpStatus { status: 503, code: None },
-            SourceErrorKind::RateLimited { retry_after: Some(1) },
+            SourceErrorKind::HttpStatus {
+                status: 401,
+                code: Some("50113".into()),
+            },
+            SourceErrorKind::HttpStatus {
+                status: 503,
+                code: None,
+            },
+            SourceErrorKind::RateLimited {
+                retry_after: Some(1),
+            },
             SourceErrorKind::TooLarge { limit: 1 },
             SourceErrorKind::Disabled { reason: "no key" },
         ];
         for kind in errors {
-            let text = SourceError { source: "okx.swap", kind }.to_string();
-            assert!(text.starts_with("okx.swap: ") && !text.ends_with('.'), "{text}");
+            let text = SourceError {
+                source: "okx.swap",
+                kind,
+            }
+            .to_string();
+            assert!(
+                text.starts_with("okx.swap: ") && !text.ends_with('.'),
+                "{text}"
+            );
         }
-        let status = SourceErrorKind::HttpStatus { status: 401, code: Some("50113".into()) };
+        let status = SourceErrorKind::HttpStatus {
+            status: 401,
+            code: Some("50113".into()),
+        };
         assert_eq!(status.to_string(), "http status 401 (code 50113)");
         assert_eq!(status.reason(), "upstream_http_401");
     }

@@ -14,7 +14,10 @@ pub(crate) struct Node<'a> {
 
 impl<'a> Node<'a> {
     pub(crate) fn root(value: &'a Value) -> Self {
-        Self { value, path: String::new() }
+        Self {
+            value,
+            path: String::new(),
+        }
     }
 
     pub(crate) fn value(&self) -> &'a Value {
@@ -34,15 +37,24 @@ impl<'a> Node<'a> {
     pub(crate) fn find(&self, key: &str) -> Option<Self> {
         let value = self.value.get(key)?;
         let absent = value.is_null() || value.as_str() == Some("");
-        (!absent).then(|| Self { value, path: format!("{}/{key}", self.path) })
+        (!absent).then(|| Self {
+            value,
+            path: format!("{}/{key}", self.path),
+        })
     }
 
     pub(crate) fn elements(&self) -> Result<Vec<Self>, SourceErrorKind> {
-        let elements = self.value.as_array().ok_or_else(|| self.malformed("a list"))?;
+        let elements = self
+            .value
+            .as_array()
+            .ok_or_else(|| self.malformed("a list"))?;
         Ok(elements
             .iter()
             .enumerate()
-            .map(|(index, value)| Self { value, path: format!("{}/{index}", self.path) })
+            .map(|(index, value)| Self {
+                value,
+                path: format!("{}/{index}", self.path),
+            })
             .collect())
     }
 
@@ -56,7 +68,9 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn text(&self) -> Result<&'a str, SourceErrorKind> {
-        self.value.as_str().ok_or_else(|| self.malformed("a string"))
+        self.value
+            .as_str()
+            .ok_or_else(|| self.malformed("a string"))
     }
 
     /// A string, or an integer as its digits: some members are documented as either.
@@ -71,7 +85,8 @@ impl<'a> Node<'a> {
     /// A string of decimal digits within 256 bits.
     pub(crate) fn atoms(&self) -> Result<U256, SourceErrorKind> {
         let text = self.text()?;
-        let digits = !text.is_empty() && text.len() <= 78 && text.bytes().all(|b| b.is_ascii_digit());
+        let digits =
+            !text.is_empty() && text.len() <= 78 && text.bytes().all(|b| b.is_ascii_digit());
         digits
             .then(|| U256::from_str_radix(text, 10).ok())
             .flatten()
@@ -79,13 +94,15 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn decimal(&self) -> Result<Decimal, SourceErrorKind> {
-        Decimal::parse(self.text()?).map_err(|_| self.malformed("a string with a plain decimal number"))
+        Decimal::parse(self.text()?)
+            .map_err(|_| self.malformed("a string with a plain decimal number"))
     }
 
     pub(crate) fn address(&self) -> Result<Address, SourceErrorKind> {
         let text = self.text()?;
         let hex = text.strip_prefix("0x").filter(|hex| hex.len() == 40);
-        hex.and_then(|_| text.parse().ok()).ok_or_else(|| self.malformed("an address"))
+        hex.and_then(|_| text.parse().ok())
+            .ok_or_else(|| self.malformed("an address"))
     }
 
     pub(crate) fn bytes(&self) -> Result<Vec<u8>, SourceErrorKind> {
@@ -118,9 +135,18 @@ mod tests {
             Err(SourceErrorKind::Malformed { path, .. }) => path,
             other => panic!("{other:?}"),
         };
-        assert_eq!(place(row.member("price").and_then(|n| n.decimal()).map(drop)), "/data/0/price");
-        assert_eq!(place(row.member("to").and_then(|n| n.address()).map(drop)), "/data/0/to");
-        assert_eq!(place(row.member("n").and_then(|n| n.atoms()).map(drop)), "/data/0/n");
+        assert_eq!(
+            place(row.member("price").and_then(|n| n.decimal()).map(drop)),
+            "/data/0/price"
+        );
+        assert_eq!(
+            place(row.member("to").and_then(|n| n.address()).map(drop)),
+            "/data/0/to"
+        );
+        assert_eq!(
+            place(row.member("n").and_then(|n| n.atoms()).map(drop)),
+            "/data/0/n"
+        );
         assert_eq!(place(row.member("none").map(drop)), "/data/0/none");
         assert!(row.find("none").is_none() && row.find("missing").is_none());
     }

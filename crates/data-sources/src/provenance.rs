@@ -28,7 +28,9 @@ impl Provenance {
     pub(crate) fn unavailable(error: &SourceError, mode: Mode, now: Timestamp) -> Self {
         Self {
             source: error.source,
-            status: SourceStatus::Unavailable { reason: error.kind.reason() },
+            status: SourceStatus::Unavailable {
+                reason: error.kind.reason(),
+            },
             as_of: None,
             fetched_at: now,
             latency_ms: 0,

@@ -14,8 +14,8 @@ use reqwest::{
 };
 use serde_json::Value;
 
-pub use self::health::{HealthState, SourceHealth};
 pub(crate) use self::health::HealthBoard;
+pub use self::health::{HealthState, SourceHealth};
 use crate::{
     error::{SourceError, SourceErrorKind},
     provenance::Mode,
@@ -55,7 +55,12 @@ impl Transport {
     /// # Errors
     ///
     /// [`TransportError::BaseUrl`] when `base_url` is not an absolute `http` or `https` URL without query and fragment.
-    pub fn upstream(&self, base_url: &str, limits: Limits, mode: Mode) -> Result<Upstream, TransportError> {
+    pub fn upstream(
+        &self,
+        base_url: &str,
+        limits: Limits,
+        mode: Mode,
+    ) -> Result<Upstream, TransportError> {
         let base = Url::parse(base_url).map_err(|_| TransportError::BaseUrl)?;
         let usable = matches!(base.scheme(), "http" | "https")
             && base.host_str().is_some()
@@ -67,7 +72,13 @@ impl Transport {
             return Err(TransportError::BaseUrl);
         }
         let base = base.as_str().trim_end_matches('/').to_owned();
-        Ok(Upstream { client: self.client.clone(), base, limits, mode, health: Arc::default() })
+        Ok(Upstream {
+            client: self.client.clone(),
+            base,
+            limits,
+            mode,
+            health: Arc::default(),
+        })
     }
 }
 
@@ -173,8 +184,14 @@ impl Upstream {
         let latency = started.elapsed();
         match outcome {
             Ok(Ok(json)) => Ok(Answer { json, latency }),
-            Ok(Err(kind)) => Err(SourceError { source: call.source, kind }),
-            Err(_) => Err(SourceError { source: call.source, kind: self.timed_out() }),
+            Ok(Err(kind)) => Err(SourceError {
+                source: call.source,
+                kind,
+            }),
+            Err(_) => Err(SourceError {
+                source: call.source,
+                kind: self.timed_out(),
+            }),
         }
     }
 
@@ -192,15 +209,22 @@ impl Upstream {
             let wait = match &kind {
                 SourceErrorKind::Unreachable => Some(pause),
                 SourceErrorKind::HttpStatus { status, .. } if *status >= 500 => Some(pause),
-                SourceErrorKind::RateLimited { retry_after } => Some(retry_after.map_or(pause, Duration::from_secs))
-                    .filter(|wait| *wait <= self.limits.retry_after_cap),
+                SourceErrorKind::RateLimited { retry_after } => {
+                    Some(retry_after.map_or(pause, Duration::from_secs))
+                        .filter(|wait| *wait <= self.limits.retry_after_cap)
+                }
                 _ => None,
             };
             match wait {
                 Some(wait) if tried < self.limits.attempts => tokio::time::sleep(wait).await,
                 _ => return Err(kind),
             }
-            tracing::debug!(source = call.source, tried, reason = kind.code(), "trying again");
+            tracing::debug!(
+                source = call.source,
+                tried,
+                reason = kind.code(),
+                "trying again"
+            );
             tried += 1;
             pause = pause.saturating_mul(2);
         }
@@ -233,10 +257,16 @@ impl Upstream {
         }
         if !status.is_success() {
             let code = match json_type(response.headers()) {
-                Ok(()) => read(response, ERROR_BODY_BYTES).await.ok().and_then(|body| code_of(&body)),
+                Ok(()) => read(response, ERROR_BODY_BYTES)
+                    .await
+                    .ok()
+                    .and_then(|body| code_of(&body)),
                 Err(_) => None,
             };
-            return Err(SourceErrorKind::HttpStatus { status: status.as_u16(), code });
+            return Err(SourceErrorKind::HttpStatus {
+                status: status.as_u16(),
+                code,
+            });
         }
         json_type(response.headers())?;
         let body = read(response, self.limits.max_body_bytes).await?;
@@ -248,29 +278,48 @@ impl Upstream {
     }
 
     fn timed_out(&self) -> SourceErrorKind {
-        SourceErrorKind::Timeout { limit_ms: u64::try_from(self.limits.timeout.as_millis()).unwrap_or(u64::MAX) }
+        SourceErrorKind::Timeout {
+            limit_ms: u64::try_from(self.limits.timeout.as_millis()).unwrap_or(u64::MAX),
+        }
     }
 }
 
 /// Refuses a body that does not call itself JSON, before a byte of it is parsed.
 fn json_type(headers: &HeaderMap) -> Result<(), SourceErrorKind> {
-    let observed = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let essence = observed.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    let json = essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"));
+    let observed = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("");
+    let essence = observed
+        .split(';')
+        .next()
+        .unwrap_or("")
+        .trim()
+        .to_ascii_lowercase();
+    let json = essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"));
     if json {
         return Ok(());
     }
-    Err(SourceErrorKind::WrongContentType { observed: clean(observed, QUOTED_CHARS) })
+    Err(SourceErrorKind::WrongContentType {
+        observed: clean(observed, QUOTED_CHARS),
+    })
 }
 
 /// Reads a body of at most `limit` bytes; a longer one is dropped with its connection.
 async fn read(mut response: reqwest::Response, limit: usize) -> Result<Vec<u8>, SourceErrorKind> {
-    let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
+    let announced = response
+        .content_length()
+        .and_then(|length| usize::try_from(length).ok());
     if announced.is_some_and(|length| length > limit) {
         return Err(SourceErrorKind::TooLarge { limit });
     }
     let mut body = Vec::with_capacity(announced.unwrap_or(0));
-    while let Some(chunk) = response.chunk().await.map_err(|_| SourceErrorKind::Unreachable)? {
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|_| SourceErrorKind::Unreachable)?
+    {
         if body.len().saturating_add(chunk.len()) > limit {
             return Err(SourceErrorKind::TooLarge { limit });
         }
@@ -287,7 +336,8 @@ fn code_of(body: &[u8]) -> Option<String> {
         Value::Number(code) => code.to_string(),
         _ => return None,
     };
-    (code.len() <= 16 && !code.is_empty() && code.bytes().all(|b| b.is_ascii_alphanumeric())).then_some(code)
+    (code.len() <= 16 && !code.is_empty() && code.bytes().all(|b| b.is_ascii_alphanumeric()))
+        .then_some(code)
 }
 
 #[cfg(test)]
@@ -298,9 +348,22 @@ mod tests {
     fn base_urls_are_absolute_and_carry_no_secret() {
         let transport = Transport::new().unwrap();
         let parsed = |url: &str| transport.upstream(url, Limits::default(), Mode::Live);
-        assert_eq!(parsed("https://web3.okx.com/").unwrap().base, "https://web3.okx.com");
-        assert_eq!(parsed("http://127.0.0.1:1/web3.okx.com").unwrap().base, "http://127.0.0.1:1/web3.okx.com");
-        for bad in ["web3.okx.com", "ftp://a", "https://a?k=1", "https://a#f", "https://u:p@a", "data:,x"] {
+        assert_eq!(
+            parsed("https://web3.okx.com/").unwrap().base,
+            "https://web3.okx.com"
+        );
+        assert_eq!(
+            parsed("http://127.0.0.1:1/web3.okx.com").unwrap().base,
+            "http://127.0.0.1:1/web3.okx.com"
+        );
+        for bad in [
+            "web3.okx.com",
+            "ftp://a",
+            "https://a?k=1",
+            "https://a#f",
+            "https://u:p@a",
+            "data:,x",
+        ] {
             assert_eq!(parsed(bad).err(), Some(TransportError::BaseUrl), "{bad}");
         }
     }
@@ -308,9 +371,17 @@ mod tests {
     #[test]
     fn only_json_counts_as_json() {
         let of = |value: &'static str| {
-            json_type(&HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))])).is_ok()
+            json_type(&HeaderMap::from_iter([(
+                CONTENT_TYPE,
+                HeaderValue::from_static(value),
+            )]))
+            .is_ok()
         };
-        assert!(of("application/json;charset=UTF-8") && of("Application/JSON") && of("application/problem+json"));
+        assert!(
+            of("application/json;charset=UTF-8")
+                && of("Application/JSON")
+                && of("application/problem+json")
+        );
         assert!(!of("text/html") && !of("text/json-ish") && !of("application/jsonp") && !of(""));
         assert!(json_type(&HeaderMap::new()).is_err());
     }

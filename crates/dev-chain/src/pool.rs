@@ -53,7 +53,7 @@ impl Pool {
             .map(|(_, waiting)| waiting.transaction.clone())
     }
 
-    /// Forgets the transaction, and with it whatever its sender can no longer send.
+    /// Forgets the transaction.
     pub(crate) fn remove(&mut self, transaction: &Recovered<TxEnvelope>) {
         self.waiting.remove(&(transaction.signer(), transaction.nonce()));
     }

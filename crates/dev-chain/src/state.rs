@@ -149,8 +149,7 @@ fn infallible<T>(result: Result<T, Infallible>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::map::HashMap as PrimitiveMap;
-    use revm::state::{Account, EvmStorageSlot};
+    use revm::state::{Account, EvmStorageSlot, TransactionId};
 
     use super::*;
 
@@ -159,14 +158,11 @@ mod tests {
 
     /// One account with this balance, whose slot 0 goes from one value to another.
     fn change(balance: u64, from: u64, to: u64) -> EvmState {
-        let mut account = Account {
-            info: AccountInfo::default().with_balance(U256::from(balance)),
-            ..Account::default()
-        };
+        let mut account = Account::from(AccountInfo::from_balance(U256::from(balance)));
         account.mark_touch();
-        let slot = EvmStorageSlot::new_changed(U256::from(from), U256::from(to), 0);
+        let slot = EvmStorageSlot::new_changed(U256::from(from), U256::from(to), TransactionId::ZERO);
         account.storage.insert(SLOT, slot);
-        let mut state: PrimitiveMap<_, _, _> = EvmState::default();
+        let mut state = EvmState::default();
         state.insert(WHO, account);
         state
     }

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -117,7 +118,8 @@ impl Server {
                 accepted = accept(&listener, &slots) => accepted,
             };
             let Some((stream, slot)) = accepted else { continue };
-            let connection = connection(stream, handler.clone(), limits.clone());
+            let edge = Edge { handler: handler.clone(), limits: limits.clone() };
+            let connection = connection(stream, edge);
             let connection = connections.watch(connection);
             tokio::spawn(async move {
                 // A client that goes away or stalls ends here; there is nobody left to tell.
@@ -155,41 +157,43 @@ async fn accept(
     }
 }
 
-type Stream = TokioIo<std::pin::Pin<Box<TimeoutStream<TcpStream>>>>;
+type Stream = TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>;
 
 fn connection<H: Handler>(
     stream: TcpStream,
-    handler: Arc<H>,
-    limits: Arc<Limits>,
-) -> http1::Connection<
-    Stream,
-    impl hyper::service::HttpService<
-        Incoming,
-        ResBody = Full<Bytes>,
-        Error = Infallible,
-        Future = impl Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send,
-    >,
-> {
+    service: Edge<H>,
+) -> http1::Connection<Stream, Edge<H>> {
+    let limits = &service.limits;
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write_timeout));
-    let header_timeout = limits.header_timeout;
-    // The head is refused by our own count with an answer that says why; hyper's bound only has to lie above.
-    let buffer = limits.max_header_bytes.saturating_mul(2).max(16 * 1024);
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (handler, limits) = (handler.clone(), limits.clone());
-        async move {
-            if head_bytes(&request) > limits.max_header_bytes {
-                return Ok(headers_too_large(limits.max_header_bytes));
-            }
-            Ok::<_, Infallible>(handler.handle(request).await)
-        }
-    });
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(header_timeout)
-        .max_buf_size(buffer)
+        .header_read_timeout(limits.header_timeout)
+        // A head is refused by our own count, with an answer that says why; hyper's bound lies above it.
+        .max_buf_size(limits.max_header_bytes.saturating_mul(2).max(16 * 1024))
         .pipeline_flush(true)
         .serve_connection(TokioIo::new(Box::pin(stream)), service)
+}
+
+/// A handler behind the limits that hold for every request.
+struct Edge<H> {
+    handler: Arc<H>,
+    limits: Arc<Limits>,
+}
+
+impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let limit = self.limits.max_header_bytes;
+        if head_bytes(&request) > limit {
+            return Box::pin(std::future::ready(Ok(headers_too_large(limit))));
+        }
+        let handler = self.handler.clone();
+        Box::pin(async move { Ok(handler.handle(request).await) })
+    }
 }
 
 fn head_bytes(request: &Request<Incoming>) -> usize {

@@ -3,9 +3,10 @@
 // in:  {url, method, body|null, asset|null, private_key, spend_controls}
 //      asset null leaves the choice to the client; spend_controls is "default", "off" or the
 //      largest amount in atomic units that the allow-listed `asset` may cost.
-// out: {status, headers, body, payment_signature|null, requests} or {error, requests}
+// out: {status, headers, body, payment_signature|null, receipt|null, requests} or {error, requests};
+//      receipt is PAYMENT-RESPONSE as the package decodes it
 
-import { x402Client, wrapFetchWithPayment } from "@x402/fetch";
+import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import { ExactEvmScheme } from "@x402/evm";
 import { privateKeyToAccount } from "viem/accounts";
 
@@ -47,11 +48,13 @@ try {
       ? {}
       : { body: order.body, headers: { "content-type": "application/json" } }),
   });
+  const receipt = response.headers.get("PAYMENT-RESPONSE");
   report({
     status: response.status,
     headers: Object.fromEntries(response.headers),
     body: await response.text(),
     payment_signature: paymentSignature,
+    receipt: receipt === null ? null : decodePaymentResponseHeader(receipt),
     requests,
   });
 } catch (error) {

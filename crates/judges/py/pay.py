@@ -8,7 +8,8 @@ in:  {url, method, body|null, asset|null, private_key, spend_controls}
      asset null leaves the choice to the client; spend_controls is "default", "off" or the largest
      amount in atomic units that the allow-listed `asset` may cost. The package of OKX has no spend
      controls; there only "off" is accepted.
-out: {status, headers, body, payment_signature|null, requests} or {error, requests}
+out: {status, headers, body, payment_signature|null, receipt|null, requests} or {error, requests};
+     receipt is PAYMENT-RESPONSE as the package decodes it
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from typing import Any
 
 from eth_account import Account
 from x402 import x402Client, x402ClientSync
+from x402.http import decode_payment_response_header
 from x402.mechanisms.evm import EthAccountSigner
 from x402.mechanisms.evm.exact import ExactEvmScheme
 
@@ -133,6 +135,10 @@ def main() -> None:
         else:
             verdict = asyncio.run(pay_with_httpx(order, observed))
         verdict["payment_signature"] = observed.payment_signature
+        receipt = verdict["headers"].get("payment-response")
+        verdict["receipt"] = receipt and decode_payment_response_header(receipt).model_dump(
+            mode="json", by_alias=True, exclude_none=True
+        )
     except Exception as error:  # noqa: BLE001 - whatever the client raises is the verdict
         verdict = {"error": str(error)}
     verdict["requests"] = observed.requests

@@ -1,1 +1,19 @@
 #![doc = include_str!("../README.md")]
+
+mod anvil;
+mod client;
+mod error;
+mod process;
+mod rpc;
+mod service;
+mod token;
+mod toolchain;
+
+pub use anvil::{Account, Anvil};
+pub use client::{Answer, Client, Order, Outcome, Receipt, SpendControls};
+pub use error::JudgeError;
+pub use process::{Daemon, judge, run};
+pub use rpc::{Log, Rpc, TransactionReceipt};
+pub use service::{Service, ServiceConfig};
+pub use token::{TestToken, Token, contracts, install_tokens};
+pub use toolchain::Toolchain;

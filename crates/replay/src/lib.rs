@@ -1,1 +1,11 @@
-//! Recorded upstream answers served over HTTP, for the demo and for tests.
+#![doc = include_str!("../README.md")]
+
+mod computed;
+mod embedded;
+mod recordings;
+mod server;
+
+pub use self::{
+    recordings::{RecordingError, Recordings},
+    server::ReplayServer,
+};

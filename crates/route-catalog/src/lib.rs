@@ -1,1 +1,43 @@
 #![doc = include_str!("../README.md")]
+
+mod bazaar;
+mod body;
+mod catalog;
+mod chain;
+mod challenge;
+mod config;
+mod decimal;
+mod discovery;
+mod error_code;
+mod free;
+mod listing;
+mod openapi;
+mod operation;
+mod parameter;
+mod parse;
+mod problem;
+mod query;
+mod render;
+mod resolution;
+mod route;
+mod routes;
+mod rule;
+mod schema;
+mod timestamp;
+mod value;
+
+pub use catalog::{Catalog, MAX_RESOURCE_QUERY_BYTES};
+pub use chain::{Chain, EVM_CHAINS, HOME_CHAIN, SECURITY_CHAINS, WALLET_CHAINS};
+pub use challenge::{Challenge, Refusal};
+pub use config::{CatalogConfig, CatalogError};
+pub use error_code::ErrorCode;
+pub use free::{FREE_ROUTES, FreeRoute};
+pub use listing::{docs_table, routes_json, routes_table};
+pub use operation::{Counts, Operation};
+pub use parameter::{COMMON_QUERY, Parameter, Presence};
+pub use parse::read_max_age;
+pub use problem::{Fault, Problem};
+pub use resolution::{Allow, Resolution, resolve};
+pub use route::{Constraint, Method, Route};
+pub use rule::Rule;
+pub use value::{Parameters, Value};

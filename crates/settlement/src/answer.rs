@@ -61,15 +61,28 @@ pub(crate) fn verification(payment: &Payment, reply: &Reply) -> Verification {
     if let Err(cause) = same_payer(Call::Verify, payment, &body.payer) {
         return unavailable(cause);
     }
-    let status = Cause::Status { call: Call::Verify, status: reply.status };
+    let status = Cause::Status {
+        call: Call::Verify,
+        status: reply.status,
+    };
     if body.is_valid {
-        return if reply.is_success() { Verification::Valid } else { unavailable(status) };
+        return if reply.is_success() {
+            Verification::Valid
+        } else {
+            unavailable(status)
+        };
     }
-    let reason = body.invalid_reason.as_deref().map_or(Reason::UnexpectedVerifyError, Reason::from);
+    let reason = body
+        .invalid_reason
+        .as_deref()
+        .map_or(Reason::UnexpectedVerifyError, Reason::from);
     if reply.status >= 500 && weight(&reason) == Weight::Vague {
         return unavailable(status);
     }
-    Verification::Invalid { reason, message: body.invalid_message.map(clip_message) }
+    Verification::Invalid {
+        reason,
+        message: body.invalid_message.map(clip_message),
+    }
 }
 
 /// Reads an answer to `/settle`.
@@ -87,12 +100,19 @@ impl SettleBody {
         if let Err(cause) = self.same_payment(payment) {
             return unknown(named, cause);
         }
-        if self.success { self.read_success(payment, status) } else { self.read_refusal(status) }
+        if self.success {
+            self.read_success(payment, status)
+        } else {
+            self.read_refusal(status)
+        }
     }
 
     fn read_success(self, payment: &Payment, status: u16) -> Answer {
         let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
-        let malformed = |detail| Cause::Malformed { call: Call::Settle, detail };
+        let malformed = |detail| Cause::Malformed {
+            call: Call::Settle,
+            detail,
+        };
         if !(200..300).contains(&status) {
             return unknown(named, malformed(Malformation::SuccessWithErrorStatus));
         }
@@ -112,19 +132,30 @@ impl SettleBody {
                 extra: self.extra,
                 ..Receipt::of(payment, self.transaction)
             })),
-            Some(state) => Answer::Pending { transaction: self.transaction, state: clip(state) },
+            Some(state) => Answer::Pending {
+                transaction: self.transaction,
+                state: clip(state),
+            },
         }
     }
 
     fn read_refusal(self, status: u16) -> Answer {
-        let reason =
-            self.error_reason.as_deref().map_or(Reason::UnexpectedSettleError, Reason::from);
+        let reason = self
+            .error_reason
+            .as_deref()
+            .map_or(Reason::UnexpectedSettleError, Reason::from);
         let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
         if reason == Reason::SettlementPending {
             let state = reason.as_str().to_owned();
             return match named {
                 Some(transaction) => Answer::Pending { transaction, state },
-                None => unknown(None, Cause::Pending { call: Call::Settle, state }),
+                None => unknown(
+                    None,
+                    Cause::Pending {
+                        call: Call::Settle,
+                        state,
+                    },
+                ),
             };
         }
         // A server error, or "something unexpected" after a broadcast, leaves the outcome open; a stated
@@ -132,9 +163,18 @@ impl SettleBody {
         let vague = weight(&reason) == Weight::Vague;
         let broadcast = named.is_some() && reason == Reason::UnexpectedSettleError;
         if vague && (status >= 500 || broadcast) {
-            return unknown(named, Cause::Status { call: Call::Settle, status });
+            return unknown(
+                named,
+                Cause::Status {
+                    call: Call::Settle,
+                    status,
+                },
+            );
         }
-        Answer::Final(Settlement::Rejected { reason, message: self.error_message.map(clip_message) })
+        Answer::Final(Settlement::Rejected {
+            reason,
+            message: self.error_message.map(clip_message),
+        })
     }
 
     fn same_payment(&self, payment: &Payment) -> Result<(), Cause> {
@@ -147,13 +187,21 @@ impl SettleBody {
         };
         // A refusal may leave the network out; a success may not.
         if (self.success || !self.network.is_empty()) && self.network != ours.network.to_string() {
-            return Err(contradiction("network", ours.network.to_string(), &self.network));
+            return Err(contradiction(
+                "network",
+                ours.network.to_string(),
+                &self.network,
+            ));
         }
         same_payer(Call::Settle, payment, &self.payer)?;
         if self.success && !self.amount.is_empty() {
             let amount = U256::from_str_radix(&self.amount, 10);
             if amount != Ok(ours.amount) {
-                return Err(contradiction("amount", ours.amount.to_string(), &self.amount));
+                return Err(contradiction(
+                    "amount",
+                    ours.amount.to_string(),
+                    &self.amount,
+                ));
             }
         }
         Ok(())
@@ -172,11 +220,15 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
         }
         Settlement::Rejected { reason, .. } => Reconciliation::Undecided {
             transaction: known,
-            cause: Cause::Inconclusive { call: Call::Settle, reason: reason.as_str().to_owned() },
+            cause: Cause::Inconclusive {
+                call: Call::Settle,
+                reason: reason.as_str().to_owned(),
+            },
         },
-        Settlement::Unknown { transaction, cause } => {
-            Reconciliation::Undecided { transaction: transaction.or(known), cause }
-        }
+        Settlement::Unknown { transaction, cause } => Reconciliation::Undecided {
+            transaction: transaction.or(known),
+            cause,
+        },
     }
 }
 
@@ -187,9 +239,15 @@ pub(crate) fn unknown(transaction: Option<String>, cause: Cause) -> Answer {
 /// Why a body that is not the protocol's says nothing.
 pub(crate) fn not_protocol(call: Call, reply: &Reply) -> Cause {
     if reply.is_success() {
-        Cause::Malformed { call, detail: Malformation::Json }
+        Cause::Malformed {
+            call,
+            detail: Malformation::Json,
+        }
     } else {
-        Cause::Status { call, status: reply.status }
+        Cause::Status {
+            call,
+            status: reply.status,
+        }
     }
 }
 
@@ -199,7 +257,11 @@ pub(crate) fn clip(text: &str) -> String {
 }
 
 pub(crate) fn clip_message(text: impl AsRef<str>) -> String {
-    text.as_ref().chars().filter(|c| !c.is_control()).take(MAX_MESSAGE).collect()
+    text.as_ref()
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_MESSAGE)
+        .collect()
 }
 
 fn same_payer(call: Call, payment: &Payment, observed: &str) -> Result<(), Cause> {

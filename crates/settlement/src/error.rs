@@ -22,7 +22,9 @@ pub enum SettlementError {
         mode: Mode,
     },
     /// Not an absolute `http` or `https` URL. The text itself may hold a key and is not repeated.
-    #[error("{key}: expected an absolute http or https URL with a host and without query or fragment")]
+    #[error(
+        "{key}: expected an absolute http or https URL with a host and without query or fragment"
+    )]
     Url {
         /// The configuration key.
         key: &'static str,
@@ -106,7 +108,9 @@ pub enum AssetFault {
         network: Network,
     },
     /// The contract has no `DOMAIN_SEPARATOR()`: it cannot have EIP-3009.
-    #[error("asset {asset} (`{name}`) has no DOMAIN_SEPARATOR(): it does not take EIP-3009 payments")]
+    #[error(
+        "asset {asset} (`{name}`) has no DOMAIN_SEPARATOR(): it does not take EIP-3009 payments"
+    )]
     NoSeparator {
         /// The token.
         asset: Address,
@@ -338,6 +342,9 @@ pub enum Malformation {
     /// A success that comes with an HTTP error status.
     #[error("success with an HTTP error status")]
     SuccessWithErrorStatus,
+    /// A receipt whose transaction is on chain and did not make the payment.
+    #[error("the transaction did not transfer the payment")]
+    NoTransfer,
     /// A JSON-RPC result of another type.
     #[error("the result has another type")]
     RpcResult,

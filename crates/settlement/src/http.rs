@@ -38,18 +38,30 @@ impl Reply {
 impl Http {
     pub(crate) fn new(connect_timeout: Duration) -> Result<Self, SettlementError> {
         let client = Client::builder()
-            .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+            .user_agent(concat!(
+                env!("CARGO_PKG_NAME"),
+                "/",
+                env!("CARGO_PKG_VERSION")
+            ))
             .redirect(Policy::none())
             .connect_timeout(connect_timeout)
             .pool_idle_timeout(POOL_IDLE)
             .build()
-            .map_err(|error| SettlementError::Client { detail: error.without_url().to_string() })?;
-        Ok(Self { client, max_body: MAX_FACILITATOR_BODY })
+            .map_err(|error| SettlementError::Client {
+                detail: error.without_url().to_string(),
+            })?;
+        Ok(Self {
+            client,
+            max_body: MAX_FACILITATOR_BODY,
+        })
     }
 
     /// The same connections with another limit on answers.
     pub(crate) fn with_max_body(&self, max_body: usize) -> Self {
-        Self { client: self.client.clone(), max_body }
+        Self {
+            client: self.client.clone(),
+            max_body,
+        }
     }
 
     pub(crate) async fn get(
@@ -59,7 +71,8 @@ impl Http {
         headers: HeaderMap,
         timeout: Duration,
     ) -> Result<Reply, Cause> {
-        self.send(call, self.client.get(url).headers(headers), timeout).await
+        self.send(call, self.client.get(url).headers(headers), timeout)
+            .await
     }
 
     pub(crate) async fn post(
@@ -83,7 +96,10 @@ impl Http {
     ) -> Result<Reply, Cause> {
         let cause = |error| transport_cause(call, timeout, &error);
         let mut response = request.timeout(timeout).send().await.map_err(cause)?;
-        let oversize = Cause::Oversize { call, limit: self.max_body };
+        let oversize = Cause::Oversize {
+            call,
+            limit: self.max_body,
+        };
         let announced = response.content_length().map(usize::try_from);
         if announced.is_some_and(|length| length.map_or(true, |length| length > self.max_body)) {
             return Err(oversize);
@@ -96,7 +112,10 @@ impl Http {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Reply { status, body: body.freeze() })
+        Ok(Reply {
+            status,
+            body: body.freeze(),
+        })
     }
 }
 
@@ -107,7 +126,11 @@ pub(crate) fn base_url(key: &'static str, text: &str) -> Result<Url, SettlementE
         && url.has_host()
         && url.query().is_none()
         && url.fragment().is_none();
-    if usable { Ok(url) } else { Err(SettlementError::Url { key }) }
+    if usable {
+        Ok(url)
+    } else {
+        Err(SettlementError::Url { key })
+    }
 }
 
 /// `base` with `path`, which begins with a slash, appended to its own path.
@@ -147,7 +170,13 @@ mod tests {
 
     #[test]
     fn an_unusable_base_is_refused_without_repeating_it() {
-        for text in ["", "f.example", "ftp://f.example", "https://", "https://f.example/?key=s3cret"] {
+        for text in [
+            "",
+            "f.example",
+            "ftp://f.example",
+            "https://",
+            "https://f.example/?key=s3cret",
+        ] {
             let error = base_url("settlement.facilitator_url", text).unwrap_err();
             assert_eq!(error.code(), "settlement_url_invalid");
             assert!(!error.to_string().contains("s3cret"), "{error}");

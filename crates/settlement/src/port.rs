@@ -169,7 +169,10 @@ impl Settlement {
     }
 
     pub(crate) fn rejected(reason: Reason) -> Self {
-        Self::Rejected { reason, message: None }
+        Self::Rejected {
+            reason,
+            message: None,
+        }
     }
 }
 
@@ -185,7 +188,10 @@ impl Verification {
     }
 
     pub(crate) fn invalid(reason: Reason) -> Self {
-        Self::Invalid { reason, message: None }
+        Self::Invalid {
+            reason,
+            message: None,
+        }
     }
 }
 

@@ -54,7 +54,11 @@ pub(crate) fn weight(reason: &Reason) -> Weight {
 fn other(code: &str) -> Weight {
     match code {
         "param_mismatch" | "unsupported_chain" | "invalid_signature" => Weight::Defect,
-        "payer_blocked" | "risk_address" | "not_yet_valid" | "expired" | "nonce_used"
+        "payer_blocked"
+        | "risk_address"
+        | "not_yet_valid"
+        | "expired"
+        | "nonce_used"
         | "insufficient_balance" => Weight::Moment,
         _ => Weight::Vague,
     }
@@ -64,7 +68,9 @@ fn other(code: &str) -> Weight {
 pub(crate) fn is_used(reason: &Reason) -> bool {
     match reason {
         // A spent authorization of a token that does not revert: the transaction succeeds and moves nothing.
-        Reason::InvalidExactEvmNonceAlreadyUsed | Reason::InvalidExactEvmTransferEventMismatch => true,
+        Reason::InvalidExactEvmNonceAlreadyUsed | Reason::InvalidExactEvmTransferEventMismatch => {
+            true
+        }
         Reason::Other(code) => code == "nonce_used",
         _ => false,
     }

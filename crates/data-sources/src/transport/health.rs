@@ -82,16 +82,27 @@ struct Record {
 impl HealthBoard {
     pub(crate) fn succeeded(&self, source: &'static str, now: Timestamp, latency: Duration) {
         self.with(source, |record| {
+            record.calls = record.calls.saturating_add(1);
             if record.latencies_ms.len() == RING {
                 record.latencies_ms.pop_front();
             }
-            record.latencies_ms.push_back(u64::try_from(latency.as_millis()).unwrap_or(u64::MAX));
+            record
+                .latencies_ms
+                .push_back(u64::try_from(latency.as_millis()).unwrap_or(u64::MAX));
             record.last_ok = Some(now);
             record.failing = false;
         });
     }
 
     pub(crate) fn failed(&self, source: &'static str, now: Timestamp, kind: &SourceErrorKind) {
+        self.with(source, |record| {
+            record.calls = record.calls.saturating_add(1)
+        });
+        self.spoiled(source, now, kind);
+    }
+
+    /// A call that was counted as a success turned out to have an unusable answer.
+    pub(crate) fn spoiled(&self, source: &'static str, now: Timestamp, kind: &SourceErrorKind) {
         self.with(source, |record| {
             record.last_error = Some((now, kind.reason()));
             record.failing = true;
@@ -117,7 +128,11 @@ impl HealthBoard {
         };
         let mut sorted: Vec<u64> = record.latencies_ms.iter().copied().collect();
         sorted.sort_unstable();
-        let percentile = |percent: usize| sorted.get(sorted.len().saturating_mul(percent).div_ceil(100).max(1) - 1).copied();
+        let percentile = |percent: usize| {
+            sorted
+                .get(sorted.len().saturating_mul(percent).div_ceil(100).max(1) - 1)
+                .copied()
+        };
         health.p50_ms = percentile(50);
         health.p95_ms = percentile(95);
         health.last_ok = record.last_ok;
@@ -126,17 +141,21 @@ impl HealthBoard {
         health.failures = record.failures;
         if record.failing {
             health.reason = record.last_error.as_ref().map(|(_, reason)| reason.clone());
-            let recent = record.last_ok.is_some_and(|at| now.duration_since(at).unsigned_abs() <= DEGRADED_FOR);
-            health.state = if recent { HealthState::Degraded } else { HealthState::Unavailable };
+            let recent = record
+                .last_ok
+                .is_some_and(|at| now.duration_since(at).unsigned_abs() <= DEGRADED_FOR);
+            health.state = if recent {
+                HealthState::Degraded
+            } else {
+                HealthState::Unavailable
+            };
         }
         health
     }
 
     fn with(&self, source: &'static str, change: impl FnOnce(&mut Record)) {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        let record = records.entry(source).or_default();
-        record.calls = record.calls.saturating_add(1);
-        change(record);
+        change(records.entry(source).or_default());
     }
 }
 
@@ -157,10 +176,23 @@ mod tests {
         let health = board.of("okx.swap", at(10));
         assert_eq!((health.state, health.reason), (HealthState::Ok, None));
         assert_eq!((health.p50_ms, health.p95_ms), (Some(136), Some(194)));
-        board.failed("okx.swap", at(20), &SourceErrorKind::HttpStatus { status: 503, code: None });
+        board.failed(
+            "okx.swap",
+            at(20),
+            &SourceErrorKind::HttpStatus {
+                status: 503,
+                code: None,
+            },
+        );
         let health = board.of("okx.swap", at(20));
-        assert_eq!((health.state, health.reason.as_deref()), (HealthState::Degraded, Some("upstream_http_503")));
-        assert_eq!(board.of("okx.swap", at(400)).state, HealthState::Unavailable);
+        assert_eq!(
+            (health.state, health.reason.as_deref()),
+            (HealthState::Degraded, Some("upstream_http_503"))
+        );
+        assert_eq!(
+            board.of("okx.swap", at(400)).state,
+            HealthState::Unavailable
+        );
         assert_eq!((health.calls, health.failures), (202, 2));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
+use super::features;
 use crate::XtaskError;
 
 /// A package of one [`Graph`].
@@ -17,6 +18,15 @@ pub enum EdgeKind {
     Normal,
     /// Used by its tests, examples and benchmarks only.
     Test,
+}
+
+impl EdgeKind {
+    fn of(kind: DependencyKind) -> Self {
+        match kind {
+            DependencyKind::Development => Self::Test,
+            _ => Self::Normal,
+        }
+    }
 }
 
 /// The resolved packages of a workspace and their edges.
@@ -52,20 +62,20 @@ impl Graph {
         for package in &metadata.packages {
             let member = metadata.workspace_members.contains(&package.id);
             let index = graph.add(package.name.as_str(), &package.version.to_string(), member);
-            by_id.insert(&package.id, index);
+            by_id.insert(&package.id, (index, package));
         }
         for node in metadata.resolve.iter().flat_map(|resolve| &resolve.nodes) {
+            let Some(&(from, package)) = by_id.get(&node.id) else {
+                continue;
+            };
             for dependency in &node.deps {
-                let (Some(&from), Some(&to)) = (by_id.get(&node.id), by_id.get(&dependency.pkg))
-                else {
+                let Some(&(to, used)) = by_id.get(&dependency.pkg) else {
                     continue;
                 };
-                for kind in &dependency.dep_kinds {
-                    let kind = match kind.kind {
-                        DependencyKind::Development => EdgeKind::Test,
-                        _ => EdgeKind::Normal,
-                    };
-                    graph.depend(from, to, kind);
+                for kind in dependency.dep_kinds.iter().map(|info| info.kind) {
+                    if features::activate(package, node, dependency, used.name.as_str(), kind) {
+                        graph.depend(from, to, EdgeKind::of(kind));
+                    }
                 }
             }
         }

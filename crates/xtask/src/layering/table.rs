@@ -107,7 +107,7 @@ pub const MEMBERS: &[Member] = &[
         name: "data-sources",
         layer: 3,
         may_use: &[],
-        must_not_reach: &[STORAGE, &["revm", "secp256k1", "k256"]],
+        must_not_reach: &[STORAGE, &["revm"]],
     },
     Member {
         name: "dev-chain",
@@ -178,7 +178,7 @@ pub struct Reserved {
 pub const RESERVED: &[Reserved] = &[
     Reserved {
         package: "reqwest",
-        members: &["data-sources", "settlement"],
+        members: &["data-sources", "settlement", "judges"],
     },
     Reserved {
         package: "alloy-provider",
@@ -194,8 +194,8 @@ pub const RESERVED: &[Reserved] = &[
     },
 ];
 
-/// Packages that no shipped or test code reaches at all, whoever asks: a second TLS stack, and a second user of the
-/// SQLite library that would have to share one lock file with the first.
+/// Packages that are never linked, whoever asks: a second TLS stack, and a second user of the SQLite library that
+/// would have to share one lock file with the first.
 pub const REFUSED: &[&str] = &["native-tls", "openssl", "openssl-sys", "sqlx"];
 
 /// Packages that are never linked, and the members whose tests may use them directly: they judge our own results.

@@ -1,0 +1,174 @@
+//! The answer of a paid route: `data` and `meta` (decisions section 3).
+
+use bytes::Bytes;
+use data_sources::{Mode, Provenance};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::operations::Call;
+use crate::reply::ErrorReply;
+
+/// What a route found out.
+#[derive(Debug, Clone)]
+pub(crate) struct Answered {
+    /// The route's own object.
+    pub(crate) data: Value,
+    /// Where it came from, the core source first.
+    pub(crate) sources: Vec<Provenance>,
+    /// Members of `data` that could not be had.
+    pub(crate) unavailable: Vec<Unavailable>,
+    /// The time of the data where no source names one, because it is computed here.
+    pub(crate) as_of: Option<Timestamp>,
+    /// For how many seconds the data counts as fresh.
+    pub(crate) fresh_seconds: u64,
+    /// Which source each member came from, for `provenance=1`.
+    pub(crate) origins: Vec<(&'static str, &'static str, Method)>,
+}
+
+/// How a member was obtained.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Method {
+    /// As the source has it.
+    Direct,
+    /// Computed from what the source has.
+    Derived,
+}
+
+/// A member that could not be had, and why.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Unavailable {
+    pub(crate) field: &'static str,
+    pub(crate) reason: String,
+    pub(crate) source: &'static str,
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    data: &'a Value,
+    meta: Meta<'a>,
+}
+
+#[derive(Serialize)]
+struct Meta<'a> {
+    route: &'static str,
+    as_of: String,
+    generated_at: String,
+    age_seconds: u64,
+    max_age_seconds: u64,
+    verdict: &'static str,
+    cache: &'static str,
+    request_id: String,
+    schema_version: &'static str,
+    sources: Vec<SourceEntry<'a>>,
+    unavailable: &'a [Unavailable],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provenance: Option<serde_json::Map<String, Value>>,
+}
+
+#[derive(Serialize)]
+struct SourceEntry<'a> {
+    id: &'static str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_of: Option<String>,
+    latency_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'static str>,
+}
+
+impl Answered {
+    /// The oldest time of the data that was used.
+    pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
+        let times = self.sources.iter().filter_map(|source| source.as_of).chain(self.as_of);
+        times.min().unwrap_or(now)
+    }
+
+    /// Seconds since [`Self::as_of`], computed when answering.
+    pub(crate) fn age_seconds(&self, now: Timestamp) -> u64 {
+        u64::try_from(now.duration_since(self.as_of(now)).as_secs()).unwrap_or_default()
+    }
+
+    /// Refuses data that is older than the caller takes.
+    pub(crate) fn no_older_than(
+        self,
+        max_age: Option<u64>,
+        now: Timestamp,
+    ) -> Result<Self, ErrorReply> {
+        let age = self.age_seconds(now);
+        match max_age {
+            Some(limit) if age > limit => Err(ErrorReply::new(
+                route_catalog::ErrorCode::UpstreamUnavailable,
+                format!("the data is {age} seconds old and cannot be refreshed, and at most {limit} are accepted"),
+            )
+            .detail("reason", "older_than_max_age")
+            .detail("age_seconds", age)),
+            _ => Ok(self),
+        }
+    }
+
+    /// The headers that are kept with the answer.
+    pub(crate) fn headers(&self, now: Timestamp) -> Vec<(String, String)> {
+        let left = self.fresh_seconds.saturating_sub(self.age_seconds(now));
+        vec![
+            ("age".to_owned(), self.age_seconds(now).to_string()),
+            ("cache-control".to_owned(), format!("private, max-age={left}")),
+        ]
+    }
+
+    /// The body.
+    pub(crate) fn render(&self, call: &Call, now: Timestamp) -> Bytes {
+        let age_seconds = self.age_seconds(now);
+        let cached = self.sources.iter().any(|source| source.cached);
+        let wants_provenance = call.parameters.boolean("provenance").unwrap_or(false);
+        let envelope = Envelope {
+            data: &self.data,
+            meta: Meta {
+                route: call.operation.route().path,
+                as_of: seconds(self.as_of(now)),
+                generated_at: seconds(now),
+                age_seconds,
+                max_age_seconds: self.fresh_seconds,
+                verdict: if age_seconds <= self.fresh_seconds { "fresh" } else { "stale" },
+                cache: if cached { "hit" } else { "miss" },
+                request_id: call.request_id.to_string(),
+                schema_version: "1",
+                sources: self.sources.iter().map(SourceEntry::of).collect(),
+                unavailable: &self.unavailable,
+                provenance: wants_provenance.then(|| self.provenance(now)),
+            },
+        };
+        Bytes::from(serde_json::to_vec(&envelope).unwrap_or_default())
+    }
+
+    fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {
+        let entry = |&(field, source, method): &(&str, &str, Method)| {
+            let as_of = self.sources.iter().find(|s| s.source == source).and_then(|s| s.as_of);
+            let as_of = seconds(as_of.or(self.as_of).unwrap_or(now));
+            let value = serde_json::json!({ "source": source, "as_of": as_of, "method": method });
+            (format!("/data/{field}"), value)
+        };
+        self.origins.iter().map(entry).collect()
+    }
+}
+
+impl<'a> SourceEntry<'a> {
+    fn of(source: &'a Provenance) -> Self {
+        Self {
+            id: source.source,
+            status: source.status.as_str(),
+            reason: source.status.reason(),
+            as_of: source.as_of.map(seconds),
+            latency_ms: source.latency_ms,
+            mode: (source.mode == Mode::Replay).then_some(source.mode.as_str()),
+        }
+    }
+}
+
+/// RFC 3339 UTC in whole seconds.
+pub(crate) fn seconds(time: Timestamp) -> String {
+    time.round(jiff::Unit::Second).unwrap_or(time).to_string()
+}

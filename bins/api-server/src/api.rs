@@ -1,0 +1,314 @@
+//! The handler of the paid API: what is decided about a request, in order.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use data_sources::Clock;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::{Method, Request, StatusCode};
+use http_edge::{BodyError, Handler, RequestId, RequestIds, read_body};
+use hyper::body::Incoming;
+use ledger::{Answer, Journal, RequestBinding};
+use route_catalog::{Allow, Catalog, ErrorCode, Operation, Resolution, resolve};
+use settlement::Settler;
+use x402_wire::Reason;
+
+use crate::config::ServerSection;
+use crate::free::Free;
+use crate::observe::{self, Challenges};
+use crate::operations::{self, Call, Sources};
+use crate::paid::{Declined, Outcome, Till, Work, admit};
+use crate::reply::{
+    ErrorReply, PAYMENT_RESPONSE, REQUEST_ID, RESPONSE_DIGEST, Reply, header_value,
+};
+use crate::{challenge, resource};
+
+/// The paid API over a settler and a journal.
+pub struct Api<S, J> {
+    catalog: Arc<Catalog>,
+    till: Till<S, J>,
+    sources: Arc<Sources>,
+    free: Free,
+    clock: Arc<dyn Clock>,
+    ids: RequestIds,
+    challenges: Challenges,
+    origins: Origins,
+    hosts: Vec<String>,
+    max_body_bytes: usize,
+    body_timeout: Duration,
+}
+
+impl<S: Settler, J: Journal> Api<S, J> {
+    /// The API with these parts.
+    pub fn new(
+        catalog: Arc<Catalog>,
+        till: Till<S, J>,
+        sources: Arc<Sources>,
+        server: &ServerSection,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            free: Free::new(catalog.clone(), clock.clone()),
+            catalog,
+            till,
+            sources,
+            clock,
+            ids: RequestIds::new(),
+            challenges: Challenges::new(),
+            origins: Origins::new(&server.allowed_origins),
+            hosts: server.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            max_body_bytes: server.max_body_bytes,
+            body_timeout: Duration::from_secs(server.body_timeout_seconds),
+        }
+    }
+
+    async fn dispatch(&self, id: RequestId, request: Request<Incoming>) -> Reply {
+        let (parts, body) = request.into_parts();
+        if !self.is_our_host(&parts) {
+            let message = "the Host header names a host that is not served here";
+            return ErrorReply::new(ErrorCode::NotFound, message).into_reply(id);
+        }
+        let path = parts.uri.path();
+        match resolve(parts.method.as_str(), path) {
+            Resolution::Found { operation, head } => {
+                let unpaid = head || !has_payment(&parts.headers);
+                if unpaid {
+                    self.challenges.count(operation);
+                    return self.unpaid(operation, &parts, head, id);
+                }
+                self.paid(operation, &parts, body, id).await
+            }
+            Resolution::Options(allow) => preflight(allow),
+            Resolution::MethodNotAllowed(allow) => method_not_allowed(&parts.method, allow, id),
+            Resolution::NotFound => {
+                let reply = self.free.answer(&parts, &self.till, &self.sources, id).await;
+                observe::free_answer(reply.status().as_u16());
+                reply
+            }
+        }
+    }
+
+    fn unpaid(&self, operation: Operation, parts: &Parts, head: bool, id: RequestId) -> Reply {
+        let declined = if head || !parts.headers.contains_key(x402_wire::header::X_PAYMENT) {
+            Declined::new(Reason::PaymentMissing, "PAYMENT-SIGNATURE header is required")
+        } else {
+            Declined::new(
+                Reason::UnsupportedX402V1,
+                "X-PAYMENT is the header of x402 v1; pay with x402 v2 in PAYMENT-SIGNATURE",
+            )
+        };
+        challenge::reply(&self.catalog, operation, parts.uri.query(), &declined, id)
+    }
+
+    async fn paid(
+        &self,
+        operation: Operation,
+        parts: &Parts,
+        body: Incoming,
+        id: RequestId,
+    ) -> Reply {
+        let started = Instant::now();
+        let outcome = self.take(operation, parts, body, id).await;
+        let name = outcome.name();
+        observe::paid_call(operation, name, started.elapsed());
+        tracing::info!(
+            request_id = %id,
+            operation = operation.name(),
+            outcome = name,
+            milliseconds = started.elapsed().as_millis(),
+            "paid call"
+        );
+        match outcome {
+            Outcome::Declined(declined) => {
+                observe::declined(&declined.reason);
+                tracing::info!(request_id = %id, reason = %declined.reason, "payment declined");
+                challenge::reply(&self.catalog, operation, parts.uri.query(), &declined, id)
+            }
+            Outcome::Refused(error) => error.into_reply(id),
+            Outcome::Served { stored, again } => served(&stored, again),
+        }
+    }
+
+    async fn take(
+        &self,
+        operation: Operation,
+        parts: &Parts,
+        body: Incoming,
+        id: RequestId,
+    ) -> Outcome {
+        let payment = match admit(&parts.headers, self.catalog.offer(operation)) {
+            Ok(payment) => payment,
+            Err(declined) => return Outcome::Declined(declined),
+        };
+        let query = parts.uri.query();
+        if let Some(paid_for) = payment.payload().resource() {
+            let requested = self.catalog.resource_url(operation, query);
+            if !resource::is_same(&paid_for.url, &requested) {
+                return Outcome::Declined(Declined::new(
+                    Reason::ResourceMismatch,
+                    format!("resource.url: the payment was made for another request than {requested}"),
+                ));
+            }
+        }
+        let route = operation.route();
+        let body = if route.takes_body() {
+            match read_body(body, self.max_body_bytes, self.body_timeout).await {
+                Ok(body) => body,
+                Err(error) => return Outcome::Refused(body_refused(&error)),
+            }
+        } else {
+            bytes::Bytes::new()
+        };
+        let max_age = match max_age(&parts.headers) {
+            Ok(max_age) => max_age,
+            Err(refusal) => return Outcome::Refused(refusal),
+        };
+        let parameters = match route.parse(query, &body) {
+            Ok(parameters) => parameters,
+            Err(problems) => {
+                let problems = serde_json::to_value(&problems).unwrap_or_default();
+                let message = "the parameters are not valid; the payment was not used";
+                let error = ErrorReply::new(ErrorCode::InvalidParams, message);
+                return Outcome::Refused(error.detail("problems", problems));
+            }
+        };
+        let binding = RequestBinding::new(route.method.as_str(), route.path, query, &body);
+        let call = Call {
+            operation,
+            parameters,
+            payer: payment.payer(),
+            request_id: id,
+            max_age,
+        };
+        let (sources, clock) = (self.sources.clone(), self.clock.clone());
+        let work = async move {
+            let answered = operations::answer(&sources, &call, clock.as_ref()).await?;
+            let body = answered.render(&call, clock.now());
+            Ok(Answer::new(200, answered.headers(clock.now()), body))
+        };
+        let work = Work { budget_seconds: route.work_seconds, answer: work };
+        self.till.take(payment, binding, work).await
+    }
+
+    fn is_our_host(&self, parts: &Parts) -> bool {
+        if self.hosts.is_empty() {
+            return true;
+        }
+        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        host.is_some_and(|host| self.hosts.contains(&host.to_ascii_lowercase()))
+    }
+}
+
+impl<S: Settler, J: Journal> Handler for Api<S, J> {
+    async fn handle(&self, request: Request<Incoming>) -> Reply {
+        let id = self.ids.next_id();
+        let origin = request.headers().get(header::ORIGIN).cloned();
+        let mut reply = self.dispatch(id, request).await;
+        let headers = reply.headers_mut();
+        headers.insert(REQUEST_ID, header_value(&id.to_string()));
+        self.origins.allow(origin, headers);
+        reply
+    }
+}
+
+fn has_payment(headers: &HeaderMap) -> bool {
+    headers.contains_key(x402_wire::header::PAYMENT_SIGNATURE)
+}
+
+fn max_age(headers: &HeaderMap) -> Result<Option<u64>, ErrorReply> {
+    let Some(value) = headers.get("x-max-age") else { return Ok(None) };
+    let seconds = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+    seconds.map(Some).ok_or_else(|| {
+        let message = "header.x-max-age: expected seconds as an unsigned integer";
+        ErrorReply::new(ErrorCode::InvalidParams, message)
+    })
+}
+
+fn served(stored: &ledger::StoredAnswer, again: bool) -> Reply {
+    let answer = &stored.answer;
+    let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::OK);
+    let mut reply = crate::reply::json(status, answer.body().clone());
+    let headers = reply.headers_mut();
+    for (name, value) in answer.headers() {
+        if let Ok(name) = HeaderName::try_from(name) {
+            headers.insert(name, header_value(value));
+        }
+    }
+    headers.insert(PAYMENT_RESPONSE, header_value(&stored.receipt.header));
+    headers.insert(RESPONSE_DIGEST, header_value(&answer.body_digest().to_string()));
+    if again {
+        headers.insert("x-served-again", HeaderValue::from_static("true"));
+    }
+    reply
+}
+
+fn body_refused(error: &BodyError) -> ErrorReply {
+    match error {
+        BodyError::TooLarge { .. } => {
+            ErrorReply::new(ErrorCode::PayloadTooLarge, error.to_string())
+        }
+        BodyError::TooSlow { .. } | BodyError::Broken => {
+            ErrorReply::new(ErrorCode::InvalidParams, error.to_string()).retryable(true)
+        }
+    }
+}
+
+fn method_not_allowed(observed: &Method, allow: Allow, id: RequestId) -> Reply {
+    let expected: Vec<&str> = allow.methods().iter().map(|method| method.as_str()).collect();
+    let message = format!("expected {}, observed {observed}; nothing was executed", expected.join(" or "));
+    ErrorReply::new(ErrorCode::MethodNotAllowed, message)
+        .detail("expected", expected)
+        .header(header::ALLOW, HeaderValue::from_static(allow.header()))
+        .into_reply(id)
+}
+
+fn preflight(allow: Allow) -> Reply {
+    let allow = allow.header();
+    let mut reply = Reply::default();
+    *reply.status_mut() = StatusCode::NO_CONTENT;
+    let headers = reply.headers_mut();
+    headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(allow));
+    // Clients send `Access-Control-Expose-Headers` as a request header, so it has to be allowed as one.
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static(
+            "PAYMENT-SIGNATURE, X-PAYMENT, Content-Type, X-Max-Age, Payment-Retry, Access-Control-Expose-Headers",
+        ),
+    );
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    reply
+}
+
+/// Which browser pages may read answers.
+enum Origins {
+    Any,
+    These(Vec<HeaderValue>),
+}
+
+impl Origins {
+    fn new(allowed: &[String]) -> Self {
+        if allowed.iter().any(|origin| origin == "*") {
+            return Self::Any;
+        }
+        Self::These(allowed.iter().map(|origin| header_value(origin)).collect())
+    }
+
+    fn allow(&self, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
+        let Some(origin) = origin else { return };
+        let allowed = match self {
+            Self::Any => HeaderValue::from_static("*"),
+            Self::These(origins) if origins.contains(&origin) => origin,
+            Self::These(_) => return,
+        };
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
+        headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+        headers.insert(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static(
+                "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Response-Digest, X-Request-Id, Retry-After",
+            ),
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! The command line.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use route_catalog::{Catalog, CatalogConfig};
+use x402_wire::{Asset, CHAIN_ID, Network, Terms};
+
+use crate::config::{Config, ConfigError};
+use crate::{demo, observe, serve};
+
+/// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data, each call paid by itself with
+/// x402 v2 on chain 196.
+#[derive(Debug, Parser)]
+#[command(name = "api-server", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve a configuration until SIGTERM or Ctrl-C.
+    Serve {
+        /// The TOML file. Every key can be overridden by an environment variable SVC__SECTION__KEY.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+    },
+    /// Show a paid call from end to end on an embedded chain, then keep serving. Needs nothing else.
+    Demo {
+        /// Where to listen; port 0 takes a free one.
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8402")]
+        listen: SocketAddr,
+        /// Exit after the transcript, with 0 only if all of it held.
+        #[arg(long)]
+        once: bool,
+    },
+    /// Print every paid operation.
+    Routes {
+        /// As JSON, with counts, parameters and prices.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the OpenAPI 3.1 document.
+    Openapi {
+        /// The base URL that the document shows.
+        #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8402")]
+        public_url: String,
+    },
+    /// Check a configuration without serving it. Exits 2 and names every unusable key otherwise.
+    CheckConfig {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+    },
+}
+
+/// Why a command failed, by exit code.
+enum Failure {
+    /// 2: the configuration cannot be used.
+    Config(String),
+    /// 1: anything else.
+    Other(String),
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+/// Runs the command that the process was given.
+pub fn run_cli() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader such as `head` that closes early is no failure worth words.
+        Err(Failure::Other(message)) if message.contains("Broken pipe") => ExitCode::FAILURE,
+        Err(failure) => {
+            let (message, code) = match failure {
+                Failure::Config(message) => (message, 2),
+                Failure::Other(message) => (message, 1),
+            };
+            drop(writeln!(io::stderr(), "api-server: {message}"));
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve { config } => {
+            let config = Config::load(&config, std::env::vars())?;
+            observe::start_log(&config.log);
+            // A key that only opening can judge (a damaged ledger, a wrong token name) is a configuration problem, too.
+            let served = block_on(serve::serve(&config))?;
+            served.map_err(|error| Failure::Config(error.to_string()))?;
+            Ok(())
+        }
+        Command::Demo { listen, once } => {
+            let shown = block_on(demo::run(listen, once))?;
+            shown.map_err(|error| Failure::Other(error.to_string()))
+        }
+        Command::Routes { json: true } => print(&route_catalog::routes_json().to_string()),
+        Command::Routes { json: false } => print(&route_catalog::routes_table()),
+        Command::Openapi { public_url } => {
+            let catalog = Catalog::new(&CatalogConfig {
+                public_url,
+                brand: crate::config::ServerSection::default().brand,
+                contact: None,
+                terms: Terms {
+                    network: Network::evm(CHAIN_ID),
+                    pay_to: alloy_primitives::Address::ZERO,
+                    max_timeout_seconds: 300,
+                    assets: Asset::chain_196().to_vec(),
+                },
+            });
+            let catalog = catalog.map_err(|error| Failure::Config(error.to_string()))?;
+            print(&catalog.openapi_text())
+        }
+        Command::CheckConfig { config } => {
+            let config = Config::load(&config, std::env::vars())?;
+            serve::check(&config).map_err(|error| Failure::Config(error.to_string()))?;
+            let payee = config.payment.pay_to.unwrap_or_default();
+            print(&format!(
+                "the configuration can be used: listening on {}, paid to {payee}, settled by {}, ledger {}",
+                config.server.listen, config.settlement.mode, config.storage.url
+            ))
+        }
+    }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", text.trim_end())?;
+    Ok(out.flush()?)
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(future))
+}

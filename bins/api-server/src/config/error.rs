@@ -1,0 +1,62 @@
+//! What is wrong with a configuration.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// One key and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The key with its section, as in the file: `payment.pay_to`.
+    pub key: String,
+    /// What was expected and why.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key.is_empty() || self.key == "." {
+            return f.write_str(&self.message);
+        }
+        write!(f, "{}: {}", self.key, self.message)
+    }
+}
+
+/// Why a configuration cannot be used. The process exits with 2.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}: {kind}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        kind: io::ErrorKind,
+    },
+    /// The file is not TOML.
+    #[error("the configuration is not TOML: {detail}")]
+    Syntax {
+        /// Where and why.
+        detail: String,
+    },
+    /// Keys that cannot be used, all at once.
+    #[error("the configuration cannot be used:{}", lines(problems))]
+    Invalid {
+        /// Every problem that was found.
+        problems: Vec<Problem>,
+    },
+}
+
+impl ConfigError {
+    pub(crate) fn one(key: &str, message: &str) -> Self {
+        Self::Invalid {
+            problems: vec![Problem { key: key.to_owned(), message: message.to_owned() }],
+        }
+    }
+}
+
+fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+}

@@ -1,0 +1,39 @@
+//! Secrets come from the environment or from a file of their own, and are never printed.
+
+use std::path::Path;
+
+use secrecy::SecretString;
+
+use super::Problem;
+
+/// Keys that must not stand in the configuration file itself.
+pub(crate) const SECRET_KEYS: [&str; 7] = [
+    "private_key",
+    "okx_api_key",
+    "okx_secret_key",
+    "okx_passphrase",
+    "api_key",
+    "secret_key",
+    "passphrase",
+];
+
+/// Fills a secret from the file that its `*_file` key names, unless the environment set it.
+pub(crate) fn read(
+    key: &str,
+    secret: &mut Option<SecretString>,
+    file: Option<&Path>,
+    problems: &mut Vec<Problem>,
+) {
+    let (None, Some(path)) = (&secret, file) else { return };
+    match std::fs::read_to_string(path) {
+        Ok(text) if !text.trim().is_empty() => *secret = Some(text.trim().to_owned().into()),
+        Ok(_) => problems.push(Problem {
+            key: format!("{key}_file"),
+            message: format!("{} is empty", path.display()),
+        }),
+        Err(error) => problems.push(Problem {
+            key: format!("{key}_file"),
+            message: format!("cannot read {}: {}", path.display(), error.kind()),
+        }),
+    }
+}

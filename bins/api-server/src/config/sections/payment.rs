@@ -1,0 +1,120 @@
+//! `[payment]`: to whom and in what the calls are paid.
+
+use alloy_primitives::Address;
+use serde::Deserialize;
+use x402_wire::{Asset, CHAIN_ID, Network, Terms};
+
+use super::problem;
+use crate::config::{Problem, lenient};
+
+/// `[payment]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PaymentSection {
+    /// The receiving address, the same on every route. Required.
+    pub pay_to: Option<Address>,
+    /// `maxTimeoutSeconds` of every option.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub max_timeout_seconds: u64,
+    /// Seconds that a settlement may take; an authorization must outlive the work and this.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub settle_budget_seconds: u64,
+    /// The accepted assets in the order of the options.
+    #[serde(deserialize_with = "lenient::tables")]
+    pub assets: Vec<AssetTable>,
+}
+
+/// `[[payment.assets]]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssetTable {
+    /// The token contract.
+    pub address: Address,
+    /// The name of its EIP-712 domain.
+    pub name: String,
+    /// The version of its EIP-712 domain.
+    pub version: String,
+}
+
+impl Default for PaymentSection {
+    fn default() -> Self {
+        let assets = Asset::chain_196().into_iter().map(|asset| AssetTable {
+            address: asset.address,
+            name: asset.name,
+            version: asset.version,
+        });
+        Self {
+            pay_to: None,
+            max_timeout_seconds: 300,
+            settle_budget_seconds: 30,
+            assets: assets.collect(),
+        }
+    }
+}
+
+impl PaymentSection {
+    /// What the service takes on every route; `None` without a receiving address.
+    #[must_use]
+    pub fn terms(&self) -> Option<Terms> {
+        let assets = self.assets.iter().map(|asset| Asset {
+            address: asset.address,
+            name: asset.name.clone(),
+            version: asset.version.clone(),
+        });
+        Some(Terms {
+            network: Network::evm(CHAIN_ID),
+            pay_to: self.pay_to?,
+            max_timeout_seconds: self.max_timeout_seconds,
+            assets: assets.collect(),
+        })
+    }
+
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+        match self.pay_to {
+            None => problem(
+                problems,
+                "payment.pay_to",
+                "is missing: it is the address that receives every payment, and there is no default for that",
+            ),
+            Some(Address::ZERO) => {
+                problem(problems, "payment.pay_to", "the zero address would burn every payment");
+            }
+            Some(_) => {}
+        }
+        if self.assets.len() != 3 {
+            problem(
+                problems,
+                "payment.assets",
+                format!("expected three assets, observed {}", self.assets.len()),
+            );
+        }
+        for (index, asset) in self.assets.iter().enumerate() {
+            if asset.address.is_zero() || asset.name.is_empty() || asset.version.is_empty() {
+                let key = format!("payment.assets[{index}]");
+                problem(problems, &key, "expected an address, a name and a version");
+            }
+            if self.assets.iter().take(index).any(|other| other.address == asset.address) {
+                let key = format!("payment.assets[{index}].address");
+                problem(problems, &key, "is listed twice");
+            }
+        }
+        let longest_work = 120;
+        if self.max_timeout_seconds < longest_work + self.settle_budget_seconds {
+            problem(
+                problems,
+                "payment.max_timeout_seconds",
+                format!(
+                    "expected at least {}: the longest work ({longest_work}) and payment.settle_budget_seconds",
+                    longest_work + self.settle_budget_seconds
+                ),
+            );
+        }
+        if self.max_timeout_seconds > x402_wire::MAX_WINDOW_SECONDS {
+            problem(
+                problems,
+                "payment.max_timeout_seconds",
+                format!("expected at most {}", x402_wire::MAX_WINDOW_SECONDS),
+            );
+        }
+    }
+}

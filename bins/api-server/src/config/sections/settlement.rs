@@ -1,0 +1,138 @@
+//! `[settlement]`: how payments reach the chain.
+
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+use serde::Deserialize;
+
+use super::{check_url, problem};
+use crate::config::{Problem, lenient};
+
+/// `[settlement]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SettlementSection {
+    /// Who settles.
+    pub mode: SettlementMode,
+    /// The base URL of an x402 v2 facilitator.
+    pub facilitator_url: Option<String>,
+    /// The broker's base URL.
+    pub okx_base_url: String,
+    /// The broker's API key.
+    pub okx_api_key: Option<SecretString>,
+    /// A file that holds it.
+    pub okx_api_key_file: Option<PathBuf>,
+    /// The broker's signing secret.
+    pub okx_secret_key: Option<SecretString>,
+    /// A file that holds it.
+    pub okx_secret_key_file: Option<PathBuf>,
+    /// The broker's passphrase.
+    pub okx_passphrase: Option<SecretString>,
+    /// A file that holds it.
+    pub okx_passphrase_file: Option<PathBuf>,
+    /// A JSON-RPC endpoint of the chain.
+    pub rpc_url: Option<String>,
+    /// The key that pays gas when the service settles by itself.
+    pub private_key: Option<SecretString>,
+    /// A file that holds it.
+    pub private_key_file: Option<PathBuf>,
+    /// Milliseconds that one call to a facilitator or an RPC may take.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub timeout_ms: u64,
+    /// Seconds between two looks at payments whose outcome is unknown.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub reconcile_seconds: u64,
+}
+
+/// Who settles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SettlementMode {
+    /// A standard x402 v2 facilitator.
+    Facilitator,
+    /// The OKX broker.
+    Okx,
+    /// This server, with its own gas.
+    Onchain,
+}
+
+impl std::fmt::Display for SettlementMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Facilitator => "facilitator",
+            Self::Okx => "okx",
+            Self::Onchain => "onchain",
+        })
+    }
+}
+
+impl Default for SettlementSection {
+    fn default() -> Self {
+        Self {
+            mode: SettlementMode::Facilitator,
+            facilitator_url: None,
+            okx_base_url: "https://web3.okx.com".to_owned(),
+            okx_api_key: None,
+            okx_api_key_file: None,
+            okx_secret_key: None,
+            okx_secret_key_file: None,
+            okx_passphrase: None,
+            okx_passphrase_file: None,
+            rpc_url: None,
+            private_key: None,
+            private_key_file: None,
+            timeout_ms: 20_000,
+            reconcile_seconds: 15,
+        }
+    }
+}
+
+impl SettlementSection {
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+        let needs = |problems: &mut Vec<Problem>, present: bool, key: &str, why: &str| {
+            if !present {
+                problem(problems, key, format!("is missing: {why}"));
+            }
+        };
+        match self.mode {
+            SettlementMode::Facilitator => needs(
+                problems,
+                self.facilitator_url.is_some(),
+                "settlement.facilitator_url",
+                "settlement.mode is \"facilitator\", and payments are verified and settled there",
+            ),
+            SettlementMode::Okx => {
+                for (present, key) in [
+                    (self.okx_api_key.is_some(), "okx_api_key"),
+                    (self.okx_secret_key.is_some(), "okx_secret_key"),
+                    (self.okx_passphrase.is_some(), "okx_passphrase"),
+                ] {
+                    let variable = format!("SVC__SETTLEMENT__{}", key.to_ascii_uppercase());
+                    let why = format!("settlement.mode is \"okx\"; set {variable} or settlement.{key}_file");
+                    needs(problems, present, &format!("settlement.{key}"), &why);
+                }
+            }
+            SettlementMode::Onchain => {
+                let why = "settlement.mode is \"onchain\", and payments are sent there";
+                needs(problems, self.rpc_url.is_some(), "settlement.rpc_url", why);
+                let why = "settlement.mode is \"onchain\", and this key pays the gas; \
+                           set SVC__SETTLEMENT__PRIVATE_KEY or settlement.private_key_file";
+                needs(problems, self.private_key.is_some(), "settlement.private_key", why);
+            }
+        }
+        if let Some(url) = &self.facilitator_url {
+            check_url(problems, "settlement.facilitator_url", url);
+        }
+        check_url(problems, "settlement.okx_base_url", &self.okx_base_url);
+        // An RPC endpoint may carry its key in the query.
+        if self.rpc_url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+            problem(problems, "settlement.rpc_url", "expected an http:// or https:// URL");
+        }
+        if self.timeout_ms == 0 {
+            problem(problems, "settlement.timeout_ms", "expected at least 1");
+        }
+        if self.reconcile_seconds == 0 {
+            problem(problems, "settlement.reconcile_seconds", "expected at least 1");
+        }
+    }
+}

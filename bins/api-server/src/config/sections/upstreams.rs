@@ -1,0 +1,126 @@
+//! `[upstreams.NAME]` and `[chains.ID]`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+use serde::Deserialize;
+
+use super::{check_url, problem};
+use crate::config::{Problem, lenient};
+
+/// Every upstream that has a table (decisions section 7).
+const NAMES: [&str; 31] = [
+    "okx", "lifi", "circle", "polymarket", "hyperliquid", "goplus", "coingecko", "coinpaprika", "dexscreener",
+    "defillama", "binance", "okx_futures", "bybit", "yahoo", "fred", "treasury", "cboe", "frankfurter",
+    "alternative_me", "coindesk", "rss", "openai", "anthropic", "gemini", "perplexity", "sourcify", "fourbyte",
+    "blockscout", "fal", "lunarcrush", "cryptopanic",
+];
+
+/// All `[upstreams.NAME]` tables.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Upstreams(pub BTreeMap<String, UpstreamTable>);
+
+impl Upstreams {
+    /// The table of an upstream, or its defaults.
+    #[must_use]
+    pub fn table(&self, name: &str) -> UpstreamTable {
+        self.0.get(name).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+        for (name, table) in &self.0 {
+            if !NAMES.contains(&name.as_str()) {
+                problem(
+                    problems,
+                    &format!("upstreams.{name}"),
+                    format!("unknown upstream, expected one of {}", NAMES.join(", ")),
+                );
+            }
+            for (key, url) in table.urls() {
+                check_url(problems, &format!("upstreams.{name}.{key}"), url);
+            }
+        }
+    }
+}
+
+/// One upstream. A path in a URL is a prefix of every request.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "the keys are those of decisions section 7 and say what they are")]
+pub struct UpstreamTable {
+    pub base_url: Option<String>,
+    /// `false` switches the upstream off.
+    #[serde(deserialize_with = "optional_boolean")]
+    pub enabled: Option<bool>,
+    /// Milliseconds that one request may take.
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    pub timeout_ms: Option<u64>,
+    pub api_key: Option<SecretString>,
+    pub api_key_file: Option<PathBuf>,
+    pub secret_key: Option<SecretString>,
+    pub secret_key_file: Option<PathBuf>,
+    pub passphrase: Option<SecretString>,
+    pub passphrase_file: Option<PathBuf>,
+    /// `live`, or `replay` when the URL serves recorded answers; answers then say so.
+    pub mode: Option<UpstreamMode>,
+    pub clob_url: Option<String>,
+    pub gamma_url: Option<String>,
+    pub yields_url: Option<String>,
+    pub coins_url: Option<String>,
+    pub stablecoins_url: Option<String>,
+    pub csv_url: Option<String>,
+    pub signatures_url: Option<String>,
+    pub coindesk_url: Option<String>,
+    pub cointelegraph_url: Option<String>,
+    pub theblock_url: Option<String>,
+    pub decrypt_url: Option<String>,
+    pub blockworks_url: Option<String>,
+    pub thedefiant_url: Option<String>,
+}
+
+/// Whether an upstream's answers are live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UpstreamMode {
+    /// From the network.
+    Live,
+    /// Recorded answers.
+    Replay,
+}
+
+impl UpstreamTable {
+    fn urls(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let urls = [
+            ("base_url", &self.base_url),
+            ("clob_url", &self.clob_url),
+            ("gamma_url", &self.gamma_url),
+            ("yields_url", &self.yields_url),
+            ("coins_url", &self.coins_url),
+            ("stablecoins_url", &self.stablecoins_url),
+            ("csv_url", &self.csv_url),
+            ("signatures_url", &self.signatures_url),
+            ("coindesk_url", &self.coindesk_url),
+            ("cointelegraph_url", &self.cointelegraph_url),
+            ("theblock_url", &self.theblock_url),
+            ("decrypt_url", &self.decrypt_url),
+            ("blockworks_url", &self.blockworks_url),
+            ("thedefiant_url", &self.thedefiant_url),
+        ];
+        urls.into_iter().filter_map(|(key, url)| Some((key, url.as_deref()?)))
+    }
+}
+
+/// `[chains.ID]`: where a chain is read.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChainTable {
+    /// JSON-RPC endpoints in order of preference.
+    #[serde(deserialize_with = "lenient::list")]
+    pub rpc_urls: Vec<String>,
+}
+
+fn optional_boolean<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<bool>, D::Error> {
+    lenient::boolean(d).map(Some)
+}

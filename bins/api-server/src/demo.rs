@@ -1,0 +1,80 @@
+//! `api-server demo`: a paid call from end to end, with nothing but this binary.
+//!
+//! The server is the production one: the same composition, the on-chain settler, the SQLite ledger. What stands in for
+//! the world is an embedded chain that runs a real EIP-3009 token, and recorded upstream answers served over HTTP.
+
+mod buyer;
+mod transcript;
+
+use std::io;
+use std::net::SocketAddr;
+
+use dev_chain::{BUYER, DevChain, DevChainError, GAS_PAYER, PAYEE};
+use replay::{RecordingError, Recordings, ReplayServer};
+use secrecy::SecretString;
+use thiserror::Error;
+use tokio::sync::oneshot;
+
+use crate::config::{Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
+use crate::observe;
+use crate::serve::{ServeError, Service, announce, ledger_url, shutdown_signal};
+
+/// Why the demo did not come to its end.
+#[derive(Debug, Error)]
+pub(crate) enum DemoError {
+    #[error("the embedded chain: {0}")]
+    Chain(#[from] DevChainError),
+    #[error("the recorded answers: {0}")]
+    Recordings(#[from] RecordingError),
+    #[error("{0}")]
+    Serve(#[from] ServeError),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("the buyer: {0}")]
+    Buyer(#[from] buyer::BuyerError),
+    #[error("step {step}: expected {expected}, observed {observed}")]
+    Step { step: u8, expected: &'static str, observed: String },
+}
+
+/// Shows the transcript; then serves until Ctrl-C, or ends at once.
+pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError> {
+    let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned());
+    observe::start_log(&LogSection { filter: Some(filter), ..LogSection::default() });
+
+    let chain = DevChain::with_chain_196_assets()?;
+    let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await?;
+    let recordings = ReplayServer::start(Recordings::embedded()?).await?;
+    let folder = tempfile::tempdir()?;
+
+    let mut config = Config::default();
+    config.server.listen = listen;
+    config.payment.pay_to = Some(PAYEE.address);
+    config.settlement.mode = SettlementMode::Onchain;
+    config.settlement.rpc_url = Some(rpc.url());
+    config.settlement.private_key = Some(SecretString::from(GAS_PAYER.key.to_string()));
+    config.storage.url = ledger_url(folder.path());
+    let okx = UpstreamTable {
+        base_url: Some(recordings.base_url("web3.okx.com")),
+        mode: Some(UpstreamMode::Replay),
+        ..UpstreamTable::default()
+    };
+    config.upstreams.0.insert("okx".to_owned(), okx);
+
+    let service = Service::open(&config).await?;
+    let address = service.local_addr();
+    announce(address);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = tokio::spawn(service.run(async move {
+        drop(stopped.await);
+    }));
+
+    let buyer = buyer::Buyer::new(BUYER, format!("http://{address}"))?;
+    let shown = transcript::show(&buyer, &chain, &mut io::stdout()).await;
+    if shown.is_ok() && !once {
+        transcript::invite(&buyer, &mut io::stdout()).await?;
+        shutdown_signal().await;
+    }
+    drop(stop);
+    drop(server.await);
+    shown
+}

@@ -1,0 +1,137 @@
+//! A small x402 v2 client: read the challenge, sign one option, send the same request again.
+
+use alloy_primitives::{B256, U256};
+use alloy_signer::SignerSync;
+use alloy_signer_local::PrivateKeySigner;
+use dev_chain::DevAccount;
+use serde_json::{Value, json};
+use thiserror::Error;
+use x402_wire::{
+    Authorization, PaymentRequired, PaymentRequirements, Scheme, SettlementResponse, ascii_json,
+    decode_header, encode_header, header,
+};
+
+/// Why the buyer could not go on.
+#[derive(Debug, Error)]
+pub(crate) enum BuyerError {
+    #[error("the server cannot be reached: {0}")]
+    Http(#[from] reqwest::Error),
+    #[error("the answer has no readable {0} header")]
+    Header(&'static str),
+    #[error("the challenge offers no option with scheme exact")]
+    NoOption,
+    #[error("signing failed")]
+    Sign,
+}
+
+/// What the server answered.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+    /// The body's bytes, to compare two answers.
+    pub(crate) text: String,
+    pub(crate) challenge: Option<PaymentRequired>,
+    pub(crate) receipt: Option<SettlementResponse>,
+}
+
+/// A buyer with a key and a server.
+pub(crate) struct Buyer {
+    signer: PrivateKeySigner,
+    account: DevAccount,
+    base: String,
+    client: reqwest::Client,
+}
+
+impl Buyer {
+    pub(crate) fn new(account: DevAccount, base: String) -> Result<Self, BuyerError> {
+        let signer = PrivateKeySigner::from_bytes(&account.key).map_err(|_| BuyerError::Sign)?;
+        // The server is on this machine; a proxy from the environment would only be in the way.
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        Ok(Self { signer, account, base, client })
+    }
+
+    pub(crate) fn account(&self) -> DevAccount {
+        self.account
+    }
+
+    pub(crate) fn url(&self, target: &str) -> String {
+        format!("{}{target}", self.base)
+    }
+
+    pub(crate) async fn get(
+        &self,
+        target: &str,
+        payment: Option<&str>,
+    ) -> Result<Answer, BuyerError> {
+        let mut request = self.client.get(self.url(target));
+        if let Some(payment) = payment {
+            request = request.header(header::PAYMENT_SIGNATURE, payment);
+        }
+        let response = request.send().await?;
+        let status = response.status().as_u16();
+        let challenge = match response.headers().get(header::PAYMENT_REQUIRED) {
+            Some(value) => Some(
+                decode_header(value.as_bytes())
+                    .ok()
+                    .and_then(|json| serde_json::from_str(&json).ok())
+                    .ok_or(BuyerError::Header("PAYMENT-REQUIRED"))?,
+            ),
+            None => None,
+        };
+        let receipt = match response.headers().get(header::PAYMENT_RESPONSE) {
+            Some(value) => Some(
+                SettlementResponse::from_header(value.as_bytes())
+                    .map_err(|_| BuyerError::Header("PAYMENT-RESPONSE"))?,
+            ),
+            None => None,
+        };
+        let text = response.text().await?;
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Ok(Answer { status, body, text, challenge, receipt })
+    }
+
+    /// Signs the first `exact` option of a challenge, valid for so many seconds; gives the header value.
+    pub(crate) fn sign(
+        &self,
+        challenge: &PaymentRequired,
+        valid_seconds: u64,
+    ) -> Result<String, BuyerError> {
+        let option = challenge
+            .accepts
+            .iter()
+            .find(|option| option.scheme == Scheme::Exact)
+            .ok_or(BuyerError::NoOption)?;
+        let mut nonce = B256::ZERO;
+        getrandom::fill(nonce.as_mut_slice()).map_err(|_| BuyerError::Sign)?;
+        let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
+        let authorization = Authorization {
+            from: self.account.address,
+            to: option.pay_to,
+            value: option.amount,
+            valid_after: U256::ZERO,
+            valid_before: U256::from(now.saturating_add(valid_seconds)),
+            nonce,
+        };
+        self.header(challenge, option, &authorization)
+    }
+
+    fn header(
+        &self,
+        challenge: &PaymentRequired,
+        option: &PaymentRequirements,
+        authorization: &Authorization,
+    ) -> Result<String, BuyerError> {
+        let digest = authorization.digest(option.domain_separator());
+        let signature = self.signer.sign_hash_sync(&digest).map_err(|_| BuyerError::Sign)?;
+        let payment = json!({
+            "x402Version": 2,
+            "resource": challenge.resource,
+            "accepted": option,
+            "payload": {
+                "signature": alloy_primitives::hex::encode_prefixed(signature.as_bytes()),
+                "authorization": authorization,
+            },
+        });
+        Ok(encode_header(&ascii_json(&payment)))
+    }
+}

@@ -1,0 +1,231 @@
+//! The endpoints that cost nothing: health, state, discovery, documents.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use data_sources::Clock;
+use data_sources::transport::HealthState;
+use http::header::{self, HeaderValue};
+use http::request::Parts;
+use http::{Method, StatusCode};
+use http_edge::RequestId;
+use jiff::Timestamp;
+use ledger::Journal;
+use route_catalog::{Catalog, ErrorCode, FREE_ROUTES, Operation};
+use serde_json::{Value, json};
+use settlement::{Readiness, Settler};
+use tokio::sync::Mutex;
+
+use crate::answer::seconds;
+use crate::operations::{Sources, all_tokens};
+use crate::paid::Till;
+use crate::reply::{self, ErrorReply, NO_STORE, Reply};
+use crate::{observe, page};
+
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
+/// A probe every few milliseconds must not become a call to the facilitator each.
+const READINESS_KEPT: Duration = Duration::from_secs(2);
+
+/// The free endpoints. Documents are rendered once.
+pub(crate) struct Free {
+    catalog: Arc<Catalog>,
+    clock: Arc<dyn Clock>,
+    started: Timestamp,
+    documents: std::sync::OnceLock<Documents>,
+    readiness: Mutex<Option<(Instant, Vec<Fault>)>>,
+}
+
+struct Documents {
+    openapi: Bytes,
+    well_known: Bytes,
+    llms: Bytes,
+    page: Bytes,
+}
+
+/// Something that keeps paid calls from being served.
+#[derive(Debug, Clone)]
+struct Fault {
+    component: &'static str,
+    reason: String,
+}
+
+impl Free {
+    pub(crate) fn new(catalog: Arc<Catalog>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            catalog,
+            started: clock.now(),
+            clock,
+            documents: std::sync::OnceLock::new(),
+            readiness: Mutex::new(None),
+        }
+    }
+
+    pub(crate) async fn answer<S: Settler, J: Journal>(
+        &self,
+        parts: &Parts,
+        till: &Till<S, J>,
+        sources: &Sources,
+        id: RequestId,
+    ) -> Reply {
+        let path = parts.uri.path();
+        if !FREE_ROUTES.iter().any(|route| route.path == path) {
+            return ErrorReply::new(ErrorCode::NotFound, "there is no such route")
+                .detail("reason", "unknown_route")
+                .into_reply(id);
+        }
+        match parts.method {
+            Method::GET | Method::HEAD => {}
+            Method::OPTIONS => {
+                let mut reply = Reply::default();
+                *reply.status_mut() = StatusCode::NO_CONTENT;
+                reply.headers_mut().insert(header::ALLOW, ALLOW);
+                return reply;
+            }
+            _ => {
+                return ErrorReply::new(ErrorCode::MethodNotAllowed, "expected GET")
+                    .detail("expected", vec!["GET"])
+                    .header(header::ALLOW, ALLOW)
+                    .into_reply(id);
+            }
+        }
+        match path {
+            "/healthz" => json_now(StatusCode::OK, &json!({ "status": "ok" })),
+            "/readyz" => self.readyz(till).await,
+            "/status" => self.status(till, sources).await,
+            "/freshness" => json_now(StatusCode::OK, &freshness(sources, self.clock.now()).await),
+            "/metrics" => metrics(),
+            "/openapi.json" => reply::json(StatusCode::OK, self.documents().openapi.clone()),
+            "/.well-known/x402" => reply::json(StatusCode::OK, self.documents().well_known.clone()),
+            "/llms.txt" => reply::with_body(StatusCode::OK, TEXT, self.documents().llms.clone()),
+            _ => {
+                let mut reply =
+                    reply::with_body(StatusCode::OK, HTML, self.documents().page.clone());
+                page::secure(reply.headers_mut());
+                reply
+            }
+        }
+    }
+
+    fn documents(&self) -> &Documents {
+        self.documents.get_or_init(|| Documents {
+            openapi: Bytes::from(self.catalog.openapi_text()),
+            well_known: Bytes::from(self.catalog.well_known().to_string()),
+            llms: Bytes::from(self.catalog.llms_txt()),
+            page: Bytes::from(page::render(&self.catalog)),
+        })
+    }
+
+    async fn readyz<S: Settler, J: Journal>(&self, till: &Till<S, J>) -> Reply {
+        let faults = self.faults(till).await;
+        let status =
+            if faults.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        let reasons: Vec<Value> = faults
+            .iter()
+            .map(|fault| json!({ "component": fault.component, "reason": fault.reason }))
+            .collect();
+        json_now(status, &json!({ "ready": faults.is_empty(), "reasons": reasons }))
+    }
+
+    async fn faults<S: Settler, J: Journal>(&self, till: &Till<S, J>) -> Vec<Fault> {
+        // Held while asking: probes that come meanwhile wait for this answer.
+        let mut kept = self.readiness.lock().await;
+        if let Some((at, faults)) = kept.as_ref()
+            && at.elapsed() < READINESS_KEPT
+        {
+            return faults.clone();
+        }
+        let mut faults = Vec::new();
+        if let Readiness::NotReady { reason } = till.settler().readiness().await {
+            faults.push(Fault { component: "settlement", reason: reason.to_string() });
+        }
+        if let Err(error) = till.journal().probe().await {
+            faults.push(Fault { component: "ledger", reason: error.to_string() });
+        }
+        *kept = Some((Instant::now(), faults.clone()));
+        faults
+    }
+
+    async fn status<S: Settler, J: Journal>(&self, till: &Till<S, J>, sources: &Sources) -> Reply {
+        let faults = self.faults(till).await;
+        let component = |name: &str| {
+            let fault = faults.iter().find(|fault| fault.component == name);
+            json!({
+                "state": if fault.is_none() { "ok" } else { "unavailable" },
+                "reason": fault.map(|fault| fault.reason.clone()),
+            })
+        };
+        let upstreams: Vec<Value> = sources
+            .okx
+            .health()
+            .iter()
+            .map(|source| {
+                json!({
+                    "id": source.source,
+                    "state": source.state.as_str(),
+                    "reason": source.reason,
+                    "mode": sources.okx.mode().as_str(),
+                    "last_ok": source.last_ok.map(seconds),
+                    "last_error": source.last_error.map(seconds),
+                    "p50_ms": source.p50_ms,
+                    "p95_ms": source.p95_ms,
+                    "calls": source.calls,
+                    "failures": source.failures,
+                })
+            })
+            .collect();
+        let serving =
+            sources.okx.health().iter().any(|source| source.state != HealthState::Disabled);
+        json_now(
+            StatusCode::OK,
+            &json!({
+                "service": self.catalog.brand(),
+                "version": env!("CARGO_PKG_VERSION"),
+                "started_at": seconds(self.started),
+                "settlement": component("settlement"),
+                "ledger": component("ledger"),
+                "upstreams": upstreams,
+                "datasets": freshness(sources, self.clock.now()).await.get("datasets"),
+                "sells": serving,
+            }),
+        )
+    }
+}
+
+async fn freshness(sources: &Sources, now: Timestamp) -> Value {
+    let fetched_at = sources.okx.token_list_fetched_at().await;
+    let age = fetched_at.map(|at| u64::try_from(now.duration_since(at).as_secs()).unwrap_or(0));
+    let limit = all_tokens::FRESH_SECONDS;
+    let verdict = match age {
+        None => "absent",
+        Some(age) if age <= limit => "fresh",
+        Some(_) => "stale",
+    };
+    json!({
+        "datasets": [{
+            "route": Operation::AllTokens.route().path,
+            "as_of": fetched_at.map(seconds),
+            "age_seconds": age,
+            "max_age_seconds": limit,
+            "verdict": verdict,
+        }],
+    })
+}
+
+fn metrics() -> Reply {
+    match observe::metrics() {
+        Some(handle) => {
+            let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+            reply::with_body(StatusCode::OK, media_type, Bytes::from(handle.render()))
+        }
+        None => reply::with_body(StatusCode::OK, TEXT, Bytes::new()),
+    }
+}
+
+fn json_now(status: StatusCode, body: &Value) -> Reply {
+    let mut reply = reply::json(status, body.to_string());
+    reply.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    reply
+}

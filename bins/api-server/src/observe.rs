@@ -1,0 +1,108 @@
+//! What operators see: metrics and the log.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use metrics::{Counter, counter, describe_counter, describe_histogram, histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use route_catalog::Operation;
+use settlement::Receipt;
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{LogFormat, LogSection};
+
+const SECONDS: [f64; 11] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+
+static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// The process's metrics, installed at the first call; `None` when another recorder is installed.
+pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
+    METRICS
+        .get_or_init(|| {
+            let builder = PrometheusBuilder::new()
+                .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+                .ok()?;
+            let handle = builder.install_recorder().ok()?;
+            describe_counter!("http_unpaid_challenges_total", "402 answers to calls without payment");
+            describe_counter!("paid_calls_total", "calls with a payment header by operation and outcome");
+            describe_counter!("payments_declined_total", "declined payments by reason");
+            describe_counter!("payments_settled_total", "settled payments by asset amount unit");
+            describe_counter!("payments_settled_micro_usd_total", "settled amounts in millionths of a dollar");
+            describe_counter!("http_answers_total", "answers of the free endpoints by status");
+            describe_histogram!("paid_call_seconds", "time from request to answer of served paid calls");
+            Some(handle)
+        })
+        .as_ref()
+}
+
+/// Folds recorded samples into their buckets from time to time, so that they take no memory when nobody scrapes.
+pub(crate) async fn keep_metrics() {
+    let mut ticks = tokio::time::interval(Duration::from_secs(5));
+    loop {
+        ticks.tick().await;
+        if let Some(handle) = metrics() {
+            handle.run_upkeep();
+        }
+    }
+}
+
+/// Counters of unpaid calls, one for each operation, looked up once.
+pub(crate) struct Challenges {
+    counters: Vec<Counter>,
+}
+
+impl Challenges {
+    pub(crate) fn new() -> Self {
+        let of = |operation: &Operation| {
+            counter!("http_unpaid_challenges_total", "operation" => operation.name())
+        };
+        Self { counters: Operation::ALL.iter().map(of).collect() }
+    }
+
+    pub(crate) fn count(&self, operation: Operation) {
+        let index = Operation::ALL.iter().position(|other| *other == operation);
+        if let Some(counter) = index.and_then(|index| self.counters.get(index)) {
+            counter.increment(1);
+        }
+    }
+}
+
+pub(crate) fn paid_call(operation: Operation, outcome: &'static str, took: Duration) {
+    let operation = operation.name();
+    counter!("paid_calls_total", "operation" => operation, "outcome" => outcome).increment(1);
+    if outcome == "served" {
+        histogram!("paid_call_seconds", "operation" => operation).record(took.as_secs_f64());
+    }
+}
+
+pub(crate) fn declined(reason: &x402_wire::Reason) {
+    // Codes of a facilitator that have no name here would let a caller make up label values.
+    let label = match reason {
+        x402_wire::Reason::Other(_) => "other".to_owned(),
+        named => named.as_str().to_owned(),
+    };
+    counter!("payments_declined_total", "reason" => label).increment(1);
+}
+
+pub(crate) fn settled(receipt: &Receipt) {
+    counter!("payments_settled_total").increment(1);
+    let amount = u64::try_from(receipt.amount).unwrap_or(u64::MAX);
+    counter!("payments_settled_micro_usd_total").increment(amount);
+}
+
+pub(crate) fn free_answer(status: u16) {
+    counter!("http_answers_total", "status" => status.to_string()).increment(1);
+}
+
+/// Starts the log on standard error. Does nothing when one is running.
+pub(crate) fn start_log(section: &LogSection) {
+    let filter = section.filter.clone().or_else(|| std::env::var("RUST_LOG").ok());
+    let filter = EnvFilter::try_new(filter.as_deref().unwrap_or("info"))
+        .unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let started = match section.format {
+        LogFormat::Text => builder.with_target(false).try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+    drop(started);
+}

@@ -1,0 +1,62 @@
+//! `GET /approve`.
+
+use data_sources::{Approvals, Clock, okx::Okx};
+use serde_json::json;
+
+use super::{Call, fault};
+use crate::answer::{Answered, Method, Unavailable};
+use crate::reply::ErrorReply;
+
+const FRESH_SECONDS: u64 = 3600;
+
+pub(super) async fn answer(
+    okx: &Okx,
+    call: &Call,
+    clock: &dyn Clock,
+) -> Result<Answered, ErrorReply> {
+    let token = call.parameters.address("token").unwrap_or_default();
+    let amount = call.parameters.uint("amount").unwrap_or_default();
+    let found = okx.approval(token, amount).await.map_err(|error| fault::reply(&error))?;
+    let approval = found.value;
+    let source = found.sources.first().map(|source| source.source).unwrap_or_default();
+    let mut unavailable = Vec::new();
+    if approval.gas_limit.is_none() {
+        unavailable.push(Unavailable {
+            field: "data.gas_limit",
+            reason: "not_named_by_source".to_owned(),
+            source,
+        });
+    }
+    if approval.needs_reset.is_none() {
+        unavailable.push(Unavailable {
+            field: "data.needs_reset",
+            reason: "not_known_for_token".to_owned(),
+            source,
+        });
+    }
+    Ok(Answered {
+        data: json!({
+            "to": approval.to.to_string(),
+            "data": approval.data.to_string(),
+            "value": "0",
+            "spender": approval.spender.to_string(),
+            "amount": approval.amount.to_string(),
+            "chain_id": approval.chain_id,
+            "gas_limit": approval.gas_limit.map(|gas| gas.to_string()),
+            "decoded": {
+                "function": "approve(address,uint256)",
+                "args": {
+                    "spender": approval.spender.to_string(),
+                    "amount": approval.amount.to_string(),
+                },
+            },
+            "needs_reset": approval.needs_reset,
+            "reviewed_version": approval.reviewed_version,
+        }),
+        origins: vec![("data", source, Method::Derived)],
+        sources: found.sources,
+        unavailable,
+        as_of: Some(clock.now()),
+        fresh_seconds: FRESH_SECONDS,
+    })
+}

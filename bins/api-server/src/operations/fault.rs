@@ -1,0 +1,53 @@
+//! What a caller is told when a source cannot answer.
+
+use data_sources::{Error, RequestError, SourceErrorKind};
+use route_catalog::ErrorCode;
+use serde_json::json;
+
+use crate::reply::ErrorReply;
+
+/// The error of a call that no source could answer. Nothing is charged for any of these.
+pub(crate) fn reply(error: &Error) -> ErrorReply {
+    match error {
+        Error::Source(source) => {
+            let limited = match source.kind {
+                SourceErrorKind::RateLimited { retry_after } => Some(retry_after),
+                _ => None,
+            };
+            let reply = ErrorReply::new(
+                ErrorCode::UpstreamUnavailable,
+                format!("{} cannot answer", source.source),
+            )
+            .detail("source", source.source)
+            .detail("reason", source.kind.reason())
+            .retryable(!matches!(source.kind, SourceErrorKind::Disabled { .. }));
+            match limited {
+                Some(after) => reply.retry_after(after.unwrap_or(5)),
+                None => reply,
+            }
+        }
+        Error::NotPriced { .. } => {
+            ErrorReply::new(ErrorCode::NotFound, error.to_string()).detail("reason", error.code())
+        }
+        Error::NoRoute { .. } => {
+            ErrorReply::new(ErrorCode::Unsupported, error.to_string()).detail("reason", error.code())
+        }
+        Error::Request(request) => invalid(request),
+        Error::Refused(_) => ErrorReply::new(
+            ErrorCode::UpstreamUnavailable,
+            format!("the upstream's calldata was not accepted: {error}"),
+        )
+        .detail("reason", error.code())
+        .retryable(false),
+    }
+}
+
+fn invalid(error: &RequestError) -> ErrorReply {
+    let problem = json!({
+        "path": format!("body.{}", error.field()),
+        "code": error.code(),
+        "message": error.to_string(),
+    });
+    let message = "the parameters are not valid; the payment was not used";
+    ErrorReply::new(ErrorCode::InvalidParams, message).detail("problems", vec![problem])
+}

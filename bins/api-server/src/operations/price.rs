@@ -1,0 +1,33 @@
+//! `GET /price`.
+
+use data_sources::{TokenPrices, okx::Okx};
+use serde_json::json;
+
+use super::{Call, fault};
+use crate::answer::{Answered, Method, seconds};
+use crate::reply::ErrorReply;
+
+const FRESH_SECONDS: u64 = 60;
+
+pub(super) async fn answer(okx: &Okx, call: &Call) -> Result<Answered, ErrorReply> {
+    let token = call.parameters.address("token").unwrap_or_default();
+    let found = okx.price(token).await.map_err(|error| fault::reply(&error))?;
+    let price = found.value;
+    let source = found.sources.first().map(|source| source.source).unwrap_or_default();
+    Ok(Answered {
+        data: json!({
+            "token": price.token.to_string(),
+            "chain_id": price.chain_id,
+            "price_usd": price.price_usd.to_string(),
+            "source": source,
+            "as_of": seconds(price.as_of),
+            // One source is an opinion; a second one that agrees is what makes it more.
+            "confidence": "single_source",
+        }),
+        origins: vec![("price_usd", source, Method::Direct)],
+        sources: found.sources,
+        unavailable: Vec::new(),
+        as_of: Some(price.as_of),
+        fresh_seconds: FRESH_SECONDS,
+    })
+}

@@ -1,0 +1,109 @@
+//! `POST /swap`.
+
+use data_sources::{Clock, Decimal, SwapRequest, Swaps, calldata::Trim, okx::Okx};
+use serde_json::{Value, json};
+
+use super::{Call, fault};
+use crate::answer::{Answered, Method, Unavailable, seconds};
+use crate::reply::ErrorReply;
+
+/// A quote ages with every block; nothing older than this counts as fresh.
+const FRESH_SECONDS: u64 = 15;
+
+pub(super) async fn answer(
+    okx: &Okx,
+    call: &Call,
+    clock: &dyn Clock,
+) -> Result<Answered, ErrorReply> {
+    let parameters = &call.parameters;
+    let request = SwapRequest::parse(
+        parameters.address("fromToken").unwrap_or_default(),
+        parameters.address("toToken").unwrap_or_default(),
+        parameters.text("amount").unwrap_or_default(),
+        parameters.address("userWalletAddress").unwrap_or_default(),
+        parameters.text("slippage"),
+        okx.reviewed(),
+    )
+    .map_err(|error| fault::reply(&error.into()))?;
+    let found = okx.swap(&request).await.map_err(|error| fault::reply(&error))?;
+    let quote = found.value;
+    let source = found.sources.first().map(|source| source.source).unwrap_or_default();
+    let mut unavailable = Vec::new();
+    for (missing, field) in [
+        (quote.price_impact_pct.is_none(), "data.quote.price_impact_pct"),
+        (quote.gas_limit.is_none(), "data.tx.gas_limit"),
+        (quote.to_token.is_honeypot.is_none(), "data.to_token_checks.is_honeypot"),
+    ] {
+        if missing {
+            let reason = "not_named_by_source".to_owned();
+            unavailable.push(Unavailable { field, reason, source });
+        }
+    }
+    let route: Vec<_> = quote
+        .route
+        .iter()
+        .map(|hop| json!({ "venue": hop.venue, "share_pct": hop.share_pct }))
+        .collect();
+    Ok(Answered {
+        data: json!({
+            "from_token": quote.request.from_token.to_string(),
+            "to_token": quote.request.to_token.to_string(),
+            "amount_atoms": quote.request.amount.to_string(),
+            "quote": {
+                "amount_out_atoms": quote.amount_out.to_string(),
+                "min_amount_out_atoms": quote.min_amount_out.to_string(),
+                "price_impact_pct": quote.price_impact_pct,
+                "route": route,
+            },
+            "tx": {
+                "from": quote.request.user.to_string(),
+                "to": quote.to.to_string(),
+                "data": quote.data.to_string(),
+                "value": "0",
+                "gas_limit": quote.gas_limit.map(|gas| gas.to_string()),
+                "chain_id": quote.chain_id,
+            },
+            "bound": {
+                "function": quote.function,
+                "receiver": quote.request.user.to_string(),
+                "reviewed_version": quote.reviewed_version,
+                "deadline": quote.deadline.map(deadline),
+                "surplus_cut": quote.trim.as_ref().map(surplus_cut),
+                "trailing_bytes": quote.trailing_bytes,
+            },
+            "to_token_checks": {
+                "is_honeypot": quote.to_token.is_honeypot,
+                "tax_rate": quote.to_token.tax_rate.as_ref().map(Decimal::to_string),
+            },
+            "slippage_pct": quote.request.slippage.to_string(),
+            "broadcast": false,
+        }),
+        origins: vec![
+            ("quote", source, Method::Direct),
+            ("tx", source, Method::Direct),
+            ("bound", source, Method::Derived),
+        ],
+        sources: found.sources,
+        unavailable,
+        as_of: Some(clock.now()),
+        fresh_seconds: FRESH_SECONDS,
+    })
+}
+
+/// What the aggregator keeps of an output that is better than quoted; the least output is not touched.
+fn surplus_cut(trim: &Trim) -> Value {
+    json!({
+        "above_amount_out_atoms": trim.above.to_string(),
+        "rate_per_mille": trim.rate_per_mille,
+        "recipient": trim.recipient.to_string(),
+        "shared_with": trim.charge.as_ref().map(|charge| json!({
+            "share_per_mille": charge.share_per_mille,
+            "recipient": charge.recipient.to_string(),
+        })),
+    })
+}
+
+fn deadline(unix: u64) -> Option<String> {
+    let time = jiff::Timestamp::from_second(i64::try_from(unix).ok()?).ok()?;
+    Some(seconds(time))
+}

@@ -1,0 +1,208 @@
+//! Taking a payment: the order of decisions of decisions section 2, from a payment header to a delivered answer.
+//!
+//! The rules that this module exists for:
+//! - nothing is charged before there is an answer to deliver, and nothing is delivered before it is paid;
+//! - what happened to a payment is what the journal says, never what a variable says;
+//! - an outcome that is not known is not a failure: it is never charged again and never declared void by guessing.
+
+mod admission;
+mod outcome;
+pub(crate) mod standing;
+mod visit;
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use data_sources::Clock;
+use ledger::{Answer, Claim, EntryId, Journal, RequestBinding, Reservation, Standing};
+use settlement::Settler;
+use tokio_util::task::TaskTracker;
+use x402_wire::{Invalid, Payment};
+
+pub(crate) use admission::{Declined, admit};
+pub(crate) use outcome::Outcome;
+pub(crate) use visit::stored_receipt;
+
+use crate::reply::ErrorReply;
+
+/// How long the parts of a paid call may take.
+#[derive(Debug, Clone, Copy)]
+pub struct PaymentPolicy {
+    /// Seconds that a settlement may take. A payment must outlive the work and this.
+    pub settle_budget_seconds: u64,
+}
+
+/// Where payments are taken. Cheap to clone.
+pub struct Till<S, J> {
+    shared: Arc<Shared<S, J>>,
+}
+
+struct Shared<S, J> {
+    settler: S,
+    journal: J,
+    policy: PaymentPolicy,
+    clock: Arc<dyn Clock>,
+    /// Paid calls run in tasks of their own: a caller that hangs up must not stop a settlement half-way.
+    visits: TaskTracker,
+    /// Entries that somebody is reconciling right now.
+    reconciling: Mutex<HashSet<EntryId>>,
+}
+
+impl<S, J> Clone for Till<S, J> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+/// The work that a payment pays for, and how long it may take.
+pub(crate) struct Work<F> {
+    pub(crate) budget_seconds: u64,
+    pub(crate) answer: F,
+}
+
+impl<S: Settler, J: Journal> Till<S, J> {
+    /// A till over a settler and a journal.
+    pub fn new(settler: S, journal: J, policy: PaymentPolicy, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                settler,
+                journal,
+                policy,
+                clock,
+                visits: TaskTracker::new(),
+                reconciling: Mutex::new(HashSet::new()),
+            }),
+        }
+    }
+
+    /// The settler.
+    #[must_use]
+    pub fn settler(&self) -> &S {
+        &self.shared.settler
+    }
+
+    /// The journal.
+    #[must_use]
+    pub fn journal(&self) -> &J {
+        &self.shared.journal
+    }
+
+    /// Takes a payment for a request: verifies it, has the work done, settles and answers; or gives back what the same
+    /// payment got before.
+    pub(crate) async fn take<F>(
+        &self,
+        payment: Payment,
+        request: RequestBinding,
+        work: Work<F>,
+    ) -> Outcome
+    where
+        F: Future<Output = Result<Answer, ErrorReply>> + Send + 'static,
+    {
+        if let Err(invalid) = judge_offline(&payment) {
+            return Outcome::Declined(invalid.into());
+        }
+        let now = self.now();
+        let needed = work.budget_seconds.saturating_add(self.shared.policy.settle_budget_seconds);
+        let reservation = match payment.check_window(now, needed) {
+            Ok(()) => {
+                let claim = claim(&payment, request.clone(), now);
+                self.shared.journal.reserve(claim).await
+            }
+            // Too late to pay with, but an answer that it did pay for can still be fetched.
+            Err(late @ Invalid::EndsTooSoon { .. }) => {
+                let key = payment.key();
+                match self.shared.journal.find(&key, &request, now).await {
+                    Ok(Some(standing)) => Ok(Reservation::Standing(standing)),
+                    Ok(None) => return Outcome::Declined(late.into()),
+                    Err(error) => Err(error),
+                }
+            }
+            Err(invalid) => return Outcome::Declined(invalid.into()),
+        };
+        match reservation {
+            Ok(Reservation::Reserved(entry)) => self.visit(entry, payment, work).await,
+            Ok(Reservation::Standing(Standing::Unknown { entry, .. })) => {
+                self.decide_and_answer(entry, &payment, &request).await
+            }
+            Ok(Reservation::Standing(standing)) => standing::outcome(standing, &payment),
+            Err(error) => {
+                tracing::error!(code = error.code(), %error, "the journal cannot reserve a payment");
+                Outcome::Refused(journal_failed())
+            }
+        }
+    }
+
+    async fn visit<F>(&self, entry: EntryId, payment: Payment, work: Work<F>) -> Outcome
+    where
+        F: Future<Output = Result<Answer, ErrorReply>> + Send + 'static,
+    {
+        let till = self.clone();
+        let visit = async move { visit::run(&till, entry, payment, work).await };
+        match self.shared.visits.spawn(visit).await {
+            Ok(outcome) => outcome,
+            // The journal still has the entry open; `Journal::abandon` decides it.
+            Err(error) => {
+                tracing::error!(%entry, panicked = error.is_panic(), "a paid call ended early");
+                Outcome::Refused(journal_failed())
+            }
+        }
+    }
+
+    /// Waits until every paid call that was begun has come to its end.
+    pub async fn close(&self) {
+        self.shared.visits.close();
+        self.shared.visits.wait().await;
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.shared.clock.now().as_second()).unwrap_or_default()
+    }
+
+    /// Claims the right to reconcile an entry; `None` when somebody has it.
+    pub(crate) fn begin_reconciling(&self, entry: EntryId) -> Option<Reconciling<'_>> {
+        let set = &self.shared.reconciling;
+        let fresh = set.lock().unwrap_or_else(PoisonError::into_inner).insert(entry);
+        fresh.then_some(Reconciling { entry, set })
+    }
+}
+
+/// The right to reconcile an entry, given back when dropped.
+pub(crate) struct Reconciling<'a> {
+    entry: EntryId,
+    set: &'a Mutex<HashSet<EntryId>>,
+}
+
+impl Drop for Reconciling<'_> {
+    fn drop(&mut self) {
+        self.set.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.entry);
+    }
+}
+
+/// Everything about a payment that needs neither a clock nor a network. A forged signature ends here, at the cost of one
+/// recovery.
+fn judge_offline(payment: &Payment) -> Result<(), Invalid> {
+    payment.check_terms()?;
+    payment.check_signature().map(drop)
+}
+
+fn claim(payment: &Payment, request: RequestBinding, now: u64) -> Claim {
+    let authorization = payment.authorization();
+    Claim {
+        key: payment.key(),
+        request,
+        payment_id: payment.payload().payment_id().map(str::to_owned),
+        amount: payment.requirements().amount,
+        valid_before: u64::try_from(authorization.valid_before).unwrap_or(u64::MAX),
+        now,
+    }
+}
+
+pub(crate) fn journal_failed() -> ErrorReply {
+    ErrorReply::new(
+        route_catalog::ErrorCode::Internal,
+        "the payment journal is not available, so the payment was not taken",
+    )
+    .retryable(true)
+    .retry_after(5)
+}

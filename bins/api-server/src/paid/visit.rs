@@ -1,0 +1,157 @@
+//! One paid call from its reservation to its end.
+
+use std::future::Future;
+use std::time::Duration;
+
+use ledger::{Answer, EntryId, Journal, Settlement as Settling, StoredAnswer, StoredReceipt};
+use route_catalog::ErrorCode;
+use settlement::{Receipt, Settlement, Settler, Verification};
+use tokio::time::timeout;
+use x402_wire::{Payment, Reason, SettlementResponse};
+
+use super::{Declined, Outcome, Till, Work, journal_failed, standing};
+use crate::observe;
+use crate::reply::ErrorReply;
+
+/// Verify, work, settle, answer. Whatever ends it early before the settlement releases the reservation.
+pub(crate) async fn run<S, J, F>(
+    till: &Till<S, J>,
+    entry: EntryId,
+    payment: Payment,
+    work: Work<F>,
+) -> Outcome
+where
+    S: Settler,
+    J: Journal,
+    F: Future<Output = Result<Answer, ErrorReply>> + Send,
+{
+    let (settler, journal) = (till.settler(), till.journal());
+    match settler.verify(&payment, till.now()).await {
+        Verification::Valid => {}
+        Verification::Invalid { reason, message } => {
+            till.release(entry, reason.as_str()).await;
+            return Outcome::Declined(declined(reason, message));
+        }
+        Verification::Unavailable { cause } => {
+            tracing::warn!(%entry, %cause, "a payment cannot be verified");
+            till.release(entry, "verification_unavailable").await;
+            return Outcome::Refused(
+                ErrorReply::new(
+                    ErrorCode::UpstreamUnavailable,
+                    "the payment cannot be verified right now; it was not used",
+                )
+                .detail("reason", "settlement_unavailable")
+                .retry_after(5),
+            );
+        }
+    }
+
+    journal.start_work(entry);
+    let budget = Duration::from_secs(work.budget_seconds);
+    let answer = match timeout(budget, work.answer).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(refusal)) => {
+            till.release(entry, refusal.code().code()).await;
+            return Outcome::Refused(refusal);
+        }
+        Err(_elapsed) => {
+            till.release(entry, "work_timed_out").await;
+            return Outcome::Refused(
+                ErrorReply::new(ErrorCode::UpstreamUnavailable, "the answer took too long")
+                    .detail("reason", "timed_out")
+                    .retry_after(5),
+            );
+        }
+    };
+
+    let settle_budget = till.shared.policy.settle_budget_seconds;
+    if let Err(late) = payment.check_window(till.now(), settle_budget) {
+        till.release(entry, late.reason().as_str()).await;
+        return Outcome::Declined(late.into());
+    }
+    let settling = Settling {
+        payload_json: payment.payload().raw().to_owned(),
+        requirements_json: payment.requirements().to_json(),
+        answer: answer.clone(),
+    };
+    if let Err(error) = journal.begin_settlement(entry, settling, till.now()).await {
+        tracing::error!(%entry, code = error.code(), %error, "an answer cannot be stored");
+        till.release(entry, error.code()).await;
+        return Outcome::Refused(journal_failed());
+    }
+    // The settler has time limits of its own; this one only guards against one that forgets them.
+    let settled = timeout(Duration::from_secs(settle_budget.saturating_mul(2)), settler.settle(&payment));
+    match settled.await {
+        Ok(Settlement::Settled(receipt)) => till.settled(entry, answer, &receipt).await,
+        Ok(Settlement::Rejected { reason, message }) => {
+            till.release(entry, reason.as_str()).await;
+            let failed = SettlementResponse::failed(
+                &reason,
+                "",
+                payment.requirements().network,
+                payment.payer(),
+            );
+            let receipt = Some(failed.to_header());
+            Outcome::Declined(Declined { receipt, ..declined(reason, message) })
+        }
+        Ok(Settlement::Unknown { transaction, cause }) => {
+            tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
+            till.unknown(entry, transaction.clone(), &cause.to_string()).await;
+            standing::pending(&payment, transaction.as_deref())
+        }
+        Err(_elapsed) => {
+            till.unknown(entry, None, "the settler did not return").await;
+            standing::pending(&payment, None)
+        }
+    }
+}
+
+impl<S: Settler, J: Journal> Till<S, J> {
+    /// Records a settled payment and hands out its answer.
+    ///
+    /// The answer is durable since before the settlement. Should the record of the settlement itself fail, the caller has
+    /// paid and gets the answer all the same, and the entry is written by the reconciler.
+    pub(crate) async fn settled(
+        &self,
+        entry: EntryId,
+        answer: Answer,
+        receipt: &Receipt,
+    ) -> Outcome {
+        let now = self.now();
+        let stored = stored_receipt(receipt);
+        if let Err(error) = self.journal().settle(entry, stored.clone(), now).await {
+            tracing::error!(%entry, code = error.code(), %error, "a settled payment cannot be recorded yet");
+            let cause = "settled, not recorded";
+            self.unknown(entry, Some(stored.transaction.clone()), cause).await;
+        }
+        observe::settled(receipt);
+        let stored = StoredAnswer { answer, receipt: stored, settled_at: now };
+        Outcome::Served { stored, again: false }
+    }
+
+    pub(crate) async fn release(&self, entry: EntryId, reason: &str) {
+        if let Err(error) = self.journal().release(entry, reason, self.now()).await {
+            tracing::error!(%entry, code = error.code(), %error, "a reservation cannot be released");
+        }
+    }
+
+    pub(crate) async fn unknown(&self, entry: EntryId, transaction: Option<String>, cause: &str) {
+        let now = self.now();
+        if let Err(error) = self.journal().mark_unknown(entry, transaction, cause, now).await {
+            tracing::error!(%entry, code = error.code(), %error, "an unknown outcome cannot be recorded");
+        }
+    }
+}
+
+/// What the journal keeps of a receipt.
+pub(crate) fn stored_receipt(receipt: &Receipt) -> StoredReceipt {
+    StoredReceipt {
+        header: receipt.to_response().to_header(),
+        transaction: receipt.transaction.clone(),
+    }
+}
+
+fn declined(reason: Reason, message: Option<String>) -> Declined {
+    let message = message.unwrap_or_else(|| format!("the payment is not valid: {reason}"));
+    Declined::new(reason, message)
+}

@@ -1,0 +1,107 @@
+//! Building HTTP answers. Every error has one form (decisions section 3).
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+use http_edge::RequestId;
+use route_catalog::ErrorCode;
+use serde_json::{Map, Value, json};
+
+pub(crate) type Reply = Response<Full<Bytes>>;
+
+pub(crate) const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+pub(crate) const PAYMENT_REQUIRED: HeaderName =
+    HeaderName::from_static(x402_wire::header::PAYMENT_REQUIRED);
+pub(crate) const PAYMENT_RESPONSE: HeaderName =
+    HeaderName::from_static(x402_wire::header::PAYMENT_RESPONSE);
+pub(crate) const RESPONSE_DIGEST: HeaderName = HeaderName::from_static("x-response-digest");
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// An answer with a body and its media type.
+pub(crate) fn with_body(status: StatusCode, media_type: HeaderValue, body: Bytes) -> Reply {
+    let mut reply = Response::new(Full::new(body));
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    reply
+}
+
+/// A JSON answer.
+pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Reply {
+    with_body(status, APPLICATION_JSON, body.into())
+}
+
+/// An error answer. Nothing was charged.
+#[derive(Debug, Clone)]
+pub(crate) struct ErrorReply {
+    code: ErrorCode,
+    message: String,
+    details: Map<String, Value>,
+    headers: HeaderMap,
+    retryable: bool,
+}
+
+impl ErrorReply {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            details: Map::new(),
+            headers: HeaderMap::new(),
+            retryable: code.retryable(),
+        }
+    }
+
+    /// A further member beside `code` and `message`.
+    pub(crate) fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Whether the same call may succeed later, where the code alone does not tell.
+    pub(crate) fn retryable(mut self, retryable: bool) -> Self {
+        self.retryable = retryable;
+        self
+    }
+
+    /// Seconds after which the same call may succeed.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    pub(crate) fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    pub(crate) fn into_reply(self, id: RequestId) -> Reply {
+        let mut error = json!({
+            "code": self.code.code(),
+            "message": self.message,
+            "charged": false,
+            "retryable": self.retryable,
+            "request_id": id.to_string(),
+        });
+        if let Value::Object(members) = &mut error {
+            members.extend(self.details);
+        }
+        let status =
+            StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut reply = json(status, json!({ "error": error }).to_string());
+        reply.headers_mut().extend(self.headers);
+        reply.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+        reply
+    }
+}
+
+/// A header value of text that may come from elsewhere; characters that a header cannot carry are dropped.
+pub(crate) fn header_value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).unwrap_or_else(|_| {
+        let printable: String = text.chars().filter(|c| (' '..='~').contains(c)).collect();
+        HeaderValue::from_str(&printable).unwrap_or(HeaderValue::from_static(""))
+    })
+}

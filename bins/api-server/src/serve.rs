@@ -1,0 +1,305 @@
+//! Composition: from a configuration to a running server.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use data_sources::okx::{Credentials, Okx, OkxConfig};
+use data_sources::transport::{Transport, TransportError};
+use data_sources::{Clock, Mode, SystemClock};
+use http_edge::{Drained, Server};
+use ledger::{Journal, LedgerError, SqliteLedger};
+use route_catalog::{Catalog, CatalogConfig, CatalogError};
+use settlement::{AnySettler, OkxCredentials, SettlementConfig, SettlementError, Settler, Timeouts};
+use thiserror::Error;
+use x402_wire::Terms;
+
+use crate::api::Api;
+use crate::config::{Config, SettlementMode, SettlementSection, UpstreamMode, UpstreamTable};
+use crate::observe;
+use crate::operations::Sources;
+use crate::paid::{PaymentPolicy, Till};
+
+/// Why a server could not be started.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// `payment.pay_to` is missing.
+    #[error("payment.pay_to: is missing")]
+    NoPayee,
+    /// The address cannot be bound.
+    #[error("server.listen: cannot listen on {address}: {error}")]
+    Listen {
+        /// The configured address.
+        address: SocketAddr,
+        /// What the operating system says.
+        error: std::io::Error,
+    },
+    /// `server.public_url` cannot stand in documents.
+    #[error("server.public_url: {0}")]
+    Catalog(#[from] CatalogError),
+    /// The ledger cannot be opened.
+    #[error("storage.url: {0}")]
+    Ledger(#[from] LedgerError),
+    /// The settlement cannot be set up.
+    #[error("settlement: {0}")]
+    Settlement(#[from] SettlementError),
+    /// An upstream cannot be set up.
+    #[error("upstreams.{name}: {error}")]
+    Upstream {
+        /// The upstream's table.
+        name: &'static str,
+        /// What is wrong.
+        error: TransportError,
+    },
+}
+
+/// What a server is composed of, for those who bring their own parts.
+pub struct Parts<S, J> {
+    /// Who settles.
+    pub settler: S,
+    /// The payment journal.
+    pub journal: J,
+    /// The upstreams.
+    pub sources: Sources,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// A server that listens.
+pub struct Service<S, J> {
+    server: Server,
+    api: Arc<Api<S, J>>,
+    till: Till<S, J>,
+    reconcile_every: Duration,
+}
+
+impl Service<AnySettler, SqliteLedger> {
+    /// Opens what a configuration names, and listens.
+    ///
+    /// # Errors
+    /// A [`ServeError`] that names the key. A facilitator, broker or RPC that is down is not one.
+    pub async fn open(config: &Config) -> Result<Self, ServeError> {
+        let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
+        let storage = &config.storage;
+        let options = ledger::Options {
+            max_bytes: storage.max_bytes,
+            retention_seconds: storage.answer_retention_seconds,
+            ..ledger::Options::default()
+        };
+        let journal = SqliteLedger::open(&storage.url, options)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let settler = AnySettler::connect(settlement(&config.settlement), &terms).await?;
+        let sources = sources(config, clock.clone())?;
+        Self::compose(config, &terms, Parts { settler, journal, sources, clock }).await
+    }
+}
+
+impl<S: Settler, J: Journal> Service<S, J> {
+    /// Listens with the given parts.
+    ///
+    /// # Errors
+    /// The address, the public URL, or a journal that cannot be read.
+    pub async fn compose(
+        config: &Config,
+        terms: &Terms,
+        parts: Parts<S, J>,
+    ) -> Result<Self, ServeError> {
+        observe::metrics();
+        let Parts { settler, journal, sources, clock } = parts;
+        let policy =
+            PaymentPolicy { settle_budget_seconds: config.payment.settle_budget_seconds };
+        let till = Till::new(settler, journal, policy, clock.clone());
+        let recovered = till.journal().recover(till.now()).await?;
+        if recovered.released + recovered.unknown > 0 {
+            tracing::info!(
+                released = recovered.released,
+                unknown = recovered.unknown,
+                "the previous run left payments open"
+            );
+        }
+        let address = config.server.listen;
+        let server = Server::bind(address, config.server.limits())
+            .await
+            .map_err(|error| ServeError::Listen { address, error })?;
+        let public_url = config.server.public_url.clone();
+        let catalog = Catalog::new(&CatalogConfig {
+            public_url: public_url.unwrap_or_else(|| format!("http://{}", server.local_addr())),
+            brand: config.server.brand.clone(),
+            contact: None,
+            terms: terms.clone(),
+        })?;
+        let api = Api::new(
+            Arc::new(catalog),
+            till.clone(),
+            Arc::new(sources),
+            &config.server,
+            clock,
+        );
+        Ok(Self {
+            server,
+            api: Arc::new(api),
+            till,
+            reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
+        })
+    }
+
+    /// The address it listens on.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.server.local_addr()
+    }
+
+    /// Serves until `shutdown` resolves; then requests in flight are finished.
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Drained {
+        let Self { server, api, till, reconcile_every } = self;
+        let background = {
+            let till = till.clone();
+            tokio::spawn(async move { till.keep_reconciling(reconcile_every).await })
+        };
+        let upkeep = tokio::spawn(observe::keep_metrics());
+        let drained = server.serve(api, shutdown).await;
+        background.abort();
+        upkeep.abort();
+        // Calls whose caller hung up go on without a connection.
+        let grace = Duration::from_secs(5);
+        if tokio::time::timeout(grace, till.close()).await.is_err() {
+            tracing::warn!("paid calls are still open; the next start decides them");
+        }
+        drained
+    }
+}
+
+/// Serves a configuration until SIGTERM or Ctrl-C.
+///
+/// # Errors
+/// As [`Service::open`].
+pub async fn serve(config: &Config) -> Result<Drained, ServeError> {
+    let service = Service::open(config).await?;
+    announce(service.local_addr());
+    Ok(service.run(shutdown_signal()).await)
+}
+
+/// What of [`Service::open`] can be judged without opening anything.
+///
+/// # Errors
+/// A [`ServeError`] that names the key.
+pub(crate) fn check(config: &Config) -> Result<(), ServeError> {
+    let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
+    let public_url = config.server.public_url.clone();
+    Catalog::new(&CatalogConfig {
+        public_url: public_url.unwrap_or_else(|| format!("http://{}", config.server.listen)),
+        brand: config.server.brand.clone(),
+        contact: None,
+        terms,
+    })?;
+    sources(config, Arc::new(SystemClock))?;
+    Ok(())
+}
+
+/// The one line that scripts wait for.
+pub(crate) fn announce(address: SocketAddr) {
+    #[expect(clippy::print_stderr, reason = "the line is part of the operational contract")]
+    {
+        eprintln!("listening on http://{address}");
+    }
+}
+
+pub(crate) async fn shutdown_signal() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminated) => {
+                tokio::select! {
+                    _ = interrupted => {}
+                    _ = terminated.recv() => {}
+                }
+            }
+            Err(_) => drop(interrupted.await),
+        }
+    }
+    #[cfg(not(unix))]
+    drop(interrupted.await);
+    tracing::info!("shutting down: no new connections, requests in flight are finished");
+}
+
+fn settlement(section: &SettlementSection) -> SettlementConfig {
+    let okx = match (&section.okx_api_key, &section.okx_secret_key, &section.okx_passphrase) {
+        (Some(api_key), Some(secret_key), Some(passphrase)) => Some(OkxCredentials {
+            api_key: api_key.clone(),
+            secret_key: secret_key.clone(),
+            passphrase: passphrase.clone(),
+        }),
+        _ => None,
+    };
+    let limit = Duration::from_millis(section.timeout_ms);
+    let usual = Timeouts::default();
+    SettlementConfig {
+        mode: match section.mode {
+            SettlementMode::Facilitator => settlement::Mode::Facilitator,
+            SettlementMode::Okx => settlement::Mode::Okx,
+            SettlementMode::Onchain => settlement::Mode::Onchain,
+        },
+        facilitator_url: section.facilitator_url.clone(),
+        okx_base_url: Some(section.okx_base_url.clone()),
+        okx,
+        rpc_url: section.rpc_url.clone().map(Into::into),
+        private_key: section.private_key.clone(),
+        timeouts: Timeouts {
+            connect: usual.connect.min(limit),
+            verify: usual.verify.min(limit),
+            settle: limit,
+            rpc: usual.rpc.min(limit),
+            receipt: limit,
+            ..usual
+        },
+        ..SettlementConfig::default()
+    }
+}
+
+/// The upstreams of a configuration.
+///
+/// # Errors
+/// An upstream whose URL cannot be used.
+pub(crate) fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Sources, ServeError> {
+    let refuse = |error| ServeError::Upstream { name: "okx", error };
+    let transport = Transport::new().map_err(refuse)?;
+    let table = config.upstreams.table("okx");
+    let okx = Okx::new(&transport, okx(&table), clock).map_err(refuse)?;
+    Ok(Sources { okx })
+}
+
+fn okx(table: &UpstreamTable) -> OkxConfig {
+    let credentials = match (&table.api_key, &table.secret_key, &table.passphrase) {
+        (Some(api_key), Some(secret_key), Some(passphrase)) => Some(Credentials {
+            api_key: api_key.clone(),
+            secret_key: secret_key.clone(),
+            passphrase: passphrase.clone(),
+        }),
+        _ => None,
+    };
+    let mut config = OkxConfig { credentials, ..OkxConfig::default() };
+    if let Some(url) = &table.base_url {
+        config.base_url.clone_from(url);
+    }
+    if let Some(enabled) = table.enabled {
+        config.enabled = enabled;
+    }
+    if let Some(limit) = table.timeout_ms {
+        config.limits.timeout = Duration::from_millis(limit);
+    }
+    if table.mode == Some(UpstreamMode::Replay) {
+        config.mode = Mode::Replay;
+    }
+    config
+}
+
+/// Where the ledger of a demo lives.
+pub(crate) fn ledger_url(folder: &std::path::Path) -> String {
+    let file: PathBuf = folder.join("service.db");
+    format!("sqlite://{}", file.display())
+}

@@ -1,0 +1,16 @@
+//! The least an unpaid call can cost: fixed bytes over hyper.
+
+use crate::BenchError;
+use crate::exchange::Answer;
+
+/// Gives the same answer to every request.
+///
+/// # Errors
+/// When no port can be had or the listener breaks.
+pub async fn serve(answer: Answer) -> Result<(), BenchError> {
+    let listener = super::listen().await?;
+    super::serve(listener, move |_| {
+        std::future::ready(super::response(&answer))
+    })
+    .await
+}

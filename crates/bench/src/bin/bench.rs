@@ -1,0 +1,63 @@
+//! The measurements of `cargo xtask bench`.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool"
+)]
+#![expect(
+    unused_crate_dependencies,
+    reason = "the library of this package uses them"
+)]
+
+use std::process::ExitCode;
+
+use bench::suite::{self, Effort, Group, Site};
+use clap::Parser;
+
+/// Measures the server against bare baselines. Every figure is processor time of the server per request, measured
+/// from outside, as the median of rounds in which the servers take turns. Ends with 1 when a limit is not kept.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
+struct Arguments {
+    /// Fewer and shorter rounds.
+    #[arg(long)]
+    quick: bool,
+    /// Print the result as JSON (nanoseconds and bytes) instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Only these groups of measurements.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Group>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(&Arguments::parse()).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("no result: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn run(arguments: &Arguments) -> Result<bool, bench::BenchError> {
+    let effort = if arguments.quick {
+        Effort::QUICK
+    } else {
+        Effort::FULL
+    };
+    let groups = if arguments.only.is_empty() {
+        &Group::ALL
+    } else {
+        arguments.only.as_slice()
+    };
+    let report = suite::run(&Site::of_this_program()?, effort, groups).await?;
+    if arguments.json {
+        println!("{}", report.to_json()?);
+    } else {
+        println!("{report}");
+    }
+    Ok(report.is_kept())
+}

@@ -1,0 +1,157 @@
+//! The API server with a settler that does nothing and one upstream that answers at once: what is left of a paid call
+//! is the server's own part of it. `paid-server --ledger URL --settler accepting|unreachable`.
+#![allow(clippy::print_stderr, reason = "a command-line tool")]
+#![expect(
+    unused_crate_dependencies,
+    reason = "the library of this package uses them"
+)]
+
+use std::error::Error;
+use std::sync::Arc;
+
+use api_server::{Config, Parts, Service, Sources};
+use bench::baseline;
+use bytes::Bytes;
+use clap::{Parser, ValueEnum};
+use data_sources::okx::{Okx, OkxConfig};
+use data_sources::transport::Transport;
+use data_sources::{Clock, Mode, SystemClock};
+use http::Response;
+use http_body_util::Full;
+use ledger::SqliteLedger;
+use settlement::{Cause, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use x402_wire::Payment;
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The ledger, `sqlite://PATH`.
+    #[arg(long)]
+    ledger: String,
+    /// What settles.
+    #[arg(long, value_enum)]
+    settler: Without,
+}
+
+/// A settler without a chain or a facilitator.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Without {
+    /// Takes every payment at once.
+    Accepting,
+    /// Can never be reached.
+    Unreachable,
+}
+
+impl Without {
+    fn cause(call: settlement::Call) -> Cause {
+        Cause::Unreachable { call }
+    }
+}
+
+impl Settler for Without {
+    async fn verify(&self, _payment: &Payment, _now: u64) -> Verification {
+        match self {
+            Self::Accepting => Verification::Valid,
+            Self::Unreachable => Verification::Unavailable {
+                cause: Self::cause(settlement::Call::Verify),
+            },
+        }
+    }
+
+    async fn settle(&self, payment: &Payment) -> Settlement {
+        match self {
+            Self::Accepting => Settlement::Settled(Receipt::of(
+                payment,
+                payment.authorization().nonce.to_string(),
+            )),
+            Self::Unreachable => Settlement::Unknown {
+                transaction: None,
+                cause: Self::cause(settlement::Call::Settle),
+            },
+        }
+    }
+
+    async fn reconcile(
+        &self,
+        _payment: &Payment,
+        transaction: Option<&str>,
+        _now: u64,
+    ) -> Reconciliation {
+        let cause = Self::cause(settlement::Call::SettleStatus);
+        Reconciliation::Undecided {
+            transaction: transaction.map(str::to_owned),
+            cause,
+        }
+    }
+
+    async fn readiness(&self) -> Readiness {
+        match self {
+            Self::Accepting => Readiness::Ready {
+                aggr_deferred: true,
+            },
+            Self::Unreachable => Readiness::NotReady {
+                reason: Self::cause(settlement::Call::Supported),
+            },
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let config = Config::parse(CONFIG, [])?;
+    let terms = config.payment.terms().ok_or("no payee")?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let parts = Parts {
+        settler: arguments.settler,
+        journal: SqliteLedger::open(&arguments.ledger, ledger::Options::default())?,
+        sources: Sources {
+            okx: one_token(clock.clone()).await?,
+        },
+        clock,
+    };
+    let service = Service::compose(&config, &terms, parts).await?;
+    let mut terminated = signal(SignalKind::terminate())?;
+    eprintln!("listening on http://{}", service.local_addr());
+    service
+        .run(async move {
+            terminated.recv().await;
+        })
+        .await;
+    Ok(())
+}
+
+/// The defaults of the server; the settler of this configuration is not used.
+const CONFIG: &str = r#"
+[server]
+listen = "127.0.0.1:0"
+[payment]
+pay_to = "0x1111111111111111111111111111111111111111"
+[settlement]
+mode = "facilitator"
+facilitator_url = "http://127.0.0.1:9"
+"#;
+
+/// The aggregator with a list of one token, which the server keeps after the first call.
+async fn one_token(clock: Arc<dyn Clock>) -> Result<Okx, Box<dyn Error>> {
+    const LIST: &str = r#"{"code":"0","msg":"","data":[{
+        "tokenContractAddress":"0xB6CEceAB302E2E4948951eE7843FC24E92933061",
+        "tokenSymbol":"USDC","tokenName":"USD Coin","decimals":"6","tokenLogoUrl":""}]}"#;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let base_url = format!("http://{}", listener.local_addr()?);
+    tokio::spawn(baseline::serve(listener, |_| async {
+        let mut response = Response::new(Full::new(Bytes::from_static(LIST.as_bytes())));
+        let json = http::HeaderValue::from_static("application/json");
+        response
+            .headers_mut()
+            .insert(http::header::CONTENT_TYPE, json);
+        response
+    }));
+    let config = OkxConfig {
+        base_url,
+        mode: Mode::Replay,
+        ..OkxConfig::default()
+    };
+    Ok(Okx::new(&Transport::new()?, config, clock)?)
+}

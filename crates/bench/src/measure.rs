@@ -1,0 +1,89 @@
+//! Numbers: costs, medians, ratios. Integers throughout, so that a limit is exact.
+
+use std::fmt;
+
+/// Processor time per request in nanoseconds, or any other quantity that is compared.
+pub type Quantity = u64;
+
+/// The middle one of some measurements, the lower of two middle ones; `None` without any.
+pub fn median(values: &[Quantity]) -> Option<Quantity> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
+}
+
+/// The value that `per_mille` of the measurements do not exceed.
+pub fn quantile(sorted: &[u64], per_mille: usize) -> Option<u64> {
+    let rank = sorted.len().saturating_mul(per_mille).div_ceil(1000);
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
+/// A ratio in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ratio(u64);
+
+impl Ratio {
+    /// So many thousandths.
+    pub const fn thousandths(thousandths: u64) -> Self {
+        Self(thousandths)
+    }
+
+    /// `ours / base`, rounded up; `None` when the base is zero.
+    pub fn of(ours: Quantity, base: Quantity) -> Option<Self> {
+        let scaled = u128::from(ours)
+            .checked_mul(1000)?
+            .div_ceil(u128::from(base).max(1));
+        if base == 0 {
+            None
+        } else {
+            u64::try_from(scaled).ok().map(Self)
+        }
+    }
+
+    /// In thousandths.
+    pub const fn in_thousandths(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Two digits, rounded up like the ratio itself: what is shown never looks better than what is compared.
+        let hundredths = self.0.div_ceil(10);
+        f.pad(&format!("{}.{:02}", hundredths / 100, hundredths % 100))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_a_measurement() {
+        assert_eq!(median(&[5, 1, 9]), Some(5));
+        assert_eq!(median(&[5, 1, 9, 7]), Some(5));
+        assert_eq!(median(&[3]), Some(3));
+        assert_eq!(median(&[]), None);
+    }
+
+    #[test]
+    fn quantiles_are_measurements() {
+        let sorted: Vec<u64> = (1..=200).collect();
+        assert_eq!(quantile(&sorted, 500), Some(100));
+        assert_eq!(quantile(&sorted, 990), Some(198));
+        assert_eq!(quantile(&sorted, 1000), Some(200));
+        assert_eq!(quantile(&[7], 1), Some(7));
+        assert_eq!(quantile(&[], 500), None);
+    }
+
+    #[test]
+    fn ratios_round_against_us() {
+        let ratio = Ratio::of(1_201, 1_000).unwrap();
+        assert!(ratio > Ratio::thousandths(1_200));
+        assert_eq!(ratio.to_string(), "1.21");
+        assert_eq!(Ratio::of(1_200, 1_000).unwrap().to_string(), "1.20");
+        assert_eq!(Ratio::of(1, 3).unwrap().in_thousandths(), 334);
+        assert_eq!(Ratio::of(1, 0), None);
+        assert_eq!(format!("{:>6}", Ratio::thousandths(980)), "  0.98");
+    }
+}

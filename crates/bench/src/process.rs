@@ -1,0 +1,242 @@
+//! Servers as processes of their own, measured from outside.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::BenchError;
+
+/// How long a server may take until it listens.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long a server may take until it has ended after SIGTERM.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A running server; it is killed when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+    start_time: Duration,
+}
+
+impl Server {
+    /// Starts a program and waits for its line `listening on http://ADDR` on stderr.
+    ///
+    /// # Errors
+    /// When it cannot be started, ends, or does not say in time where it listens.
+    pub fn start<I, A>(program: &Path, arguments: I) -> Result<Self, BenchError>
+    where
+        I: IntoIterator<Item = A>,
+        A: AsRef<OsStr>,
+    {
+        let start = Instant::now();
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(BenchError::io(program))?;
+        let (found, listening) = mpsc::channel();
+        if let Some(stderr) = child.stderr.take() {
+            // Reads to the end, so that a server that logs is never stopped by a full pipe.
+            thread::spawn(move || {
+                for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                    let _ = found.send((start.elapsed(), line));
+                }
+            });
+        }
+        let mut last_line = "no output".to_owned();
+        while let Ok((start_time, line)) = listening.recv_timeout(START_TIMEOUT) {
+            if let Some(address) = address_in(&line) {
+                return Ok(Self {
+                    child,
+                    address,
+                    start_time,
+                });
+            }
+            last_line = line;
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        let server = program
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Err(BenchError::NotListening { server, last_line })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// From the start of the process until its line that it listens was read.
+    pub fn start_time(&self) -> Duration {
+        self.start_time
+    }
+
+    /// The processor time that all its threads have used so far, in nanoseconds; resolution is one clock tick.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn cpu_nanos(&self) -> Result<u64, BenchError> {
+        let process = self.child.id();
+        let stat = fs::read_to_string(proc_file(process, "stat")).unwrap_or_default();
+        let nanos_per_tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let ticks = ticks_in(&stat).ok_or(BenchError::Process {
+            what: "cpu time",
+            process,
+        })?;
+        Ok(ticks.saturating_mul(nanos_per_tick))
+    }
+
+    /// The memory that it holds now, in bytes.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn memory_bytes(&self) -> Result<u64, BenchError> {
+        let process = self.child.id();
+        let status = fs::read_to_string(proc_file(process, "status")).unwrap_or_default();
+        memory_in(&status).ok_or(BenchError::Process {
+            what: "memory",
+            process,
+        })
+    }
+
+    /// Asks it to end, and waits until it has.
+    ///
+    /// # Errors
+    /// When it does not end in time.
+    pub fn stop(mut self) -> Result<(), BenchError> {
+        let process = self.child.id();
+        let id = i32::try_from(process)
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        let id = id.ok_or(BenchError::Process {
+            what: "id",
+            process,
+        })?;
+        rustix::process::kill_process(id, rustix::process::Signal::TERM)
+            .map_err(std::io::Error::from)?;
+        let deadline = Instant::now().checked_add(STOP_TIMEOUT);
+        while self.child.try_wait()?.is_none() {
+            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return Err(BenchError::Process {
+                    what: "end after SIGTERM",
+                    process,
+                });
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Lets this process and the servers it starts hold as many connections as the system allows.
+pub fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // When it is refused, the measurement with many connections says how many it could open.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    );
+}
+
+fn proc_file(process: u32, file: &str) -> PathBuf {
+    Path::new("/proc").join(process.to_string()).join(file)
+}
+
+fn address_in(line: &str) -> Option<SocketAddr> {
+    let (_, rest) = line.split_once("listening on http://")?;
+    let end = rest
+        .find(|c: char| c.is_whitespace() || c == '"')
+        .unwrap_or(rest.len());
+    rest.get(..end)?.parse().ok()
+}
+
+/// User and system time of a `/proc/PID/stat` line, in clock ticks: the 14th and 15th field. The second one holds the
+/// program's name in parentheses, with whatever it contains.
+fn ticks_in(stat: &str) -> Option<u64> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace().skip(11);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    user.checked_add(system)
+}
+
+/// `VmRSS` of a `/proc/PID/status` text.
+fn memory_in(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_read_behind_a_name_with_spaces() {
+        let stat = "4242 (a server) 1) S 1 2 3 0 -1 4194560 900 0 0 0 120 34 0 0 20 0 5 0 100 1 2";
+        assert_eq!(ticks_in(stat), Some(154));
+        assert_eq!(ticks_in(""), None);
+    }
+
+    #[test]
+    fn memory_is_read() {
+        assert_eq!(
+            memory_in("VmPeak:\t 9 kB\nVmRSS:\t    9304 kB\n"),
+            Some(9304 * 1024)
+        );
+        assert_eq!(memory_in("Name:\tserver\n"), None);
+    }
+
+    #[test]
+    fn the_address_is_read_from_plain_and_structured_logs() {
+        let address = Some("127.0.0.1:8402".parse().unwrap());
+        assert_eq!(address_in("listening on http://127.0.0.1:8402"), address);
+        assert_eq!(
+            address_in(r#"{"message":"listening on http://127.0.0.1:8402","n":1}"#),
+            address
+        );
+        assert_eq!(address_in("listening soon"), None);
+    }
+
+    #[test]
+    fn a_program_that_ends_without_listening_is_an_error_that_shows_its_last_line() {
+        let arguments = ["-c", "echo no config >&2; exit 2"];
+        let error = Server::start(Path::new("/bin/sh"), arguments).unwrap_err();
+        assert_eq!(error.to_string(), "sh did not start listening: no config");
+    }
+
+    #[test]
+    fn a_server_is_measured_and_stopped() {
+        let script = "echo listening on http://127.0.0.1:1 >&2; exec sleep 60";
+        let server = Server::start(Path::new("/bin/sh"), ["-c", script]).unwrap();
+        assert!(server.memory_bytes().unwrap() > 0);
+        server.cpu_nanos().unwrap();
+        server.stop().unwrap();
+    }
+}

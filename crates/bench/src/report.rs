@@ -1,0 +1,237 @@
+//! What was found, against its limits.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::measure::{Quantity, Ratio};
+
+/// A quantity with its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// Processor time per request.
+    Cpu(Quantity),
+    /// Memory.
+    Memory(Quantity),
+    /// Time on the clock.
+    Time(Duration),
+}
+
+impl Amount {
+    /// In its base unit: nanoseconds or bytes.
+    fn base_units(self) -> u64 {
+        match self {
+            Self::Cpu(nanos) => nanos,
+            Self::Memory(bytes) => bytes,
+            Self::Time(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+        }
+    }
+
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Cpu(_) | Self::Time(_) => "ns",
+            Self::Memory(_) => "bytes",
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = |value: u64, unit: u64, name: &str| {
+            let tenths = value.saturating_mul(10).div_ceil(unit);
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        };
+        f.pad(&match *self {
+            Self::Cpu(nanos) => tenths(nanos, 1_000, "µs"),
+            Self::Memory(bytes) => tenths(bytes, 1 << 20, "MiB"),
+            Self::Time(_) => tenths(self.base_units(), 1_000_000, "ms"),
+        })
+    }
+}
+
+/// What a quantity is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// At most so many times another measurement of the same run.
+    Times(Ratio, &'static str, Amount),
+    /// At most this.
+    AtMost(Amount),
+}
+
+/// One measurement and its limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Finding {
+    /// What was measured.
+    pub name: &'static str,
+    /// The result.
+    pub ours: Amount,
+    /// What it must not exceed.
+    pub limit: Limit,
+}
+
+impl Finding {
+    /// Whether the limit is kept.
+    pub fn is_kept(&self) -> bool {
+        match self.limit {
+            Limit::Times(most, _, base) => self.ratio(base).is_some_and(|ratio| ratio <= most),
+            Limit::AtMost(most) => self.ours.base_units() <= most.base_units(),
+        }
+    }
+
+    fn ratio(&self, base: Amount) -> Option<Ratio> {
+        Ratio::of(self.ours.base_units(), base.base_units())
+    }
+
+    fn to_json(self) -> Line {
+        let (against, base, ratio, limit) = match self.limit {
+            Limit::Times(most, name, base) => (
+                Some(name),
+                Some(base.base_units()),
+                self.ratio(base).map(|ratio| ratio.to_string()),
+                most.to_string(),
+            ),
+            Limit::AtMost(most) => (None, None, None, most.base_units().to_string()),
+        };
+        Line {
+            name: self.name,
+            unit: self.ours.unit(),
+            ours: self.ours.base_units(),
+            against,
+            base,
+            ratio,
+            limit,
+            kept: self.is_kept(),
+        }
+    }
+}
+
+/// A finding as a line of JSON.
+#[derive(Debug, Serialize)]
+struct Line {
+    name: &'static str,
+    unit: &'static str,
+    ours: u64,
+    against: Option<&'static str>,
+    base: Option<u64>,
+    ratio: Option<String>,
+    limit: String,
+    kept: bool,
+}
+
+/// All findings of a run.
+#[derive(Debug, Default)]
+pub struct Report(Vec<Finding>);
+
+impl Report {
+    /// Adds a finding.
+    pub fn add(&mut self, finding: Finding) {
+        self.0.push(finding);
+    }
+
+    /// Whether every limit is kept.
+    pub fn is_kept(&self) -> bool {
+        self.0.iter().all(Finding::is_kept)
+    }
+
+    /// As a JSON array, one object per finding; nanoseconds and bytes.
+    ///
+    /// # Errors
+    /// Never, in practice: all members are numbers and text.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let lines: Vec<Line> = self.0.iter().map(|finding| finding.to_json()).collect();
+        serde_json::to_string_pretty(&lines)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<42} {:>11} {:>11} {:>6} {:>11}",
+            "measurement", "ours", "baseline", "ratio", "limit"
+        )?;
+        for finding in &self.0 {
+            let (base, ratio, limit, against) = match finding.limit {
+                Limit::Times(most, name, base) => (
+                    base.to_string(),
+                    finding
+                        .ratio(base)
+                        .map(|ratio| ratio.to_string())
+                        .unwrap_or_default(),
+                    format!("{most} x"),
+                    name,
+                ),
+                Limit::AtMost(most) => (String::new(), String::new(), most.to_string(), ""),
+            };
+            let verdict = if finding.is_kept() { "ok" } else { "TOO MUCH" };
+            writeln!(
+                f,
+                "{:<42} {:>11} {base:>11} {ratio:>6} {limit:>11}  {verdict:<8}  {against}",
+                finding.name, finding.ours
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(ours: u64, base: u64) -> Finding {
+        let limit = Limit::Times(Ratio::thousandths(1_200), "bare hyper", Amount::Cpu(base));
+        Finding {
+            name: "unpaid call",
+            ours: Amount::Cpu(ours),
+            limit,
+        }
+    }
+
+    #[test]
+    fn limits_include_their_bound() {
+        assert!(finding(12_000, 10_000).is_kept());
+        assert!(!finding(12_001, 10_000).is_kept());
+        assert!(!finding(12_000, 0).is_kept());
+        let at_most = |bytes| Finding {
+            name: "idle memory",
+            ours: Amount::Memory(bytes),
+            limit: Limit::AtMost(Amount::Memory(20 << 20)),
+        };
+        assert!(at_most(20 << 20).is_kept());
+        assert!(!at_most((20 << 20) + 1).is_kept());
+    }
+
+    #[test]
+    fn a_report_is_a_table() {
+        let mut report = Report::default();
+        report.add(finding(13_040, 11_600));
+        report.add(Finding {
+            name: "start to listening",
+            ours: Amount::Time(Duration::from_micros(30_100)),
+            limit: Limit::AtMost(Amount::Time(Duration::from_millis(30))),
+        });
+        let text = report.to_string();
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        let first = "unpaid call 13.1 µs 11.6 µs 1.13 1.20 x ok bare hyper";
+        assert_eq!(lines[1].join(" "), first);
+        assert_eq!(
+            lines[2].join(" "),
+            "start to listening 30.1 ms 30.0 ms TOO MUCH"
+        );
+        assert!(!report.is_kept());
+    }
+
+    #[test]
+    fn a_report_is_json() {
+        let mut report = Report::default();
+        report.add(finding(13_040, 11_600));
+        let json: serde_json::Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+        assert_eq!(json[0]["ours"], 13_040);
+        assert_eq!(json[0]["ratio"], "1.13");
+        assert_eq!(json[0]["kept"], true);
+    }
+}

@@ -1,0 +1,117 @@
+//! The measurements: which server is driven how, and what it must not cost.
+
+mod footprint;
+mod growth;
+mod paid;
+mod site;
+mod unpaid;
+
+use std::time::Duration;
+
+use crate::BenchError;
+use crate::load::Load;
+use crate::measure::{Quantity, median};
+use crate::process::Server;
+use crate::report::Report;
+
+pub use site::Site;
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// Measurements of each server, taken in turns.
+    pub rounds: usize,
+    /// Unpaid calls in one measurement.
+    pub unpaid: usize,
+    /// Paid calls in one measurement.
+    pub paid: usize,
+    /// Connections of a load.
+    pub connections: usize,
+    /// Connections of the measurement of idle ones.
+    pub idle_connections: usize,
+    /// Entries of the large ledger.
+    pub entries: u32,
+}
+
+impl Effort {
+    /// About five minutes: every figure is good to a few per cent.
+    pub const FULL: Self = Self {
+        rounds: 5,
+        unpaid: 120_000,
+        paid: 16_000,
+        connections: 64,
+        idle_connections: 10_000,
+        entries: 1_000_000,
+    };
+
+    /// Under a minute: shows what changed a lot.
+    pub const QUICK: Self = Self {
+        rounds: 3,
+        unpaid: 30_000,
+        paid: 4_000,
+        connections: 64,
+        idle_connections: 2_000,
+        entries: 100_000,
+    };
+}
+
+/// A group of measurements that can be taken alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Group {
+    /// Unpaid calls and malformed payments.
+    Unpaid,
+    /// Genuine and forged payments.
+    Paid,
+    /// Paid calls over a ledger that has grown.
+    Growth,
+    /// Memory, start, idle connections.
+    Footprint,
+}
+
+impl Group {
+    /// All of them, in the order in which they are taken.
+    pub const ALL: [Self; 4] = [Self::Unpaid, Self::Paid, Self::Growth, Self::Footprint];
+}
+
+/// Takes the measurements of some groups.
+///
+/// # Errors
+/// When a measurement cannot be taken; a limit that is not kept is no error.
+pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report, BenchError> {
+    let mut report = Report::default();
+    for group in groups {
+        eprintln!("measuring: {group:?}");
+        match group {
+            Group::Unpaid => unpaid::run(site, effort, &mut report).await?,
+            Group::Paid => paid::run(site, effort, &mut report).await?,
+            Group::Growth => growth::run(site, effort, &mut report).await?,
+            Group::Footprint => footprint::run(site, effort, &mut report).await?,
+        }
+    }
+    Ok(report)
+}
+
+/// After a load: how long a server may go on with what it has put off, at its own cost.
+const AFTERMATH: Duration = Duration::from_millis(300);
+
+/// The processor time of a server per request of a load, in nanoseconds.
+async fn cost(server: &Server, load: Load) -> Result<Quantity, BenchError> {
+    let before = server.cpu_nanos()?;
+    let seen = load.run(server.address()).await?;
+    tokio::time::sleep(AFTERMATH).await;
+    let used = server.cpu_nanos()?.saturating_sub(before);
+    eprintln!(
+        "  {:>9} requests in {:>5} ms, p50 {:>6} µs, p99 {:>6} µs, {:>6} ns of CPU each",
+        seen.answered,
+        seen.elapsed.as_millis(),
+        seen.p50.as_micros(),
+        seen.p99.as_micros(),
+        used / seen.answered.max(1)
+    );
+    Ok(used / seen.answered.max(1))
+}
+
+/// The median of costs that were measured.
+fn middle(costs: &[Quantity]) -> Quantity {
+    median(costs).unwrap_or_default()
+}

@@ -1,0 +1,112 @@
+//! Paid calls against recovery and one durable record, genuine and forged.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+
+use super::site::{Site, expect, unpaid_answer};
+use super::{Effort, cost, middle};
+use crate::BenchError;
+use crate::exchange::Connection;
+use crate::load::{Load, Requests};
+use crate::measure::Ratio;
+use crate::payment::{Offer, Payers, Signed};
+use crate::process::Server;
+use crate::report::{Amount, Finding, Limit, Report};
+
+/// A call whose work is to read a list that is kept in memory: what is measured is the payment.
+pub(super) const TARGET: &str = "/all-tokens";
+
+const BASELINE: &str = "bare hyper, recovery, one durable record";
+
+pub(super) async fn run(
+    site: &Site,
+    effort: Effort,
+    report: &mut Report,
+) -> Result<(), BenchError> {
+    genuine(site, effort, report).await?;
+    forged(site, effort, report).await
+}
+
+async fn genuine(site: &Site, effort: Effort, report: &mut Report) -> Result<(), BenchError> {
+    let server = site.paid_server(&site.file("paid.db"), "accepting")?;
+    let payers = Payers::new(Offer::of(&unpaid_answer(&server, TARGET).await?)?)?;
+    let baseline = baseline(site, &server, &payers).await?;
+    let (mut ours, mut base) = (Vec::new(), Vec::new());
+    for round in 0..=effort.rounds {
+        let payments = Arc::new(payers.sign(effort.paid, Signed::ByPayer)?);
+        let load = |payments| load(effort, payments, StatusCode::OK);
+        let theirs = cost(&baseline, load(payments.clone())).await?;
+        let own = cost(&server, load(payments)).await?;
+        // The first round warms both up.
+        if round > 0 {
+            base.push(theirs);
+            ours.push(own);
+        }
+    }
+    server.stop()?;
+    report.add(Finding {
+        name: "paid call",
+        ours: Amount::Cpu(middle(&ours)),
+        limit: Limit::Times(
+            Ratio::thousandths(1_500),
+            BASELINE,
+            Amount::Cpu(middle(&base)),
+        ),
+    });
+    Ok(())
+}
+
+/// The settler of this server answers that it cannot be reached, and a call that asked it would be answered 503.
+async fn forged(site: &Site, effort: Effort, report: &mut Report) -> Result<(), BenchError> {
+    let server = site.paid_server(&site.file("forged.db"), "unreachable")?;
+    let unpaid = unpaid_answer(&server, TARGET).await?;
+    let payers = Payers::new(Offer::of(&unpaid)?)?;
+    let mut connection = Connection::open(server.address()).await?;
+    for payment in payers.sign(1, Signed::ByPayer)? {
+        expect(connection.get(TARGET, Some(&payment)).await?, 503)?;
+    }
+    let baseline = site.baseline_paid(&unpaid, &unpaid)?;
+    let payments = Arc::new(payers.sign(effort.paid, Signed::BySomebodyElse)?);
+    let load = || load(effort, payments.clone(), StatusCode::PAYMENT_REQUIRED);
+    let (mut ours, mut base) = (Vec::new(), Vec::new());
+    for _ in 0..effort.rounds {
+        base.push(cost(&baseline, load()).await?);
+        ours.push(cost(&server, load()).await?);
+    }
+    report.add(Finding {
+        name: "forged payment, settler not asked",
+        ours: Amount::Cpu(middle(&ours)),
+        limit: Limit::Times(
+            Ratio::thousandths(1_500),
+            "bare hyper, recovery",
+            Amount::Cpu(middle(&base)),
+        ),
+    });
+    Ok(())
+}
+
+async fn baseline(site: &Site, server: &Server, payers: &Payers) -> Result<Server, BenchError> {
+    let mut connection = Connection::open(server.address()).await?;
+    let unpaid = expect(connection.get(TARGET, None).await?, 402)?;
+    let payments = payers.sign(2, Signed::ByPayer)?;
+    let mut paid = Err(BenchError::Answer { what: "payment" });
+    // The second answer: the first one may tell of a list that had to be fetched.
+    for payment in &payments {
+        paid = expect(connection.get(TARGET, Some(payment)).await?, 200);
+    }
+    site.baseline_paid(&paid?, &unpaid)
+}
+
+pub(super) fn load(
+    effort: Effort,
+    payments: Arc<Vec<http::HeaderValue>>,
+    expected: StatusCode,
+) -> Load {
+    Load {
+        target: TARGET.to_owned(),
+        requests: Requests::Paying(payments),
+        connections: effort.connections,
+        expected,
+    }
+}

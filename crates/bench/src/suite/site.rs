@@ -1,0 +1,138 @@
+//! Where the programs and their files are.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::BenchError;
+use crate::exchange::{Answer, Connection, Recording};
+use crate::process::Server;
+
+/// The folder of the programs and a folder for their files.
+#[derive(Debug)]
+pub struct Site {
+    programs: PathBuf,
+    files: tempfile::TempDir,
+}
+
+/// The server as it is shipped, with the sections of its configuration that a measurement depends on.
+const CONFIG: &str = r#"
+[server]
+listen = "127.0.0.1:0"
+max_connections = 20000
+
+[payment]
+pay_to = "0x1111111111111111111111111111111111111111"
+
+[settlement]
+mode = "facilitator"
+facilitator_url = "http://127.0.0.1:9"
+"#;
+
+impl Site {
+    /// The site of a running benchmark: programs stand beside its own, files go to the same disk, so that a durable
+    /// write costs what it costs in a data folder.
+    ///
+    /// # Errors
+    /// When there is no folder for files.
+    pub fn of_this_program() -> Result<Self, BenchError> {
+        let own = std::env::current_exe()?;
+        let programs = own.parent().unwrap_or(Path::new(".")).to_owned();
+        let files = tempfile::Builder::new()
+            .prefix("bench-")
+            .tempdir_in(&programs)
+            .map_err(BenchError::io(&programs))?;
+        Ok(Self { programs, files })
+    }
+
+    /// A file of this run.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.files.path().join(name)
+    }
+
+    /// Starts the server as it is shipped, with a ledger.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn api_server(&self, ledger: &Path) -> Result<Server, BenchError> {
+        let config = self.file("api-server.toml");
+        let storage = format!("\n[storage]\nurl = {}\n", json!(url(ledger)));
+        std::fs::write(&config, format!("{CONFIG}{storage}")).map_err(BenchError::io(&config))?;
+        Server::start(
+            &self.programs.join("api-server"),
+            ["serve".as_ref(), "--config".as_ref(), config.as_os_str()],
+        )
+    }
+
+    /// Starts the server with a settler that does nothing.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn paid_server(&self, ledger: &Path, settler: &str) -> Result<Server, BenchError> {
+        let url = url(ledger);
+        let arguments = ["--ledger", &url, "--settler", settler];
+        Server::start(&self.programs.join("paid-server"), arguments)
+    }
+
+    /// Starts a baseline that sends one recorded answer.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn baseline_402(&self, answer: &Answer) -> Result<Server, BenchError> {
+        let file = self.record("unpaid.json", answer)?;
+        Server::start(&self.programs.join("baseline-402"), [file])
+    }
+
+    /// Starts a baseline that sells for recovered, durably used authorizations.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn baseline_paid(&self, paid: &Answer, unpaid: &Answer) -> Result<Server, BenchError> {
+        let arguments = [
+            self.record("paid.json", paid)?,
+            self.record("unpaid.json", unpaid)?,
+            self.file("baseline.log"),
+        ];
+        Server::start(&self.programs.join("baseline-paid"), arguments)
+    }
+
+    fn record(&self, name: &str, answer: &Answer) -> Result<PathBuf, BenchError> {
+        let file = self.file(name);
+        let text = serde_json::to_vec(&Recording::of(answer)?)?;
+        std::fs::write(&file, text).map_err(BenchError::io(&file))?;
+        Ok(file)
+    }
+}
+
+/// One unpaid call.
+pub(super) async fn unpaid_answer(server: &Server, target: &str) -> Result<Answer, BenchError> {
+    let answer = Connection::open(server.address())
+        .await?
+        .get(target, None)
+        .await?;
+    expect(answer, 402)
+}
+
+/// An answer that has the status that was expected.
+pub(super) fn expect(answer: Answer, expected: u16) -> Result<Answer, BenchError> {
+    let observed = answer.status.as_u16();
+    if observed == expected {
+        return Ok(answer);
+    }
+    let text = String::from_utf8_lossy(&answer.body);
+    Err(BenchError::Status {
+        expected,
+        observed,
+        body: text.chars().take(300).collect(),
+    })
+}
+
+/// Lets a server that was just driven come to rest.
+pub(super) async fn rest() {
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
+fn url(ledger: &Path) -> String {
+    format!("sqlite://{}", ledger.display())
+}

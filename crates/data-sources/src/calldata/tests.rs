@@ -1,0 +1,500 @@
+use alloy_primitives::{B256, Bytes, address, hex};
+use proptest::prelude::*;
+
+use super::{
+    layout::{PmmRequest, approveCall},
+    *,
+};
+use crate::{ReviewedContracts, SwapRequest, reviewed::NATIVE_COIN};
+
+const NOW: u64 = 1_795_222_800;
+const USER: Address = address!("1111111111111111111111111111111111111111");
+const THIEF: Address = address!("dEaDdEaDdEaDdEaDdEaDdEaDdEaDdEaDdEaDdEaD");
+const USDT0: Address = address!("779Ded0c9e1022225f8E0630b35a9b54bE713736");
+const WOKB: Address = address!("e538905cf8410324e03A5A23C1c177a474D59b2b");
+const QUOTED: u64 = 120_273_456;
+const MIN: u64 = 119_070_721;
+
+fn request() -> SwapRequest {
+    SwapRequest::parse(
+        USDT0,
+        WOKB,
+        "12.5",
+        USER,
+        None,
+        &ReviewedContracts::default(),
+    )
+    .unwrap()
+}
+
+fn word(address: Address) -> U256 {
+    U256::from_be_bytes(address.into_word().0)
+}
+
+fn base() -> BaseRequest {
+    BaseRequest {
+        fromToken: word(USDT0),
+        toToken: WOKB,
+        fromTokenAmount: U256::from(12_500_000),
+        minReturnAmount: U256::from(MIN),
+        deadLine: U256::from(NOW + 600),
+    }
+}
+
+fn path() -> RouterPath {
+    RouterPath {
+        mixAdapters: vec![Address::repeat_byte(0xa1)],
+        assetTo: vec![Address::repeat_byte(0xa2)],
+        rawData: vec![U256::from(7)],
+        extraData: vec![Bytes::from_static(&[1, 2, 3])],
+        fromToken: word(USDT0),
+    }
+}
+
+fn dag() -> dagSwapByOrderIdCall {
+    dagSwapByOrderIdCall {
+        orderId: U256::from(42),
+        baseRequest: base(),
+        paths: vec![path()],
+    }
+}
+
+fn trim_words(above: u64, per_mille: u64) -> Vec<u8> {
+    let flag = hex!("777777771111");
+    let recipient = [0x39; 20];
+    let mut second = [0u8; 12];
+    second[..6].copy_from_slice(&flag);
+    let above = U256::from(above).to_be_bytes::<32>();
+    let mut first = [0u8; 12];
+    first[..6].copy_from_slice(&flag);
+    first[6..].copy_from_slice(&per_mille.to_be_bytes()[2..]);
+    [&second[..], &above[12..], &first[..], &recipient[..]].concat()
+}
+
+fn attribution() -> Vec<u8> {
+    [
+        b"svc_app".as_slice(),
+        &[7, 0],
+        &hex!("80218021802180218021802180218021"),
+    ]
+    .concat()
+}
+
+fn judge(data: &[u8]) -> Result<SwapFacts, Refusal> {
+    judge_offer(|offered| offered.data = data)
+}
+
+fn judge_offer<'a>(change: impl FnOnce(&mut Offered<'a>)) -> Result<SwapFacts, Refusal> {
+    let mut offered = Offered {
+        to: address!("7c5bEE2a8091C3ef39072f64F18Fac913060AEaF"),
+        from: USER,
+        value: U256::ZERO,
+        data: &[],
+        quoted_output: U256::from(QUOTED),
+        min_output: U256::from(MIN),
+    };
+    change(&mut offered);
+    bind(&offered, &request(), &ReviewedContracts::default(), NOW)
+}
+
+fn code(result: Result<SwapFacts, Refusal>) -> &'static str {
+    result.map_or_else(|refusal| refusal.code(), |_| "accepted")
+}
+
+#[test]
+fn functions_that_name_both_tokens_are_accepted() {
+    let smart = |receiver: Option<Address>| {
+        let (order, amounts) = (U256::from(1), vec![U256::from(12_500_000)]);
+        let (batches, makers) = (vec![vec![path()]], Vec::<PmmRequest>::new());
+        match receiver {
+            Some(receiver) => {
+                smartSwapToCall::new((order, receiver, base(), amounts, batches, makers))
+                    .abi_encode()
+            }
+            None => {
+                smartSwapByOrderIdCall::new((order, base(), amounts, batches, makers)).abi_encode()
+            }
+        }
+    };
+    let dag_to = dagSwapToCall {
+        orderId: U256::ZERO,
+        receiver: USER,
+        baseRequest: base(),
+        paths: vec![path()],
+    };
+    for (data, function) in [
+        (dag().abi_encode(), "dagSwapByOrderId"),
+        (dag_to.abi_encode(), "dagSwapTo"),
+        (smart(None), "smartSwapByOrderId"),
+        (smart(Some(USER)), "smartSwapTo"),
+    ] {
+        let facts = judge(&data).unwrap();
+        assert_eq!(
+            (facts.function, facts.trailing_bytes, facts.trim),
+            (function, 0, None)
+        );
+        assert_eq!(
+            (facts.amount, facts.min_output),
+            (U256::from(12_500_000), U256::from(MIN))
+        );
+    }
+}
+
+#[test]
+fn functions_that_name_pools_cannot_prove_a_token() {
+    let pools = vec![B256::repeat_byte(5)];
+    let (amount, min) = (U256::from(12_500_000), U256::from(MIN));
+    let source = word(USDT0) | (U256::from(77) << 160);
+    let by_order = unxswapByOrderIdCall {
+        srcToken: source,
+        amount,
+        minReturn: min,
+        pools: pools.clone(),
+    };
+    let facts = decode(&by_order.abi_encode()).unwrap();
+    assert_eq!(
+        (facts.input_token, facts.output_token, facts.deadline),
+        (Some(USDT0), None, None)
+    );
+    assert_eq!(code(judge(&by_order.abi_encode())), "output_token_unproven");
+    let to = unxswapToCall {
+        srcToken: source,
+        amount,
+        minReturn: min,
+        receiver: USER,
+        pools: pools.clone(),
+    };
+    assert_eq!(code(judge(&to.abi_encode())), "output_token_unproven");
+    let stolen = unxswapToCall {
+        receiver: THIEF,
+        ..to
+    };
+    assert_eq!(code(judge(&stolen.abi_encode())), "receiver_mismatch");
+    let v3 = uniswapV3SwapToCall {
+        receiver: word(USER) | (U256::from(77) << 160),
+        amount,
+        minReturn: min,
+        pools: vec![U256::from(5)],
+    };
+    assert_eq!(
+        decode(&v3.abi_encode()).unwrap().receiver,
+        Receiver::Address(USER)
+    );
+    assert_eq!(code(judge(&v3.abi_encode())), "input_token_unproven");
+}
+
+#[test]
+fn every_lie_in_the_transaction_has_its_name() {
+    let data = dag().abi_encode();
+    assert_eq!(code(judge(&data)), "accepted");
+    let offer = |change: fn(&mut Offered<'_>)| {
+        code(judge_offer(|offered| {
+            offered.data = &data;
+            change(offered);
+        }))
+    };
+    assert_eq!(
+        offer(|o| o.to = address!("8b773D83bc66Be128c60e07E17C8901f7a64F000")),
+        "router_unreviewed"
+    );
+    assert_eq!(offer(|o| o.value = U256::from(1)), "value_not_zero");
+    assert_eq!(offer(|o| o.from = THIEF), "sender_mismatch");
+    assert_eq!(
+        offer(|o| o.min_output = U256::from(MIN + 1)),
+        "min_output_mismatch"
+    );
+    assert_eq!(
+        offer(|o| o.quoted_output = U256::from(QUOTED * 2)),
+        "min_output_below_floor"
+    );
+    assert_eq!(offer(|o| o.quoted_output = U256::MAX), "quote_output");
+    assert_eq!(offer(|o| o.quoted_output = U256::from(1)), "quote_output");
+}
+
+#[test]
+fn every_lie_in_the_calldata_has_its_name() {
+    let base_of = |change: fn(&mut BaseRequest)| {
+        let mut call = dag();
+        change(&mut call.baseRequest);
+        code(judge(&call.abi_encode()))
+    };
+    assert_eq!(
+        base_of(|b| b.fromToken = word(WOKB)),
+        "input_token_mismatch"
+    );
+    assert_eq!(
+        base_of(|b| b.fromToken |= U256::from(1) << 160),
+        "calldata_malformed"
+    );
+    assert_eq!(
+        base_of(|b| b.toToken = NATIVE_COIN),
+        "output_token_mismatch"
+    );
+    assert_eq!(
+        base_of(|b| b.fromTokenAmount += U256::from(1)),
+        "amount_mismatch"
+    );
+    assert_eq!(
+        base_of(|b| b.minReturnAmount -= U256::from(1)),
+        "min_output_below_floor"
+    );
+    assert_eq!(
+        base_of(|b| b.minReturnAmount += U256::from(1)),
+        "min_output_mismatch"
+    );
+    assert_eq!(base_of(|b| b.deadLine = U256::from(NOW)), "deadline_past");
+    assert_eq!(base_of(|b| b.deadLine = U256::MAX), "deadline_absurd");
+    let other_path = dagSwapByOrderIdCall {
+        paths: vec![RouterPath {
+            fromToken: word(WOKB),
+            ..path()
+        }],
+        ..dag()
+    };
+    assert_eq!(
+        code(judge(&other_path.abi_encode())),
+        "input_token_mismatch"
+    );
+    assert_eq!(
+        code(judge(
+            &dagSwapByOrderIdCall {
+                paths: vec![],
+                ..dag()
+            }
+            .abi_encode()
+        )),
+        "calldata_malformed"
+    );
+    for receiver in [THIEF, Address::ZERO] {
+        let to = dagSwapToCall {
+            orderId: U256::ZERO,
+            receiver,
+            baseRequest: base(),
+            paths: vec![path()],
+        };
+        assert_eq!(code(judge(&to.abi_encode())), "receiver_mismatch");
+    }
+}
+
+#[test]
+fn odd_encodings_are_refused() {
+    let data = dag().abi_encode();
+    for short in 0..data.len() {
+        assert_ne!(code(judge(&data[..short])), "accepted", "{short} bytes");
+    }
+    // An offset that points one word further, with the gap filled: the chain would read it happily.
+    let mut gap = data.clone();
+    let offset = 4 + 32 * 6;
+    gap[offset + 30..offset + 32].copy_from_slice(&[1, 0]);
+    gap.splice(offset + 32..offset + 32, [0u8; 32]);
+    assert_eq!(code(judge(&gap)), "calldata_not_canonical");
+    // Dirt above an address.
+    let mut dirty = data.clone();
+    dirty[4 + 32 * 2] = 1;
+    assert!(matches!(
+        code(judge(&dirty)),
+        "calldata_not_canonical" | "calldata_malformed"
+    ));
+    assert_eq!(
+        code(judge(&[&hex!("e1842255")[..], &data[4..]].concat())),
+        "selector_unreviewed"
+    );
+    assert_eq!(
+        code(judge(&vec![0xf2; MAX_CALLDATA + 1])),
+        "calldata_malformed"
+    );
+    let narrow = ReviewedContracts {
+        selectors: vec![],
+        ..ReviewedContracts::default()
+    };
+    let offered = Offered {
+        to: narrow.routers[0],
+        from: USER,
+        value: U256::ZERO,
+        data: &data,
+        quoted_output: U256::from(QUOTED),
+        min_output: U256::from(MIN),
+    };
+    assert_eq!(
+        code(bind(&offered, &request(), &narrow, NOW)),
+        "selector_unreviewed"
+    );
+}
+
+#[test]
+fn words_after_the_arguments_are_understood_or_refused() {
+    let after = |trailing: &[u8]| judge(&[&dag().abi_encode()[..], trailing].concat());
+    let facts = after(&trim_words(QUOTED, 10)).unwrap();
+    assert_eq!(facts.trailing_bytes, 64);
+    let trim = facts.trim.unwrap();
+    assert_eq!((trim.above, trim.rate_per_mille), (U256::from(QUOTED), 10));
+    assert_eq!(
+        (trim.recipient, trim.charge),
+        (Address::repeat_byte(0x39), None)
+    );
+
+    assert_eq!(after(&attribution()).unwrap().trailing_bytes, 25);
+    assert_eq!(
+        code(after(&[trim_words(QUOTED, 10), attribution()].concat())),
+        "accepted"
+    );
+    assert_eq!(code(after(&trim_words(QUOTED - 1, 10))), "trim_below_quote");
+    assert_eq!(code(after(&trim_words(QUOTED, 101))), "trim_rate");
+    assert_eq!(code(after(&[0u8; 32])), "trailing_unrecognised");
+    assert_eq!(code(after(&[0x5f])), "trailing_unrecognised");
+    assert_eq!(
+        code(after(&trim_words(QUOTED, 10)[32..])),
+        "fee_marker_in_arguments"
+    );
+    assert_eq!(
+        code(after(&trim_words(QUOTED, 10)[..32])),
+        "fee_marker_in_arguments"
+    );
+    assert_eq!(
+        code(after(
+            &[trim_words(QUOTED, 10), trim_words(QUOTED, 10)].concat()
+        )),
+        "trailing_unrecognised"
+    );
+    assert_eq!(
+        code(after(&[[0u8; 32].to_vec(), attribution()].concat())),
+        "trailing_unrecognised"
+    );
+
+    let dual: Vec<u8> = [
+        trim_words(QUOTED, 500)[32..].to_vec(),
+        trim_words(QUOTED, 10),
+    ]
+    .concat();
+    let dual: Vec<u8> = dual
+        .chunks(32)
+        .flat_map(|w| [&hex!("777777772222")[..], &w[6..]].concat())
+        .collect();
+    let charge = after(&dual).unwrap().trim.unwrap().charge.unwrap();
+    assert_eq!(
+        (charge.share_per_mille, charge.recipient),
+        (500, Address::repeat_byte(0x39))
+    );
+}
+
+#[test]
+fn commissions_are_refused_wherever_the_router_would_find_them() {
+    for flag in [
+        "3ca20afc2aaa",
+        "3ca20afc2bbb",
+        "22220afc2aaa",
+        "22220afc2bbb",
+        "88880afc2aaa",
+        "88880afc2bbb",
+    ] {
+        let mut commission = hex::decode(flag).unwrap();
+        commission.extend_from_slice(&hex!("000001c9c380"));
+        commission.extend_from_slice(THIEF.as_slice());
+        let token = [&hex!("800000000000000000000000")[..], USDT0.as_slice()].concat();
+        let appended = [dag().abi_encode(), token.clone(), commission.clone()].concat();
+        assert_eq!(code(judge(&appended)), "commission_present", "{flag}");
+        // The same words as the end of the last argument: nothing follows the arguments, the router pays all the same.
+        let extra = Bytes::from([token.clone(), commission.clone()].concat());
+        let hidden = dagSwapByOrderIdCall {
+            paths: vec![RouterPath {
+                extraData: vec![extra],
+                ..path()
+            }],
+            ..dag()
+        };
+        assert_eq!(
+            code(judge(&hidden.abi_encode())),
+            "commission_present",
+            "{flag}"
+        );
+        // Behind an attribution the router does not find them, but nobody puts them there for nothing.
+        let masked = [dag().abi_encode(), token, commission, attribution()].concat();
+        assert_eq!(code(judge(&masked)), "commission_present", "{flag}");
+    }
+    for words in [trim_words(0, 100), trim_words(0, 100)[32..].to_vec()] {
+        let path = RouterPath {
+            extraData: vec![Bytes::from(words)],
+            ..path()
+        };
+        let hidden = dagSwapByOrderIdCall {
+            paths: vec![path],
+            ..dag()
+        };
+        assert_eq!(code(judge(&hidden.abi_encode())), "fee_marker_in_arguments");
+    }
+}
+
+#[test]
+fn an_approval_is_exactly_an_approve_call() {
+    let spender = ReviewedContracts::default().spender;
+    let amount = U256::from(10_000_000);
+    let data = approveCall { spender, amount }.abi_encode();
+    assert_eq!(bind_approval(&data, spender, amount), Ok(()));
+    let code = |data: &[u8]| bind_approval(data, spender, amount).unwrap_err().code();
+    assert_eq!(code(&[&data[..], &[0]].concat()), "approval_calldata");
+    assert_eq!(code(&data[..67]), "approval_calldata");
+    assert_eq!(
+        code(
+            &approveCall {
+                spender: THIEF,
+                amount
+            }
+            .abi_encode()
+        ),
+        "spender_unreviewed"
+    );
+    assert_eq!(
+        code(
+            &approveCall {
+                spender,
+                amount: U256::MAX
+            }
+            .abi_encode()
+        ),
+        "approval_amount"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Whatever byte is changed, the caller signs the same swap or is told what is wrong.
+    #[test]
+    fn a_changed_byte_gives_the_same_facts_or_a_named_refusal(at in any::<prop::sample::Index>(), by in 1u8..) {
+        let mut data = [dag().abi_encode(), trim_words(QUOTED, 10)].concat();
+        let whole = judge(&data).unwrap();
+        let at = at.index(data.len());
+        data[at] ^= by;
+        match judge(&data) {
+            Ok(facts) => {
+                prop_assert!(facts.deadline.unwrap() <= U256::from(NOW + 86_400));
+                let trim = facts.trim.clone().unwrap();
+                prop_assert!(trim.above >= U256::from(QUOTED) && trim.rate_per_mille <= 100);
+                prop_assert_eq!(SwapFacts { deadline: whole.deadline, trim: whole.trim.clone(), ..facts }, whole);
+            }
+            Err(refusal) => prop_assert!(!refusal.code().is_empty()),
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_decoded_or_refused(data in prop::collection::vec(any::<u8>(), 0..600), pick in 0usize..7) {
+        let selector = ReviewedContracts::default().selectors[pick];
+        let _ = decode(&data);
+        let _ = decode(&[selector.as_slice(), &data].concat());
+    }
+
+    #[test]
+    fn a_route_may_be_anything_but_the_facts_stay(
+        raw in any::<[u8; 32]>(),
+        extra in prop::collection::vec(any::<u8>(), 0..80),
+        order in any::<[u8; 32]>(),
+    ) {
+        let path = RouterPath {
+            rawData: vec![U256::from_be_bytes(raw)],
+            extraData: vec![Bytes::from(extra)],
+            ..path()
+        };
+        let call = dagSwapByOrderIdCall { orderId: U256::from_be_bytes(order), paths: vec![path], ..dag() };
+        prop_assert_eq!(judge(&call.abi_encode()), judge(&dag().abi_encode()));
+    }
+}

@@ -1,0 +1,118 @@
+//! Approvals: built here, compared with `GET /api/v6/dex/aggregator/approve-transaction`.
+
+use alloy_primitives::{Address, U256};
+use alloy_sol_types::SolCall;
+
+use super::{Okx, lower};
+use crate::{
+    Refusal,
+    calldata::{approveCall, bind_approval},
+    error::{Error, RequestError, SourceError, SourceErrorKind},
+    node::Node,
+    ports::{Approval, Approvals},
+    provenance::{Mode, Provenance, SourceStatus, Sourced},
+    reviewed::NATIVE_COIN,
+};
+
+pub(super) const SOURCE: &str = "okx.approve-transaction";
+/// The source of the calldata itself: the reviewed set, which needs no network.
+const REVIEWED: &str = "reviewed.contracts";
+
+impl Approvals for Okx {
+    async fn approval(&self, token: Address, amount: U256) -> Result<Sourced<Approval>, Error> {
+        if token == NATIVE_COIN {
+            return Err(RequestError::NativeSource.into());
+        }
+        if token.is_zero() {
+            return Err(RequestError::ZeroAddress { field: "token" }.into());
+        }
+        let reviewed = &self.config.reviewed;
+        let spender = reviewed.spender;
+        let local = Provenance {
+            source: REVIEWED,
+            status: SourceStatus::Ok,
+            as_of: None,
+            fetched_at: self.clock.now(),
+            latency_ms: 0,
+            mode: Mode::Live,
+            cached: false,
+        };
+        let (gas_limit, compared) = match self.theirs(token, amount).await {
+            Ok((theirs, provenance)) => {
+                if theirs.spender != spender {
+                    return Err(Refusal::SpenderUnreviewed {
+                        expected: spender,
+                        observed: theirs.spender,
+                    }
+                    .into());
+                }
+                bind_approval(&theirs.data, spender, amount)?;
+                (theirs.gas_limit, provenance)
+            }
+            // The approval does not depend on the aggregator; that it could not be compared is said in the sources.
+            Err(error) => (
+                None,
+                Provenance::unavailable(&error, self.config.mode, self.clock.now()),
+            ),
+        };
+        let value = Approval {
+            to: token,
+            data: approveCall { spender, amount }.abi_encode().into(),
+            spender,
+            amount,
+            chain_id: reviewed.chain_id,
+            gas_limit,
+            needs_reset: self.needs_reset(token, amount),
+            reviewed_version: reviewed.version.clone(),
+        };
+        Ok(Sourced {
+            value,
+            sources: vec![local, compared],
+        })
+    }
+}
+
+struct Theirs {
+    data: Vec<u8>,
+    spender: Address,
+    gas_limit: Option<u64>,
+}
+
+impl Okx {
+    async fn theirs(
+        &self,
+        token: Address,
+        amount: U256,
+    ) -> Result<(Theirs, Provenance), SourceError> {
+        let path = format!(
+            "/api/v6/dex/aggregator/approve-transaction?chainIndex={}&tokenContractAddress={}&approveAmount={amount}",
+            self.config.reviewed.chain_id,
+            lower(token),
+        );
+        let (data, provenance) = self.ask(SOURCE, &path, None).await?;
+        let read = || -> Result<Theirs, SourceErrorKind> {
+            let row = Node::root(&data).only()?;
+            Ok(Theirs {
+                data: row.member("data")?.bytes()?,
+                spender: row.member("dexContractAddress")?.address()?,
+                gas_limit: row
+                    .find("gasLimit")
+                    .and_then(|gas| gas.atoms().ok())
+                    .and_then(|gas| u64::try_from(gas).ok()),
+            })
+        };
+        let theirs = read().map_err(|kind| self.spoiled(SOURCE, kind))?;
+        Ok((theirs, provenance))
+    }
+
+    fn needs_reset(&self, token: Address, amount: U256) -> Option<bool> {
+        if amount.is_zero() {
+            return Some(false);
+        }
+        self.config
+            .reviewed
+            .allowance_reset_tokens
+            .contains(&token)
+            .then_some(true)
+    }
+}

@@ -1,0 +1,71 @@
+//! `POST /api/v6/dex/market/price`.
+
+use alloy_primitives::Address;
+use serde_json::json;
+
+use super::{Okx, lower, timestamp};
+use crate::{
+    Refusal,
+    error::{Error, SourceError, SourceErrorKind},
+    node::Node,
+    ports::{TokenPrice, TokenPrices},
+    provenance::Sourced,
+    text::clean,
+};
+
+pub(super) const SOURCE: &str = "okx.market-price";
+const PATH: &str = "/api/v6/dex/market/price";
+
+impl TokenPrices for Okx {
+    async fn price(&self, token: Address) -> Result<Sourced<TokenPrice>, Error> {
+        let chain_id = self.config.reviewed.chain_id;
+        let subject = (chain_id.to_string(), lower(token));
+        let body =
+            json!([{"chainIndex": subject.0, "tokenContractAddress": subject.1}]).to_string();
+        let (data, mut provenance) = self.ask(SOURCE, PATH, Some(&body)).await?;
+        let malformed = |kind| self.spoiled(SOURCE, kind);
+
+        let rows = Node::root(&data);
+        if rows.elements().map_err(malformed)?.is_empty() {
+            return Err(Error::NotPriced { token });
+        }
+        let row = rows.only().map_err(malformed)?;
+        let chain = row
+            .member("chainIndex")
+            .and_then(|n| n.code())
+            .map_err(malformed)?;
+        let address = row
+            .member("tokenContractAddress")
+            .and_then(|n| n.address())
+            .map_err(malformed)?;
+        if chain != subject.0 || address != token {
+            return Err(Error::Refused(Refusal::PriceSubject {
+                expected: format!("{}:{}", subject.0, subject.1),
+                observed: format!("{}:{}", clean(&chain, 16), lower(address)),
+            }));
+        }
+        // An empty price is OKX's way of not knowing one.
+        let Some(price) = row.find("price") else {
+            return Err(Error::NotPriced { token });
+        };
+        let read = || -> Result<TokenPrice, SourceErrorKind> {
+            let price_usd = price.decimal()?;
+            if price_usd.is_zero() {
+                return Err(price.malformed("a price above zero"));
+            }
+            let as_of = timestamp(&row.member("time")?)?;
+            Ok(TokenPrice {
+                token,
+                chain_id,
+                price_usd,
+                as_of,
+            })
+        };
+        let value = read().map_err(malformed)?;
+        provenance.as_of = Some(value.as_of);
+        Ok(Sourced {
+            value,
+            sources: vec![provenance],
+        })
+    }
+}

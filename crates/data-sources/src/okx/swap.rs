@@ -1,0 +1,295 @@
+//! `GET /api/v6/dex/aggregator/swap`, and the comparison of its answer with the request.
+
+use alloy_primitives::{Address, U256};
+
+use super::{Okx, lower};
+use crate::{
+    Refusal,
+    calldata::{Offered, SwapFacts, bind},
+    error::{Error, SourceError, SourceErrorKind},
+    node::Node,
+    ports::{RouteHop, SwapQuote, SwapRequest, Swaps, TokenStanding},
+    provenance::{Provenance, Sourced},
+    reviewed::ReviewedContracts,
+    text::clean,
+};
+
+pub(super) const SOURCE: &str = "okx.swap";
+/// OKX's code for "insufficient liquidity".
+const NO_LIQUIDITY: &str = "82000";
+const MAX_HOPS: usize = 64;
+const MAX_TEXT_CHARS: usize = 48;
+
+impl Swaps for Okx {
+    async fn swap(&self, request: &SwapRequest) -> Result<Sourced<SwapQuote>, Error> {
+        let reviewed = &self.config.reviewed;
+        let path = format!(
+            "/api/v6/dex/aggregator/swap?chainIndex={}&amount={}&fromTokenAddress={}&toTokenAddress={}&slippagePercent={}&userWalletAddress={}",
+            reviewed.chain_id,
+            request.amount,
+            lower(request.from_token),
+            lower(request.to_token),
+            request.slippage,
+            lower(request.user),
+        );
+        let (data, provenance) =
+            self.ask(SOURCE, &path, None)
+                .await
+                .map_err(|error| match error.kind {
+                    SourceErrorKind::Business { code, .. } if code == NO_LIQUIDITY => {
+                        Error::NoRoute { code }
+                    }
+                    kind => Error::Source(SourceError {
+                        source: SOURCE,
+                        kind,
+                    }),
+                })?;
+        let failed = |kind| self.spoiled(SOURCE, kind);
+        let quote = Quote::read(&Node::root(&data)).map_err(failed)?;
+        quote.check(request, reviewed)?;
+        let facts = bind(&quote.offered(), request, reviewed, self.now_seconds())?;
+        Ok(self.checked(quote, facts, request, provenance))
+    }
+}
+
+impl Okx {
+    fn checked(
+        &self,
+        quote: Quote,
+        facts: SwapFacts,
+        request: &SwapRequest,
+        provenance: Provenance,
+    ) -> Sourced<SwapQuote> {
+        let reviewed = &self.config.reviewed;
+        let value = SwapQuote {
+            request: request.clone(),
+            amount_out: quote.output,
+            min_amount_out: facts.min_output,
+            price_impact_pct: quote.price_impact_pct,
+            route: quote.route,
+            from_token: quote.from.standing,
+            to_token: quote.to.standing,
+            to: quote.call_target,
+            data: quote.data.into(),
+            gas_limit: quote.gas_limit,
+            chain_id: reviewed.chain_id,
+            function: facts.function,
+            deadline: facts
+                .deadline
+                .and_then(|deadline| u64::try_from(deadline).ok()),
+            trim: facts.trim,
+            trailing_bytes: facts.trailing_bytes,
+            reviewed_version: reviewed.version.clone(),
+        };
+        Sourced {
+            value,
+            sources: vec![provenance],
+        }
+    }
+}
+
+/// The members of OKX's answer that are used, read and not yet believed.
+struct Quote {
+    chain: String,
+    from: QuotedToken,
+    to: QuotedToken,
+    from_decimals: U256,
+    amount: U256,
+    output: U256,
+    price_impact_pct: Option<String>,
+    route: Vec<RouteHop>,
+    sender: Address,
+    call_target: Address,
+    value: U256,
+    data: Vec<u8>,
+    min_output: U256,
+    max_spend: Option<U256>,
+    slippage: Option<String>,
+    gas_limit: Option<u64>,
+}
+
+struct QuotedToken {
+    address: Address,
+    standing: TokenStanding,
+}
+
+impl Quote {
+    fn read(data: &Node<'_>) -> Result<Self, SourceErrorKind> {
+        let row = data.only()?;
+        let result = row.member("routerResult")?;
+        let tx = row.member("tx")?;
+        let from = result.member("fromToken")?;
+        Ok(Self {
+            chain: result.member("chainIndex")?.code()?,
+            from_decimals: from.member("decimal")?.atoms()?,
+            from: QuotedToken::read(&from)?,
+            to: QuotedToken::read(&result.member("toToken")?)?,
+            amount: result.member("fromTokenAmount")?.atoms()?,
+            output: result.member("toTokenAmount")?.atoms()?,
+            price_impact_pct: result
+                .find("priceImpactPercent")
+                .and_then(|impact| signed_decimal(&impact)),
+            route: result
+                .find("dexRouterList")
+                .map(|list| route(&list))
+                .unwrap_or_default(),
+            sender: tx.member("from")?.address()?,
+            call_target: tx.member("to")?.address()?,
+            value: tx.member("value")?.atoms()?,
+            data: tx.member("data")?.bytes()?,
+            min_output: tx.member("minReceiveAmount")?.atoms()?,
+            max_spend: tx
+                .find("maxSpendAmount")
+                .map(|spend| spend.atoms())
+                .transpose()?,
+            slippage: tx
+                .find("slippagePercent")
+                .map(|slippage| slippage.text().map(str::to_owned))
+                .transpose()?,
+            gas_limit: tx
+                .find("gas")
+                .and_then(|gas| gas.atoms().ok())
+                .and_then(|gas| u64::try_from(gas).ok()),
+        })
+    }
+
+    fn offered(&self) -> Offered<'_> {
+        Offered {
+            to: self.call_target,
+            from: self.sender,
+            value: self.value,
+            data: &self.data,
+            quoted_output: self.output,
+            min_output: self.min_output,
+        }
+    }
+
+    /// Compares what the JSON says with the request; the calldata is compared separately.
+    fn check(&self, request: &SwapRequest, reviewed: &ReviewedContracts) -> Result<(), Refusal> {
+        if self.chain != reviewed.chain_id.to_string() {
+            return Err(Refusal::QuoteChain {
+                expected: reviewed.chain_id,
+                observed: clean(&self.chain, 16),
+            });
+        }
+        for (side, expected, observed) in [
+            ("input", request.from_token, self.from.address),
+            ("output", request.to_token, self.to.address),
+        ] {
+            if expected != observed {
+                return Err(Refusal::QuoteToken {
+                    side,
+                    expected,
+                    observed,
+                });
+            }
+        }
+        if let Some(token) = reviewed.source_token(request.from_token)
+            && U256::from(token.decimals) != self.from_decimals
+        {
+            return Err(Refusal::QuoteDecimals {
+                expected: token.decimals,
+                observed: self.from_decimals,
+            });
+        }
+        if self.amount != request.amount {
+            return Err(Refusal::QuoteAmount {
+                expected: request.amount,
+                observed: self.amount,
+            });
+        }
+        if self.output.is_zero() {
+            return Err(Refusal::QuoteOutput {
+                observed: self.output,
+            });
+        }
+        if let Some(slippage) = &self.slippage {
+            let same = crate::Decimal::parse(slippage)
+                .is_ok_and(|slippage| request.slippage.equals(&slippage));
+            if !same {
+                return Err(Refusal::SlippageMismatch {
+                    expected: request.slippage.to_string(),
+                    observed: clean(slippage, 24),
+                });
+            }
+        }
+        match self.max_spend {
+            Some(observed) if observed > request.amount => Err(Refusal::MaxSpendAboveAmount {
+                expected: request.amount,
+                observed,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl QuotedToken {
+    fn read(token: &Node<'_>) -> Result<Self, SourceErrorKind> {
+        let address = token.member("tokenContractAddress")?.address()?;
+        let standing = TokenStanding {
+            symbol: token
+                .find("tokenSymbol")
+                .and_then(|symbol| symbol.text().ok())
+                .map(|symbol| clean(symbol, 32)),
+            decimals: token
+                .find("decimal")
+                .and_then(|n| n.atoms().ok())
+                .and_then(|n| u8::try_from(n).ok()),
+            is_honeypot: token
+                .find("isHoneyPot")
+                .and_then(|flag| flag.value().as_bool()),
+            tax_rate: token.find("taxRate").and_then(|rate| rate.decimal().ok()),
+        };
+        Ok(Self { address, standing })
+    }
+}
+
+/// A plain decimal with an optional minus sign, or none: the figure is shown, nothing is decided by it.
+fn signed_decimal(node: &Node<'_>) -> Option<String> {
+    let text = node.text().ok()?;
+    crate::Decimal::parse(text.strip_prefix('-').unwrap_or(text)).ok()?;
+    Some(text.to_owned())
+}
+
+/// Venues and shares, for people: the calldata decides what happens.
+fn route(list: &Node<'_>) -> Vec<RouteHop> {
+    let hops = list.elements().unwrap_or_default();
+    hops.iter()
+        .take(MAX_HOPS)
+        .filter_map(|hop| {
+            let protocol = hop.find("dexProtocol")?;
+            Some(RouteHop {
+                venue: clean(protocol.find("dexName")?.text().ok()?, MAX_TEXT_CHARS),
+                share_pct: protocol
+                    .find("percent")
+                    .and_then(|share| share.decimal().ok())
+                    .map(|d| d.to_string()),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::reviewed::NATIVE_COIN;
+
+    #[test]
+    fn impact_is_shown_only_when_it_is_a_number() {
+        let of = |value| signed_decimal(&Node::root(&value));
+        assert_eq!(of(json!("-0.12")).as_deref(), Some("-0.12"));
+        assert_eq!(of(json!("1e-7")), None);
+        assert_eq!(of(json!("--1")), None);
+        assert_eq!(of(json!(0.5)), None);
+    }
+
+    #[test]
+    fn the_native_coin_prints_as_okx_writes_it() {
+        assert_eq!(
+            lower(NATIVE_COIN),
+            "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! `GET /api/v6/dex/aggregator/all-tokens`, kept for hours: the list changes rarely.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use alloy_primitives::Address;
+use jiff::Timestamp;
+use tokio::sync::Mutex;
+
+use super::Okx;
+use crate::{
+    error::{Error, SourceError, SourceErrorKind},
+    node::Node,
+    ports::{Token, TokenList, TokenSnapshot},
+    provenance::{Provenance, SourceStatus, Sourced},
+    text::clean,
+};
+
+pub(super) const SOURCE: &str = "okx.all-tokens";
+const MAX_SYMBOL_CHARS: usize = 32;
+const MAX_NAME_CHARS: usize = 64;
+const MAX_LOGO_LEN: usize = 512;
+/// For how long a failed refresh is not repeated: callers that wait behind one must not queue up another.
+const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(5);
+
+/// The last list and the last failure. The lock is held while fetching, so that one caller fetches and the others wait.
+#[derive(Debug, Default)]
+pub(super) struct TokenCache {
+    state: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    list: Option<(TokenSnapshot, Provenance)>,
+    failure: Option<(Timestamp, SourceError)>,
+}
+
+impl TokenList for Okx {
+    async fn tokens(&self, max_age: Option<Duration>) -> Result<Sourced<TokenSnapshot>, Error> {
+        let mut kept = self.tokens.state.lock().await;
+        let now = self.clock.now();
+        let fresh = self.config.tokens_ttl.min(max_age.unwrap_or(Duration::MAX));
+        if let Some(list) = kept
+            .list
+            .as_ref()
+            .filter(|(_, source)| age(now, source.fetched_at) < fresh)
+        {
+            return Ok(answer(list, SourceStatus::Ok));
+        }
+        let repeated = kept
+            .failure
+            .as_ref()
+            .filter(|(at, _)| age(now, *at) < RETRY_AFTER_FAILURE);
+        let error = match repeated {
+            Some((_, error)) => error.clone(),
+            None => match self.fetch().await {
+                Ok(list) => {
+                    let fetched = Sourced {
+                        value: list.0.clone(),
+                        sources: vec![list.1.clone()],
+                    };
+                    *kept = Kept {
+                        list: Some(list),
+                        failure: None,
+                    };
+                    return Ok(fetched);
+                }
+                Err(error) => {
+                    kept.failure = Some((self.clock.now(), error.clone()));
+                    error
+                }
+            },
+        };
+        let usable = self
+            .config
+            .tokens_stale_ttl
+            .min(max_age.unwrap_or(Duration::MAX));
+        match kept
+            .list
+            .as_ref()
+            .filter(|(_, source)| age(now, source.fetched_at) <= usable)
+        {
+            Some(list) => Ok(answer(
+                list,
+                SourceStatus::Stale {
+                    reason: error.kind.reason(),
+                },
+            )),
+            None => Err(error.into()),
+        }
+    }
+}
+
+impl Okx {
+    /// When the token list that is held was fetched; `None` before the first one. Waits for a fetch under way.
+    pub async fn token_list_fetched_at(&self) -> Option<Timestamp> {
+        let kept = self.tokens.state.lock().await;
+        kept.list.as_ref().map(|(_, source)| source.fetched_at)
+    }
+
+    async fn fetch(&self) -> Result<(TokenSnapshot, Provenance), SourceError> {
+        let chain_id = self.config.reviewed.chain_id;
+        let path = format!("/api/v6/dex/aggregator/all-tokens?chainIndex={chain_id}");
+        let (data, provenance) = self.ask(SOURCE, &path, None).await?;
+        let (tokens, rejected) =
+            read(&Node::root(&data)).map_err(|kind| self.spoiled(SOURCE, kind))?;
+        if rejected > 0 {
+            tracing::warn!(
+                source = SOURCE,
+                rejected,
+                "rows of the token list were left out"
+            );
+        }
+        Ok((
+            TokenSnapshot {
+                chain_id,
+                tokens: tokens.into(),
+                rejected,
+            },
+            provenance,
+        ))
+    }
+}
+
+fn answer(
+    (snapshot, source): &(TokenSnapshot, Provenance),
+    status: SourceStatus,
+) -> Sourced<TokenSnapshot> {
+    let source = Provenance {
+        status,
+        latency_ms: 0,
+        cached: true,
+        ..source.clone()
+    };
+    Sourced {
+        value: snapshot.clone(),
+        sources: vec![source],
+    }
+}
+
+/// Time since `then`; zero when the clock went back.
+fn age(now: Timestamp, then: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(then)).unwrap_or(Duration::ZERO)
+}
+
+/// The usable rows and the number of the others. Rows that disagree about one address are all left out: nobody
+/// can say which one is right.
+fn read(rows: &Node<'_>) -> Result<(Vec<Token>, usize), SourceErrorKind> {
+    let rows_read = rows.elements()?;
+    let total = rows_read.len();
+    let mut order = Vec::new();
+    let mut by_address: BTreeMap<Address, Token> = BTreeMap::new();
+    let mut disputed: BTreeSet<Address> = BTreeSet::new();
+    for token in rows_read.iter().filter_map(|row| token(row).ok()) {
+        match by_address.get(&token.address) {
+            Some(known) if known.decimals != token.decimals || known.symbol != token.symbol => {
+                disputed.insert(token.address);
+            }
+            Some(_) => {}
+            None => {
+                order.push(token.address);
+                by_address.insert(token.address, token);
+            }
+        }
+    }
+    let tokens: Vec<Token> = order
+        .into_iter()
+        .filter(|address| !disputed.contains(address))
+        .filter_map(|address| by_address.remove(&address))
+        .collect();
+    if tokens.is_empty() {
+        return Err(rows.malformed("a list with at least one usable token"));
+    }
+    let rejected = total - tokens.len();
+    Ok((tokens, rejected))
+}
+
+fn token(row: &Node<'_>) -> Result<Token, SourceErrorKind> {
+    let address = row.member("tokenContractAddress")?;
+    let parsed = address.address()?;
+    if parsed.is_zero() {
+        return Err(address.malformed("an address other than zero"));
+    }
+    let symbol = clean(row.member("tokenSymbol")?.text()?, MAX_SYMBOL_CHARS);
+    if symbol.is_empty() {
+        return Err(row.malformed("a symbol"));
+    }
+    let name = row
+        .find("tokenName")
+        .map(|name| name.text().map(|name| clean(name, MAX_NAME_CHARS)))
+        .transpose()?;
+    let decimals = match row.find("decimals") {
+        Some(node) => {
+            let decimals =
+                u8::try_from(node.atoms()?).map_err(|_| node.malformed("at most 255 decimals"))?;
+            Some(decimals)
+        }
+        None => None,
+    };
+    let logo_url = row
+        .find("tokenLogoUrl")
+        .and_then(|logo| logo.text().ok())
+        .and_then(logo);
+    Ok(Token {
+        address: parsed,
+        symbol,
+        name: name.unwrap_or_default(),
+        decimals,
+        logo_url,
+    })
+}
+
+/// An `https` URL in its normal form, or none: other schemes can run code where the list is shown.
+fn logo(text: &str) -> Option<String> {
+    let url = reqwest::Url::parse(text)
+        .ok()
+        .filter(|url| url.scheme() == "https" && url.has_host())?;
+    (url.as_str().len() <= MAX_LOGO_LEN).then(|| url.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn row(address: &str, symbol: &str, decimals: Value) -> Value {
+        json!({"decimals": decimals, "tokenContractAddress": address, "tokenLogoUrl": "", "tokenName": "n", "tokenSymbol": symbol})
+    }
+
+    const A: &str = "0x779ded0c9e1022225f8e0630b35a9b54be713736";
+    const B: &str = "0x4ae46a509f6b1d9056937ba4500cb143933d2dc8";
+
+    #[test]
+    fn unknown_decimals_are_not_zero() {
+        let rows = json!([row(A, "USD₮0", json!("")), row(B, "USDG", json!("0"))]);
+        let (tokens, rejected) = read(&Node::root(&rows)).unwrap();
+        assert_eq!(
+            (tokens[0].decimals, tokens[1].decimals, rejected),
+            (None, Some(0), 0)
+        );
+        assert_eq!(
+            tokens[0].address.to_string(),
+            "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"
+        );
+    }
+
+    #[test]
+    fn rows_that_cannot_be_trusted_are_counted_and_left_out() {
+        let rows = json!([
+            row(A, "USD₮0", json!("6")),
+            row(A, "USD₮0", json!("18")),
+            row(B, "USDG", json!("6")),
+            row("0x12", "X", json!("6")),
+            row(
+                "0x0000000000000000000000000000000000000000",
+                "Z",
+                json!("6")
+            ),
+            row(
+                "0xe538905cf8410324e03a5a23c1c177a474d59b2b",
+                "\u{202e}",
+                json!("18")
+            ),
+            row(
+                "0xe538905cf8410324e03a5a23c1c177a474d59b2b",
+                "WOKB",
+                json!(18)
+            ),
+            row(
+                "0xe538905cf8410324e03a5a23c1c177a474d59b2b",
+                "WOKB",
+                json!("999")
+            ),
+        ]);
+        let (tokens, rejected) = read(&Node::root(&rows)).unwrap();
+        assert_eq!(
+            tokens.iter().map(|t| t.symbol.as_str()).collect::<Vec<_>>(),
+            ["USDG"]
+        );
+        assert_eq!(rejected, 7);
+        for empty in [
+            json!([]),
+            json!([row("0x12", "X", json!("6"))]),
+            json!({}),
+            json!(null),
+        ] {
+            assert!(matches!(
+                read(&Node::root(&empty)),
+                Err(SourceErrorKind::Malformed { .. })
+            ));
+        }
+    }
+
+    #[test]
+    fn logos_are_https_only() {
+        assert_eq!(
+            logo("https://a.example/usd₮0.png").as_deref(),
+            Some("https://a.example/usd%E2%82%AE0.png")
+        );
+        for bad in [
+            "javascript:alert(1)",
+            "http://a/x.png",
+            "data:image/png;base64,AA",
+            "//a/x.png",
+            "https://",
+        ] {
+            assert_eq!(logo(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What the routes need, by capability; which upstream provides it is the adapter's business.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use alloy_primitives::{Address, Bytes, U256};
+use jiff::Timestamp;
+
+use crate::{
+    calldata::Trim,
+    decimal::{Decimal, SlippagePercent},
+    error::{Error, RequestError},
+    provenance::Sourced,
+    reviewed::{NATIVE_COIN, ReviewedContracts},
+};
+
+/// Dollar prices of tokens.
+pub trait TokenPrices: Send + Sync {
+    /// The price of `token`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotPriced`] for a token the source does not know, [`Error::Refused`] for an answer about another
+    /// token, [`Error::Source`] otherwise.
+    fn price(
+        &self,
+        token: Address,
+    ) -> impl Future<Output = Result<Sourced<TokenPrice>, Error>> + Send;
+}
+
+/// A token's price.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenPrice {
+    /// The token.
+    pub token: Address,
+    /// Its chain.
+    pub chain_id: u64,
+    /// Dollars for one whole token, greater than zero, in the source's own digits.
+    pub price_usd: Decimal,
+    /// When the source observed it.
+    pub as_of: Timestamp,
+}
+
+/// The tokens that can be traded.
+pub trait TokenList: Send + Sync {
+    /// The list, at most `max_age` old when that is given; the adapter's own time to live holds as well.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`] when no list young enough can be had.
+    fn tokens(
+        &self,
+        max_age: Option<Duration>,
+    ) -> impl Future<Output = Result<Sourced<TokenSnapshot>, Error>> + Send;
+}
+
+/// A list of tokens as it was at one time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenSnapshot {
+    /// The chain.
+    pub chain_id: u64,
+    /// The tokens, in the source's order.
+    pub tokens: Arc<[Token]>,
+    /// Rows of the source that were left out because they contradicted themselves or each other.
+    pub rejected: usize,
+}
+
+/// A token of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its contract; prints with its checksum. The native coin has [`NATIVE_COIN`].
+    pub address: Address,
+    /// Its symbol. Untrusted text without control characters.
+    pub symbol: String,
+    /// Its name. Untrusted text without control characters.
+    pub name: String,
+    /// Its unit; `None` when the source does not know it, which is not zero.
+    pub decimals: Option<u8>,
+    /// Its logo, an `https` URL. Untrusted: never fetched here.
+    pub logo_url: Option<String>,
+}
+
+impl Token {
+    /// Whether this is the chain's native coin and not a contract.
+    pub fn is_native(&self) -> bool {
+        self.address == NATIVE_COIN
+    }
+}
+
+/// Calldata that allows the router's spender to take a token.
+pub trait Approvals: Send + Sync {
+    /// The approval of `amount` (in the token's unit; zero revokes) for `token`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Request`] for the native coin or the zero address, [`Error::Refused`] when the aggregator's own approval
+    /// differs from ours.
+    fn approval(
+        &self,
+        token: Address,
+        amount: U256,
+    ) -> impl Future<Output = Result<Sourced<Approval>, Error>> + Send;
+}
+
+/// An unsigned approval: send `data` to the **token**.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// Where to send it: the token.
+    pub to: Address,
+    /// `approve(spender, amount)`. It sends no native coin.
+    pub data: Bytes,
+    /// The reviewed spender.
+    pub spender: Address,
+    /// Amount in the token's unit.
+    pub amount: U256,
+    /// The chain.
+    pub chain_id: u64,
+    /// Gas the aggregator suggests, when it answered.
+    pub gas_limit: Option<u64>,
+    /// Whether a non-zero allowance must be set to zero first; `None` when nobody knows.
+    pub needs_reset: Option<bool>,
+    /// Version of the reviewed set the spender is from.
+    pub reviewed_version: String,
+}
+
+/// Quotes with calldata.
+pub trait Swaps: Send + Sync {
+    /// A quote for `request`, whose calldata does exactly what the request says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRoute`], [`Error::Refused`] with the check that failed, or [`Error::Source`].
+    fn swap(
+        &self,
+        request: &SwapRequest,
+    ) -> impl Future<Output = Result<Sourced<SwapQuote>, Error>> + Send;
+}
+
+/// A swap whose parameters passed every check that needs no upstream (service document 2.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwapRequest {
+    /// Token to spend.
+    pub from_token: Address,
+    /// Token to receive; [`NATIVE_COIN`] for the native coin.
+    pub to_token: Address,
+    /// Amount to spend, in the unit of `from_token`.
+    pub amount: U256,
+    /// The wallet that signs, sends and receives.
+    pub user: Address,
+    /// Tolerance in percent.
+    pub slippage: SlippagePercent,
+}
+
+impl SwapRequest {
+    /// Checks the parameters of a swap: the source token is an accepted ERC-20 token other than the target, `amount` (human-readable)
+    /// is exact in its unit and not zero, `slippage` (percent, default 1) is between 0.1 and 50.
+    ///
+    /// # Errors
+    ///
+    /// A [`RequestError`] that names the field.
+    pub fn parse(
+        from_token: Address,
+        to_token: Address,
+        amount: &str,
+        user: Address,
+        slippage: Option<&str>,
+        reviewed: &ReviewedContracts,
+    ) -> Result<Self, RequestError> {
+        if from_token == NATIVE_COIN {
+            return Err(RequestError::NativeSource);
+        }
+        let source = reviewed
+            .source_token(from_token)
+            .ok_or(RequestError::SourceToken {
+                observed: from_token,
+            })?;
+        if from_token == to_token {
+            return Err(RequestError::SameToken);
+        }
+        for (field, address) in [("toToken", to_token), ("userWalletAddress", user)] {
+            if address.is_zero() {
+                return Err(RequestError::ZeroAddress { field });
+            }
+        }
+        let amount = Decimal::parse(amount)
+            .and_then(|amount| amount.to_atoms(source.decimals))
+            .map_err(RequestError::Amount)?;
+        if amount.is_zero() {
+            return Err(RequestError::ZeroAmount);
+        }
+        let slippage = match slippage {
+            Some(text) => SlippagePercent::parse(text).map_err(RequestError::Slippage)?,
+            None => SlippagePercent::default(),
+        };
+        Ok(Self {
+            from_token,
+            to_token,
+            amount,
+            user,
+            slippage,
+        })
+    }
+}
+
+/// A quote and the unsigned transaction that executes it, every fact compared with the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwapQuote {
+    /// What was asked for.
+    pub request: SwapRequest,
+    /// Output expected, in the output token's unit.
+    pub amount_out: U256,
+    /// Least output; the router reverts below it.
+    pub min_amount_out: U256,
+    /// Effect of the swap on the price in percent, signed, in the aggregator's own digits.
+    pub price_impact_pct: Option<String>,
+    /// Pools on the way, as the aggregator describes them. Untrusted text without control characters.
+    pub route: Vec<RouteHop>,
+    /// The token spent, as the aggregator sees it.
+    pub from_token: TokenStanding,
+    /// The token received, as the aggregator sees it.
+    pub to_token: TokenStanding,
+    /// Call target: a reviewed router.
+    pub to: Address,
+    /// Calldata. The transaction sends no native coin.
+    pub data: Bytes,
+    /// Gas the aggregator suggests.
+    pub gas_limit: Option<u64>,
+    /// The chain.
+    pub chain_id: u64,
+    /// Router function that is called.
+    pub function: &'static str,
+    /// Unix time in seconds after which the transaction reverts.
+    pub deadline: Option<u64>,
+    /// What the aggregator keeps of a better-than-quoted output.
+    pub trim: Option<Trim>,
+    /// Bytes after the calldata's arguments, all of them recognised.
+    pub trailing_bytes: usize,
+    /// Version of the reviewed set the quote was checked against.
+    pub reviewed_version: String,
+}
+
+/// One step of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteHop {
+    /// Exchange or pool.
+    pub venue: String,
+    /// Share of the step in percent, in the aggregator's own digits.
+    pub share_pct: Option<String>,
+}
+
+/// What the aggregator says about a token of a quote. Absent is unknown, never `false` or zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenStanding {
+    /// Symbol. Untrusted text without control characters.
+    pub symbol: Option<String>,
+    /// Unit.
+    pub decimals: Option<u8>,
+    /// Whether it can be bought but not sold.
+    pub is_honeypot: Option<bool>,
+    /// Tax on transfers, in the aggregator's own digits and unit.
+    pub tax_rate: Option<Decimal>,
+}

@@ -1,0 +1,180 @@
+//! The handle on a running chain.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use alloy_consensus::Transaction as _;
+use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_sol_types::SolCall;
+
+use crate::{
+    builder::DevChainBuilder,
+    contract::Token,
+    error::DevChainError,
+    fault::Fault,
+    node::Node,
+    rpc::{self, Reply},
+};
+
+/// An in-process chain. Clones share one chain, which lives as long as any of them, and may be used
+/// from several threads.
+#[derive(Clone, Debug)]
+pub struct DevChain {
+    node: Arc<Mutex<Node>>,
+}
+
+/// A transaction as it stands in a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MinedSummary {
+    /// Its hash.
+    pub hash: B256,
+    /// The number of its block.
+    pub block_number: u64,
+    /// Who signed it.
+    pub from: Address,
+    /// Whom it called; `None` when it created a contract.
+    pub to: Option<Address>,
+    /// Its calldata.
+    pub input: Bytes,
+    /// Whether it took effect; otherwise it reverted.
+    pub success: bool,
+    /// The gas it used.
+    pub gas_used: u64,
+}
+
+impl DevChain {
+    /// A chain with id 196, the system's clock and nothing on it, to be filled.
+    #[must_use]
+    pub fn builder() -> DevChainBuilder {
+        DevChainBuilder::default()
+    }
+
+    /// A chain as [`DevChainBuilder::chain_196_assets`] describes it.
+    ///
+    /// # Errors
+    ///
+    /// None that a caller can cause.
+    pub fn with_chain_196_assets() -> Result<Self, DevChainError> {
+        Self::builder().chain_196_assets().build()
+    }
+
+    pub(crate) fn new(node: Node) -> Self {
+        Self { node: Arc::new(Mutex::new(node)) }
+    }
+
+    /// Answers one JSON-RPC request or batch as HTTP would carry it. Injected faults strike here
+    /// too.
+    #[must_use]
+    pub fn answer(&self, body: &[u8]) -> Reply {
+        rpc::answer(&mut self.lock(), body)
+    }
+
+    /// The chain's time, in Unix seconds.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.lock().now()
+    }
+
+    /// Moves the chain's clock forward, for good.
+    pub fn advance_time(&self, seconds: u64) {
+        self.lock().advance_time(seconds);
+    }
+
+    /// Makes a block of all transactions that are ready, be there any or none, and returns its
+    /// number.
+    pub fn mine(&self) -> u64 {
+        let mut node = self.lock();
+        node.mine(usize::MAX);
+        node.head().number
+    }
+
+    /// Lets something go wrong from the next request on.
+    pub fn inject(&self, fault: Fault) {
+        self.lock().faults.inject(fault);
+    }
+
+    /// Takes back every fault that has not struck yet.
+    pub fn clear_faults(&self) {
+        self.lock().faults.clear();
+    }
+
+    /// Withholds the receipt of each transaction for this many requests.
+    pub fn delay_receipts(&self, polls: u32) {
+        self.lock().faults.delay_receipts(polls);
+    }
+
+    /// Forgets a waiting transaction, as a node under load does; whether it was waiting.
+    #[must_use]
+    pub fn evict(&self, transaction: B256) -> bool {
+        self.lock().pool.evict(transaction)
+    }
+
+    /// The hashes of the transactions that wait for a block.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<B256> {
+        self.lock().pool.hashes()
+    }
+
+    /// The number of the newest block.
+    #[must_use]
+    pub fn block_number(&self) -> u64 {
+        self.lock().head().number
+    }
+
+    /// Every transaction of every block, oldest first.
+    #[must_use]
+    pub fn transactions(&self) -> Vec<MinedSummary> {
+        let node = self.lock();
+        let blocks = node.blocks().iter();
+        let all = blocks.flat_map(|block| {
+            block.transactions.iter().map(|mined| MinedSummary {
+                hash: *mined.transaction.tx_hash(),
+                block_number: block.number(),
+                from: mined.transaction.signer(),
+                to: mined.transaction.to(),
+                input: mined.transaction.input().clone(),
+                success: mined.receipt.status(),
+                gas_used: mined.gas_used,
+            })
+        });
+        all.collect()
+    }
+
+    /// What an account holds of a token, in atomic units.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such token.
+    pub fn balance_of(&self, token: Address, account: Address) -> Result<U256, DevChainError> {
+        self.read(token, &Token::balanceOfCall { account })
+    }
+
+    /// Whether an authorization was used or cancelled.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such token.
+    pub fn authorization_used(
+        &self,
+        token: Address,
+        authorizer: Address,
+        nonce: B256,
+    ) -> Result<bool, DevChainError> {
+        self.read(token, &Token::authorizationStateCall { authorizer, nonce })
+    }
+
+    /// An account's native coins, in wei.
+    #[must_use]
+    pub fn native_balance(&self, account: Address) -> U256 {
+        self.lock().state.latest().balance(account)
+    }
+
+    fn read<C: SolCall>(&self, contract: Address, call: &C) -> Result<C::Return, DevChainError> {
+        let output = self.lock().call(contract, call.abi_encode().into())?;
+        C::abi_decode_returns(&output).map_err(|_| DevChainError::Answer { contract, output })
+    }
+
+    /// A panic elsewhere leaves no chain half changed that anyone relies on.
+    fn lock(&self) -> MutexGuard<'_, Node> {
+        self.node.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,145 @@
+//! Misbehaviour on purpose, so that tests can meet a node on a bad day.
+
+use std::collections::HashMap;
+
+use alloy_primitives::B256;
+
+/// Something that goes wrong with the next requests that name one JSON-RPC method.
+///
+/// By default it strikes once and before the method runs; with [`Fault::after`] the method takes
+/// effect and only the answer suffers.
+///
+/// ```
+/// use dev_chain::{BadAnswer, Fault};
+///
+/// // The node broadcasts the transaction, but its client never hears of it.
+/// let lost = Fault::new("eth_sendRawTransaction", BadAnswer::Close).after();
+/// # let _ = lost;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    method: String,
+    times: u32,
+    after: bool,
+    answer: BadAnswer,
+}
+
+/// What the client gets instead of the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadAnswer {
+    /// A JSON-RPC error. In a batch, only the call that names the method gets it.
+    Error {
+        /// The JSON-RPC error code, for example -32000.
+        code: i64,
+        /// The text.
+        message: String,
+    },
+    /// The connection is closed without a byte.
+    Close,
+    /// Nothing, on a connection that stays open.
+    Never,
+    /// These bytes with this HTTP status.
+    Raw {
+        /// The HTTP status code.
+        status: u16,
+        /// The whole body.
+        body: Vec<u8>,
+    },
+}
+
+impl Fault {
+    /// The next request that names `method` gets this answer and has no effect.
+    #[must_use]
+    pub fn new(method: impl Into<String>, answer: BadAnswer) -> Self {
+        Self { method: method.into(), times: 1, after: false, answer }
+    }
+
+    /// Strikes this many requests.
+    #[must_use]
+    pub fn times(self, times: u32) -> Self {
+        Self { times, ..self }
+    }
+
+    /// Lets the method take effect first.
+    #[must_use]
+    pub fn after(self) -> Self {
+        Self { after: true, ..self }
+    }
+}
+
+/// The faults still to come, and how long receipts are held back.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    pending: Vec<Fault>,
+    receipt_polls: u32,
+    polled: HashMap<B256, u32>,
+}
+
+/// A fault that strikes now.
+#[derive(Debug)]
+pub(crate) struct Strike {
+    pub(crate) after: bool,
+    pub(crate) answer: BadAnswer,
+}
+
+impl Faults {
+    pub(crate) fn inject(&mut self, fault: Fault) {
+        self.pending.push(fault);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.pending.clear();
+    }
+
+    /// Uses up one of the faults for this method, the oldest first.
+    pub(crate) fn strike(&mut self, method: &str) -> Option<Strike> {
+        let fault =
+            self.pending.iter_mut().find(|fault| fault.method == method && fault.times > 0)?;
+        fault.times = fault.times.saturating_sub(1);
+        let strike = Strike { after: fault.after, answer: fault.answer.clone() };
+        self.pending.retain(|fault| fault.times > 0);
+        Some(strike)
+    }
+
+    /// From now on, the receipt of each transaction is withheld for this many requests.
+    pub(crate) fn delay_receipts(&mut self, polls: u32) {
+        self.receipt_polls = polls;
+    }
+
+    /// Counts a request for a receipt; whether it is to be withheld.
+    pub(crate) fn withhold_receipt(&mut self, transaction: B256) -> bool {
+        if self.receipt_polls == 0 {
+            return false;
+        }
+        let polled = self.polled.entry(transaction).or_default();
+        *polled = polled.saturating_add(1);
+        *polled <= self.receipt_polls
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_strikes_as_often_as_it_says() {
+        let mut faults = Faults::default();
+        faults.inject(Fault::new("a", BadAnswer::Close).times(2));
+        faults.inject(Fault::new("a", BadAnswer::Never).after());
+        assert!(faults.strike("b").is_none());
+        assert!(!faults.strike("a").unwrap().after);
+        assert_eq!(faults.strike("a").unwrap().answer, BadAnswer::Close);
+        assert!(faults.strike("a").unwrap().after);
+        assert!(faults.strike("a").is_none());
+    }
+
+    #[test]
+    fn receipts_are_withheld_per_transaction() {
+        let mut faults = Faults::default();
+        faults.delay_receipts(1);
+        let (a, b) = (B256::repeat_byte(1), B256::repeat_byte(2));
+        assert!(faults.withhold_receipt(a));
+        assert!(!faults.withhold_receipt(a));
+        assert!(faults.withhold_receipt(b));
+    }
+}

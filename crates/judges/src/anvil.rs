@@ -1,0 +1,106 @@
+//! A local chain of the Foundry project.
+
+use alloy_primitives::{Address, Bytes, address};
+use alloy_sol_types::SolCall;
+use serde_json::json;
+
+use crate::{Daemon, JudgeError, Rpc, Toolchain, TransactionReceipt};
+
+/// One of the accounts that anvil funds and unlocks. The keys are public; they are worth nothing
+/// on any other chain.
+#[derive(Debug, Clone, Copy)]
+pub struct Account {
+    /// The address.
+    pub address: Address,
+    /// The private key as `0x` and 64 digits.
+    pub private_key: &'static str,
+}
+
+impl Account {
+    /// Holds tokens and pays for calls.
+    pub const BUYER: Self = Self {
+        address: address!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"),
+        private_key: "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+    };
+    /// Sends the settlements of the service and pays their gas.
+    pub const SETTLER: Self = Self {
+        address: address!("0x70997970C51812dc3A010C7d01b50e0d17dc79C8"),
+        private_key: "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
+    };
+    /// Receives the payments.
+    pub const PAYEE: Self = Self {
+        address: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+        private_key: "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6",
+    };
+    /// Mints the tokens.
+    pub const MINTER: Self = Self {
+        address: address!("0xa0Ee7A142d267C1f36714E4a8F75612F20a79720"),
+        private_key: "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6",
+    };
+}
+
+/// A running anvil with the id of the chain on which the service is paid.
+#[derive(Debug)]
+pub struct Anvil {
+    rpc: Rpc,
+    _process: Daemon,
+}
+
+impl Anvil {
+    /// Starts one on a free port; it mines a block for each transaction.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub async fn start(toolchain: &Toolchain) -> Result<Self, JudgeError> {
+        let mut command = toolchain.anvil();
+        command.args(["--chain-id", "196", "--port", "0"]);
+        let (process, address) = Daemon::start(command, b"", |line| {
+            line.strip_prefix("Listening on ")
+                .map(|address| address.trim().to_owned())
+        })
+        .await?;
+        Ok(Self {
+            rpc: Rpc::new(format!("http://{address}")),
+            _process: process,
+        })
+    }
+
+    /// Its endpoint.
+    #[must_use]
+    pub fn rpc(&self) -> &Rpc {
+        &self.rpc
+    }
+
+    /// Puts code at an address.
+    ///
+    /// # Errors
+    /// As [`Rpc::call`].
+    pub async fn set_code(&self, contract: Address, code: &Bytes) -> Result<(), JudgeError> {
+        self.rpc
+            .call("anvil_setCode", json!([contract, code]))
+            .await
+    }
+
+    /// Sends a call from an unlocked account and returns once it is in a block.
+    ///
+    /// # Errors
+    /// [`JudgeError::Failed`] when it reverts.
+    pub async fn send<C: SolCall>(
+        &self,
+        from: Account,
+        contract: Address,
+        call: &C,
+    ) -> Result<TransactionReceipt, JudgeError> {
+        let request =
+            json!([{"from": from.address, "to": contract, "data": Bytes::from(call.abi_encode())}]);
+        let receipt: TransactionReceipt = self.rpc.call("eth_sendTransactionSync", request).await?;
+        if receipt.status.is_zero() {
+            let transaction = receipt.transaction_hash.to_string();
+            return Err(JudgeError::Failed {
+                call: C::SIGNATURE,
+                transaction,
+            });
+        }
+        Ok(receipt)
+    }
+}

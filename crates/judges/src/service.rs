@@ -1,0 +1,160 @@
+//! The service under judgement, as its operators run it: the binary, a configuration file, signals.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use serde::Deserialize;
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio::sync::OnceCell;
+
+use crate::{Account, Daemon, JudgeError, run};
+
+/// How an instance is set up; everything else is as the service comes.
+#[derive(Debug, Clone)]
+pub struct ServiceConfig {
+    /// The chain on which payments settle.
+    pub rpc_url: String,
+    /// Who settles: an x402 facilitator, or without one the service itself.
+    pub facilitator_url: Option<String>,
+    /// The upstream that answers for the DEX aggregator of OKX.
+    pub okx_url: String,
+}
+
+/// A running `api-server serve`; dropping it kills it.
+#[derive(Debug)]
+pub struct Service {
+    base_url: String,
+    process: Daemon,
+    _folder: TempDir,
+}
+
+impl Service {
+    /// Builds the binary where it is not up to date and starts it on a free port with an empty
+    /// ledger.
+    ///
+    /// # Errors
+    /// When it cannot be built or does not start.
+    pub async fn start(config: &ServiceConfig) -> Result<Self, JudgeError> {
+        static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
+        let binary = BINARY.get_or_try_init(build).await?;
+        let folder = tempfile::tempdir().map_err(|source| JudgeError::File {
+            path: env::temp_dir(),
+            source,
+        })?;
+        let file = write(&folder, "service.toml", &config.toml(folder.path()))?;
+        write(&folder, "settler.key", Account::SETTLER.private_key)?;
+
+        let mut command = Command::new(binary);
+        command
+            .arg("serve")
+            .arg("--config")
+            .arg(file)
+            .current_dir(folder.path());
+        for (name, value) in [
+            ("API_KEY", "key"),
+            ("SECRET_KEY", "secret"),
+            ("PASSPHRASE", "words"),
+        ] {
+            command.env(format!("SVC__UPSTREAMS__OKX__{name}"), value);
+        }
+        let (process, base_url) = Daemon::start(command, b"", |line| {
+            let (_, address) = line.split_once("listening on http://")?;
+            let end = address.find(|c: char| c == '"' || c.is_whitespace());
+            Some(format!(
+                "http://{}",
+                address.get(..end.unwrap_or(address.len()))?
+            ))
+        })
+        .await?;
+        Ok(Self {
+            base_url,
+            process,
+            _folder: folder,
+        })
+    }
+
+    /// The URL of a path with its query.
+    #[must_use]
+    pub fn url(&self, path_and_query: &str) -> String {
+        format!("{}{path_and_query}", self.base_url)
+    }
+
+    /// What the service logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// Stops it as an operator would and waits for its end.
+    ///
+    /// # Errors
+    /// When it does not end in time.
+    pub async fn terminate(self) -> Result<ExitStatus, JudgeError> {
+        self.process.terminate().await
+    }
+}
+
+impl ServiceConfig {
+    fn toml(&self, folder: &Path) -> String {
+        let (rpc_url, okx_url, pay_to) = (&self.rpc_url, &self.okx_url, Account::PAYEE.address);
+        let settlement = match &self.facilitator_url {
+            Some(url) => format!("mode = \"facilitator\"\nfacilitator_url = \"{url}\""),
+            None => format!(
+                "mode = \"onchain\"\nprivate_key_file = \"{}\"",
+                folder.join("settler.key").display()
+            ),
+        };
+        let storage = folder.join("service.db");
+        format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\n\n\
+             [payment]\npay_to = \"{pay_to}\"\n\n\
+             [settlement]\n{settlement}\nrpc_url = \"{rpc_url}\"\n\n\
+             [storage]\nurl = \"sqlite://{}\"\n\n\
+             [upstreams.okx]\nbase_url = \"{okx_url}\"\n",
+            storage.display()
+        )
+    }
+}
+
+/// Lets cargo decide whether the binary is up to date, so that no old one is judged.
+async fn build() -> Result<PathBuf, JudgeError> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .args([
+            "build",
+            "--locked",
+            "--package",
+            "api-server",
+            "--bin",
+            "api-server",
+        ])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let messages = run(cargo, b"").await?;
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<BuildMessage>(line).ok())
+        .find_map(|message| message.executable)
+        .ok_or_else(|| JudgeError::Ended {
+            program: "cargo build".to_owned(),
+            status: "no executable".to_owned(),
+            log: messages,
+        })
+}
+
+#[derive(Deserialize)]
+struct BuildMessage {
+    executable: Option<PathBuf>,
+}
+
+fn write(folder: &TempDir, name: &str, text: &str) -> Result<PathBuf, JudgeError> {
+    let path = folder.path().join(name);
+    fs::write(&path, text).map_err(|source| JudgeError::File {
+        path: path.clone(),
+        source,
+    })?;
+    Ok(path)
+}

@@ -1,0 +1,291 @@
+//! The journal's rules as SQL, each operation within the writer's open transaction.
+
+use std::path::Path;
+
+use alloy_primitives::B256;
+use rusqlite::{
+    Connection, MAIN_DB, OptionalExtension, Row, params, types::Type, wal::CheckpointMode,
+};
+
+use super::{Options, failure::Failure, location::Location, schema};
+use crate::{
+    answer::{Answer, StoredAnswer, StoredReceipt},
+    claim::Claim,
+    error::LedgerError,
+    journal::{Reservation, Standing},
+    state::{EntryId, State},
+};
+
+mod transitions;
+mod upkeep;
+
+/// In the columns for answers and receipts: none. The numbers of those rows follow it (see the schema).
+const NONE: i64 = 1 << 40;
+
+/// One open ledger.
+///
+/// An operation may be run again after a rollback: besides the database it changes only numbers that may have gaps.
+#[derive(Debug)]
+pub(super) struct Store {
+    connection: Connection,
+    location: Location,
+    retention_seconds: u64,
+    next_entry: i64,
+    next_answer: i64,
+    next_receipt: i64,
+    /// The last entry that pruning has looked at.
+    prune_after: i64,
+}
+
+/// The part of an entry that decides what it means for a request.
+struct Found {
+    entry: EntryId,
+    state: State,
+    request: B256,
+    changed_at: u64,
+    answer: i64,
+    receipt: i64,
+    transaction: Option<String>,
+}
+
+impl Store {
+    pub(super) fn open(location: Location, options: Options) -> Result<Self, LedgerError> {
+        let connection = schema::open(location.path(), options.max_bytes)?;
+        let next = |table, before_first: i64| -> rusqlite::Result<i64> {
+            let sql = format!("SELECT coalesce(max(id), ?1) + 1 FROM {table}");
+            connection.query_row(&sql, [before_first], |row| row.get(0))
+        };
+        let numbers = || Ok((next("entry", 0)?, next("answer", NONE)?, next("receipt", NONE)?));
+        let (next_entry, next_answer, next_receipt) =
+            numbers().map_err(|error| super::failure::named(&error, location.path(), "open"))?;
+        Ok(Self {
+            connection,
+            location,
+            retention_seconds: options.retention_seconds,
+            next_entry,
+            next_answer,
+            next_receipt,
+            prune_after: 0,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.location.path()
+    }
+
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Begins the transaction as a writer: to read first and to write later could meet another writer in between.
+    pub(super) fn begin(&self) -> rusqlite::Result<()> {
+        self.run("BEGIN IMMEDIATE")
+    }
+
+    pub(super) fn commit(&self) -> rusqlite::Result<()> {
+        self.run("COMMIT")
+    }
+
+    /// Undoes the open transaction, unless SQLite has done so already, as it does when the disk is full.
+    pub(super) fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.run("ROLLBACK")
+        {
+            tracing::error!(%error, "a rollback failed");
+        }
+    }
+
+    /// Writes the log back into the file, as far as nobody still reads what lies there. Returns the pages of the log
+    /// and how many of them are written back.
+    pub(super) fn checkpoint(&self) -> rusqlite::Result<(u32, u32)> {
+        let (log, written) = self.connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE)?;
+        Ok((u32::try_from(log).unwrap_or(0), u32::try_from(written).unwrap_or(0)))
+    }
+
+    fn run(&self, sql: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.execute([]).map(drop)
+    }
+
+    pub(super) fn reserve(
+        &mut self,
+        digest: B256,
+        claim: &Claim,
+    ) -> Result<Reservation, Failure> {
+        if let Some(found) = self.look_up(digest)? {
+            match self.standing(&found, claim.request.digest(), claim.now)? {
+                Some(standing) => return Ok(Reservation::Standing(standing)),
+                None => self.forget_released(found.entry)?,
+            }
+        }
+        if let Some(payment_id) = &claim.payment_id
+            && self.is_taken(claim, payment_id)?
+        {
+            return Ok(Reservation::Standing(Standing::BoundElsewhere));
+        }
+        self.insert(digest, claim).map(Reservation::Reserved)
+    }
+
+    pub(super) fn find(
+        &mut self,
+        digest: B256,
+        request: B256,
+        now: u64,
+    ) -> Result<Option<Standing>, Failure> {
+        match self.look_up(digest)? {
+            Some(found) => self.standing(&found, request, now),
+            None => Ok(None),
+        }
+    }
+
+    fn look_up(&self, digest: B256) -> rusqlite::Result<Option<Found>> {
+        self.connection
+            .prepare_cached(
+                "SELECT id, state, request, changed_at, answer, receipt, transaction_hash
+                 FROM entry WHERE authorization = ?1",
+            )?
+            .query_row([digest.as_slice()], |row| {
+                Ok(Found {
+                    entry: EntryId::new(row.get(0)?),
+                    state: state_in(row, 1)?,
+                    request: row.get::<_, [u8; 32]>(2)?.into(),
+                    changed_at: seconds_in(row, 3)?,
+                    answer: row.get(4)?,
+                    receipt: row.get(5)?,
+                    transaction: row.get(6)?,
+                })
+            })
+            .optional()
+    }
+
+    /// What a found entry means for a request; `None` when it is released.
+    fn standing(
+        &self,
+        found: &Found,
+        request: B256,
+        now: u64,
+    ) -> Result<Option<Standing>, Failure> {
+        if found.state == State::Released {
+            return Ok(None);
+        }
+        if found.request != request {
+            return Ok(Some(Standing::BoundElsewhere));
+        }
+        let entry = found.entry;
+        Ok(Some(match found.state {
+            State::Unknown => Standing::Unknown { entry, transaction: found.transaction.clone() },
+            State::Settled => self.settled(found, now)?,
+            state => Standing::InFlight { entry, state },
+        }))
+    }
+
+    fn settled(&self, found: &Found, now: u64) -> Result<Standing, Failure> {
+        let kept_until = found.changed_at.saturating_add(self.retention_seconds);
+        if kept_until <= now || found.answer == NONE {
+            return Ok(Standing::AnswerExpired);
+        }
+        Ok(Standing::Answered(StoredAnswer {
+            answer: self.read_answer(found.answer)?,
+            receipt: self.read_receipt(found.receipt)?,
+            settled_at: found.changed_at,
+        }))
+    }
+
+    fn read_answer(&self, id: i64) -> rusqlite::Result<Answer> {
+        self.connection
+            .prepare_cached("SELECT status, headers, body_digest, body FROM answer WHERE id = ?1")?
+            .query_row([id], |row| {
+                let headers: String = row.get(1)?;
+                let headers = serde_json::from_str(&headers)
+                    .map_err(|error| unreadable(1, Type::Text, error))?;
+                Ok(Answer::restored(
+                    row.get(0)?,
+                    headers,
+                    row.get::<_, Vec<u8>>(3)?.into(),
+                    row.get::<_, [u8; 32]>(2)?.into(),
+                ))
+            })
+    }
+
+    fn read_receipt(&self, id: i64) -> rusqlite::Result<StoredReceipt> {
+        self.connection
+            .prepare_cached("SELECT header, transaction_hash FROM receipt WHERE id = ?1")?
+            .query_row([id], |row| {
+                Ok(StoredReceipt { header: row.get(0)?, transaction: row.get(1)? })
+            })
+    }
+
+    /// Makes room for a new reservation of the same authorization.
+    fn forget_released(&self, entry: EntryId) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached("DELETE FROM entry WHERE id = ?1 AND state = ?2")?
+            .execute(params![entry.number(), State::Released.code()])
+            .map(drop)
+    }
+
+    /// Whether the payer has used the identifier for an authorization that was not released.
+    fn is_taken(&self, claim: &Claim, payment_id: &str) -> rusqlite::Result<bool> {
+        self.connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM entry
+                 WHERE payer = ?1 AND payment_id = ?2 AND payment_id IS NOT NULL AND state <> ?3)",
+            )?
+            .query_row(
+                params![claim.key.payer.as_slice(), payment_id, State::Released.code()],
+                |row| row.get(0),
+            )
+    }
+
+    fn insert(&mut self, digest: B256, claim: &Claim) -> Result<EntryId, Failure> {
+        let id = next_number(&mut self.next_entry);
+        let now = stored(claim.now);
+        self.connection
+            .prepare_cached(
+                "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
+                 reserved_at, changed_at, amount, method, path, payment_id)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11)",
+            )?
+            .execute(params![
+                id,
+                State::Reserved.code(),
+                digest.as_slice(),
+                claim.request.digest().as_slice(),
+                claim.key.payer.as_slice(),
+                stored(claim.valid_before),
+                now,
+                claim.amount.to_string(),
+                claim.request.method(),
+                claim.request.path(),
+                claim.payment_id,
+            ])?;
+        Ok(EntryId::new(id))
+    }
+}
+
+fn next_number(counter: &mut i64) -> i64 {
+    let number = *counter;
+    *counter = number.saturating_add(1);
+    number
+}
+
+/// Seconds as SQLite keeps them.
+fn stored(seconds: u64) -> i64 {
+    i64::try_from(seconds).unwrap_or(i64::MAX)
+}
+
+fn seconds_in(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let seconds: i64 = row.get(column)?;
+    u64::try_from(seconds).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, seconds))
+}
+
+fn state_in(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
+    let code: i64 = row.get(column)?;
+    State::from_code(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, code))
+}
+
+fn unreadable(
+    column: usize,
+    kind: Type,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(error))
+}

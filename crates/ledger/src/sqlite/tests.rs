@@ -1,0 +1,235 @@
+//! What only the inside can show: batches, and failures in the middle of one.
+
+use std::{sync::mpsc, time::Duration};
+
+use alloy_primitives::{Address, B256, U256};
+use x402_wire::Network;
+
+use super::*;
+use crate::state::State;
+
+fn open() -> (tempfile::TempDir, SqliteLedger) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = SqliteLedger::open(path.to_str().unwrap(), Options::default()).unwrap();
+    (folder, ledger)
+}
+
+fn claim(nonce: u8) -> Claim {
+    Claim {
+        key: AuthorizationKey {
+            network: Network::evm(196),
+            asset: Address::repeat_byte(1),
+            payer: Address::repeat_byte(2),
+            nonce: B256::repeat_byte(nonce),
+        },
+        request: RequestBinding::new("GET", "/price", None, b""),
+        payment_id: None,
+        amount: U256::from(2000),
+        valid_before: 1_000_300,
+        now: 1_000_000,
+    }
+}
+
+/// Holds the writer in a batch of its own until the returned sender is dropped.
+async fn hold(
+    ledger: &SqliteLedger,
+) -> (mpsc::Sender<()>, impl Future<Output = Result<(), LedgerError>> + use<>) {
+    let (gate, wait) = mpsc::channel();
+    let (entered, started) = oneshot::channel();
+    let mut entered = Some(entered);
+    let held = ledger.submit("hold", move |_| {
+        if let Some(entered) = entered.take() {
+            entered.send(()).unwrap();
+        }
+        let _ = wait.recv();
+        Ok(())
+    });
+    let held = tokio::spawn(held);
+    started.await.unwrap();
+    (gate, async move { held.await.unwrap() })
+}
+
+/// Queues `n` claims as one batch, with `extra` in their middle, and returns their results.
+async fn one_batch<T: Send + 'static>(
+    ledger: &SqliteLedger,
+    n: u8,
+    extra: impl FnMut(&mut Store) -> Result<T, Failure> + Send + 'static,
+) -> (Vec<Result<Reservation, LedgerError>>, Result<T, LedgerError>) {
+    let (gate, held) = hold(ledger).await;
+    let queue = |nonce: u8| {
+        let claim = claim(nonce);
+        let digest = claim.key.digest();
+        ledger.submit("reserve", move |store: &mut Store| store.reserve(digest, &claim))
+    };
+    // `submit` queues at once; only the answers are awaited later.
+    let mut claims: Vec<_> = (0..n / 2).map(queue).collect();
+    let extra = ledger.submit("extra", extra);
+    claims.extend((n / 2..n).map(queue));
+    drop(gate);
+    held.await.unwrap();
+    let mut results = Vec::new();
+    for claim in claims {
+        results.push(claim.await);
+    }
+    (results, extra.await)
+}
+
+fn reserved(result: &Result<Reservation, LedgerError>) -> bool {
+    matches!(result, Ok(Reservation::Reserved(_)))
+}
+
+#[tokio::test]
+async fn what_waits_together_is_committed_together() {
+    let (_folder, ledger) = open();
+    let (results, extra) = one_batch(&ledger, 100, |_| Ok(())).await;
+    assert!(results.iter().all(reserved));
+    assert_eq!(extra, Ok(()));
+    let stats = ledger.stats();
+    assert_eq!((stats.commits, stats.largest_batch, stats.requests), (1, 101, 102));
+}
+
+#[tokio::test]
+async fn reading_commits_nothing() {
+    let (_folder, ledger) = open();
+    ledger.reserve(claim(1)).await.unwrap();
+    let commits = ledger.stats().commits;
+    let claim = claim(1);
+    for _ in 0..3 {
+        ledger.find(&claim.key, &claim.request, claim.now).await.unwrap().unwrap();
+        ledger.reserve(claim.clone()).await.unwrap();
+        ledger.undecided(None, 10).await.unwrap();
+    }
+    assert_eq!(ledger.stats().commits, commits);
+}
+
+#[tokio::test]
+async fn a_mark_costs_no_commit_of_its_own() {
+    let (_folder, ledger) = open();
+    let Reservation::Reserved(entry) = ledger.reserve(claim(1)).await.unwrap() else {
+        panic!("taken")
+    };
+    ledger.start_work(entry);
+    assert_eq!(ledger.stats().commits, 1);
+    ledger.reserve(claim(2)).await.unwrap();
+    assert_eq!(ledger.stats().commits, 2);
+    let claim = claim(1);
+    assert_eq!(
+        ledger.find(&claim.key, &claim.request, claim.now).await.unwrap(),
+        Some(Standing::InFlight { entry, state: State::Working })
+    );
+}
+
+#[tokio::test]
+async fn a_failing_request_fails_alone_and_leaves_nothing() {
+    let (_folder, ledger) = open();
+    let (results, extra) = one_batch(&ledger, 10, |store| {
+        let claim = claim(200);
+        store.reserve(claim.key.digest(), &claim)?;
+        store.connection().execute("INSERT INTO nowhere VALUES (1)", [])?;
+        Ok(())
+    })
+    .await;
+    assert!(results.iter().all(reserved));
+    assert_eq!(extra.unwrap_err().code(), "ledger_storage");
+    let lost = claim(200);
+    assert_eq!(ledger.find(&lost.key, &lost.request, lost.now).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_failing_commit_fails_its_whole_batch_and_nothing_else() {
+    let (_folder, ledger) = open();
+    let (results, extra) = one_batch(&ledger, 10, |store| {
+        // The reference is only checked by the commit.
+        store.connection().execute_batch(
+            "CREATE TABLE a (id INTEGER PRIMARY KEY);
+             CREATE TABLE b (a INTEGER REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED);
+             INSERT INTO b VALUES (7);",
+        )?;
+        Ok(())
+    })
+    .await;
+    assert!(extra.is_err());
+    for result in results {
+        assert_eq!(result.unwrap_err().code(), "ledger_storage");
+    }
+    assert!(reserved(&ledger.reserve(claim(0)).await));
+}
+
+#[tokio::test]
+async fn a_file_locked_by_another_program_is_busy_until_it_is_not() {
+    let (_folder, ledger) = open();
+    ledger
+        .submit("impatience", |store| Ok(store.connection().busy_timeout(Duration::ZERO)?))
+        .await
+        .unwrap();
+    let other = rusqlite::Connection::open(&ledger.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(ledger.reserve(claim(1)).await, Err(LedgerError::Busy));
+    other.execute_batch("ROLLBACK").unwrap();
+    assert!(reserved(&ledger.reserve(claim(1)).await));
+}
+
+#[tokio::test]
+async fn the_log_is_written_back_after_it_has_grown() {
+    let (_folder, ledger) = open();
+    for nonce in 0..20 {
+        ledger
+            .submit("fill", |store| {
+                store.connection().execute(
+                    "INSERT INTO probe (padding) VALUES (zeroblob(1 << 20))",
+                    [],
+                )?;
+                Ok(())
+            })
+            .await
+            .unwrap();
+        ledger.reserve(claim(nonce)).await.unwrap();
+    }
+    assert!(ledger.stats().checkpoints >= 2, "{:?}", ledger.stats());
+    let log = std::fs::metadata(ledger.path.with_extension("db-wal")).unwrap().len();
+    assert!(log < 12 << 20, "{log} bytes of log for 20 MiB written");
+}
+
+#[tokio::test]
+async fn an_answer_that_changed_on_disk_is_not_served() {
+    let (_folder, ledger) = open();
+    let claim = claim(1);
+    let Reservation::Reserved(entry) = ledger.reserve(claim.clone()).await.unwrap() else {
+        panic!("taken")
+    };
+    let settlement = Settlement {
+        payload_json: "{}".to_owned(),
+        requirements_json: "{}".to_owned(),
+        answer: crate::Answer::new(200, Vec::new(), "body".into()),
+    };
+    ledger.begin_settlement(entry, settlement, claim.now).await.unwrap();
+    let receipt = StoredReceipt { header: String::new(), transaction: String::new() };
+    ledger.settle(entry, receipt, claim.now).await.unwrap();
+    ledger
+        .submit("damage", |store| {
+            store.connection().execute("UPDATE answer SET body = x'00'", [])?;
+            Ok(())
+        })
+        .await
+        .unwrap();
+    assert_eq!(ledger.reserve(claim).await.unwrap_err().code(), "ledger_damaged");
+}
+
+#[test]
+fn closing_finishes_what_is_queued() {
+    let (_folder, ledger) = open();
+    let claim = claim(1);
+    let digest = claim.key.digest();
+    let path = ledger.path.clone();
+    {
+        let claim = claim.clone();
+        // Nobody waits for the answer.
+        drop(ledger.submit("reserve", move |store| store.reserve(digest, &claim)));
+    }
+    drop(ledger);
+    let mut store =
+        Store::open(location::claim(path.to_str().unwrap()).unwrap(), Options::default()).unwrap();
+    let found = store.find(digest, claim.request.digest(), claim.now).unwrap();
+    assert!(matches!(found, Some(Standing::InFlight { state: State::Reserved, .. })));
+}

@@ -1,0 +1,280 @@
+//! Answers that are computed from a recording, because they must fit the request.
+//!
+//! The calldata is rebuilt with encoders of this crate alone: what the adapters decode was not encoded by their
+//! own code.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, U256, hex};
+use alloy_sol_types::SolCall;
+use serde_json::Value;
+
+use self::abi::{approveCall, dagSwapByOrderIdCall};
+
+mod abi {
+    #![allow(missing_docs, reason = "generated from the interface")]
+
+    alloy_sol_types::sol! {
+        function approve(address spender, uint256 amount);
+
+        #[derive(Debug)]
+        struct Base {
+            uint256 fromToken;
+            address toToken;
+            uint256 fromTokenAmount;
+            uint256 minReturnAmount;
+            uint256 deadLine;
+        }
+
+        #[derive(Debug)]
+        struct Path {
+            address[] mixAdapters;
+            address[] assetTo;
+            uint256[] rawData;
+            bytes[] extraData;
+            uint256 fromToken;
+        }
+
+        #[derive(Debug)]
+        function dagSwapByOrderId(uint256 orderId, Base base, Path[] paths);
+    }
+}
+
+/// How long after the request a computed swap expires, in seconds.
+const SWAP_SECONDS: u64 = 600;
+/// Percentages have up to six fraction digits: one hundred percent in the smallest of them.
+const WHOLE: u64 = 100_000_000;
+/// Length of the two trim words that end the recorded calldata, and where in them the expected amount is.
+const TRIM_BYTES: usize = 64;
+const TRIM_AMOUNT: std::ops::Range<usize> = 12..32;
+
+/// A responder with the recording it starts from.
+#[derive(Clone, Debug)]
+pub(crate) enum Computed {
+    /// `approve-transaction`: the recorded spender, the amount of the request.
+    Approve { answer: Value, spender: Address },
+    /// `swap`: the recorded route and rate, the amount, wallet and slippage of the request.
+    Swap(Box<Swap>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Swap {
+    answer: Value,
+    call: dagSwapByOrderIdCall,
+    trim: [u8; TRIM_BYTES],
+    amount: U256,
+    output: U256,
+}
+
+impl Computed {
+    /// The responder `name` over the recording `text`, or nothing when they do not fit.
+    pub(crate) fn read(name: &str, text: &str) -> Option<Self> {
+        let answer: Value = serde_json::from_str(text).ok()?;
+        match name {
+            "approve" => {
+                let spender = answer
+                    .pointer("/data/0/dexContractAddress")?
+                    .as_str()?
+                    .parse()
+                    .ok()?;
+                Some(Self::Approve { answer, spender })
+            }
+            "swap" => {
+                let data = hex::decode(answer.pointer("/data/0/tx/data")?.as_str()?).ok()?;
+                let (arguments, trim) = data.split_last_chunk::<TRIM_BYTES>()?;
+                let call = dagSwapByOrderIdCall::abi_decode(arguments).ok()?;
+                let amount = atoms(answer.pointer("/data/0/routerResult/fromTokenAmount")?)?;
+                let output = atoms(answer.pointer("/data/0/routerResult/toTokenAmount")?)?;
+                let usable = !amount.is_zero() && call.abi_encode() == arguments;
+                let trim = *trim;
+                usable.then(|| {
+                    Self::Swap(Box::new(Swap {
+                        answer,
+                        call,
+                        trim,
+                        amount,
+                        output,
+                    }))
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The answer to a request with this query at unix time `now`; nothing when the query does not make
+    /// sense.
+    pub(crate) fn answer(&self, query: &BTreeMap<String, String>, now: u64) -> Option<String> {
+        match self {
+            Self::Approve { answer, spender } => {
+                let amount = digits(query.get("approveAmount")?)?;
+                let data = approveCall {
+                    spender: *spender,
+                    amount,
+                }
+                .abi_encode();
+                let mut answer = answer.clone();
+                set(&mut answer, "/data/0/data", hex::encode_prefixed(data))?;
+                Some(answer.to_string())
+            }
+            Self::Swap(swap) => swap.answer(query, now),
+        }
+    }
+}
+
+impl Swap {
+    fn answer(&self, query: &BTreeMap<String, String>, now: u64) -> Option<String> {
+        let amount = digits(query.get("amount")?)?;
+        let slippage = query.get("slippagePercent")?;
+        let user: Address = query.get("userWalletAddress")?.parse().ok()?;
+        let output = self.output.checked_mul(amount)?.checked_div(self.amount)?;
+        let kept = WHOLE.checked_sub(millionths(slippage)?)?;
+        let least = output
+            .checked_mul(U256::from(kept))?
+            .checked_div(U256::from(WHOLE))?;
+
+        let mut call = self.call.clone();
+        call.base.fromTokenAmount = amount;
+        call.base.minReturnAmount = least;
+        call.base.deadLine = U256::from(now.checked_add(SWAP_SECONDS)?);
+        let mut trim = self.trim;
+        let expected = output.to_be_bytes::<32>();
+        trim.get_mut(TRIM_AMOUNT)?
+            .copy_from_slice(expected.last_chunk::<20>()?);
+        let data = [call.abi_encode().as_slice(), &trim].concat();
+
+        let mut answer = self.answer.clone();
+        for (place, value) in [
+            ("/data/0/routerResult/fromTokenAmount", amount.to_string()),
+            ("/data/0/routerResult/toTokenAmount", output.to_string()),
+            ("/data/0/tx/minReceiveAmount", least.to_string()),
+            ("/data/0/tx/slippagePercent", slippage.clone()),
+            ("/data/0/tx/from", format!("{user:#x}")),
+            ("/data/0/tx/data", hex::encode_prefixed(data)),
+        ] {
+            set(&mut answer, place, value)?;
+        }
+        Some(answer.to_string())
+    }
+}
+
+fn set(answer: &mut Value, place: &str, value: String) -> Option<()> {
+    *answer.pointer_mut(place)? = Value::String(value);
+    Some(())
+}
+
+fn atoms(value: &Value) -> Option<U256> {
+    digits(value.as_str()?)
+}
+
+fn digits(text: &str) -> Option<U256> {
+    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| U256::from_str_radix(text, 10).ok()).flatten()
+}
+
+/// A percentage in millionths of a percent.
+fn millionths(percent: &str) -> Option<u64> {
+    let (whole, fraction) = percent.split_once('.').unwrap_or((percent, ""));
+    if fraction.len() > 6 {
+        return None;
+    }
+    u64::try_from(digits(&format!("{whole}{fraction:0<6}"))?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::FILES;
+
+    fn recorded(file: &str) -> &'static str {
+        FILES.iter().find(|(name, _)| *name == file).unwrap().1
+    }
+
+    fn query(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_swap_for_the_recorded_request_is_the_recording() {
+        for file in [
+            "okx/swap_usdg_wokb.json",
+            "okx/swap_usdt0_usdg.json",
+            "okx/swap_usdt0_wokb.json",
+        ] {
+            let text = recorded(file);
+            let computed = Computed::read("swap", text).unwrap();
+            let asked = query(&[
+                ("amount", "100000000"),
+                ("slippagePercent", "1"),
+                (
+                    "userWalletAddress",
+                    "0x1111111111111111111111111111111111111111",
+                ),
+            ]);
+            let answer: Value =
+                serde_json::from_str(&computed.answer(&asked, 1_795_222_800).unwrap()).unwrap();
+            assert_eq!(
+                answer,
+                serde_json::from_str::<Value>(text).unwrap(),
+                "{file}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_swap_follows_rate_and_slippage() {
+        let computed = Computed::read("swap", recorded("okx/swap_usdt0_usdg.json")).unwrap();
+        let asked = query(&[
+            ("amount", "50000000"),
+            ("slippagePercent", "0.5"),
+            (
+                "userWalletAddress",
+                "0x2222222222222222222222222222222222222222",
+            ),
+        ]);
+        let answer: Value = serde_json::from_str(&computed.answer(&asked, 0).unwrap()).unwrap();
+        assert_eq!(
+            answer["data"][0]["routerResult"]["toTokenAmount"],
+            "49991170"
+        );
+        assert_eq!(answer["data"][0]["tx"]["minReceiveAmount"], "49741214");
+        assert_eq!(
+            answer["data"][0]["tx"]["from"],
+            "0x2222222222222222222222222222222222222222"
+        );
+        for (amount, slippage) in [
+            ("-1", "1"),
+            ("1", "101"),
+            ("1", "0.1234567"),
+            ("1", "x"),
+            ("", "1"),
+        ] {
+            let user = "0x2222222222222222222222222222222222222222";
+            let asked = query(&[
+                ("amount", amount),
+                ("slippagePercent", slippage),
+                ("userWalletAddress", user),
+            ]);
+            assert_eq!(computed.answer(&asked, 0), None, "{amount} {slippage}");
+        }
+    }
+
+    #[test]
+    fn an_approval_is_for_the_amount_asked() {
+        let text = recorded("okx/approve_transaction_reviewed.json");
+        let computed = Computed::read("approve", text).unwrap();
+        let same = computed
+            .answer(&query(&[("approveAmount", "10000000")]), 0)
+            .unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(&same).unwrap(),
+            serde_json::from_str::<Value>(text).unwrap()
+        );
+        let other = computed
+            .answer(&query(&[("approveAmount", "255")]), 0)
+            .unwrap();
+        assert!(other.contains("00000000000000ff\""), "{other}");
+    }
+}

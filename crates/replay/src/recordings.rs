@@ -1,0 +1,350 @@
+//! A set of recorded answers and the requests they answer.
+
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{computed::Computed, embedded};
+
+/// A manifest and the answers it lists.
+#[derive(Clone, Debug)]
+pub struct Recordings {
+    pub(crate) entries: Vec<Entry>,
+    scenario: Option<String>,
+    pub(crate) fixed_time: Option<u64>,
+}
+
+impl Recordings {
+    /// The recordings of this repository, compiled into the binary.
+    ///
+    /// # Errors
+    ///
+    /// A [`RecordingError`] only when the compiled-in files contradict each other, which a test rules out.
+    pub fn embedded() -> Result<Self, RecordingError> {
+        Self::read(embedded::MANIFEST, |file| {
+            let found = embedded::FILES.iter().find(|(name, _)| *name == file);
+            found.map(|(_, text)| (*text).to_owned())
+        })
+    }
+
+    /// The recordings of a folder with a `manifest.json`, as in `fixtures/upstreams`.
+    ///
+    /// # Errors
+    ///
+    /// A [`RecordingError`] that names the file.
+    pub fn load(folder: &Path) -> Result<Self, RecordingError> {
+        let manifest = std::fs::read_to_string(folder.join("manifest.json")).map_err(|_| {
+            RecordingError::Missing {
+                file: "manifest.json".to_owned(),
+            }
+        })?;
+        Self::read(&manifest, |file| {
+            let path = Path::new(file);
+            let inside = path
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)));
+            inside
+                .then(|| std::fs::read_to_string(folder.join(path)).ok())
+                .flatten()
+        })
+    }
+
+    /// Also serves the entries of `scenario`, and prefers them.
+    #[must_use]
+    pub fn with_scenario(mut self, scenario: &str) -> Self {
+        self.scenario = Some(scenario.to_owned());
+        self
+    }
+
+    /// Computes deadlines from this unix time in seconds instead of the machine's clock.
+    #[must_use]
+    pub fn at(mut self, now: u64) -> Self {
+        self.fixed_time = Some(now);
+        self
+    }
+
+    /// Names of the recorded files, in the manifest's order.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.file.as_str())
+    }
+
+    fn read(
+        manifest: &str,
+        text_of: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, RecordingError> {
+        let manifest: Manifest =
+            serde_json::from_str(manifest).map_err(|error| RecordingError::Manifest {
+                line: error.line(),
+                column: error.column(),
+            })?;
+        let mut entries = Vec::with_capacity(manifest.fixtures.len());
+        for listed in manifest.fixtures {
+            let text = text_of(&listed.file).ok_or_else(|| RecordingError::Missing {
+                file: listed.file.clone(),
+            })?;
+            let computed = match listed.computed.as_deref() {
+                None => None,
+                Some(name) => {
+                    let computed = Computed::read(name, &text);
+                    Some(computed.ok_or_else(|| RecordingError::Computed {
+                        file: listed.file.clone(),
+                    })?)
+                }
+            };
+            entries.push(Entry {
+                file: listed.file,
+                request: listed.request,
+                response: listed.response,
+                scenario: listed.scenario,
+                text,
+                computed,
+            });
+        }
+        Ok(Self {
+            entries,
+            scenario: None,
+            fixed_time: None,
+        })
+    }
+
+    /// The entry that answers `asked`: one of the chosen scenario if there is one, otherwise the first that
+    /// matches.
+    pub(crate) fn find(&self, asked: &Asked) -> Option<&Entry> {
+        let of = |scenario: Option<&str>| {
+            self.entries
+                .iter()
+                .find(|entry| entry.scenario.as_deref() == scenario && entry.request.matches(asked))
+        };
+        self.scenario
+            .as_deref()
+            .and_then(|scenario| of(Some(scenario)))
+            .or_else(|| of(None))
+    }
+}
+
+/// Recordings that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordingError {
+    /// The manifest is not valid.
+    #[error("manifest.json is not valid at line {line}, column {column}")]
+    Manifest {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+    },
+    /// A listed file cannot be read.
+    #[error("{file} cannot be read")]
+    Missing {
+        /// The file.
+        file: String,
+    },
+    /// A computed answer names an unknown responder or its recording does not fit it.
+    #[error("{file} does not fit its responder")]
+    Computed {
+        /// The file.
+        file: String,
+    },
+}
+
+impl RecordingError {
+    /// Stable code of this error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Manifest { .. } => "manifest_invalid",
+            Self::Missing { .. } => "recording_missing",
+            Self::Computed { .. } => "recording_unusable",
+        }
+    }
+}
+
+/// One recorded answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) file: String,
+    pub(crate) request: Matcher,
+    pub(crate) response: Response,
+    scenario: Option<String>,
+    pub(crate) text: String,
+    pub(crate) computed: Option<Computed>,
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    fixtures: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    file: String,
+    request: Matcher,
+    response: Response,
+    #[serde(default)]
+    scenario: Option<String>,
+    #[serde(default)]
+    computed: Option<String>,
+}
+
+/// Which requests an entry answers.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Matcher {
+    method: String,
+    host: String,
+    path: String,
+    /// Must be part of the request's query; `*` matches any value.
+    #[serde(default)]
+    query: BTreeMap<String, String>,
+    /// Must equal the request's JSON body; a string `*` matches any value in its place.
+    #[serde(default)]
+    body: Option<Value>,
+}
+
+/// How an entry answers.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) content_type: String,
+    #[serde(default)]
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+/// A request, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    pub(crate) host: String,
+    pub(crate) path: String,
+    pub(crate) query: BTreeMap<String, String>,
+    pub(crate) body: Option<Value>,
+}
+
+impl Matcher {
+    fn matches(&self, asked: &Asked) -> bool {
+        let query = |(name, value): (&String, &String)| {
+            asked
+                .query
+                .get(name)
+                .is_some_and(|asked| value == "*" || asked == value)
+        };
+        self.method == asked.method
+            && self.host == asked.host
+            && self.path == asked.path
+            && self.query.iter().all(query)
+            && match (&self.body, &asked.body) {
+                (None, _) => true,
+                (Some(expected), Some(asked)) => same(expected, asked),
+                (Some(_), None) => false,
+            }
+    }
+}
+
+fn same(expected: &Value, asked: &Value) -> bool {
+    match (expected, asked) {
+        (Value::String(any), _) if any == "*" => true,
+        (Value::Array(expected), Value::Array(asked)) => {
+            expected.len() == asked.len() && expected.iter().zip(asked).all(|(e, a)| same(e, a))
+        }
+        (Value::Object(expected), Value::Object(asked)) => {
+            expected.len() == asked.len()
+                && expected
+                    .iter()
+                    .all(|(key, e)| asked.get(key).is_some_and(|a| same(e, a)))
+        }
+        (expected, asked) => expected == asked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/upstreams")
+    }
+
+    #[test]
+    fn what_is_compiled_in_is_what_lies_in_the_folder() {
+        let embedded = Recordings::embedded().unwrap();
+        let loaded = Recordings::load(&folder()).unwrap();
+        assert_eq!(
+            embedded.files().collect::<Vec<_>>(),
+            loaded.files().collect::<Vec<_>>()
+        );
+        let mut listed: Vec<_> = embedded.files().map(str::to_owned).collect();
+        listed.sort();
+        let mut lying: Vec<_> = std::fs::read_dir(folder().join("okx"))
+            .unwrap()
+            .map(|entry| format!("okx/{}", entry.unwrap().file_name().into_string().unwrap()))
+            .collect();
+        lying.sort();
+        assert_eq!(listed, lying);
+        assert_eq!(
+            listed,
+            embedded::FILES
+                .iter()
+                .map(|(name, _)| (*name).to_owned())
+                .collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn every_entry_says_where_it_is_from() {
+        let manifest: Value = serde_json::from_str(embedded::MANIFEST).unwrap();
+        for entry in manifest["fixtures"].as_array().unwrap() {
+            for member in ["origin", "source", "date", "confidence"] {
+                assert!(
+                    entry[member].as_str().is_some_and(|text| !text.is_empty()),
+                    "{entry}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn bodies_match_exactly_but_for_wildcards() {
+        let expected = serde_json::json!([{"chain": "196", "token": "*"}]);
+        assert!(same(
+            &expected,
+            &serde_json::json!([{"token": "0x1", "chain": "196"}])
+        ));
+        assert!(!same(
+            &expected,
+            &serde_json::json!([{"token": "0x1", "chain": "1"}])
+        ));
+        assert!(!same(
+            &expected,
+            &serde_json::json!([{"token": "0x1", "chain": "196", "more": 1}])
+        ));
+        assert!(!same(&expected, &serde_json::json!([])));
+    }
+
+    #[test]
+    fn unusable_recordings_are_named() {
+        let read = |manifest: &str| {
+            Recordings::read(manifest, |_| Some("{}".to_owned()))
+                .unwrap_err()
+                .code()
+        };
+        assert_eq!(read("{"), "manifest_invalid");
+        let entry = |computed: &str| {
+            format!(
+                r#"{{"fixtures":[{{"file":"a","computed":"{computed}","request":{{"method":"GET","host":"h","path":"/"}},
+                "response":{{"status":200,"content_type":"application/json"}}}}]}}"#
+            )
+        };
+        assert_eq!(read(&entry("swap")), "recording_unusable");
+        assert_eq!(read(&entry("unheard")), "recording_unusable");
+        let missing = Recordings::read(&entry("swap"), |_| None).unwrap_err();
+        assert_eq!(
+            missing,
+            RecordingError::Missing {
+                file: "a".to_owned()
+            }
+        );
+        assert!(Recordings::load(Path::new("/nowhere")).is_err());
+    }
+}

@@ -1,0 +1,217 @@
+//! The HTTP side.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE};
+use http_body_util::Full;
+use http_edge::{Handler, Limits, Server, read_body};
+use hyper::body::Incoming;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use crate::recordings::{Asked, Entry, Recordings};
+
+const MAX_BODY: usize = 64 * 1024;
+const BODY_TIME: Duration = Duration::from_secs(5);
+
+/// A running replay on a free port of the loopback interface. It stops when this is dropped.
+#[derive(Debug)]
+pub struct ReplayServer {
+    address: SocketAddr,
+    state: Arc<State>,
+    _stop: oneshot::Sender<()>,
+}
+
+impl ReplayServer {
+    /// Starts serving `recordings` on the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says when no port can be bound.
+    pub async fn start(recordings: Recordings) -> io::Result<Self> {
+        let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), Limits::default()).await?;
+        let address = server.local_addr();
+        let served = recordings
+            .entries
+            .iter()
+            .map(|_| AtomicU64::new(0))
+            .collect();
+        let state = Arc::new(State {
+            recordings,
+            served,
+            unmatched: AtomicU64::new(0),
+        });
+        let (stop, stopped) = oneshot::channel::<()>();
+        let handler = state.clone();
+        tokio::spawn(async move {
+            server
+                .serve(handler, async {
+                    // The sender is only ever dropped.
+                    let _ = stopped.await;
+                })
+                .await
+        });
+        Ok(Self {
+            address,
+            state,
+            _stop: stop,
+        })
+    }
+
+    /// Where the replay listens: `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The `base_url` that stands for `host`: the host is the first segment of every path.
+    pub fn base_url(&self, host: &str) -> String {
+        format!("http://{}/{host}", self.address)
+    }
+
+    /// How often the recording `file` was served.
+    pub fn served(&self, file: &str) -> u64 {
+        let counts = self.state.recordings.entries.iter().zip(&self.state.served);
+        counts
+            .filter(|(entry, _)| entry.file == file)
+            .map(|(_, count)| count.load(Ordering::Relaxed))
+            .sum()
+    }
+
+    /// How many requests matched no recording.
+    pub fn unmatched(&self) -> u64 {
+        self.state.unmatched.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    recordings: Recordings,
+    served: Vec<AtomicU64>,
+    unmatched: AtomicU64,
+}
+
+impl Handler for State {
+    async fn handle(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let (head, body) = request.into_parts();
+        let Ok(body) = read_body(body, MAX_BODY, BODY_TIME).await else {
+            return answer(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                json!({"error": "body not read"}).to_string(),
+            );
+        };
+        let (host, path) = split(head.uri.path());
+        let asked = Asked {
+            method: head.method.as_str().to_owned(),
+            host,
+            path,
+            query: query(head.uri.query().unwrap_or("")),
+            body: serde_json::from_slice(&body).ok(),
+        };
+        self.respond(&asked)
+    }
+}
+
+impl State {
+    fn respond(&self, asked: &Asked) -> Response<Full<Bytes>> {
+        let Some(entry) = self.recordings.find(asked) else {
+            return self.nothing(asked);
+        };
+        let text = match &entry.computed {
+            None => entry.text.clone(),
+            Some(computed) => match computed.answer(&asked.query, self.now()) {
+                Some(text) => text,
+                None => return self.nothing(asked),
+            },
+        };
+        if let Some((_, count)) = self
+            .recordings
+            .entries
+            .iter()
+            .zip(&self.served)
+            .find(|(known, _)| std::ptr::eq(*known, entry))
+        {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        recorded(entry, text)
+    }
+
+    fn nothing(&self, asked: &Asked) -> Response<Full<Bytes>> {
+        self.unmatched.fetch_add(1, Ordering::Relaxed);
+        let Asked {
+            method,
+            host,
+            path,
+            query,
+            body,
+        } = asked;
+        let body = json!({
+            "error": "no recording answers this request",
+            "request": {"method": method, "host": host, "path": path, "query": query, "body": body},
+        });
+        answer(StatusCode::NOT_FOUND, body.to_string())
+    }
+
+    fn now(&self) -> u64 {
+        let machine = || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs())
+        };
+        self.recordings.fixed_time.unwrap_or_else(machine)
+    }
+}
+
+fn recorded(entry: &Entry, text: String) -> Response<Full<Bytes>> {
+    let mut response = answer(
+        StatusCode::from_u16(entry.response.status).unwrap_or(StatusCode::OK),
+        text,
+    );
+    let named = entry
+        .response
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    for (name, value) in named.chain([("content-type", entry.response.content_type.as_str())]) {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+fn answer(status: StatusCode, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// `/web3.okx.com/api/v6/…` is the path `/api/v6/…` of the host `web3.okx.com`.
+fn split(path: &str) -> (String, String) {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    match path.split_once('/') {
+        Some((host, rest)) => (host.to_owned(), format!("/{rest}")),
+        None => (path.to_owned(), "/".to_owned()),
+    }
+}
+
+/// A query whose values need no percent-decoding: addresses, digits and names are plain.
+fn query(text: &str) -> BTreeMap<String, String> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(n, v)| (n.to_owned(), v.to_owned()))
+        .collect()
+}

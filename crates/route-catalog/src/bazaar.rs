@@ -1,0 +1,151 @@
+//! The `extensions` of a 402: `bazaar`, which tells registries what a route takes and answers, and
+//! `payment-identifier`.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::{
+    Method, Route,
+    parameter::COMMON_QUERY,
+    schema::{self, Detail},
+};
+
+const JSON_SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The `extensions` member of a route's challenge.
+pub(crate) fn extensions(route: &Route) -> Map<String, Json> {
+    let mut extensions = Map::new();
+    extensions.insert("bazaar".into(), bazaar(route));
+    extensions.insert("payment-identifier".into(), payment_identifier());
+    extensions
+}
+
+/// `info` holds an example call and an example answer; `schema` is the JSON Schema of `info`.
+fn bazaar(route: &Route) -> Json {
+    let query = route.query.iter().chain(&COMMON_QUERY);
+    let query_schema = schema::open_object(query, Detail::Compact);
+    let query_example = schema::example_call(route, route.query);
+    let method = route.method.as_str();
+
+    let mut input = json!({"type": "http", "method": method});
+    let mut properties = json!({
+        "type": {"const": "http"},
+        "method": {"enum": methods(route.method)},
+        "queryParams": query_schema,
+    });
+    let mut required = vec!["type", "method"];
+    if route.takes_body() {
+        merge(&mut input, json!({"bodyType": "json", "body": schema::example_call(route, route.body)}));
+        let body = schema::of_members(route.body, &[], Detail::Compact);
+        merge(&mut properties, json!({"bodyType": {"const": "json"}, "body": body}));
+        required.push("body");
+    } else {
+        merge(&mut input, json!({"queryParams": query_example}));
+    }
+
+    let object = json!({"type": "object"});
+    json!({
+        "info": {"input": input, "output": {"type": "json", "example": answer_example(route)}},
+        "schema": {
+            "$schema": JSON_SCHEMA,
+            "type": "object",
+            "properties": {
+                "input": {"type": "object", "properties": properties, "required": required},
+                "output": {
+                    "type": "object",
+                    "properties": {
+                        "type": {"const": "json"},
+                        "example": {
+                            "type": "object",
+                            "properties": {"data": object, "meta": object},
+                            "required": ["data", "meta"],
+                        },
+                    },
+                },
+            },
+            "required": ["input"],
+        },
+    })
+}
+
+fn answer_example(route: &Route) -> Json {
+    // The table's own test parses every example.
+    let data: Json = serde_json::from_str(route.example).unwrap_or(Json::Null);
+    json!({
+        "data": data,
+        "meta": {"as_of": "2026-11-21T01:00:00Z", "age_seconds": 4, "verdict": "fresh"},
+    })
+}
+
+fn methods(method: Method) -> &'static [&'static str] {
+    match method {
+        Method::Get | Method::Delete => &["GET", "HEAD", "DELETE"],
+        Method::Post => &["POST", "PUT", "PATCH"],
+    }
+}
+
+fn payment_identifier() -> Json {
+    json!({
+        "info": {"required": false},
+        "schema": {
+            "$schema": JSON_SCHEMA,
+            "type": "object",
+            "properties": {
+                "required": {"type": "boolean"},
+                "id": {"type": "string", "minLength": 16, "maxLength": 128},
+            },
+            "required": ["required"],
+        },
+    })
+}
+
+fn merge(target: &mut Json, more: Json) {
+    if let (Some(target), Json::Object(more)) = (target.as_object_mut(), more) {
+        target.extend(more);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Operation;
+
+    #[test]
+    fn every_schema_validates_its_own_info() {
+        for operation in Operation::ALL {
+            let bazaar = bazaar(operation.route());
+            let validator = jsonschema::draft202012::new(&bazaar["schema"]).unwrap();
+            let errors: Vec<_> =
+                validator.iter_errors(&bazaar["info"]).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{operation}: {errors:?}");
+            assert!(bazaar["schema"]["properties"]["output"]["properties"]["example"].is_object());
+        }
+    }
+
+    #[test]
+    fn every_example_call_is_a_valid_call() {
+        for operation in Operation::ALL {
+            let route = operation.route();
+            let info = &bazaar(route)["info"]["input"];
+            let query: Vec<_> = info["queryParams"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, value)| {
+                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    format!("{name}={}", text.replace(' ', "+").replace('?', "%3F"))
+                })
+                .collect();
+            let body = info["body"].to_string();
+            let parsed = route.parse(Some(&query.join("&")), body.as_bytes());
+            assert!(parsed.is_ok(), "{operation}: {query:?} {body} {parsed:?}");
+        }
+    }
+
+    #[test]
+    fn extensions_of_a_read_and_of_a_write() {
+        insta::with_settings!({sort_maps => true}, {
+            insta::assert_json_snapshot!("price", extensions(Operation::Price.route()));
+            insta::assert_json_snapshot!("swap", extensions(Operation::Swap.route()));
+        });
+    }
+}

@@ -1,0 +1,136 @@
+//! The table rendered under one operator's terms.
+
+use x402_wire::{Network, Offer};
+
+use crate::{
+    CatalogConfig, CatalogError, Operation,
+    challenge::{Challenge, ChallengePieces, Refusal},
+};
+
+/// The longest query that a resource URL repeats, in bytes.
+pub const MAX_RESOURCE_QUERY_BYTES: usize = 1024;
+
+/// Every route with its payment options and everything of its 402 answer that no request changes,
+/// computed once.
+///
+/// ```
+/// use alloy_primitives::address;
+/// use route_catalog::{Catalog, CatalogConfig, Operation};
+/// use x402_wire::{Asset, Network, Terms};
+///
+/// let catalog = Catalog::new(&CatalogConfig {
+///     public_url: "https://api.example.com".into(),
+///     brand: "svc".into(),
+///     contact: None,
+///     terms: Terms {
+///         network: Network::evm(196),
+///         pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+///         max_timeout_seconds: 300,
+///         assets: Asset::chain_196().to_vec(),
+///     },
+/// })?;
+/// let challenge = catalog.challenge(Operation::MegaReport, None, "payment required", None);
+/// assert!(challenge.header.len() < 8_000);
+/// assert!(challenge.body.starts_with(br#"{"x402Version":2,"accepts":["#));
+/// # Ok::<(), route_catalog::CatalogError>(())
+/// ```
+#[derive(Debug)]
+pub struct Catalog {
+    base_url: String,
+    brand: String,
+    contact: Option<String>,
+    network: Network,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    offer: Offer,
+    pieces: ChallengePieces,
+}
+
+impl Catalog {
+    /// Renders the table.
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogError`] when the public URL cannot begin a resource URL.
+    pub fn new(config: &CatalogConfig) -> Result<Self, CatalogError> {
+        let base_url = config.base_url()?;
+        let entries = Operation::ALL
+            .iter()
+            .map(|operation| {
+                let route = operation.route();
+                let offer = config.terms.offer(route.price);
+                let pieces = ChallengePieces::new(route, &offer, &base_url);
+                Entry { offer, pieces }
+            })
+            .collect();
+        Ok(Self {
+            base_url,
+            brand: config.brand.clone(),
+            contact: config.contact.clone(),
+            network: config.terms.network,
+            entries,
+        })
+    }
+
+    /// The payment options of an operation.
+    pub fn offer(&self, operation: Operation) -> &Offer {
+        &self.entry(operation).offer
+    }
+
+    /// The 402 answer to one request. `query` is the raw query of the request target, without `?`;
+    /// `error` says why the request was not paid; `refusal` is the machine-readable member that
+    /// only the body has.
+    pub fn challenge(
+        &self,
+        operation: Operation,
+        query: Option<&str>,
+        error: &str,
+        refusal: Option<&Refusal<'_>>,
+    ) -> Challenge {
+        self.entry(operation).pieces.render(resource_query(query), error, refusal)
+    }
+
+    /// The URL of a resource as [`Catalog::challenge`] writes it: with the raw query when that has
+    /// at most [`MAX_RESOURCE_QUERY_BYTES`], otherwise without it.
+    pub fn resource_url(&self, operation: Operation, query: Option<&str>) -> String {
+        let path = operation.route().path;
+        match resource_query(query) {
+            Some(query) => format!("{}{path}?{query}", self.base_url),
+            None => format!("{}{path}", self.base_url),
+        }
+    }
+
+    /// The public URL, without a trailing slash.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The name of the service in documents.
+    pub fn brand(&self) -> &str {
+        &self.brand
+    }
+
+    pub(crate) fn contact(&self) -> Option<&str> {
+        self.contact.as_deref()
+    }
+
+    pub(crate) fn network(&self) -> Network {
+        self.network
+    }
+
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::as_conversions,
+        reason = "one entry was made for each variant, in the order of the enumeration"
+    )]
+    fn entry(&self, operation: Operation) -> &Entry {
+        &self.entries[operation as usize]
+    }
+}
+
+fn resource_query(query: Option<&str>) -> Option<&str> {
+    query.filter(|query| (1..=MAX_RESOURCE_QUERY_BYTES).contains(&query.len()))
+}

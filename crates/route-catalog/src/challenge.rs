@@ -1,0 +1,117 @@
+//! The 402 answer: what is the same for every request is computed once, the rest is appended.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
+use x402_wire::{Offer, X402_VERSION, push_ascii_escaped};
+
+use crate::{Route, bazaar, render::sorted_ascii_json};
+
+/// The two parts of a 402 answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    /// The value of the `PAYMENT-REQUIRED` header: base64 of the `PaymentRequired` JSON, which is
+    /// pure ASCII.
+    pub header: String,
+    /// The body: the same JSON, with the member `refusal` when there is one.
+    pub body: Vec<u8>,
+}
+
+/// Why a call was answered 402, for programs. It is rendered with `"charged": false`: no 402 ever
+/// follows a charge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal<'a> {
+    /// A stable code.
+    pub code: &'a str,
+    /// The reason in words or as a reason code of x402.
+    pub reason: &'a str,
+    /// Whether the same call can succeed with another payment.
+    pub retryable: bool,
+    /// The id of the request in the server's logs.
+    pub request_id: &'a str,
+}
+
+/// The parts of one route's challenge that no request changes.
+///
+/// The JSON is `prefix` + tail. The prefix ends with as many spaces as make its length a multiple
+/// of three, so that its base64 is a prefix of the whole base64 and is computed once.
+#[derive(Debug)]
+pub(crate) struct ChallengePieces {
+    /// `{"x402Version":2,"accepts":[…],"extensions":{…},` and spaces.
+    prefix: String,
+    prefix_base64: String,
+    /// `"resource":{"url":"…` up to the path.
+    tail_start: String,
+    /// From the end of the URL up to the text of the error.
+    tail_middle: String,
+}
+
+impl ChallengePieces {
+    pub(crate) fn new(route: &Route, offer: &Offer, base_url: &str) -> Self {
+        let accepts: Vec<String> =
+            offer.options().map(|requirements| requirements.to_json()).collect();
+        let extensions = sorted_ascii_json(&bazaar::extensions(route).into());
+        let mut prefix = format!(
+            r#"{{"x402Version":{X402_VERSION},"accepts":[{}],"extensions":{extensions},"#,
+            accepts.join(",")
+        );
+        while !prefix.len().is_multiple_of(3) {
+            prefix.push(' ');
+        }
+        let mut tail_start = String::from(r#""resource":{"url":""#);
+        push_ascii_escaped(&mut tail_start, base_url);
+        push_ascii_escaped(&mut tail_start, route.path);
+        let tail_middle = format!(
+            r#"","description":{},"mimeType":"application/json"}},"error":""#,
+            sorted_ascii_json(&json!(route.summary))
+        );
+        Self { prefix_base64: STANDARD.encode(&prefix), prefix, tail_start, tail_middle }
+    }
+
+    pub(crate) fn render(
+        &self,
+        query: Option<&str>,
+        error: &str,
+        refusal: Option<&Refusal<'_>>,
+    ) -> Challenge {
+        let query_len = query.map_or(0, str::len);
+        let tail_len = self.tail_start.len() + self.tail_middle.len() + query_len + error.len();
+        let mut json = String::with_capacity(self.prefix.len() + tail_len + 256);
+        json.push_str(&self.prefix);
+        json.push_str(&self.tail_start);
+        if let Some(query) = query {
+            json.push('?');
+            push_ascii_escaped(&mut json, query);
+        }
+        json.push_str(&self.tail_middle);
+        push_ascii_escaped(&mut json, error);
+        json.push_str("\"}");
+
+        let tail = json.get(self.prefix.len()..).unwrap_or_default();
+        let mut header =
+            String::with_capacity(self.prefix_base64.len() + tail.len().div_ceil(3) * 4);
+        header.push_str(&self.prefix_base64);
+        STANDARD.encode_string(tail, &mut header);
+
+        if let Some(refusal) = refusal {
+            json.pop();
+            refusal.push_member(&mut json);
+            json.push('}');
+        }
+        Challenge { header, body: json.into_bytes() }
+    }
+}
+
+impl Refusal<'_> {
+    /// Appends `,"refusal":{…}`.
+    fn push_member(&self, json: &mut String) {
+        json.push_str(r#","refusal":{"code":""#);
+        push_ascii_escaped(json, self.code);
+        json.push_str(r#"","reason":""#);
+        push_ascii_escaped(json, self.reason);
+        json.push_str(r#"","charged":false,"retryable":"#);
+        json.push_str(if self.retryable { "true" } else { "false" });
+        json.push_str(r#","request_id":""#);
+        push_ascii_escaped(json, self.request_id);
+        json.push_str("\"}");
+    }
+}

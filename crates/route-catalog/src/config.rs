@@ -1,0 +1,63 @@
+//! What the catalog takes from the operator.
+
+use x402_wire::Terms;
+
+/// The configuration of a [`Catalog`](crate::Catalog).
+#[derive(Debug, Clone)]
+pub struct CatalogConfig {
+    /// The URL under which callers reach the server, such as `https://api.example.com`. A path is
+    /// a prefix of every route; a trailing slash is dropped.
+    pub public_url: String,
+    /// The name of the service in documents.
+    pub brand: String,
+    /// A mail address or URL for `info.contact` of OpenAPI.
+    pub contact: Option<String>,
+    /// The payment terms.
+    pub terms: Terms,
+}
+
+/// Why a catalog cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogError {
+    /// The public URL does not begin with a scheme this server is reached by.
+    #[error("public URL: expected http:// or https:// and a host, observed {observed:?}")]
+    PublicUrl {
+        /// The configured text.
+        observed: String,
+    },
+    /// The public URL has a part that would end up in the middle of every resource URL, or a
+    /// character that no URL has.
+    #[error("public URL: expected visible ASCII without query or fragment, observed {observed:?}")]
+    PublicUrlPart {
+        /// The first character that does not belong.
+        observed: char,
+    },
+}
+
+impl CatalogError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::PublicUrl { .. } => "public_url_invalid",
+            Self::PublicUrlPart { .. } => "public_url_part_invalid",
+        }
+    }
+}
+
+impl CatalogConfig {
+    /// The public URL without a trailing slash.
+    pub(crate) fn base_url(&self) -> Result<String, CatalogError> {
+        let url = self.public_url.as_str();
+        let allowed = |c: &char| c.is_ascii_graphic() && !"?#\"\\<>^`{|}@".contains(*c);
+        if let Some(observed) = url.chars().find(|c| !allowed(c)) {
+            return Err(CatalogError::PublicUrlPart { observed });
+        }
+        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        match rest {
+            Some(rest) if rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') => {
+                Ok(url.trim_end_matches('/').to_owned())
+            }
+            _ => Err(CatalogError::PublicUrl { observed: self.public_url.clone() }),
+        }
+    }
+}

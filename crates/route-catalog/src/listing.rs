@@ -1,0 +1,102 @@
+//! The table for people and scripts.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+
+use crate::{Counts, Operation, Parameter, Route, render::sorted};
+
+/// The Markdown table of all routes, for the documentation.
+pub fn docs_table() -> String {
+    let mut table = String::from(
+        "| Method | Path | Price | Parameters | Purpose | Refused uncharged when |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for operation in Operation::ALL {
+        let route = operation.route();
+        let parameters = match parameter_list(route) {
+            list if list.is_empty() => "none".to_owned(),
+            list => list,
+        };
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(
+            table,
+            "| {} | `{}` | ${} | {parameters} | {} | {} |",
+            route.method, route.path, route.price, route.summary, route.refuses
+        );
+    }
+    table
+}
+
+/// The routes as text in columns, with the counts.
+pub fn routes_table() -> String {
+    let mut table = String::new();
+    for operation in Operation::ALL {
+        let route = operation.route();
+        let _ = writeln!(
+            table,
+            "{:<6}  {:<26}  ${:<6}  {}",
+            route.method.as_str(),
+            route.path,
+            route.price.to_string(),
+            route.summary
+        );
+    }
+    let Counts { operations, paths, resources } = Counts::of_table();
+    let _ = writeln!(table, "{operations} operations, {paths} paths, {resources} resources");
+    table
+}
+
+/// `{"operations": 45, "paths": 43, "resources": 42, "routes": […]}`.
+pub fn routes_json() -> Json {
+    let Counts { operations, paths, resources } = Counts::of_table();
+    let routes: Vec<_> = Operation::ALL.iter().map(|operation| row(operation.route())).collect();
+    sorted(json!({
+        "operations": operations,
+        "paths": paths,
+        "resources": resources,
+        "routes": routes,
+    }))
+}
+
+fn row(route: &Route) -> Json {
+    let names = |parameters: &[Parameter]| -> Vec<Json> {
+        parameters
+            .iter()
+            .map(|parameter| {
+                json!({
+                    "name": parameter.name,
+                    "required": parameter.is_required(),
+                    "default": parameter.default(),
+                    "rule": parameter.rule.expected(),
+                })
+            })
+            .collect()
+    };
+    json!({
+        "operation": route.operation.name(),
+        "method": route.method.as_str(),
+        "path": route.path,
+        "price_usd": route.price.to_string(),
+        "summary": route.summary,
+        "query": names(route.query),
+        "body": names(route.body),
+        "core": route.core,
+        "work_seconds": route.work_seconds,
+    })
+}
+
+/// `token`, `amount?`, `slippage = 1`, …
+fn parameter_list(route: &Route) -> String {
+    let list: Vec<_> = route
+        .query
+        .iter()
+        .chain(route.body)
+        .map(|parameter| match parameter.default() {
+            Some(default) => format!("`{} = {default}`", parameter.name),
+            None if parameter.is_required() => format!("`{}`", parameter.name),
+            None => format!("`{}?`", parameter.name),
+        })
+        .collect();
+    list.join(", ")
+}

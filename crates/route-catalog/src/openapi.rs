@@ -1,0 +1,87 @@
+//! OpenAPI 3.1, rendered from the table.
+
+mod components;
+mod operation;
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::{Catalog, FREE_ROUTES, FreeRoute, Operation, discovery::GUIDANCE, render};
+
+/// The version of the paid interface (service document 9). Routes carry none in their path.
+const API_VERSION: &str = "1.0.0";
+
+impl Catalog {
+    /// The OpenAPI document.
+    pub fn openapi(&self) -> Json {
+        let mut paths: Map<String, Json> = Map::new();
+        for operation in Operation::ALL {
+            let route = operation.route();
+            let item = paths.entry(route.path).or_insert_with(|| json!({}));
+            if let Some(item) = item.as_object_mut() {
+                let method = route.method.as_str().to_ascii_lowercase();
+                item.insert(method, operation::paid(route, self.network()));
+            }
+        }
+        for route in FREE_ROUTES {
+            paths.insert(route.path.to_owned(), json!({"get": free(&route)}));
+        }
+        render::sorted(json!({
+            "openapi": "3.1.0",
+            "info": {
+                "title": self.brand(),
+                "version": API_VERSION,
+                "summary": "Market data and wallet actions, paid per call",
+                "description": "Every call is paid on chain through x402; there are no API keys. \
+                                Every 200 is an object with `data` and `meta`. A field that could \
+                                not be had is null and listed in `meta.unavailable`.",
+                "contact": self.contact_object(),
+                "x-guidance": GUIDANCE,
+            },
+            "servers": [{"url": self.base_url()}],
+            "security": [],
+            "paths": paths,
+            "components": components::all(),
+        }))
+    }
+
+    /// The OpenAPI document as indented text.
+    pub fn openapi_text(&self) -> String {
+        render::sorted_pretty_json(self.openapi())
+    }
+
+    fn contact_object(&self) -> Json {
+        let mut contact = json!({"name": self.brand()});
+        let (key, value) = match self.contact() {
+            Some(url) if url.starts_with("https://") || url.starts_with("http://") => ("url", url),
+            Some(mail) => ("email", mail),
+            None => ("url", self.base_url()),
+        };
+        if let Some(contact) = contact.as_object_mut() {
+            contact.insert(key.to_owned(), value.into());
+        }
+        contact
+    }
+}
+
+fn free(route: &FreeRoute) -> Json {
+    let schema = if route.media_type == "application/json" {
+        json!({"type": "object"})
+    } else {
+        json!({"type": "string"})
+    };
+    let answer = |description: &str| {
+        let media_type = route.media_type;
+        json!({"description": description, "content": {media_type: {"schema": schema}}})
+    };
+    let mut responses = json!({"200": answer(route.summary)});
+    if let (true, Some(responses)) = (route.may_be_unready, responses.as_object_mut()) {
+        responses.insert("503".to_owned(), answer("Not ready, with the reasons"));
+    }
+    json!({
+        "operationId": route.name,
+        "summary": route.summary,
+        "tags": ["free"],
+        "security": [],
+        "responses": responses,
+    })
+}

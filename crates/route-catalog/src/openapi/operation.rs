@@ -1,0 +1,138 @@
+//! One paid operation.
+
+use serde_json::{Map, Value as Json, json};
+use x402_wire::Network;
+
+use super::components::ERROR_STATUSES;
+use crate::{
+    Parameter, Route, Rule,
+    parameter::COMMON_QUERY,
+    schema::{self, Detail},
+};
+
+pub(super) fn paid(route: &Route, network: Network) -> Json {
+    let mut parameters: Vec<Json> = route.query.iter().map(query_parameter).collect();
+    parameters.extend(
+        COMMON_QUERY
+            .iter()
+            .map(|known| known.name)
+            .chain(["payment_signature", "x_max_age"])
+            .map(|name| json!({"$ref": format!("#/components/parameters/{name}")})),
+    );
+    let mut operation = json!({
+        "operationId": route.operation.name(),
+        "summary": route.summary,
+        "description": description(route),
+        "tags": ["paid"],
+        "security": [],
+        "parameters": parameters,
+        "responses": responses(route),
+        "x-payment-info": {
+            "protocols": ["x402"],
+            "pricingMode": "fixed",
+            "price": route.price.to_string(),
+            "network": network.to_string(),
+        },
+    });
+    if let (true, Some(operation)) = (route.takes_body(), operation.as_object_mut()) {
+        operation.insert("requestBody".to_owned(), request_body(route));
+    }
+    operation
+}
+
+fn description(route: &Route) -> String {
+    let mut text = format!(
+        "{} Price: ${} a call. Refused uncharged when {}.",
+        route.description, route.price, route.refuses
+    );
+    for constraint in route.constraints {
+        text.push_str(" Rule: ");
+        text.push_str(&constraint.to_string());
+        text.push('.');
+    }
+    text
+}
+
+/// A parameter object of OpenAPI.
+pub(super) fn query_parameter(parameter: &Parameter) -> Json {
+    let mut object = json!({
+        "name": parameter.name,
+        "in": "query",
+        "required": parameter.is_required(),
+        "description": schema::describe(parameter),
+        "schema": schema::of_parameter(parameter, Detail::Full),
+        "example": parameter.example_json(),
+    });
+    // The description stands beside the schema, and lists are written with commas.
+    if let Some(schema) = object.get_mut("schema").and_then(Json::as_object_mut) {
+        schema.remove("description");
+        if schema.remove("items").is_some() {
+            schema.insert("type".to_owned(), "string".into());
+        }
+    }
+    if let (Rule::Chains(_), Some(object)) = (parameter.rule, object.as_object_mut()) {
+        object.insert("example".to_owned(), parameter.example.into());
+    }
+    object
+}
+
+fn request_body(route: &Route) -> Json {
+    json!({
+        "required": true,
+        "content": {"application/json": {
+            "schema": schema::of_members(route.body, route.constraints, Detail::Full),
+            "example": schema::example_call(route, route.body),
+        }},
+    })
+}
+
+fn responses(route: &Route) -> Json {
+    let mut responses = Map::new();
+    responses.insert("200".to_owned(), success(route));
+    for status in ERROR_STATUSES {
+        let reference = json!({"$ref": format!("#/components/responses/{status}")});
+        responses.insert(status.to_string(), reference);
+    }
+    responses.into()
+}
+
+fn success(route: &Route) -> Json {
+    // The table's own test parses every example.
+    let data: Json = serde_json::from_str(route.example).unwrap_or(Json::Null);
+    let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
+    json!({
+        "description": format!("{}, paid for", route.summary),
+        "headers": {
+            "PAYMENT-RESPONSE": header("PAYMENT-RESPONSE"),
+            "X-Response-Digest": header("X-Response-Digest"),
+            "Age": header("Age"),
+            "Cache-Control": header("Cache-Control"),
+        },
+        "content": {"application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "data": schema::of_answer(&data),
+                    "meta": {"$ref": "#/components/schemas/Meta"},
+                },
+                "required": ["data", "meta"],
+            },
+            "example": {
+                "data": data,
+                "meta": {
+                    "route": route.path,
+                    "as_of": "2026-11-21T01:00:00Z",
+                    "generated_at": "2026-11-21T01:00:04Z",
+                    "age_seconds": 4,
+                    "max_age_seconds": 60,
+                    "verdict": "fresh",
+                    "cache": "miss",
+                    "request_id": "01JDB3X8M5",
+                    "schema_version": "1",
+                    "sources": [],
+                    "unavailable": [],
+                },
+            },
+        }},
+    })
+}

@@ -1,0 +1,173 @@
+//! TVL, yields and idle capital.
+
+use x402_wire::MicroUsd;
+
+use super::{ALL_SOURCES_DOWN, CURSOR, OPTIONAL_ADDRESS, READ_SECONDS, limit};
+use crate::{Constraint, EVM_CHAINS, Method, Operation, Parameter, Route, Rule};
+
+const SNAPSHOT_MISSING: &str = "the yield snapshot is missing";
+
+pub(crate) const DEFI_ANALYTICS: Route = Route {
+    operation: Operation::DefiAnalytics,
+    method: Method::Get,
+    path: "/defi-analytics",
+    resource: "/defi-analytics",
+    price: MicroUsd::dollars("0.001"),
+    summary: "TVL rankings and movers",
+    description: "TVL rankings, breakdown by chain, gainers and losers. Movers have at least 10 \
+                  million dollars of TVL.",
+    refuses: "the protocol is unknown",
+    query: &[Parameter::optional(
+        "protocol",
+        Rule::Line { max: 64 },
+        "aave-v3",
+        "Filter to one protocol, by slug or name.",
+    )],
+    body: &[],
+    constraints: &[],
+    core: &["protocols"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"total_tvl_usd":"121400000000","chains":[{"name":"Ethereum","chain_id":1,"tvl_usd":"68200000000","share_pct":"56.2"}],"protocols":[{"slug":"aave-v3","name":"Aave V3","category":"Lending","tvl_usd":"31200000000","change_1d_pct":"0.4","change_7d_pct":"2.2"}],"gainers":[{"slug":"pendle","change_1d_pct":"6.1"}],"losers":[{"slug":"gmx","change_1d_pct":"-3.9"}]}"#,
+};
+
+pub(crate) const YIELD_ALPHA: Route = Route {
+    operation: Operation::YieldAlpha,
+    method: Method::Get,
+    path: "/yield-alpha",
+    resource: "/yield-alpha",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Top yield opportunities",
+    description: "The top DeFi yield opportunities across chains after filters for TVL, outliers \
+                  and history, each with a risk grade and its reasons.",
+    refuses: SNAPSHOT_MISSING,
+    query: &[],
+    body: &[],
+    constraints: &[],
+    core: &["snapshot"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"pools":[{"pool":"7da72d09-56ca-4ec5-a45f-59114353e487","chain":"Ethereum","project":"aave-v3","symbol":"USDC","apy_pct":"4.1","apy_base_pct":"4.1","apy_reward_pct":null,"tvl_usd":"512000000","il_risk":"no","stablecoin":true,"risk_grade":"A","why":["base yield only","deep liquidity"]}]}"#,
+};
+
+pub(crate) const YIELD_MARKETS: Route = Route {
+    operation: Operation::YieldMarkets,
+    method: Method::Get,
+    path: "/yield-markets",
+    resource: "/yield-markets",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Yield markets with filters",
+    description: "Yield markets by chain, asset, protocol and size, sorted by APY or TVL.",
+    refuses: SNAPSHOT_MISSING,
+    query: &[
+        Parameter::optional("chain", Rule::Chain(&EVM_CHAINS), "xlayer", "Chain id or name."),
+        Parameter::optional("asset", Rule::Symbol, "USDG", "Asset symbol."),
+        Parameter::optional("protocol", Rule::Line { max: 64 }, "aave-v3", "Slug or name."),
+        Parameter::optional("stable", Rule::Flag, "true", "Stablecoin markets only, or none."),
+        Parameter::optional(
+            "min_tvl",
+            Rule::Decimal { min: "0", max: "1000000000000" },
+            "1000000",
+            "Least TVL in dollars.",
+        ),
+        Parameter::defaulted("sort", Rule::Choice(&["apy", "tvl"]), "apy", "Descending order."),
+        limit(200, "50"),
+        CURSOR,
+    ],
+    body: &[],
+    constraints: &[],
+    core: &["snapshot"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"count":1,"markets":[{"pool":"aave-v3-xlayer-usdg","chain":"X Layer","project":"aave-v3","symbol":"USDG","apy_pct":"5.2","apy_base_pct":"3.1","apy_reward_pct":"2.1","tvl_usd":"18400000","il_risk":"no","stablecoin":true,"risk_grade":"B","why":["reward is half of the yield"]}],"next_cursor":null}"#,
+};
+
+pub(crate) const YIELD_FARMING_ACTIVE: Route = Route {
+    operation: Operation::YieldFarmingActive,
+    method: Method::Get,
+    path: "/yield-farming-active",
+    resource: "/yield-farming-active",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Open yield positions",
+    description: "The open yield positions of an account with their value, APY and health.",
+    refuses: ALL_SOURCES_DOWN,
+    query: &[OPTIONAL_ADDRESS],
+    body: &[],
+    constraints: &[],
+    core: &["positions"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"address":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","positions":[{"position_id":"196-aave-v3-usdg","chain_id":196,"protocol":"aave-v3","asset":"USDG","amount":"500.12","value_usd":"500.12","apy_pct":"5.2","health":null,"opened_at":null}],"total_usd":"500.12"}"#,
+};
+
+pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
+    operation: Operation::YieldFarmingHistorical,
+    method: Method::Get,
+    path: "/yield-farming-historical",
+    resource: "/yield-farming-historical",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Yield history",
+    description: "The APY and TVL history of a pool, or the realised positions of an account.",
+    refuses: "the pool is unknown",
+    query: &[
+        Parameter::optional(
+            "pool",
+            Rule::Line { max: 64 },
+            "7da72d09-56ca-4ec5-a45f-59114353e487",
+            "Pool id as in `/yield-markets`.",
+        ),
+        Parameter::optional(
+            "address",
+            Rule::Address,
+            "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984",
+            "The account.",
+        ),
+        Parameter::defaulted("days", Rule::Integer { min: 1, max: 365 }, "30", "Days back."),
+    ],
+    body: &[],
+    constraints: &[Constraint::ExactlyOne(&["pool", "address"])],
+    core: &["history"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"pool":"7da72d09-56ca-4ec5-a45f-59114353e487","points":[{"time":"2026-11-20T00:00:00Z","apy_pct":"4.1","tvl_usd":"512000000"}]}"#,
+};
+
+pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
+    operation: Operation::YieldRecommendations,
+    method: Method::Get,
+    path: "/yield-recommendations",
+    resource: "/yield-recommendations",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Where to put an amount",
+    description: "Yield recommendations for an amount, or for what an account holds, net of gas, \
+                  with the days to break even and the liquidity to leave again.",
+    refuses: SNAPSHOT_MISSING,
+    query: &[
+        OPTIONAL_ADDRESS,
+        Parameter::optional("amount", Rule::Amount, "1000", "Amount to place, in dollars."),
+        Parameter::optional("asset", Rule::Symbol, "USDC", "Asset symbol."),
+        Parameter::defaulted("risk", Rule::Choice(RISKS), "low", "The highest risk to take."),
+        Parameter::optional("chains", Rule::Chains(&EVM_CHAINS), "196,8453", "Comma list."),
+    ],
+    body: &[],
+    constraints: &[Constraint::AtMostOne(&["address", "amount"])],
+    core: &["snapshot"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"recommendations":[{"pool":"aave-v3-xlayer-usdg","chain_id":196,"protocol":"aave-v3","asset":"USDG","net_apy_pct":"5.1","est_gas_usd":"0.01","breakeven_days":"0.1","exit_liquidity_usd":"6200000","risk_grade":"B","why":["lowest entry cost"]}]}"#,
+};
+
+pub(crate) const IDLE_CAPITAL: Route = Route {
+    operation: Operation::IdleCapital,
+    method: Method::Get,
+    path: "/idle-capital",
+    resource: "/idle-capital",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Assets that earn nothing",
+    description: "Stable, ETH and BTC assets of an account that earn nothing, each with the best \
+                  low-risk alternative.",
+    refuses: "balances are unavailable on every chain",
+    query: &[OPTIONAL_ADDRESS],
+    body: &[],
+    constraints: &[],
+    core: &["balances"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"idle":[{"chain_id":196,"token":"USDG","amount":"820.5","usd":"820.5","best":{"pool":"aave-v3-xlayer-usdg","apy_pct":"5.2","expected_usd_year":"42.67"}}],"total_idle_usd":"820.5"}"#,
+};
+
+/// The risk levels a caller can choose, ascending.
+pub(super) const RISKS: &[&str] = &["low", "medium", "high"];

@@ -1,0 +1,111 @@
+//! Funding, open interest and perpetuals accounts.
+
+use x402_wire::MicroUsd;
+
+use super::{ALL_SOURCES_DOWN, CURSOR, OPTIONAL_ADDRESS, READ_SECONDS, limit};
+use crate::{Constraint, Method, Operation, Parameter, Route, Rule};
+
+const DEX: Parameter = Parameter::optional(
+    "dex",
+    Rule::Line { max: 16 },
+    "xyz",
+    "Name of a builder-deployed perpetuals DEX. Default: the first-party one.",
+);
+
+/// The candle intervals of the venue; the case tells minutes from months.
+const INTERVALS: &[&str] = &[
+    "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M",
+];
+
+pub(crate) const FUNDING_RATES: Route = Route {
+    operation: Operation::FundingRates,
+    method: Method::Get,
+    path: "/funding-rates",
+    resource: "/funding-rates",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Funding, open interest, long/short",
+    description: "Funding rates, open interest and long/short ratios per venue, normalised to 8 \
+                  hours and a year. Without `symbol` the top 20 by open interest.",
+    refuses: "no venue answers",
+    query: &[Parameter::optional("symbol", Rule::Symbol, "BTC", "Filter to one symbol.")],
+    body: &[],
+    constraints: &[],
+    core: &["venues"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"symbol":"BTC","markets":[{"symbol":"BTC","venues":[{"venue":"hyperliquid","funding":{"rate":"0.0000125","interval_hours":1,"rate_8h":"0.0001","apr_pct":"10.95","next_at":"2026-11-21T02:00:00Z"},"open_interest":{"base":"31250.4","usd":"3066000000"},"long_short":null,"mark_px":"98120"}],"aggregate":{"oi_usd":"3066000000","oi_weighted_rate_8h":"0.0001"},"spread_bps":"0"}]}"#,
+};
+
+pub(crate) const HYPERLIQUID_MARKET: Route = Route {
+    operation: Operation::HyperliquidMarket,
+    method: Method::Get,
+    path: "/hyperliquid-market",
+    resource: "/hyperliquid-market",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Perpetuals markets",
+    description: "Mark, oracle, funding, open interest and volume of the perpetuals markets. With \
+                  `coin` also the top of the book, with `interval` also candles.",
+    refuses: "the coin or the DEX is unknown",
+    query: &[
+        Parameter::optional("coin", Rule::Line { max: 32 }, "xyz:TSLA", "One market."),
+        DEX,
+        Parameter::optional(
+            "interval",
+            Rule::Choice(INTERVALS),
+            "1h",
+            "Candle interval; taken only together with `coin`.",
+        ),
+    ],
+    body: &[],
+    constraints: &[Constraint::Requires("interval", "coin")],
+    core: &["markets"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"markets":[{"coin":"BTC","dex":"","mark":"98120","mid":"98120.5","oracle":"98111","funding_rate_1h":"0.0000125","funding_apr_pct":"10.95","open_interest_base":"31250.4","open_interest_usd":"3066000000","volume_24h_usd":"4120000000","change_24h_pct":"1.1","max_leverage":40,"delisted":false}],"book":{"bids":[["98120","1.2"]],"asks":[["98121","0.8"]]},"candles":null}"#,
+};
+
+pub(crate) const HYPERLIQUID_ACCOUNT: Route = Route {
+    operation: Operation::HyperliquidAccount,
+    method: Method::Get,
+    path: "/hyperliquid-account",
+    resource: "/hyperliquid-account",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Perpetuals account",
+    description: "Margin summary, positions, spot balances and open orders of an account. An \
+                  unused address has zeros, which is a real answer.",
+    refuses: ALL_SOURCES_DOWN,
+    query: &[OPTIONAL_ADDRESS, DEX],
+    body: &[],
+    constraints: &[],
+    core: &["account"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"address":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","role":"user","margin_summary":{"account_value_usd":"1204.5","total_margin_used_usd":"310.2","withdrawable_usd":"894.3"},"positions":[{"coin":"BTC","size":"0.01","entry_px":"97000","unrealized_pnl_usd":"11.2","leverage":5}],"spot_balances":[{"coin":"USDC","total":"250","hold":"0"}],"open_orders":[]}"#,
+};
+
+pub(crate) const HL_TRANSACTION_HISTORY: Route = Route {
+    operation: Operation::HlTransactionHistory,
+    method: Method::Get,
+    path: "/hl-transaction-history",
+    resource: "/hl-transaction-history",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Perpetuals account history",
+    description: "Fills, funding payments and ledger updates of an account, merged and sorted by \
+                  time. `truncated` says when the venue holds no more than it returned.",
+    refuses: ALL_SOURCES_DOWN,
+    query: &[
+        OPTIONAL_ADDRESS,
+        Parameter::defaulted(
+            "type",
+            Rule::Choice(&["all", "fills", "funding", "ledger"]),
+            "all",
+            "Which entries.",
+        ),
+        Parameter::optional("start", Rule::Timestamp, "2026-11-01T00:00:00Z", "Earliest time."),
+        Parameter::optional("end", Rule::Timestamp, "2026-11-21T00:00:00Z", "Latest time."),
+        limit(500, "100"),
+        CURSOR,
+    ],
+    body: &[],
+    constraints: &[Constraint::Ordered("start", "end")],
+    core: &["history"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"address":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","items":[{"kind":"fill","id":"928374655","time":"2026-11-20T23:11:02Z","coin":"BTC","side":"buy","px":"97000","size":"0.01","fee_usd":"0.43"}],"truncated":false,"next_cursor":null}"#,
+};

@@ -1,0 +1,56 @@
+//! Contract audits and token vetting.
+
+use x402_wire::MicroUsd;
+
+use super::{CHAIN, READ_SECONDS};
+use crate::{Method, Operation, Parameter, Route, Rule};
+
+pub(crate) const TOKEN_SECURITY: Route = Route {
+    operation: Operation::TokenSecurity,
+    method: Method::Get,
+    path: "/token-security",
+    resource: "/token-security",
+    price: MicroUsd::dollars("0.001"),
+    summary: "Contract audit",
+    description: "Contract audit: honeypot, rug-pull risk, taxes, ownership, liquidity and \
+                  holders. A check that could not be made is null, and the verdict is never `safe` \
+                  while the honeypot check is null.",
+    refuses: "every scan is empty",
+    query: &[
+        Parameter::required(
+            "address",
+            Rule::Address,
+            "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8",
+            "Token contract.",
+        ),
+        CHAIN,
+    ],
+    body: &[],
+    constraints: &[],
+    core: &["security_scan"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"address":"0x4ae46a509F6b1D9056937BA4500cb143933D2dc8","chain_id":196,"token":{"name":"Global Dollar","symbol":"USDG","total_supply":"41200000"},"verdict":"caution","score":72,"risk_level":"low","checks":{"honeypot":{"value":false,"source":"okx.token-scan"}},"taxes":{"buy_pct":"0","sell_pct":"0"},"ownership":{"renounced":false},"liquidity":{"in_dex":true,"pools":[],"lp_locked_pct":null},"holders":{"count":9120,"top10_pct":"61.2"},"flags":["mintable"],"sources":["okx.token-scan"]}"#,
+};
+
+pub(crate) const VET_TOKEN: Route = Route {
+    operation: Operation::VetToken,
+    method: Method::Get,
+    path: "/vet-token",
+    resource: "/vet-token",
+    price: MicroUsd::dollars("0.01"),
+    summary: "One-call token check",
+    description: "Contract security, holder concentration, DEX tradeability both ways and price of \
+                  a token on chain 196, verdict first.",
+    refuses: "the security scan is empty",
+    query: &[Parameter::required(
+        "address",
+        Rule::Address,
+        "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8",
+        "Token contract on chain 196.",
+    )],
+    body: &[],
+    constraints: &[],
+    core: &["security_scan"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"verdict":"caution","score":72,"security":{"risk_level":"low","honeypot":false,"flags":["mintable"]},"holders":{"count":9120,"top10_pct":"61.2","creator_pct":null},"tradeability":{"buy_quote":{"in_usd":"10","ok":true},"sell_quote":{"in_usd":"10","ok":true},"price_impact_pct":"0.03","route_count":2,"liquidity_usd":"2810000"},"price":{"price_usd":"1.0001","source":"okx.price"}}"#,
+};

@@ -1,0 +1,256 @@
+//! The payer's sub-wallet and the actions it takes.
+
+use x402_wire::MicroUsd;
+
+use super::{ACTION_SECONDS, READ_SECONDS};
+use crate::{Constraint, Method, Operation, Parameter, Route, Rule, WALLET_CHAINS};
+
+const CHAIN_ID: Parameter = Parameter::required(
+    "chain_id",
+    Rule::Chain(&WALLET_CHAINS),
+    "196",
+    "Chain of the action, by id or name.",
+);
+
+const AMOUNT: Parameter =
+    Parameter::required("amount", Rule::Amount, "25.5", "Human-readable amount.");
+
+const TOKEN: Parameter = Parameter::required(
+    "token",
+    Rule::Address,
+    "0x779Ded0c9e1022225f8E0630b35a9b54bE713736",
+    "Token contract.",
+);
+
+const PRODUCT_ID: Parameter = Parameter::optional(
+    "product_id",
+    Rule::Line { max: 128 },
+    "aave-v3-xlayer-usdg",
+    "One product of the protocol.",
+);
+
+/// EIP-3009 `TransferWithAuthorization` from the payer to its own sub-wallet, in the form in which
+/// the scheme `exact` writes one.
+const PRINCIPAL_AUTH: Parameter = Parameter::optional(
+    "principal_auth",
+    Rule::Object(&[
+        Parameter::required(
+            "signature",
+            Rule::Bytes { min: 65, max: 4096 },
+            concat!(
+                "0x0000000000000000000000000000000000000000000000000000000000000001",
+                "00000000000000000000000000000000000000000000000000000000000000011b"
+            ),
+            "Signature of the authorization.",
+        ),
+        Parameter::required(
+            "authorization",
+            Rule::Object(&[
+                Parameter::required(
+                    "from",
+                    Rule::Address,
+                    "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984",
+                    "The payer.",
+                ),
+                Parameter::required(
+                    "to",
+                    Rule::Address,
+                    "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+                    "The payer's sub-wallet.",
+                ),
+                Parameter::required("value", Rule::Uint256, "25500000", "Exactly the amount."),
+                Parameter::required("validAfter", Rule::Uint256, "0", "Unix seconds."),
+                Parameter::required("validBefore", Rule::Uint256, "1795223995", "Unix seconds."),
+                Parameter::required(
+                    "nonce",
+                    Rule::Hash,
+                    "0x0000000000000000000000000000000000000000000000000000000000000001",
+                    "32 random bytes.",
+                ),
+            ]),
+            "",
+            "The signed message.",
+        ),
+    ]),
+    "",
+    "Moves the principal from the payer to its sub-wallet (EIP-3009).",
+);
+
+/// What an action answers with.
+const ACTION: &str = r#"{"intent_id":"01JDB3X8M5","status":"completed","steps":[{"kind":"call","chain_id":196,"tx_hash":"0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b","status":"success","block":21000000}],"result":{"amount_out":"0.241"},"refund_needed":false}"#;
+
+pub(crate) const SUB_WALLET: Route = Route {
+    operation: Operation::SubWallet,
+    method: Method::Get,
+    path: "/sub-wallet",
+    resource: "/sub-wallet",
+    price: MicroUsd::dollars("0.01"),
+    summary: "The payer's sub-wallet",
+    description: "The sub-wallet of the payer of this call: address, custody, balances, nonces and \
+                  policy.",
+    refuses: "the custody provider does not answer",
+    query: &[],
+    body: &[],
+    constraints: &[],
+    core: &["sub_wallet"],
+    work_seconds: READ_SECONDS,
+    example: r#"{"owner":"eip155:196:0x1f9840a85d5af5bf1d1762f925bdaddc4201f984","sub_wallet":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","provisioned_at":"2026-11-20T10:00:00Z","custody":{"provider":"local","attestation":null},"chains":[196,8453],"balances":[{"chain_id":196,"symbol":"USDG","amount":"820.5"}],"nonce_state":{"196":4},"policy":{"withdraw_to":"owner"}}"#,
+};
+
+pub(crate) const AUTO_SWAP: Route = Route {
+    operation: Operation::AutoSwap,
+    method: Method::Post,
+    path: "/auto-swap",
+    resource: "/auto-swap",
+    price: MicroUsd::dollars("0.05"),
+    summary: "Swap from the sub-wallet",
+    description: "Swaps tokens of the payer's sub-wallet and answers with every transaction.",
+    refuses: "the sub-wallet lacks funds, or there is no route",
+    query: &[],
+    body: &[
+        CHAIN_ID,
+        Parameter::required(
+            "from_token",
+            Rule::Address,
+            "0x779Ded0c9e1022225f8E0630b35a9b54bE713736",
+            "Token to sell.",
+        ),
+        Parameter::required(
+            "to_token",
+            Rule::Address,
+            "0xe538905cf8410324e03A5A23C1c177a474D59b2b",
+            "Token to buy.",
+        ),
+        AMOUNT,
+        Parameter::defaulted(
+            "slippage",
+            Rule::Decimal { min: "0.1", max: "50" },
+            "1",
+            "Slippage tolerance in percent.",
+        ),
+        PRINCIPAL_AUTH,
+        Parameter::optional(
+            "deadline",
+            Rule::Timestamp,
+            "2026-11-21T01:05:00Z",
+            "Do not broadcast after this time.",
+        ),
+    ],
+    constraints: &[Constraint::Differ("from_token", "to_token")],
+    core: &["custody"],
+    work_seconds: ACTION_SECONDS,
+    example: ACTION,
+};
+
+pub(crate) const AUTO_BRIDGE: Route = Route {
+    operation: Operation::AutoBridge,
+    method: Method::Post,
+    path: "/auto-bridge",
+    resource: "/auto-bridge",
+    price: MicroUsd::dollars("0.05"),
+    summary: "Bridge from the sub-wallet",
+    description: "Moves a token of the payer's sub-wallet to another chain.",
+    refuses: "the sub-wallet lacks funds, or the route is outside the supported set",
+    query: &[],
+    body: &[
+        Parameter::required("from_chain", Rule::Chain(&WALLET_CHAINS), "8453", "Source chain."),
+        Parameter::required("to_chain", Rule::Chain(&WALLET_CHAINS), "42161", "Target chain."),
+        TOKEN,
+        AMOUNT,
+        Parameter::optional(
+            "recipient",
+            Rule::Address,
+            "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984",
+            "One of the payer's own addresses. Default: the sub-wallet.",
+        ),
+    ],
+    constraints: &[Constraint::Differ("from_chain", "to_chain")],
+    core: &["custody"],
+    work_seconds: ACTION_SECONDS,
+    example: ACTION,
+};
+
+pub(crate) const AUTO_WITHDRAW: Route = Route {
+    operation: Operation::AutoWithdraw,
+    method: Method::Post,
+    path: "/auto-withdraw",
+    resource: "/auto-withdraw",
+    price: MicroUsd::dollars("0.05"),
+    summary: "Withdraw to the payer",
+    description: "Sends a token of the sub-wallet to the payer, and to nobody else.",
+    refuses: "there is nothing to withdraw",
+    query: &[],
+    body: &[
+        CHAIN_ID,
+        TOKEN,
+        Parameter::required(
+            "amount",
+            Rule::AmountOr("max"),
+            "max",
+            "Human-readable amount, or `max`.",
+        ),
+    ],
+    constraints: &[],
+    core: &["custody"],
+    work_seconds: ACTION_SECONDS,
+    example: ACTION,
+};
+
+pub(crate) const AUTO_DEFI_INVEST: Route = Route {
+    operation: Operation::AutoDefiInvest,
+    method: Method::Post,
+    path: "/auto-defi-invest",
+    resource: "/auto-defi-invest",
+    price: MicroUsd::dollars("0.05"),
+    summary: "Deposit into a protocol",
+    description: "Deposits an asset of the sub-wallet into a lending market or a vault.",
+    refuses: "the sub-wallet lacks funds, or the product is paused, frozen or at its cap",
+    query: &[],
+    body: &[
+        CHAIN_ID,
+        Parameter::required("protocol", Rule::Line { max: 64 }, "aave-v3", "Protocol slug."),
+        Parameter::required("asset", Rule::Symbol, "USDG", "Asset symbol."),
+        AMOUNT,
+        PRODUCT_ID,
+        Parameter::optional("min_shares", Rule::Amount, "25", "Least shares to accept."),
+    ],
+    constraints: &[],
+    core: &["custody"],
+    work_seconds: ACTION_SECONDS,
+    example: ACTION,
+};
+
+pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
+    operation: Operation::AutoDefiWithdraw,
+    method: Method::Post,
+    path: "/auto-defi-withdraw",
+    resource: "/auto-defi-withdraw",
+    price: MicroUsd::dollars("0.05"),
+    summary: "Withdraw from a protocol",
+    description: "Withdraws an amount, or a share, of a position back to the sub-wallet.",
+    refuses: "there is no such position",
+    query: &[],
+    body: &[
+        Parameter::optional(
+            "position_id",
+            Rule::Line { max: 128 },
+            "196-aave-v3-usdg",
+            "Position as in `/yield-farming-active`.",
+        ),
+        PRODUCT_ID,
+        Parameter::optional("amount", Rule::Amount, "25.5", "Human-readable amount."),
+        Parameter::optional(
+            "ratio",
+            Rule::Decimal { min: "0.000001", max: "1" },
+            "0.5",
+            "Share of the position, above 0 and at most 1.",
+        ),
+    ],
+    constraints: &[
+        Constraint::ExactlyOne(&["position_id", "product_id"]),
+        Constraint::ExactlyOne(&["amount", "ratio"]),
+    ],
+    core: &["custody"],
+    work_seconds: ACTION_SECONDS,
+    example: ACTION,
+};

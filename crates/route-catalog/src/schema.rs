@@ -1,0 +1,200 @@
+//! JSON Schema of rules, and examples as JSON.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::{
+    Constraint, Parameter, Route, Rule,
+    rule::{MAX_LINE_ENTRY_CHARS, MAX_SYMBOL_CHARS, MAX_UINT256_DIGITS, chain_list},
+};
+
+/// How much a schema says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Types and bounds alone, for the 402 header.
+    Compact,
+    /// With descriptions, examples and defaults, for OpenAPI.
+    Full,
+}
+
+/// The JSON Schema of one parameter's value.
+pub(crate) fn of_parameter(parameter: &Parameter, detail: Detail) -> Json {
+    let mut schema = of_rule(&parameter.rule, detail);
+    if let (Detail::Full, Some(members)) = (detail, schema.as_object_mut()) {
+        members.insert("description".into(), describe(parameter).into());
+        if let Some(default) = parameter.default() {
+            members.insert("default".into(), example(&parameter.rule, default));
+        }
+    }
+    schema
+}
+
+/// The schema of an object with these members and no others.
+pub(crate) fn of_members(
+    members: &[Parameter],
+    constraints: &[Constraint],
+    detail: Detail,
+) -> Json {
+    let mut schema = open_object(members.iter(), detail);
+    if let Some(object) = schema.as_object_mut() {
+        object.insert("additionalProperties".into(), false.into());
+        let groups: Vec<Json> =
+            constraints.iter().filter(|_| detail == Detail::Full).filter_map(group).collect();
+        if !groups.is_empty() {
+            object.insert("allOf".into(), groups.into());
+        }
+    }
+    schema
+}
+
+/// The schema of an object that may have further members.
+pub(crate) fn open_object<'a>(
+    members: impl Iterator<Item = &'a Parameter> + Clone,
+    detail: Detail,
+) -> Json {
+    let properties: Map<String, Json> = members
+        .clone()
+        .map(|member| (member.name.to_owned(), of_parameter(member, detail)))
+        .collect();
+    let required: Vec<_> =
+        members.filter(|member| member.is_required()).map(|member| member.name).collect();
+    let mut schema = json!({"type": "object", "properties": properties});
+    if let (false, Some(object)) = (required.is_empty(), schema.as_object_mut()) {
+        object.insert("required".into(), required.into());
+    }
+    schema
+}
+
+/// What the parameter means and which rule it obeys, in words.
+pub(crate) fn describe(parameter: &Parameter) -> String {
+    match parameter.rule {
+        Rule::Chain(set) | Rule::Chains(set) => {
+            format!("{} One of {}.", parameter.description, chain_list(set))
+        }
+        Rule::Decimal { min, max } => format!("{} From {min} to {max}.", parameter.description),
+        Rule::Timestamp => {
+            format!("{} RFC 3339, or unix milliseconds.", parameter.description)
+        }
+        _ => parameter.description.to_owned(),
+    }
+}
+
+fn of_rule(rule: &Rule, detail: Detail) -> Json {
+    match *rule {
+        Rule::Address => text_pattern("^0x[a-fA-F0-9]{40}$"),
+        Rule::Hash => text_pattern("^0x[a-fA-F0-9]{64}$"),
+        Rule::Bytes { .. } => text_pattern("^0x([a-fA-F0-9]{2})+$"),
+        Rule::Uint256 => {
+            json!({"type": "string", "pattern": "^\\d+$", "maxLength": MAX_UINT256_DIGITS})
+        }
+        Rule::Amount | Rule::Decimal { .. } => text_pattern("^\\d+(\\.\\d+)?$"),
+        Rule::AmountOr(word) => text_pattern(&format!("^({word}|\\d+(\\.\\d+)?)$")),
+        Rule::Symbol => text_length(MAX_SYMBOL_CHARS),
+        Rule::Line { max } | Rule::Prompt { max } => text_length(max),
+        Rule::Choice(words) => json!({"type": "string", "enum": words}),
+        Rule::Chain(_) => json!({"type": ["string", "integer"]}),
+        Rule::Chains(_) => json!({
+            "type": ["string", "array"],
+            "items": {"type": ["string", "integer"]},
+        }),
+        Rule::Integer { min, max } => {
+            json!({"type": "integer", "minimum": min, "maximum": max})
+        }
+        Rule::Flag => json!({"type": "string", "enum": ["1", "0", "true", "false"]}),
+        Rule::Boolean => json!({"type": "boolean"}),
+        Rule::Cursor => json!({"type": "string"}),
+        Rule::Timestamp => json!({"type": ["string", "integer"]}),
+        Rule::Lines { max } => json!({
+            "type": "array",
+            "items": text_length(MAX_LINE_ENTRY_CHARS),
+            "minItems": 1,
+            "maxItems": max,
+        }),
+        Rule::Object(members) => of_members(members, &[], detail),
+    }
+}
+
+fn text_pattern(pattern: &str) -> Json {
+    json!({"type": "string", "pattern": pattern})
+}
+
+fn text_length(max: usize) -> Json {
+    json!({"type": "string", "minLength": 1, "maxLength": max})
+}
+
+fn group(constraint: &Constraint) -> Option<Json> {
+    match constraint {
+        Constraint::ExactlyOne(names) => {
+            let alternatives: Vec<_> =
+                names.iter().map(|name| json!({"required": [name]})).collect();
+            Some(json!({"oneOf": alternatives}))
+        }
+        _ => None,
+    }
+}
+
+/// A value's text form as JSON, as it stands in a body.
+pub(crate) fn example(rule: &Rule, text: &str) -> Json {
+    match *rule {
+        Rule::Integer { .. } | Rule::Chain(_) => {
+            text.parse::<u64>().map_or_else(|_| text.into(), Json::from)
+        }
+        Rule::Boolean => (text == "true").into(),
+        Rule::Chains(_) | Rule::Lines { .. } => {
+            let item = |entry: &str| entry.parse::<u64>().map_or_else(|_| entry.into(), Json::from);
+            text.split(',').map(item).collect()
+        }
+        Rule::Object(members) => examples(members.iter()),
+        _ => text.into(),
+    }
+}
+
+/// The members' examples as one object.
+pub(crate) fn examples<'a>(members: impl Iterator<Item = &'a Parameter>) -> Json {
+    members
+        .map(|member| (member.name.to_owned(), member.example_json()))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// The shortest example call: the required members, and of alternatives the first.
+pub(crate) fn example_call(route: &Route, members: &[Parameter]) -> Json {
+    let first_of_group = |name: &str| {
+        route.constraints.iter().any(|constraint| match constraint {
+            Constraint::ExactlyOne(names) => names.first() == Some(&name),
+            _ => false,
+        })
+    };
+    examples(
+        members.iter().filter(|member| member.is_required() || first_of_group(member.name)),
+    )
+}
+
+/// A schema that an example answer and its siblings satisfy: the types of the example, where every
+/// member of an object may be null (a reading that could not be had is null and is listed in
+/// `meta.unavailable`), and what is null in the example may be anything.
+pub(crate) fn of_answer(example: &Json) -> Json {
+    match example {
+        Json::Object(members) => {
+            let properties: Map<String, Json> = members
+                .iter()
+                .map(|(name, member)| (name.clone(), nullable(of_answer(member))))
+                .collect();
+            json!({"type": "object", "properties": properties})
+        }
+        Json::Array(entries) => {
+            let items = entries.first().map_or_else(|| json!({}), of_answer);
+            json!({"type": "array", "items": items})
+        }
+        Json::String(_) => json!({"type": "string"}),
+        Json::Number(_) => json!({"type": "integer"}),
+        Json::Bool(_) => json!({"type": "boolean"}),
+        Json::Null => json!({}),
+    }
+}
+
+fn nullable(mut schema: Json) -> Json {
+    if let Some(kind) = schema.get_mut("type") {
+        *kind = json!([kind.take(), "null"]);
+    }
+    schema
+}

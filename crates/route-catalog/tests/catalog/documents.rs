@@ -1,0 +1,186 @@
+//! OpenAPI, discovery and the tables.
+
+use std::collections::BTreeSet;
+
+use route_catalog::{
+    Catalog, CatalogConfig, CatalogError, ErrorCode, FREE_ROUTES, Operation, docs_table,
+    routes_json, routes_table,
+};
+use serde_json::{Value, json};
+
+use crate::support::{catalog, config};
+
+#[test]
+fn the_whole_openapi_document() {
+    insta::with_settings!({sort_maps => true}, {
+        insta::assert_json_snapshot!(catalog().openapi());
+    });
+}
+
+#[test]
+fn openapi_has_every_operation_with_its_price() {
+    let document = catalog().openapi();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["info"]["version"], "1.0.0");
+    let mut paid = 0;
+    let mut names = BTreeSet::new();
+    for item in document["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            assert_eq!(operation["security"], json!([]));
+            assert!(names.insert(operation["operationId"].as_str().unwrap().to_owned()));
+            if operation.get("x-payment-info").is_some() {
+                paid += 1;
+            }
+        }
+    }
+    assert_eq!(paid, 45);
+    assert_eq!(names.len(), 45 + FREE_ROUTES.len());
+    for operation in Operation::ALL {
+        let route = operation.route();
+        let method = route.method.as_str().to_lowercase();
+        let documented = &document["paths"][route.path][&method];
+        assert_eq!(
+            documented["x-payment-info"],
+            json!({
+                "protocols": ["x402"],
+                "pricingMode": "fixed",
+                "price": route.price.to_string(),
+                "network": "eip155:196",
+            })
+        );
+        for status in ["200", "400", "402", "404", "405", "409", "413", "422", "429", "431", "500", "503"] {
+            assert!(documented["responses"].get(status).is_some(), "{operation} {status}");
+        }
+        assert_eq!(documented.get("requestBody").is_some(), route.takes_body());
+    }
+}
+
+#[test]
+fn every_reference_resolves() {
+    let document = catalog().openapi();
+    let mut references = Vec::new();
+    collect_references(&document, &mut references);
+    assert!(references.len() > 500);
+    for reference in references {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+fn collect_references(json: &Value, found: &mut Vec<String>) {
+    match json {
+        Value::Object(members) => {
+            found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            members.values().for_each(|member| collect_references(member, found));
+        }
+        Value::Array(entries) => entries.iter().for_each(|entry| collect_references(entry, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_documented_example_satisfies_its_schema() {
+    let document = catalog().openapi();
+    let components = json!({"components": document["components"]});
+    let validate = |place: &str, schema: &Value, example: &Value| {
+        // `#/components/…` resolves inside the schema that is validated with.
+        let mut root = components.clone();
+        root["allOf"] = json!([schema]);
+        let validator = jsonschema::draft202012::new(&root).unwrap();
+        let errors: Vec<_> = validator.iter_errors(example).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{place}: {errors:?}");
+    };
+    for operation in Operation::ALL {
+        let route = operation.route();
+        let documented =
+            &document["paths"][route.path][route.method.as_str().to_lowercase().as_str()];
+        let answer = &documented["responses"]["200"]["content"]["application/json"];
+        validate(&format!("{operation} answer"), &answer["schema"], &answer["example"]);
+        if route.takes_body() {
+            let body = &documented["requestBody"]["content"]["application/json"];
+            validate(&format!("{operation} body"), &body["schema"], &body["example"]);
+        }
+        for parameter in documented["parameters"].as_array().unwrap() {
+            if let Some(example) = parameter.get("example") {
+                let place = format!("{operation} {}", parameter["name"]);
+                validate(&place, &parameter["schema"], example);
+            }
+        }
+    }
+    let refusal = route_catalog::Refusal {
+        code: ErrorCode::PaymentRequired.code(),
+        reason: "payment_missing",
+        retryable: true,
+        request_id: "r",
+    };
+    let challenge = catalog().challenge(Operation::Swap, None, "e", Some(&refusal));
+    let body: Value = serde_json::from_slice(&challenge.body).unwrap();
+    let schema = &document["components"]["schemas"]["PaymentRequired"];
+    validate("402", schema, &body);
+}
+
+#[test]
+fn the_text_of_openapi_is_the_document() {
+    let text = catalog().openapi_text();
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), catalog().openapi());
+    assert!(text.ends_with("}\n"));
+}
+
+#[test]
+fn the_well_known_document_lists_every_path_once() {
+    let document = catalog().well_known();
+    assert_eq!(document["version"], 1);
+    let resources = document["resources"].as_array().unwrap();
+    assert_eq!(resources.len(), 43);
+    assert_eq!(resources[0], "https://api.example.com/swap");
+}
+
+#[test]
+fn the_text_documents() {
+    insta::assert_snapshot!("llms_txt", catalog().llms_txt());
+    insta::assert_snapshot!("docs_table", docs_table());
+    insta::assert_snapshot!("routes_table", routes_table());
+}
+
+#[test]
+fn the_routes_as_json() {
+    let json = routes_json();
+    assert_eq!(json["operations"], 45);
+    assert_eq!(json["paths"], 43);
+    assert_eq!(json["resources"], 42);
+    assert_eq!(json["routes"].as_array().unwrap().len(), 45);
+    insta::with_settings!({sort_maps => true}, {
+        insta::assert_json_snapshot!(json["routes"][0]);
+    });
+}
+
+#[test]
+fn the_contact_is_a_url_or_a_mail_address() {
+    let contact = |contact: Option<&str>| {
+        let config = CatalogConfig { contact: contact.map(str::to_owned), ..config() };
+        Catalog::new(&config).unwrap().openapi()["info"]["contact"].clone()
+    };
+    assert_eq!(contact(None), json!({"name": "svc", "url": "https://api.example.com"}));
+    assert_eq!(contact(Some("a@b.example")), json!({"name": "svc", "email": "a@b.example"}));
+    assert_eq!(contact(Some("https://b.example")), json!({"name": "svc", "url": "https://b.example"}));
+}
+
+#[test]
+fn public_urls_that_cannot_begin_a_resource_are_refused() {
+    let make = |url: &str| {
+        let config = CatalogConfig { public_url: url.to_owned(), ..config() };
+        Catalog::new(&config).map(|catalog| catalog.base_url().to_owned())
+    };
+    assert_eq!(make("http://127.0.0.1:8402"), Ok("http://127.0.0.1:8402".into()));
+    assert_eq!(make("https://[::1]:8402/v1/"), Ok("https://[::1]:8402/v1".into()));
+    for url in ["", "api.example.com", "ftp://a", "https://", "https:///x"] {
+        assert_eq!(make(url), Err(CatalogError::PublicUrl { observed: url.to_owned() }));
+    }
+    for (url, observed) in
+        [("https://a?b", '?'), ("https://a#b", '#'), ("https://a b", ' '), ("https://user@a", '@'), ("https://ä", 'ä')]
+    {
+        let error = make(url).unwrap_err();
+        assert_eq!(error, CatalogError::PublicUrlPart { observed });
+        assert_eq!(error.code(), "public_url_part_invalid");
+    }
+}

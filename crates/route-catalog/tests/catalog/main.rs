@@ -1,0 +1,15 @@
+//! The catalog through its public interface.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
+mod challenge;
+mod documents;
+mod parsing;
+mod support;
+mod table;

@@ -1,0 +1,235 @@
+//! What the logs of one transaction prove about a payment.
+
+use alloy_primitives::{Address, B256};
+use alloy_rpc_types_eth::Log;
+use alloy_sol_types::SolEvent;
+use x402_wire::Payment;
+
+use super::abi::Eip3009::{AuthorizationCanceled, AuthorizationUsed, Transfer};
+
+/// What the logs of one transaction prove about a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// The authorization was used, and by that the exact amount moved from the payer to the seller.
+    Paid,
+    /// The authorization was used or cancelled without paying the seller.
+    Spent,
+    /// Nothing about this authorization.
+    Nothing,
+}
+
+/// Reads the logs of one transaction, in their order.
+///
+/// A successful status proves nothing: some tokens answer a used authorization with an event and return.
+/// And a transaction may hold several authorizations, so the transfer must be the one that belongs to
+/// this: EIP-3009 tokens log the use and its transfer next to each other.
+pub(crate) fn of_logs(payment: &Payment, logs: &[Log]) -> Proof {
+    let asset = payment.requirements().asset;
+    let events: Vec<Event> = logs
+        .iter()
+        .filter(|log| log.address() == asset)
+        .filter_map(|log| Event::read(payment, log))
+        .collect();
+    let Some(at) = events
+        .iter()
+        .position(|event| *event == Event::Used { ours: true })
+    else {
+        let cancelled = events.contains(&Event::Cancelled);
+        return if cancelled {
+            Proof::Spent
+        } else {
+            Proof::Nothing
+        };
+    };
+    let uses = events
+        .iter()
+        .filter(|event| matches!(event, Event::Used { .. }))
+        .count();
+    let paid = if uses == 1 {
+        events.contains(&Event::Transfer { ours: true })
+    } else {
+        events.get(at.saturating_add(1)) == Some(&Event::Transfer { ours: true })
+    };
+    if paid { Proof::Paid } else { Proof::Spent }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    /// An authorization was used: this payment's, or another.
+    Used { ours: bool },
+    /// This payment's authorization was cancelled.
+    Cancelled,
+    /// Tokens moved: exactly as this payment wants it, or otherwise.
+    Transfer { ours: bool },
+}
+
+impl Event {
+    fn read(payment: &Payment, log: &Log) -> Option<Self> {
+        let authorization = payment.authorization();
+        let is_ours = |payer: Address, nonce: B256| {
+            payer == authorization.from && nonce == authorization.nonce
+        };
+        let data = &log.inner;
+        match *log.topics().first()? {
+            AuthorizationUsed::SIGNATURE_HASH => {
+                let used = AuthorizationUsed::decode_log_validate(data).ok()?;
+                Some(Self::Used {
+                    ours: is_ours(used.authorizer, used.nonce),
+                })
+            }
+            AuthorizationCanceled::SIGNATURE_HASH => {
+                let cancelled = AuthorizationCanceled::decode_log_validate(data).ok()?;
+                is_ours(cancelled.authorizer, cancelled.nonce).then_some(Self::Cancelled)
+            }
+            Transfer::SIGNATURE_HASH => {
+                let moved = Transfer::decode_log_validate(data).ok()?;
+                let ours = moved.from == authorization.from
+                    && moved.to == payment.requirements().pay_to
+                    && moved.value == payment.requirements().amount;
+                Some(Self::Transfer { ours })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::{LogData, U256, address};
+    use x402_wire::{Asset, MicroUsd, Network, PaymentPayload, Terms};
+
+    use super::*;
+
+    const PAYER: Address = address!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    const PAY_TO: Address = address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906");
+    const NONCE: B256 = B256::repeat_byte(7);
+
+    fn payment() -> Payment {
+        let asset = Asset::chain_196()[0].clone();
+        let terms = Terms {
+            network: Network::evm(196),
+            pay_to: PAY_TO,
+            max_timeout_seconds: 300,
+            assets: vec![asset],
+        };
+        let offer = terms.offer(MicroUsd::dollars("0.002"));
+        let requirements = offer.options().next().unwrap().to_json();
+        let payload = format!(
+            r#"{{"x402Version":2,"accepted":{requirements},"payload":{{"signature":"0x00","authorization":{{
+            "from":"{PAYER}","to":"{PAY_TO}","value":"2000","validAfter":"0","validBefore":"1795219500",
+            "nonce":"{NONCE}"}}}}}}"#
+        );
+        let payload = PaymentPayload::from_json(payload.as_bytes()).unwrap();
+        Payment::matching(&offer, payload).unwrap()
+    }
+
+    fn log(asset: Address, event: &impl SolEvent) -> Log {
+        let data: LogData = event.encode_log_data();
+        Log {
+            inner: alloy_primitives::Log {
+                address: asset,
+                data,
+            },
+            ..Log::default()
+        }
+    }
+
+    fn used(nonce: B256) -> AuthorizationUsed {
+        AuthorizationUsed {
+            authorizer: PAYER,
+            nonce,
+        }
+    }
+
+    fn transfer(to: Address, value: u64) -> Transfer {
+        Transfer {
+            from: PAYER,
+            to,
+            value: U256::from(value),
+        }
+    }
+
+    fn judge(asset: Address, build: impl Fn(&mut Vec<Log>, Address)) -> Proof {
+        let mut logs = Vec::new();
+        build(&mut logs, asset);
+        of_logs(&payment(), &logs)
+    }
+
+    #[test]
+    fn a_use_with_its_transfer_is_paid() {
+        let asset = payment().requirements().asset;
+        let paid = judge(asset, |logs, asset| {
+            logs.push(log(asset, &used(NONCE)));
+            logs.push(log(asset, &transfer(PAY_TO, 2000)));
+        });
+        assert_eq!(paid, Proof::Paid);
+        let transfer_first = judge(asset, |logs, asset| {
+            logs.push(log(asset, &transfer(PAY_TO, 2000)));
+            logs.push(log(asset, &used(NONCE)));
+        });
+        assert_eq!(transfer_first, Proof::Paid);
+    }
+
+    #[test]
+    fn a_transfer_of_anything_else_is_not() {
+        let asset = payment().requirements().asset;
+        for (to, value) in [(PAY_TO, 1999), (PAY_TO, 2001), (PAYER, 2000)] {
+            let spent = judge(asset, |logs, asset| {
+                logs.push(log(asset, &used(NONCE)));
+                logs.push(log(asset, &transfer(to, value)));
+            });
+            assert_eq!(spent, Proof::Spent);
+        }
+    }
+
+    #[test]
+    fn neither_log_alone_is_enough() {
+        let asset = payment().requirements().asset;
+        let nothing = judge(asset, |logs, asset| {
+            logs.push(log(asset, &transfer(PAY_TO, 2000)))
+        });
+        assert_eq!(nothing, Proof::Nothing);
+        let spent = judge(asset, |logs, asset| logs.push(log(asset, &used(NONCE))));
+        assert_eq!(spent, Proof::Spent);
+        let cancelled = judge(asset, |logs, asset| {
+            logs.push(log(
+                asset,
+                &AuthorizationCanceled {
+                    authorizer: PAYER,
+                    nonce: NONCE,
+                },
+            ));
+        });
+        assert_eq!(cancelled, Proof::Spent);
+    }
+
+    #[test]
+    fn logs_of_another_contract_count_for_nothing() {
+        let forged = judge(Address::repeat_byte(9), |logs, asset| {
+            logs.push(log(asset, &used(NONCE)));
+            logs.push(log(asset, &transfer(PAY_TO, 2000)));
+        });
+        assert_eq!(forged, Proof::Nothing);
+    }
+
+    /// The payer signs the nonce twice, once for a transfer to itself, and pays another call in the same
+    /// transaction: that transfer must not count for both.
+    #[test]
+    fn the_transfer_of_another_authorization_is_not_borrowed() {
+        let asset = payment().requirements().asset;
+        let batch = judge(asset, |logs, asset| {
+            logs.push(log(asset, &used(NONCE)));
+            logs.push(log(asset, &transfer(PAYER, 2000)));
+            logs.push(log(asset, &used(B256::repeat_byte(8))));
+            logs.push(log(asset, &transfer(PAY_TO, 2000)));
+        });
+        assert_eq!(batch, Proof::Spent);
+        let honest = judge(asset, |logs, asset| {
+            logs.push(log(asset, &used(B256::repeat_byte(8))));
+            logs.push(log(asset, &transfer(PAYER, 2000)));
+            logs.push(log(asset, &used(NONCE)));
+            logs.push(log(asset, &transfer(PAY_TO, 2000)));
+        });
+        assert_eq!(honest, Proof::Paid);
+    }
+}

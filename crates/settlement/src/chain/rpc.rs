@@ -1,0 +1,338 @@
+//! JSON-RPC over the crate's own HTTP client: answers are bounded, and neither the endpoint (which may hold
+//! a key) nor a body ever reaches a log or an error.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use alloy_eips::{BlockId, BlockNumberOrTag};
+use alloy_json_rpc::{ErrorPayload, RequestPacket, ResponsePacket, RpcError, RpcRecv, RpcSend};
+use alloy_primitives::{Address, B256, Bytes, U64, U128, U256};
+use alloy_provider::{Provider, RootProvider};
+use alloy_rpc_client::RpcClient;
+use alloy_rpc_types_eth::{Filter, Log, TransactionRequest};
+use alloy_sol_types::SolCall;
+use alloy_transport::{TransportError, TransportErrorKind, TransportFut};
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tower_service::Service;
+
+use crate::http::Http;
+use crate::{Call, Cause, Malformation, SettlementError};
+
+/// The longest JSON-RPC answer in bytes; receipts and log lists are the longest that are asked for.
+const MAX_RPC_BODY: usize = 4 * 1024 * 1024;
+
+/// A node.
+#[derive(Clone)]
+pub(crate) struct Rpc {
+    provider: RootProvider,
+}
+
+/// A call that a node did not answer with a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RpcFault {
+    /// The contract reverted.
+    Reverted(Cause),
+    /// The node answered with another error: it has received the call and not executed it.
+    Refused(Cause),
+    /// No answer, or not one that can be read: the node may have executed the call.
+    Lost(Cause),
+}
+
+impl RpcFault {
+    pub(crate) fn cause(self) -> Cause {
+        match self {
+            Self::Reverted(cause) | Self::Refused(cause) | Self::Lost(cause) => cause,
+        }
+    }
+}
+
+/// The newest block, as far as it is needed here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Head {
+    number: U64,
+    timestamp: U64,
+    #[serde(default)]
+    base_fee_per_gas: Option<U128>,
+}
+
+impl Head {
+    pub(crate) fn number(&self) -> u64 {
+        self.number.to()
+    }
+
+    /// Unix seconds of the block.
+    pub(crate) fn timestamp(&self) -> u64 {
+        self.timestamp.to()
+    }
+
+    pub(crate) fn base_fee(&self) -> Option<u128> {
+        self.base_fee_per_gas.map(|fee| fee.to())
+    }
+}
+
+/// A transaction's receipt, as far as it is needed here: chains add members and transaction types of their
+/// own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TransactionOutcome {
+    pub(crate) transaction_hash: B256,
+    #[serde(default)]
+    status: Option<U64>,
+    pub(crate) logs: Vec<Log>,
+}
+
+impl TransactionOutcome {
+    pub(crate) fn succeeded(&self) -> bool {
+        self.status == Some(U64::ONE)
+    }
+}
+
+impl Rpc {
+    pub(crate) fn new(
+        http: &Http,
+        url: &SecretString,
+        timeout: Duration,
+    ) -> Result<Self, SettlementError> {
+        let key = "settlement.rpc_url";
+        let url = Url::parse(url.expose_secret())
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            .ok_or(SettlementError::Url { key })?;
+        let transport = Transport {
+            http: http.with_max_body(MAX_RPC_BODY),
+            url,
+            timeout,
+        };
+        Ok(Self {
+            provider: RootProvider::new(RpcClient::new(transport, false)),
+        })
+    }
+
+    pub(crate) async fn chain_id(&self) -> Result<u64, RpcFault> {
+        self.provider
+            .get_chain_id()
+            .await
+            .map_err(|error| fault("eth_chainId", error))
+    }
+
+    pub(crate) async fn head(&self) -> Result<Head, RpcFault> {
+        self.request("eth_getBlockByNumber", (BlockNumberOrTag::Latest, false))
+            .await
+    }
+
+    pub(crate) async fn code(&self, address: Address) -> Result<Bytes, RpcFault> {
+        self.provider
+            .get_code_at(address)
+            .await
+            .map_err(|error| fault("eth_getCode", error))
+    }
+
+    /// The account's balance of the chain's own coin.
+    pub(crate) async fn coin_balance(&self, address: Address) -> Result<U256, RpcFault> {
+        self.provider
+            .get_balance(address)
+            .await
+            .map_err(|error| fault("eth_getBalance", error))
+    }
+
+    /// Calls a view function and decodes its result.
+    pub(crate) async fn view<C: SolCall>(
+        &self,
+        to: Address,
+        call: &C,
+        block: BlockId,
+    ) -> Result<C::Return, RpcFault> {
+        let request = TransactionRequest::default()
+            .to(to)
+            .input(call.abi_encode().into());
+        let data = self.execute(request, block).await?;
+        C::abi_decode_returns_validate(&data).map_err(|_| {
+            let (call, detail) = (Call::Rpc("eth_call"), Malformation::RpcResult);
+            RpcFault::Lost(Cause::Malformed { call, detail })
+        })
+    }
+
+    /// Executes a call without sending it.
+    pub(crate) async fn execute(
+        &self,
+        request: TransactionRequest,
+        block: BlockId,
+    ) -> Result<Bytes, RpcFault> {
+        self.provider
+            .call(request)
+            .block(block)
+            .await
+            .map_err(|error| fault("eth_call", error))
+    }
+
+    pub(crate) async fn estimate_gas(&self, request: TransactionRequest) -> Result<u64, RpcFault> {
+        self.provider
+            .estimate_gas(request)
+            .await
+            .map_err(|error| fault("eth_estimateGas", error))
+    }
+
+    pub(crate) async fn gas_price(&self) -> Result<u128, RpcFault> {
+        self.provider
+            .get_gas_price()
+            .await
+            .map_err(|error| fault("eth_gasPrice", error))
+    }
+
+    pub(crate) async fn priority_fee(&self) -> Result<u128, RpcFault> {
+        self.provider
+            .get_max_priority_fee_per_gas()
+            .await
+            .map_err(|error| fault("eth_maxPriorityFeePerGas", error))
+    }
+
+    /// The account's next transaction number, with those that wait in the node's pool.
+    pub(crate) async fn next_nonce(&self, account: Address) -> Result<u64, RpcFault> {
+        self.provider
+            .get_transaction_count(account)
+            .pending()
+            .await
+            .map_err(|error| fault("eth_getTransactionCount", error))
+    }
+
+    pub(crate) async fn send_raw(&self, transaction: &[u8]) -> Result<(), RpcFault> {
+        let sent = self.provider.send_raw_transaction(transaction).await;
+        sent.map(drop)
+            .map_err(|error| fault("eth_sendRawTransaction", error))
+    }
+
+    pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, RpcFault> {
+        self.request("eth_getTransactionReceipt", (hash,)).await
+    }
+
+    /// Whether the node knows the transaction, in a block or waiting.
+    pub(crate) async fn knows(&self, hash: B256) -> Result<bool, RpcFault> {
+        let known: Option<IgnoredAny> = self.request("eth_getTransactionByHash", (hash,)).await?;
+        Ok(known.is_some())
+    }
+
+    pub(crate) async fn logs(&self, filter: &Filter) -> Result<Vec<Log>, RpcFault> {
+        self.provider
+            .get_logs(filter)
+            .await
+            .map_err(|error| fault("eth_getLogs", error))
+    }
+
+    async fn request<P: RpcSend, R: RpcRecv>(
+        &self,
+        method: &'static str,
+        params: P,
+    ) -> Result<R, RpcFault> {
+        let answer = self.provider.client().request(method, params).await;
+        answer.map_err(|error| fault(method, error))
+    }
+}
+
+/// The crate's HTTP client as an alloy transport.
+#[derive(Debug, Clone)]
+struct Transport {
+    http: Http,
+    url: Url,
+    timeout: Duration,
+}
+
+impl Transport {
+    async fn exchange(self, request: RequestPacket) -> Result<ResponsePacket, TransportError> {
+        let body = serde_json::to_vec(&request).map_err(TransportError::ser_err)?;
+        // The caller puts the method's name in place of this.
+        let call = Call::Rpc("rpc");
+        let reply = self
+            .http
+            .post(call, self.url, HeaderMap::new(), body, self.timeout)
+            .await
+            .map_err(TransportErrorKind::custom)?;
+        // Some nodes answer errors with an error status and a JSON-RPC body.
+        match serde_json::from_slice::<ResponsePacket>(&reply.body) {
+            Ok(packet) if reply.is_success() || packet.is_error() => Ok(packet),
+            Ok(_) | Err(_) if !reply.is_success() => {
+                Err(TransportErrorKind::custom(Cause::Status {
+                    call,
+                    status: reply.status,
+                }))
+            }
+            _ => {
+                let detail = Malformation::Json;
+                Err(TransportErrorKind::custom(Cause::Malformed {
+                    call,
+                    detail,
+                }))
+            }
+        }
+    }
+}
+
+impl Service<RequestPacket> for Transport {
+    type Response = ResponsePacket;
+    type Error = TransportError;
+    type Future = TransportFut<'static>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: RequestPacket) -> Self::Future {
+        Box::pin(self.clone().exchange(request))
+    }
+}
+
+fn fault(method: &'static str, error: TransportError) -> RpcFault {
+    let call = Call::Rpc(method);
+    match error {
+        RpcError::ErrorResp(payload) => {
+            let reverted = is_revert(&payload);
+            let message = payload
+                .message
+                .chars()
+                .filter(|c| !c.is_control())
+                .take(200)
+                .collect();
+            let cause = Cause::Rpc {
+                call,
+                code: payload.code,
+                message,
+            };
+            if reverted {
+                RpcFault::Reverted(cause)
+            } else {
+                RpcFault::Refused(cause)
+            }
+        }
+        RpcError::Transport(TransportErrorKind::Custom(error)) => {
+            let cause = error
+                .downcast::<Cause>()
+                .map_or(Cause::Interrupted { call }, |cause| *cause);
+            RpcFault::Lost(named(call, cause))
+        }
+        RpcError::Transport(_) => RpcFault::Lost(Cause::Interrupted { call }),
+        _ => RpcFault::Lost(Cause::Malformed {
+            call,
+            detail: Malformation::RpcResult,
+        }),
+    }
+}
+
+/// Nodes have no common code for a revert; 3 is the most common.
+fn is_revert(payload: &ErrorPayload) -> bool {
+    payload.code == 3 || payload.message.to_ascii_lowercase().contains("revert")
+}
+
+fn named(call: Call, cause: Cause) -> Cause {
+    match cause {
+        Cause::Timeout { after, .. } => Cause::Timeout { call, after },
+        Cause::Unreachable { .. } => Cause::Unreachable { call },
+        Cause::Oversize { limit, .. } => Cause::Oversize { call, limit },
+        Cause::Status { status, .. } => Cause::Status { call, status },
+        Cause::Malformed { detail, .. } => Cause::Malformed { call, detail },
+        _ => Cause::Interrupted { call },
+    }
+}

@@ -1,0 +1,255 @@
+//! Configuration, and the one settler that it describes.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use thiserror::Error;
+use x402_wire::{Payment, Terms};
+
+use crate::http::Http;
+use crate::{
+    ChainReader, Facilitator, LogSearch, Okx, OkxCredentials, OnchainSettler, Readiness,
+    Reconciliation, Settlement, SettlementError, Settler, Verification, WithChain,
+};
+
+/// Who settles: `settlement.mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Mode {
+    /// Any x402 v2 facilitator.
+    #[default]
+    Facilitator,
+    /// The OKX broker.
+    Okx,
+    /// This process, with a key of its own.
+    Onchain,
+}
+
+/// A mode that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("expected `facilitator`, `okx` or `onchain`, observed `{observed}`")]
+pub struct UnknownMode {
+    /// The text, at most 80 characters.
+    pub observed: String,
+}
+
+impl Mode {
+    /// The name in the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Facilitator => "facilitator",
+            Self::Okx => "okx",
+            Self::Onchain => "onchain",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [Self::Facilitator, Self::Okx, Self::Onchain]
+            .into_iter()
+            .find(|mode| mode.as_str() == text)
+            .ok_or_else(|| UnknownMode {
+                observed: text.chars().take(80).collect(),
+            })
+    }
+}
+
+/// How long is waited for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For one answer to `/verify`, `/supported` or a status query.
+    pub verify: Duration,
+    /// For one answer to `/settle`; a broker that settles synchronously takes up to 30 seconds.
+    pub settle: Duration,
+    /// For one JSON-RPC answer.
+    pub rpc: Duration,
+    /// For the receipt of an own transaction.
+    pub receipt: Duration,
+    /// How long a broker's state is polled in all.
+    pub poll_budget: Duration,
+    /// Between two polls of a state or of a receipt.
+    pub poll_interval: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            verify: Duration::from_secs(10),
+            settle: Duration::from_secs(35),
+            rpc: Duration::from_secs(10),
+            receipt: Duration::from_secs(30),
+            poll_budget: Duration::from_secs(5),
+            poll_interval: Duration::from_millis(500),
+        }
+    }
+}
+
+/// The table `[settlement]` of the configuration, with its secrets.
+#[derive(Clone, Default)]
+pub struct SettlementConfig {
+    /// Who settles.
+    pub mode: Mode,
+    /// Mode `facilitator`: its base URL.
+    pub facilitator_url: Option<String>,
+    /// Mode `okx`: the broker's base URL; `https://web3.okx.com` when absent.
+    pub okx_base_url: Option<String>,
+    /// Mode `okx`: the API credentials.
+    pub okx: Option<OkxCredentials>,
+    /// A JSON-RPC endpoint; required by mode `onchain`, and used by every mode to read the chain. May hold
+    /// a key, so it is never printed.
+    pub rpc_url: Option<SecretString>,
+    /// Mode `onchain`: the key that pays the gas, 32 bytes as hexadecimal digits.
+    pub private_key: Option<SecretString>,
+    /// How long is waited for what.
+    pub timeouts: Timeouts,
+    /// How far back a transaction is searched for.
+    pub log_search: LogSearch,
+}
+
+/// Without the URLs and the secrets.
+impl fmt::Debug for SettlementConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SettlementConfig")
+            .field("mode", &self.mode)
+            .field("timeouts", &self.timeouts)
+            .field("log_search", &self.log_search)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The broker's public host.
+const OKX_BASE_URL: &str = "https://web3.okx.com";
+
+/// The settler that a configuration describes.
+#[derive(Debug)]
+pub enum AnySettler {
+    /// Mode `facilitator`.
+    Facilitator(WithChain<Facilitator>),
+    /// Mode `okx`.
+    Okx(WithChain<Okx>),
+    /// Mode `onchain`.
+    Onchain(OnchainSettler),
+}
+
+impl AnySettler {
+    /// Sets up the configured settler, and compares the chain and the assets with the configuration when
+    /// there is an RPC endpoint. An endpoint that does not answer, or a facilitator that is down, is no
+    /// error: both are asked again when the first payment comes.
+    ///
+    /// # Errors
+    /// What is missing or unusable in the configuration, and [`SettlementError::Chain`] or
+    /// [`SettlementError::Asset`] when the chain contradicts it.
+    pub async fn connect(config: SettlementConfig, terms: &Terms) -> Result<Self, SettlementError> {
+        let SettlementConfig { mode, timeouts, .. } = config;
+        let missing = |key| SettlementError::Missing { key, mode };
+        let http = Http::new(timeouts.connect)?;
+        let network = terms.network;
+        let chain = match &config.rpc_url {
+            Some(url) => {
+                let chain = ChainReader::with_http(&http, url, terms, timeouts, config.log_search)?;
+                confirm(&chain).await?;
+                Some(chain)
+            }
+            None => None,
+        };
+        match mode {
+            Mode::Facilitator => {
+                let url = config
+                    .facilitator_url
+                    .ok_or(missing("settlement.facilitator_url"))?;
+                let facilitator = Facilitator::with_http(http, &url, network, timeouts)?;
+                Ok(Self::Facilitator(WithChain::new(facilitator, chain)))
+            }
+            Mode::Okx => {
+                let url = config.okx_base_url.as_deref().unwrap_or(OKX_BASE_URL);
+                let credentials = config.okx.ok_or(missing("settlement.okx_api_key"))?;
+                let okx = Okx::with_http(http, url, credentials, network, timeouts)?;
+                Ok(Self::Okx(WithChain::new(okx, chain)))
+            }
+            Mode::Onchain => {
+                let chain = chain.ok_or(missing("settlement.rpc_url"))?;
+                let key = config
+                    .private_key
+                    .ok_or(missing("settlement.private_key"))?;
+                Ok(Self::Onchain(OnchainSettler::new(chain, &key, timeouts)?))
+            }
+        }
+    }
+
+    /// The chain reader, when an RPC endpoint is configured.
+    #[must_use]
+    pub fn chain(&self) -> Option<&ChainReader> {
+        match self {
+            Self::Facilitator(settler) => settler.chain(),
+            Self::Okx(settler) => settler.chain(),
+            Self::Onchain(settler) => Some(settler.chain()),
+        }
+    }
+}
+
+async fn confirm(chain: &ChainReader) -> Result<(), SettlementError> {
+    match chain.confirm().await {
+        Ok(()) => Ok(()),
+        Err(crate::Cause::Asset(fault)) => Err(fault.into()),
+        Err(crate::Cause::Chain { expected, observed }) => {
+            Err(SettlementError::Chain { expected, observed })
+        }
+        Err(cause) => {
+            tracing::warn!(code = cause.code(), %cause, "the chain cannot be read yet; asking again before the first payment");
+            Ok(())
+        }
+    }
+}
+
+impl Settler for AnySettler {
+    async fn verify(&self, payment: &Payment, now: u64) -> Verification {
+        match self {
+            Self::Facilitator(settler) => settler.verify(payment, now).await,
+            Self::Okx(settler) => settler.verify(payment, now).await,
+            Self::Onchain(settler) => settler.verify(payment, now).await,
+        }
+    }
+
+    async fn settle(&self, payment: &Payment) -> Settlement {
+        match self {
+            Self::Facilitator(settler) => settler.settle(payment).await,
+            Self::Okx(settler) => settler.settle(payment).await,
+            Self::Onchain(settler) => settler.settle(payment).await,
+        }
+    }
+
+    async fn reconcile(
+        &self,
+        payment: &Payment,
+        transaction: Option<&str>,
+        now: u64,
+    ) -> Reconciliation {
+        match self {
+            Self::Facilitator(settler) => settler.reconcile(payment, transaction, now).await,
+            Self::Okx(settler) => settler.reconcile(payment, transaction, now).await,
+            Self::Onchain(settler) => settler.reconcile(payment, transaction, now).await,
+        }
+    }
+
+    async fn readiness(&self) -> Readiness {
+        match self {
+            Self::Facilitator(settler) => settler.readiness().await,
+            Self::Okx(settler) => settler.readiness().await,
+            Self::Onchain(settler) => settler.readiness().await,
+        }
+    }
+}

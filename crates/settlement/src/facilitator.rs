@@ -1,0 +1,178 @@
+//! Any x402 v2 facilitator over HTTP.
+
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use x402_wire::facilitator::{SupportedResponse, request_body};
+use x402_wire::{Network, Payment, Reason, Scheme};
+
+use crate::answer::{self, Answer};
+use crate::http::{self, Http};
+use crate::support::{FOR_PAYMENTS, FOR_READINESS, Support, SupportCache};
+use crate::{
+    Call, Cause, Readiness, Reconciliation, Settlement, SettlementError, Settler, Timeouts,
+    Verification,
+};
+
+/// A facilitator of x402 v2 (section 7): `POST /verify`, `POST /settle`, `GET /supported`.
+///
+/// Nothing is asked before the first payment, so a facilitator that is down does not keep a server from
+/// starting.
+pub struct Facilitator {
+    http: Http,
+    verify_url: Url,
+    settle_url: Url,
+    supported_url: Url,
+    network: Network,
+    timeouts: Timeouts,
+    support: SupportCache,
+}
+
+impl Facilitator {
+    /// A facilitator at `base_url`, whose path is a prefix of every request.
+    ///
+    /// # Errors
+    /// [`SettlementError::Url`] or [`SettlementError::Client`].
+    pub fn new(
+        base_url: &str,
+        network: Network,
+        timeouts: Timeouts,
+    ) -> Result<Self, SettlementError> {
+        Self::with_http(Http::new(timeouts.connect)?, base_url, network, timeouts)
+    }
+
+    pub(crate) fn with_http(
+        http: Http,
+        base_url: &str,
+        network: Network,
+        timeouts: Timeouts,
+    ) -> Result<Self, SettlementError> {
+        let base = http::base_url("settlement.facilitator_url", base_url)?;
+        Ok(Self {
+            http,
+            verify_url: http::join(&base, "/verify"),
+            settle_url: http::join(&base, "/settle"),
+            supported_url: http::join(&base, "/supported"),
+            network,
+            timeouts,
+            support: SupportCache::default(),
+        })
+    }
+
+    async fn settle_once(&self, payment: &Payment, body: &str) -> Answer {
+        let reply = self
+            .http
+            .post(
+                Call::Settle,
+                self.settle_url.clone(),
+                HeaderMap::new(),
+                body.to_owned(),
+                self.timeouts.settle,
+            )
+            .await;
+        match reply {
+            Ok(reply) => answer::settlement(payment, &reply),
+            Err(cause) => answer::unknown(None, cause),
+        }
+    }
+
+    async fn supported(&self) -> Result<Support, Cause> {
+        let url = self.supported_url.clone();
+        let reply = self
+            .http
+            .get(Call::Supported, url, HeaderMap::new(), self.timeouts.verify)
+            .await?;
+        if reply.status >= 500 {
+            return Err(Cause::Status {
+                call: Call::Supported,
+                status: reply.status,
+            });
+        }
+        // A facilitator that answers without listing anything supports nothing beyond the default.
+        Ok(
+            serde_json::from_slice::<SupportedResponse>(&reply.body).map_or_else(
+                |_| Support::default(),
+                |listed| Support::of(&listed, self.network),
+            ),
+        )
+    }
+}
+
+impl Settler for Facilitator {
+    async fn verify(&self, payment: &Payment, _now: u64) -> Verification {
+        if payment.scheme() == Scheme::AggrDeferred {
+            match self.support.get(FOR_PAYMENTS, self.supported()).await {
+                Ok(Support {
+                    aggr_deferred: true,
+                    ..
+                }) => {}
+                Ok(_) => return Verification::invalid(Reason::UnsupportedScheme),
+                Err(cause) => return Verification::Unavailable { cause },
+            }
+        }
+        let body = request_body(payment, None);
+        let url = self.verify_url.clone();
+        match self
+            .http
+            .post(
+                Call::Verify,
+                url,
+                HeaderMap::new(),
+                body,
+                self.timeouts.verify,
+            )
+            .await
+        {
+            Ok(reply) => answer::verification(payment, &reply),
+            Err(cause) => Verification::Unavailable { cause },
+        }
+    }
+
+    async fn settle(&self, payment: &Payment) -> Settlement {
+        let body = request_body(payment, None);
+        let (transaction, state) = match self.settle_once(payment, &body).await {
+            Answer::Final(settlement) => return settlement,
+            Answer::Pending { transaction, state } => (transaction, state),
+        };
+        tracing::info!(key = %payment.key(), %transaction, %state, "settlement pending, asking once more");
+        // The identical request once more, as the reference servers do. Only a success decides: a refusal
+        // may be the trace of the first transaction.
+        match self.settle_once(payment, &body).await {
+            Answer::Final(settled @ Settlement::Settled(_)) => settled,
+            _ => Settlement::Unknown {
+                transaction: Some(transaction),
+                cause: Cause::Pending {
+                    call: Call::Settle,
+                    state,
+                },
+            },
+        }
+    }
+
+    /// Re-sends the identical settlement. x402 v2 has no status query, so a refusal such as "already used"
+    /// stays undecided: the money may have moved by the first attempt, by a second facilitator, or not at
+    /// all after a cancellation, and only the chain can tell these apart.
+    async fn reconcile(
+        &self,
+        payment: &Payment,
+        transaction: Option<&str>,
+        _now: u64,
+    ) -> Reconciliation {
+        answer::after_resend(self.settle(payment).await, transaction)
+    }
+
+    async fn readiness(&self) -> Readiness {
+        match self.support.get(FOR_READINESS, self.supported()).await {
+            Ok(support) => support.readiness(self.network),
+            Err(reason) => Readiness::NotReady { reason },
+        }
+    }
+}
+
+/// Without the URLs, which may hold a key.
+impl std::fmt::Debug for Facilitator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Facilitator")
+            .field("network", &self.network)
+            .finish_non_exhaustive()
+    }
+}

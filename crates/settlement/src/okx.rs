@@ -1,0 +1,399 @@
+//! The OKX broker: x402 v2 in an envelope, with API credentials and a status query.
+
+mod envelope;
+mod signing;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::Url;
+use serde::Deserialize;
+use tokio::time::Instant;
+use x402_wire::facilitator::{SupportedResponse, request_body};
+use x402_wire::{Network, Payment, Reason, Scheme};
+
+use self::envelope::{Opened, open};
+pub use self::signing::OkxCredentials;
+use crate::answer::{self, Answer, SettleBody};
+use crate::http::{self, Http, Reply};
+use crate::reason::is_used;
+use crate::support::{FOR_PAYMENTS, FOR_READINESS, Support, SupportCache};
+use crate::{
+    Call, Cause, Malformation, Readiness, Receipt, Reconciliation, Settlement, SettlementError,
+    Settler, Timeouts, Verification,
+};
+
+/// The prefix of every path; part of what is signed.
+const API: &str = "/api/v6/pay/x402";
+
+/// The OKX broker (its pages api-http-onetime, api-http-batch, api-query-settlement-status).
+///
+/// Scheme `exact` is settled with `syncSettle`: the broker answers when the transaction is confirmed. When
+/// it could not wait long enough, its status query is polled for [`Timeouts::poll_budget`]; after that the
+/// outcome is unknown, with the hash, and never a failure.
+pub struct Okx {
+    http: Http,
+    base: Url,
+    credentials: OkxCredentials,
+    network: Network,
+    timeouts: Timeouts,
+    support: SupportCache,
+}
+
+/// `data` of `GET /settle/status`; members are null when they do not apply.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StatusBody {
+    error_reason: Option<String>,
+    payer: Option<String>,
+    network: Option<String>,
+    status: Option<String>,
+}
+
+/// What the status query says about a transaction.
+#[derive(Debug)]
+enum Progress {
+    Success,
+    Failed(Reason),
+    Open(String),
+}
+
+impl Okx {
+    /// The broker at `base_url`, normally `https://web3.okx.com`.
+    ///
+    /// # Errors
+    /// [`SettlementError::Url`], [`SettlementError::Credential`] or [`SettlementError::Client`].
+    pub fn new(
+        base_url: &str,
+        credentials: OkxCredentials,
+        network: Network,
+        timeouts: Timeouts,
+    ) -> Result<Self, SettlementError> {
+        Self::with_http(
+            Http::new(timeouts.connect)?,
+            base_url,
+            credentials,
+            network,
+            timeouts,
+        )
+    }
+
+    pub(crate) fn with_http(
+        http: Http,
+        base_url: &str,
+        credentials: OkxCredentials,
+        network: Network,
+        timeouts: Timeouts,
+    ) -> Result<Self, SettlementError> {
+        let base = http::base_url("settlement.okx_base_url", base_url)?;
+        credentials.check()?;
+        Ok(Self {
+            http,
+            base,
+            credentials,
+            network,
+            timeouts,
+            support: SupportCache::default(),
+        })
+    }
+
+    async fn post(
+        &self,
+        call: Call,
+        path: &str,
+        body: String,
+        timeout: Duration,
+    ) -> Result<Reply, Cause> {
+        let path = format!("{API}{path}");
+        let headers = self.credentials.headers(&timestamp(), "POST", &path, &body);
+        self.http
+            .post(call, http::join(&self.base, &path), headers, body, timeout)
+            .await
+    }
+
+    /// `query` is empty or begins with `?`; its characters need no escaping.
+    async fn get(&self, call: Call, path: &str, query: &str) -> Result<Reply, Cause> {
+        let path = format!("{API}{path}");
+        let headers = self
+            .credentials
+            .headers(&timestamp(), "GET", &format!("{path}{query}"), "");
+        let mut url = http::join(&self.base, &path);
+        url.set_query(query.strip_prefix('?'));
+        self.http
+            .get(call, url, headers, self.timeouts.verify)
+            .await
+    }
+
+    async fn settle_once(&self, payment: &Payment) -> Answer {
+        // Deferred payments are stored, not broadcast: there is nothing to wait for.
+        let sync_settle = (payment.scheme() == Scheme::Exact).then_some(true);
+        let body = request_body(payment, sync_settle);
+        let reply = self
+            .post(Call::Settle, "/settle", body, self.timeouts.settle)
+            .await;
+        let opened = reply.and_then(|reply| Ok((reply.status, open(Call::Settle, &reply)?)));
+        match opened {
+            Ok((status, Opened::Data(data))) => {
+                match serde_json::from_str::<SettleBody>(data.get()) {
+                    Ok(body) => body.read(payment, status),
+                    Err(_) => answer::unknown(None, malformed(Call::Settle)),
+                }
+            }
+            Ok((_, Opened::Refused { reason, message })) => {
+                Answer::Final(Settlement::Rejected { reason, message })
+            }
+            Err(cause) => answer::unknown(None, cause),
+        }
+    }
+
+    /// Asks for a transaction's state until it is final or the budget is used up.
+    async fn poll(&self, payment: &Payment, transaction: String, state: String) -> Settlement {
+        let deadline = Instant::now() + self.timeouts.poll_budget;
+        tracing::info!(key = %payment.key(), %transaction, %state, "settlement open, polling its state");
+        loop {
+            let cause = match self.status(payment, &transaction).await {
+                Ok(Progress::Success) => {
+                    return Settlement::Settled(Receipt {
+                        status: Some("success".to_owned()),
+                        ..Receipt::of(payment, transaction)
+                    });
+                }
+                // The transaction failed because another one has used the authorization.
+                Ok(Progress::Failed(reason)) if is_used(&reason) => {
+                    return Settlement::Unknown {
+                        transaction: Some(transaction),
+                        cause: Cause::UsedElsewhere,
+                    };
+                }
+                Ok(Progress::Failed(reason)) => return Settlement::rejected(reason),
+                Ok(Progress::Open(state)) => Cause::Pending {
+                    call: Call::SettleStatus,
+                    state,
+                },
+                Err(cause) => cause,
+            };
+            let next = Instant::now() + self.timeouts.poll_interval;
+            if next > deadline {
+                return Settlement::Unknown {
+                    transaction: Some(transaction),
+                    cause,
+                };
+            }
+            tokio::time::sleep_until(next).await;
+        }
+    }
+
+    async fn status(&self, payment: &Payment, transaction: &str) -> Result<Progress, Cause> {
+        let call = Call::SettleStatus;
+        if !is_hash(transaction) {
+            return Err(Cause::Malformed {
+                call,
+                detail: Malformation::TransactionHash,
+            });
+        }
+        let reply = self
+            .get(call, "/settle/status", &format!("?txHash={transaction}"))
+            .await?;
+        let data = match open(call, &reply)? {
+            Opened::Data(data) => data,
+            Opened::Refused { reason, .. } => {
+                return Err(Cause::Broker {
+                    call,
+                    code: reason.as_str().to_owned(),
+                });
+            }
+        };
+        let body: StatusBody = serde_json::from_str(data.get()).map_err(|_| malformed(call))?;
+        body.contradiction(payment).map_or(Ok(()), Err)?;
+        Ok(match body.status.as_deref() {
+            Some("success") => Progress::Success,
+            Some("failed") => Progress::Failed(
+                body.error_reason
+                    .as_deref()
+                    .map_or(Reason::TransactionFailed, Reason::from),
+            ),
+            state => Progress::Open(answer::clip(
+                state
+                    .or(body.error_reason.as_deref())
+                    .unwrap_or("unnamed state"),
+            )),
+        })
+    }
+
+    async fn supported(&self) -> Result<Support, Cause> {
+        let reply = self.get(Call::Supported, "/supported", "").await?;
+        match open(Call::Supported, &reply)? {
+            Opened::Data(data) => serde_json::from_str::<SupportedResponse>(data.get())
+                .map(|listed| Support::of(&listed, self.network))
+                .map_err(|_| malformed(Call::Supported)),
+            Opened::Refused { reason, .. } => Err(Cause::Broker {
+                call: Call::Supported,
+                code: reason.as_str().to_owned(),
+            }),
+        }
+    }
+}
+
+impl StatusBody {
+    fn contradiction(&self, payment: &Payment) -> Option<Cause> {
+        let network = payment.requirements().network.to_string();
+        let payer = payment.payer().to_string();
+        [
+            ("network", &self.network, network),
+            ("payer", &self.payer, payer),
+        ]
+        .into_iter()
+        .find_map(|(member, observed, expected)| {
+            let observed = observed.as_deref().filter(|text| !text.is_empty())?;
+            (!observed.eq_ignore_ascii_case(&expected)).then(|| Cause::Contradiction {
+                call: Call::SettleStatus,
+                member,
+                expected,
+                observed: answer::clip(observed),
+            })
+        })
+    }
+}
+
+impl Settler for Okx {
+    async fn verify(&self, payment: &Payment, _now: u64) -> Verification {
+        if payment.scheme() == Scheme::AggrDeferred {
+            match self.support.get(FOR_PAYMENTS, self.supported()).await {
+                Ok(Support {
+                    aggr_deferred: true,
+                    ..
+                }) => {}
+                Ok(_) => return Verification::invalid(Reason::UnsupportedScheme),
+                Err(cause) => return Verification::Unavailable { cause },
+            }
+        }
+        let body = request_body(payment, None);
+        let reply = self
+            .post(Call::Verify, "/verify", body, self.timeouts.verify)
+            .await;
+        match reply.and_then(|reply| Ok((reply.status, open(Call::Verify, &reply)?))) {
+            Ok((status, Opened::Data(data))) => {
+                let body = String::from(Box::<str>::from(data)).into();
+                answer::verification(payment, &Reply { status, body })
+            }
+            Ok((_, Opened::Refused { reason, message })) => {
+                Verification::Invalid { reason, message }
+            }
+            Err(cause) => Verification::Unavailable { cause },
+        }
+    }
+
+    async fn settle(&self, payment: &Payment) -> Settlement {
+        match self.settle_once(payment).await {
+            Answer::Final(settlement) => settlement,
+            Answer::Pending { transaction, state } if is_hash(&transaction) => {
+                self.poll(payment, transaction, state).await
+            }
+            Answer::Pending { transaction, state } => Settlement::Unknown {
+                transaction: Some(transaction).filter(|text| !text.is_empty()),
+                cause: Cause::Pending {
+                    call: Call::Settle,
+                    state,
+                },
+            },
+        }
+    }
+
+    /// Asks for the state of the known transaction; without one, or when the broker does not know it,
+    /// re-sends the identical settlement.
+    async fn reconcile(
+        &self,
+        payment: &Payment,
+        transaction: Option<&str>,
+        _now: u64,
+    ) -> Reconciliation {
+        if let Some(hash) = transaction.filter(|text| is_hash(text)) {
+            let undecided = |cause| Reconciliation::Undecided {
+                transaction: Some(hash.to_owned()),
+                cause,
+            };
+            match self.status(payment, hash).await {
+                Ok(Progress::Success) => {
+                    return Reconciliation::Settled(Receipt {
+                        status: Some("success".to_owned()),
+                        ..Receipt::of(payment, hash)
+                    });
+                }
+                Ok(Progress::Failed(reason)) if is_used(&reason) => {
+                    return undecided(Cause::UsedElsewhere);
+                }
+                Ok(Progress::Failed(reason)) => return Reconciliation::NotSettled { reason },
+                Ok(Progress::Open(state)) if state != "not_found" => {
+                    return undecided(Cause::Pending {
+                        call: Call::SettleStatus,
+                        state,
+                    });
+                }
+                Ok(Progress::Open(_)) => {}
+                Err(cause) => return undecided(cause),
+            }
+        }
+        answer::after_resend(self.settle(payment).await, transaction)
+    }
+
+    async fn readiness(&self) -> Readiness {
+        match self.support.get(FOR_READINESS, self.supported()).await {
+            Ok(support) => support.readiness(self.network),
+            Err(reason) => Readiness::NotReady { reason },
+        }
+    }
+}
+
+/// Without the URL, which may hold a key.
+impl std::fmt::Debug for Okx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Okx")
+            .field("network", &self.network)
+            .finish_non_exhaustive()
+    }
+}
+
+fn malformed(call: Call) -> Cause {
+    Cause::Malformed {
+        call,
+        detail: Malformation::Json,
+    }
+}
+
+fn is_hash(text: &str) -> bool {
+    text.strip_prefix("0x")
+        .is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Now as the broker writes it: ISO 8601 in UTC with milliseconds.
+fn timestamp() -> String {
+    Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_have_milliseconds_and_a_z() {
+        let text = timestamp();
+        assert_eq!(text.len(), "2026-03-30T10:00:00.000Z".len(), "{text}");
+        assert!(text.ends_with('Z') && text.as_bytes()[19] == b'.', "{text}");
+    }
+
+    #[test]
+    fn only_a_hash_goes_into_a_query() {
+        assert!(is_hash(&format!("0x{}", "aB".repeat(32))));
+        for text in [
+            "",
+            "0x",
+            "0xabc",
+            &"a".repeat(66),
+            &format!("0x{}&", "a".repeat(63)),
+        ] {
+            assert!(!is_hash(text), "{text}");
+        }
+    }
+}

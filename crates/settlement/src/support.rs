@@ -1,0 +1,135 @@
+//! What a facilitator can settle on our network, asked once and kept for a while.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use x402_wire::facilitator::SupportedResponse;
+use x402_wire::{Network, Scheme};
+
+use crate::{Cause, Readiness};
+
+/// How old an answer may be when a payment is verified.
+pub(crate) const FOR_PAYMENTS: Duration = Duration::from_secs(300);
+
+/// How old an answer may be when readiness is asked.
+pub(crate) const FOR_READINESS: Duration = Duration::from_secs(5);
+
+/// After a failure, how long nobody asks again: callers would queue up behind a hanging facilitator.
+const BACK_OFF: Duration = Duration::from_secs(2);
+
+/// What a facilitator can settle on our network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Support {
+    pub(crate) exact: bool,
+    pub(crate) aggr_deferred: bool,
+}
+
+impl Support {
+    pub(crate) fn of(response: &SupportedResponse, network: Network) -> Self {
+        Self {
+            exact: response.supports(Scheme::Exact, network),
+            aggr_deferred: response.supports(Scheme::AggrDeferred, network),
+        }
+    }
+
+    pub(crate) fn readiness(self, network: Network) -> Readiness {
+        if self.exact {
+            Readiness::Ready {
+                aggr_deferred: self.aggr_deferred,
+            }
+        } else {
+            Readiness::NotReady {
+                reason: Cause::ExactUnsupported { network },
+            }
+        }
+    }
+}
+
+/// The last answer and the last failure.
+#[derive(Debug, Default)]
+pub(crate) struct SupportCache {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    answer: Option<(Instant, Support)>,
+    failure: Option<(Instant, Cause)>,
+}
+
+impl SupportCache {
+    /// The answer, not older than `max_age`; `ask` is called when there is none, by one caller at a time.
+    pub(crate) async fn get<F>(&self, max_age: Duration, ask: F) -> Result<Support, Cause>
+    where
+        F: Future<Output = Result<Support, Cause>>,
+    {
+        let mut state = self.state.lock().await;
+        if let Some((at, support)) = state.answer
+            && at.elapsed() < max_age
+        {
+            return Ok(support);
+        }
+        if let Some((at, cause)) = &state.failure
+            && at.elapsed() < BACK_OFF
+        {
+            return Err(cause.clone());
+        }
+        match ask.await {
+            Ok(support) => {
+                *state = State {
+                    answer: Some((Instant::now(), support)),
+                    failure: None,
+                };
+                Ok(support)
+            }
+            Err(cause) => {
+                state.failure = Some((Instant::now(), cause.clone()));
+                Err(cause)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const YES: Support = Support {
+        exact: true,
+        aggr_deferred: true,
+    };
+
+    #[tokio::test]
+    async fn an_answer_is_asked_for_once() {
+        let cache = SupportCache::default();
+        assert_eq!(cache.get(FOR_PAYMENTS, async { Ok(YES) }).await, Ok(YES));
+        let again = cache
+            .get(FOR_PAYMENTS, async { panic!("asked again") })
+            .await;
+        assert_eq!(again, Ok(YES));
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_not_repeated_at_once() {
+        let cache = SupportCache::default();
+        let cause = Cause::Unreachable {
+            call: crate::Call::Supported,
+        };
+        let first = cache.get(FOR_PAYMENTS, async { Err(cause.clone()) }).await;
+        assert_eq!(first, Err(cause.clone()));
+        let second = cache
+            .get(FOR_PAYMENTS, async { panic!("asked again") })
+            .await;
+        assert_eq!(second, Err(cause));
+    }
+
+    #[tokio::test]
+    async fn an_old_answer_is_asked_for_again() {
+        let cache = SupportCache::default();
+        assert_eq!(cache.get(Duration::ZERO, async { Ok(YES) }).await, Ok(YES));
+        let changed = cache
+            .get(Duration::ZERO, async { Ok(Support::default()) })
+            .await;
+        assert_eq!(changed, Ok(Support::default()));
+    }
+}

@@ -1,0 +1,95 @@
+//! What the payer or a stranger does on chain by themselves.
+
+use alloy_consensus::{SignableTransaction, TxLegacy};
+use alloy_eips::eip2718::Encodable2718;
+use alloy_primitives::{Address, B256, Bytes, TxKind, U256, hex, keccak256};
+use alloy_signer::SignerSync;
+use alloy_signer_local::PrivateKeySigner;
+use alloy_sol_types::{SolCall, SolValue, sol};
+use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, Reply};
+use x402_wire::Authorization;
+
+use crate::payments::Draft;
+
+sol! {
+    function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature) external;
+    function transferWithAuthorization(
+        address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce,
+        bytes signature
+    ) external;
+}
+
+/// Sends a call from account 6 and returns the transaction's hash.
+fn send(chain: &DevChain, to: Address, input: Vec<u8>) -> B256 {
+    let sender = DEV_ACCOUNTS[6];
+    let before = chain.transactions();
+    let nonce = before
+        .iter()
+        .filter(|sent| sent.from == sender.address)
+        .count();
+    let transaction = TxLegacy {
+        chain_id: Some(196),
+        nonce: nonce.try_into().unwrap(),
+        gas_price: 1_000_000_000,
+        gas_limit: 500_000,
+        to: TxKind::Call(to),
+        value: U256::ZERO,
+        input: input.into(),
+    };
+    let signer = PrivateKeySigner::from_bytes(&sender.key).unwrap();
+    let signature = signer
+        .sign_hash_sync(&transaction.signature_hash())
+        .unwrap();
+    let raw = hex::encode_prefixed(transaction.into_signed(signature).encoded_2718());
+    let request = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["{raw}"]}}"#
+    );
+    let Reply::Http { body, .. } = chain.answer(request.as_bytes()) else {
+        panic!()
+    };
+    let sent = chain
+        .transactions()
+        .pop()
+        .unwrap_or_else(|| panic!("{:?}", String::from_utf8(body)));
+    assert!(sent.success && sent.from == sender.address);
+    sent.hash
+}
+
+fn sign(digest: B256) -> Bytes {
+    let signer = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
+    signer.sign_hash_sync(&digest).unwrap().as_bytes().into()
+}
+
+/// The payer cancels the authorization.
+pub(crate) fn cancel(chain: &DevChain, draft: &Draft) -> B256 {
+    let type_hash = keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
+    let structure = keccak256((type_hash, draft.from, draft.nonce).abi_encode());
+    let requirements = draft.requirements();
+    let separator = requirements.domain_separator();
+    let digest = keccak256([&[0x19, 0x01], &separator[..], &structure[..]].concat());
+    let call = cancelAuthorizationCall {
+        authorizer: draft.from,
+        nonce: draft.nonce,
+        signature: sign(digest),
+    };
+    send(chain, requirements.asset, call.abi_encode())
+}
+
+/// Somebody sends an authorization with the draft's nonce: the draft's own, or one that pays another.
+pub(crate) fn transfer(chain: &DevChain, draft: &Draft, to: Address) -> B256 {
+    let requirements = draft.requirements();
+    let authorization = Authorization {
+        to,
+        ..draft.authorization()
+    };
+    let call = transferWithAuthorizationCall {
+        from: authorization.from,
+        to,
+        value: authorization.value,
+        validAfter: authorization.valid_after,
+        validBefore: authorization.valid_before,
+        nonce: authorization.nonce,
+        signature: sign(authorization.digest(requirements.domain_separator())),
+    };
+    send(chain, requirements.asset, call.abi_encode())
+}

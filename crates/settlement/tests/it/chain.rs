@@ -1,0 +1,334 @@
+//! The chain reader against an EVM in this process.
+
+use alloy_primitives::{Address, Bytes, U256, address};
+use alloy_sol_types::SolValue;
+use dev_chain::{
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, DevChainBuilder, Fault, PAYEE, Reuse, RpcServer,
+    TokenSpec, USDC as USDC_ADDRESS, USDG as USDG_ADDRESS, USDT0 as USDT0_ADDRESS,
+};
+use settlement::{
+    AnySettler, Cause, ChainReader, LogSearch, SettlementConfig, Timeouts, Verification,
+};
+use x402_wire::{Reason, Terms};
+
+use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
+
+const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
+
+pub(crate) fn builder() -> DevChainBuilder {
+    DevChain::builder().chain_196_assets().clock(|| NOW)
+}
+
+pub(crate) async fn serve(chain: &DevChain) -> RpcServer {
+    chain.serve("127.0.0.1:0".parse().unwrap()).await.unwrap()
+}
+
+pub(crate) fn reader_with(server: &RpcServer, timeouts: Timeouts, terms: &Terms) -> ChainReader {
+    // Small ranges, so that every search takes several.
+    let search = LogSearch {
+        blocks_per_request: 3,
+        max_blocks: 60,
+    };
+    ChainReader::new(&server.url().into(), terms, timeouts, search).unwrap()
+}
+
+pub(crate) fn reader(server: &RpcServer) -> ChainReader {
+    reader_with(server, timeouts(), &terms())
+}
+
+pub(crate) fn invalid(reason: Reason) -> Verification {
+    Verification::Invalid {
+        reason,
+        message: None,
+    }
+}
+
+#[tokio::test]
+async fn the_configured_assets_are_confirmed_once() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let reader = reader(&server);
+    reader.confirm().await.unwrap();
+    // From here on nothing would be answered.
+    for method in ["eth_chainId", "eth_getCode", "eth_call"] {
+        chain.inject(Fault::new(method, BadAnswer::Close).times(100));
+    }
+    reader.confirm().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_wrong_name_is_refused_by_name_at_the_start() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    for (index, name, version) in [
+        (USDG, "USDG", "1"),
+        (USDC, "USD Coin", "1"),
+        (USDT0, "USDT", "1"),
+    ] {
+        let mut terms = terms();
+        terms.assets[index].name = name.to_owned();
+        terms.assets[index].version = version.to_owned();
+        let config = SettlementConfig {
+            facilitator_url: Some("http://127.0.0.1:1".to_owned()),
+            rpc_url: Some(server.url().into()),
+            timeouts: timeouts(),
+            ..SettlementConfig::default()
+        };
+        let error = AnySettler::connect(config, &terms).await.unwrap_err();
+        assert_eq!(error.code(), "asset_mismatch");
+        let text = error.to_string();
+        assert!(
+            text.contains(name) && text.contains(&terms.assets[index].address.to_string()),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_address_without_a_token_is_refused() {
+    let chain = builder()
+        .code(WALLET, Bytes::from_static(&[0x00]))
+        .build()
+        .unwrap();
+    let server = serve(&chain).await;
+    for (address, code) in [
+        (PAYEE.address, "asset_without_code"),
+        (WALLET, "asset_without_domain_separator"),
+    ] {
+        let mut terms = terms();
+        terms.assets[USDC].address = address;
+        let cause = reader_with(&server, timeouts(), &terms)
+            .confirm()
+            .await
+            .unwrap_err();
+        assert_eq!(cause.code(), code);
+    }
+}
+
+#[tokio::test]
+async fn another_chain_is_refused_at_the_start() {
+    let chain = builder().chain_id(195).build().unwrap();
+    let server = serve(&chain).await;
+    let config = SettlementConfig {
+        facilitator_url: Some("http://127.0.0.1:1".to_owned()),
+        rpc_url: Some(server.url().into()),
+        timeouts: timeouts(),
+        ..SettlementConfig::default()
+    };
+    let error = AnySettler::connect(config, &terms()).await.unwrap_err();
+    assert_eq!(error.code(), "settlement_chain_mismatch");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_down_at_the_start_is_asked_again() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    chain.inject(Fault::new("eth_chainId", BadAnswer::Close));
+    let reader = reader(&server);
+    assert_eq!(reader.confirm().await.unwrap_err().code(), "interrupted");
+    assert_eq!(reader.verify(&payment(USDT0)).await, Verification::Valid);
+}
+
+#[tokio::test]
+async fn a_covered_unused_payment_is_valid_in_every_asset() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    for asset in [USDT0, USDC, USDG] {
+        assert_eq!(
+            reader(&server).verify(&payment(asset)).await,
+            Verification::Valid
+        );
+    }
+    assert_eq!(
+        reader(&server).verify(&deferred(USDT0)).await,
+        Verification::Valid
+    );
+}
+
+#[tokio::test]
+async fn a_payer_without_the_money_is_refused() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let poor = DEV_ACCOUNTS[4];
+    let payment = Draft {
+        key: poor.key,
+        from: poor.address,
+        ..Draft::new(USDC)
+    }
+    .sign();
+    let verification = reader(&server).verify(&payment).await;
+    assert_eq!(verification, invalid(Reason::InsufficientFunds));
+}
+
+#[tokio::test]
+async fn a_node_that_does_not_answer_makes_it_unavailable() {
+    for (answer, code) in [
+        (BadAnswer::Close, "interrupted"),
+        (
+            BadAnswer::Raw {
+                status: 502,
+                body: b"<html>".to_vec(),
+            },
+            "http_status",
+        ),
+        (
+            BadAnswer::Raw {
+                status: 200,
+                body: b"<html>".to_vec(),
+            },
+            "malformed",
+        ),
+        (
+            BadAnswer::Error {
+                code: -32005,
+                message: "limit exceeded".to_owned(),
+            },
+            "rpc_refused",
+        ),
+    ] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let reader = reader(&server);
+        reader.confirm().await.unwrap();
+        chain.inject(Fault::new("eth_call", answer.clone()).times(2));
+        let Verification::Unavailable { cause } = reader.verify(&payment(USDT0)).await else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(cause.code(), code);
+        assert!(!cause.to_string().contains("127.0.0.1"), "{cause}");
+    }
+}
+
+/// A wallet contract at [`WALLET`] that the buyer signs for.
+fn wallet_draft() -> Draft {
+    Draft {
+        from: WALLET,
+        ..Draft::new(USDC)
+    }
+}
+
+fn wallet_chain() -> DevChain {
+    builder()
+        .wallet(WALLET, BUYER.address)
+        .holder(USDC_ADDRESS, WALLET, U256::from(PRICE))
+        .build()
+        .unwrap()
+}
+
+/// ERC-6492: factory, its calldata and the inner signature, then the suffix.
+pub(crate) fn wrap_6492(inner: &[u8]) -> Vec<u8> {
+    let parts = (
+        PAYEE.address,
+        Bytes::from_static(&[1, 2, 3]),
+        Bytes::copy_from_slice(inner),
+    );
+    let suffix = [0x64, 0x92].repeat(16);
+    [parts.abi_encode_params(), suffix].concat()
+}
+
+#[tokio::test]
+async fn a_contract_wallet_is_asked_about_its_signature() {
+    let chain = wallet_chain();
+    let server = serve(&chain).await;
+    let reader = reader(&server);
+    let draft = wallet_draft();
+    let good = draft.with_signature(&wrap_6492(&draft.signature()));
+    assert_eq!(reader.verify(&good).await, Verification::Valid);
+
+    let foreign = Draft {
+        key: DEV_ACCOUNTS[5].key,
+        ..wallet_draft()
+    };
+    let bad = foreign.with_signature(&wrap_6492(&foreign.signature()));
+    assert_eq!(
+        reader.verify(&bad).await,
+        invalid(Reason::InvalidExactEvmPayloadSignature)
+    );
+    // Too long for the wallet: it reverts or denies, and either is a refusal.
+    let long = draft.with_signature(&[7; 130]);
+    assert_eq!(
+        reader.verify(&long).await,
+        invalid(Reason::InvalidExactEvmPayloadSignature)
+    );
+    let damaged = draft.with_signature(&[[0xff; 64].as_slice(), &[0x64, 0x92].repeat(16)].concat());
+    assert_eq!(
+        reader.verify(&damaged).await,
+        invalid(Reason::InvalidExactEvmPayloadSignature)
+    );
+}
+
+#[tokio::test]
+async fn a_wallet_that_does_not_exist_is_not_deployed_for_anybody() {
+    let chain = builder()
+        .holder(USDC_ADDRESS, WALLET, U256::from(PRICE))
+        .build()
+        .unwrap();
+    let server = serve(&chain).await;
+    let draft = wallet_draft();
+    let payment = draft.with_signature(&wrap_6492(&draft.signature()));
+    let verification = reader(&server).verify(&payment).await;
+    assert_eq!(
+        verification,
+        invalid(Reason::InvalidExactEvmPayloadUndeployedSmartWallet)
+    );
+}
+
+/// An EIP-7702 account has code and still signs with its key.
+#[tokio::test]
+async fn a_delegated_account_signs_with_its_own_key() {
+    let delegation = [&[0xef, 0x01, 0x00], WALLET.as_slice()].concat();
+    let chain = builder()
+        .code(BUYER.address, delegation.into())
+        .build()
+        .unwrap();
+    let server = serve(&chain).await;
+    assert_eq!(
+        reader(&server).verify(&payment(USDT0)).await,
+        Verification::Valid
+    );
+}
+
+#[tokio::test]
+async fn an_asset_that_is_not_configured_cannot_be_judged() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let mut fewer = terms();
+    fewer.assets.remove(USDT0);
+    let reader = reader_with(&server, timeouts(), &fewer);
+    let expected = Verification::Unavailable {
+        cause: Cause::UnknownAsset {
+            asset: USDT0_ADDRESS,
+        },
+    };
+    assert_eq!(reader.verify(&payment(USDT0)).await, expected);
+}
+
+#[tokio::test]
+async fn one_wrong_asset_does_not_stop_the_others() {
+    let chain = DevChain::builder()
+        .clock(|| NOW)
+        .token(TokenSpec {
+            address: USDG_ADDRESS,
+            name: "USDG".to_owned(),
+            symbol: "USDG".to_owned(),
+            version: "1".to_owned(),
+            reuse: Reuse::Returns,
+        })
+        .token(TokenSpec {
+            address: USDC_ADDRESS,
+            name: "USD Coin".to_owned(),
+            symbol: "USDC".to_owned(),
+            version: "2".to_owned(),
+            reuse: Reuse::Reverts,
+        })
+        .holder(USDC_ADDRESS, BUYER.address, U256::from(PRICE))
+        .build()
+        .unwrap();
+    let server = serve(&chain).await;
+    let reader = reader(&server);
+    let Verification::Unavailable { cause } = reader.verify(&payment(USDG)).await else {
+        panic!()
+    };
+    assert_eq!(cause.code(), "asset_mismatch");
+    assert_eq!(reader.verify(&payment(USDC)).await, Verification::Valid);
+}

@@ -1,0 +1,206 @@
+//! A facilitator whose word is compared with the chain.
+
+use dev_chain::{BUYER, BadAnswer, DEV_ACCOUNTS, Fault, PAYEE, RpcServer};
+use settlement::{Facilitator, Readiness, Settlement, Settler, Verification, WithChain};
+use x402_wire::{Network, Reason};
+
+use crate::calls::{cancel, transfer};
+use crate::chain::{builder, invalid, reader, serve};
+use crate::facilitator::{HASH, refused, settled, unknown};
+use crate::onchain::rejection;
+use crate::payments::{Draft, NOW, USDC, USDG, USDT0, deferred, payment, timeouts};
+use crate::stage::{Stage, json};
+
+const VALID: &str = r#"{"isValid":true}"#;
+
+fn composed(stage: &Stage, server: &RpcServer) -> WithChain<Facilitator> {
+    let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    WithChain::new(backend, Some(reader(server)))
+}
+
+/// The reference facilitator calls a spent authorization of USDG valid, because nothing reverts.
+#[tokio::test]
+async fn a_spent_authorization_is_invalid_whatever_the_facilitator_says() {
+    for asset in [USDT0, USDC, USDG] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let stage = Stage::open().await;
+        stage.plays("/verify", [json(VALID), json(VALID)]);
+        let composed = composed(&stage, &server);
+        let draft = Draft::new(asset);
+        assert_eq!(
+            composed.verify(&draft.sign(), NOW).await,
+            Verification::Valid
+        );
+        transfer(&chain, &draft, PAYEE.address);
+        let verification = composed.verify(&draft.sign(), NOW).await;
+        assert_eq!(
+            verification,
+            invalid(Reason::InvalidExactEvmNonceAlreadyUsed)
+        );
+    }
+}
+
+#[tokio::test]
+async fn both_have_to_agree() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server);
+    let refusal = r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#;
+    stage.plays("/verify", [json(refusal)]);
+    assert_eq!(
+        composed.verify(&payment(USDT0), NOW).await,
+        invalid(Reason::InsufficientFunds)
+    );
+
+    stage.plays("/verify", [json("garbage")]);
+    let verification = composed.verify(&payment(USDT0), NOW).await;
+    assert!(
+        matches!(verification, Verification::Unavailable { .. }),
+        "{verification:?}"
+    );
+
+    // The chain cannot be read: its refusal may be missing, so nothing is served.
+    stage.plays("/verify", [json(VALID)]);
+    chain.inject(Fault::new("eth_call", BadAnswer::Close).times(2));
+    let verification = composed.verify(&payment(USDT0), NOW).await;
+    assert!(
+        matches!(verification, Verification::Unavailable { .. }),
+        "{verification:?}"
+    );
+
+    let poor = DEV_ACCOUNTS[4];
+    let unfunded = Draft {
+        key: poor.key,
+        from: poor.address,
+        ..Draft::new(USDC)
+    }
+    .sign();
+    stage.plays("/verify", [json(VALID)]);
+    assert_eq!(
+        composed.verify(&unfunded, NOW).await,
+        invalid(Reason::InsufficientFunds)
+    );
+}
+
+#[tokio::test]
+async fn a_receipt_is_compared_with_its_transaction() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server);
+    let draft = Draft::new(USDC);
+    let payment = draft.sign();
+
+    // Not on chain yet, as far as this node knows.
+    stage.plays("/settle", [json(settled())]);
+    assert!(matches!(
+        composed.settle(&payment).await,
+        Settlement::Settled(_)
+    ));
+
+    // A transaction that paid for something else.
+    let foreign = transfer(&chain, &Draft::new(USDC).nonce(9), PAYEE.address).to_string();
+    stage.plays("/settle", [json(settled().replace(HASH, &foreign))]);
+    let outcome = composed.settle(&payment).await;
+    assert_eq!(unknown(&outcome).0, Some(foreign.as_str()));
+
+    let own = transfer(&chain, &draft, PAYEE.address).to_string();
+    stage.plays("/settle", [json(settled().replace(HASH, &own))]);
+    let Settlement::Settled(receipt) = composed.settle(&payment).await else {
+        panic!()
+    };
+    assert_eq!((receipt.transaction, receipt.payer), (own, BUYER.address));
+}
+
+/// "Failed" and "already used" are looked up: the buyer must not be asked to pay again for what it has
+/// paid.
+#[tokio::test]
+async fn a_doubtful_refusal_is_looked_up() {
+    for reason in [
+        "transaction_failed",
+        "unexpected_settle_error",
+        "invalid_exact_evm_nonce_already_used",
+    ] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let stage = Stage::open().await;
+        let composed = composed(&stage, &server);
+        stage.plays("/settle", vec![json(refused(reason, "")); 4]);
+
+        let unused = Draft::new(USDC).nonce(1);
+        let outcome = composed.settle(&unused.sign()).await;
+        assert_eq!(rejection(outcome).as_str(), reason);
+
+        let paid = Draft::new(USDC).nonce(2);
+        let hash = transfer(&chain, &paid, PAYEE.address).to_string();
+        let outcome = composed.settle(&paid.sign()).await;
+        assert_eq!(unknown(&outcome).0, Some(hash.as_str()), "{reason}");
+
+        let cancelled = Draft::new(USDC).nonce(3);
+        cancel(&chain, &cancelled);
+        let outcome = composed.settle(&cancelled.sign()).await;
+        assert_eq!(rejection(outcome).as_str(), reason);
+
+        chain.inject(Fault::new("eth_getBlockByNumber", BadAnswer::Close));
+        let outcome = composed.settle(&unused.sign()).await;
+        assert_eq!(unknown(&outcome).1.code(), "interrupted", "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_plain_refusal_is_not_looked_up() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server);
+    stage.plays("/settle", [json(refused("insufficient_funds", ""))]);
+    chain.inject(Fault::new("eth_getBlockByNumber", BadAnswer::Close));
+    let outcome = composed.settle(&payment(USDT0)).await;
+    assert_eq!(rejection(outcome), Reason::InsufficientFunds);
+}
+
+#[tokio::test]
+async fn deferred_payments_are_the_facilitators_word() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let kinds = r#"{"kinds":[{"x402Version":2,"scheme":"aggr_deferred","network":"eip155:196"}]}"#;
+    let stored = r#"{"success":true,"transaction":"","network":"eip155:196"}"#;
+    stage.plays("/supported", [json(kinds)]);
+    stage.plays("/verify", [json(VALID)]);
+    stage.plays("/settle", [json(stored), json(stored)]);
+    let composed = composed(&stage, &server);
+    let payment = deferred(USDC);
+    assert_eq!(composed.verify(&payment, NOW).await, Verification::Valid);
+    assert!(matches!(
+        composed.settle(&payment).await,
+        Settlement::Settled(_)
+    ));
+    assert_eq!(
+        composed.reconcile(&payment, None, NOW).await.outcome(),
+        "settled"
+    );
+}
+
+#[tokio::test]
+async fn readiness_needs_both() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let kinds = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"}]}"#;
+    stage.plays("/supported", [json(kinds)]);
+    let composed = composed(&stage, &server);
+    chain.inject(Fault::new("eth_chainId", BadAnswer::Close));
+    assert!(matches!(
+        composed.readiness().await,
+        Readiness::NotReady { .. }
+    ));
+    assert_eq!(
+        composed.readiness().await,
+        Readiness::Ready {
+            aggr_deferred: false
+        }
+    );
+}

@@ -1,0 +1,213 @@
+//! A facilitator that fails: unknown is not failed, and unavailable is not invalid.
+
+use settlement::{
+    AnySettler, Cause, Facilitator, Readiness, Settlement, SettlementConfig, Settler, Verification,
+};
+use tokio::net::TcpListener;
+use x402_wire::Network;
+
+use crate::facilitator::{HASH, settle_with, settled, unknown};
+use crate::payments::{NOW, USDT0, deferred, impatient, payment, terms, timeouts};
+use crate::stage::{Act, Stage, json, with_status};
+
+fn html(status: u16) -> Act {
+    let body = "<!doctype html><title>Bad gateway</title>".to_owned();
+    Act::Answer {
+        status,
+        content_type: "text/html",
+        body,
+    }
+}
+
+/// Larger than any message, however it is sent.
+fn oversize() -> Act {
+    json(format!(
+        r#"{{"success":true,"transaction":"{}"}}"#,
+        "a".repeat(300 * 1024)
+    ))
+}
+
+fn broken() -> Vec<(Act, &'static str)> {
+    vec![
+        (Act::Close, "interrupted"),
+        (Act::CutOff(settled()), "interrupted"),
+        (html(200), "malformed"),
+        (html(502), "http_status"),
+        (
+            with_status(401, r#"{"error":"unauthorized"}"#),
+            "http_status",
+        ),
+        (with_status(429, ""), "http_status"),
+        (with_status(503, "{}"), "http_status"),
+        (json(""), "malformed"),
+        (json("null"), "malformed"),
+        (json("[]"), "malformed"),
+        (json(r#"{"isValid":"true","success":"true"}"#), "malformed"),
+        (json(r#"{"isValid":1,"success":1}"#), "malformed"),
+        (oversize(), "oversize"),
+    ]
+}
+
+#[tokio::test]
+async fn a_broken_settlement_is_unknown() {
+    for (act, code) in broken() {
+        let outcome = settle_with(act.clone()).await;
+        assert_eq!(unknown(&outcome).1.code(), code, "{act:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_broken_verification_is_unavailable() {
+    for (act, code) in broken() {
+        let stage = Stage::open().await;
+        stage.plays("/verify", [act.clone()]);
+        let client = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+        match client.verify(&payment(USDT0), NOW).await {
+            Verification::Unavailable { cause } => assert_eq!(cause.code(), code, "{act:?}"),
+            other => panic!("{act:?}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn silence_is_a_time_out() {
+    let stage = Stage::open().await;
+    for path in ["/verify", "/settle", "/supported"] {
+        stage.plays(path, [Act::Hang]);
+    }
+    let client = Facilitator::new(&stage.url(), Network::evm(196), impatient()).unwrap();
+    let outcome = client.settle(&payment(USDT0)).await;
+    assert_eq!(unknown(&outcome).1.code(), "timeout");
+    let verification = client.verify(&payment(USDT0), NOW).await;
+    assert!(
+        matches!(
+            verification,
+            Verification::Unavailable {
+                cause: Cause::Timeout { .. }
+            }
+        ),
+        "{verification:?}"
+    );
+    let deferred = client.verify(&deferred(USDT0), NOW).await;
+    assert!(
+        matches!(
+            deferred,
+            Verification::Unavailable {
+                cause: Cause::Timeout { .. }
+            }
+        ),
+        "{deferred:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_about_another_payment_is_no_answer() {
+    let stranger = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+    for (body, code) in [
+        (
+            settled().replace("eip155:196", "eip155:8453"),
+            "contradiction",
+        ),
+        (settled().replace("eip155:196", ""), "contradiction"),
+        (
+            format!(
+                r#"{{"success":true,"transaction":"{HASH}","network":"eip155:196","payer":"{stranger}"}}"#
+            ),
+            "contradiction",
+        ),
+        (
+            format!(
+                r#"{{"success":true,"transaction":"{HASH}","network":"eip155:196","amount":"1"}}"#
+            ),
+            "contradiction",
+        ),
+        (
+            r#"{"success":false,"errorReason":"insufficient_funds","network":"base"}"#.to_owned(),
+            "contradiction",
+        ),
+        (settled().replace(HASH, ""), "malformed"),
+        (settled().replace(HASH, "0x1234"), "malformed"),
+    ] {
+        let outcome = settle_with(json(body.clone())).await;
+        assert_eq!(unknown(&outcome).1.code(), code, "{body}");
+    }
+
+    let stage = Stage::open().await;
+    stage.plays(
+        "/verify",
+        [json(format!(r#"{{"isValid":true,"payer":"{stranger}"}}"#))],
+    );
+    let client = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    let verification = client.verify(&payment(USDT0), NOW).await;
+    assert!(
+        matches!(
+            verification,
+            Verification::Unavailable {
+                cause: Cause::Contradiction { .. }
+            }
+        ),
+        "{verification:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_success_with_an_error_status_is_unknown_with_its_hash() {
+    for status in [402, 500] {
+        let outcome = settle_with(with_status(status, settled())).await;
+        let (hash, cause) = unknown(&outcome);
+        assert_eq!((hash, cause.code()), (Some(HASH), "malformed"), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let elsewhere = Stage::open().await;
+    elsewhere.plays("/settle", [json(settled())]);
+    let location = format!("{}/settle", elsewhere.url());
+    let outcome = settle_with(Act::Redirect(location)).await;
+    assert_eq!(unknown(&outcome).1.code(), "http_status");
+    assert!(elsewhere.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_facilitator_that_is_down_keeps_nobody_from_starting() {
+    // Bound and dropped: a port on which nobody listens.
+    let port = TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let config = SettlementConfig {
+        facilitator_url: Some(format!("http://127.0.0.1:{port}")),
+        timeouts: timeouts(),
+        ..SettlementConfig::default()
+    };
+    let settler = AnySettler::connect(config, &terms()).await.unwrap();
+    let outcome = settler.settle(&payment(USDT0)).await;
+    assert_eq!(unknown(&outcome).1.code(), "unreachable");
+    assert!(matches!(
+        settler.verify(&payment(USDT0), NOW).await,
+        Verification::Unavailable { .. }
+    ));
+    let Readiness::NotReady { reason } = settler.readiness().await else {
+        panic!()
+    };
+    assert_eq!(reason.code(), "unreachable");
+}
+
+#[tokio::test]
+async fn no_cause_repeats_the_url() {
+    let config = SettlementConfig {
+        facilitator_url: Some("http://user:s3cret@127.0.0.1:1/s3cret".to_owned()),
+        timeouts: timeouts(),
+        ..SettlementConfig::default()
+    };
+    let settler = AnySettler::connect(config, &terms()).await.unwrap();
+    let outcome = settler.settle(&payment(USDT0)).await;
+    let Settlement::Unknown { cause, .. } = &outcome else {
+        panic!("{outcome:?}")
+    };
+    let text = format!("{cause} {cause:?} {outcome:?}");
+    assert!(!text.contains("s3cret"), "{text}");
+}

@@ -1,0 +1,23 @@
+//! Behaviour through the public interface: against scripted facilitators that fail in every way they can,
+//! and against an EVM in this process.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
+mod broker;
+mod broker_state;
+mod calls;
+mod chain;
+mod composed;
+mod facilitator;
+mod facilitator_faults;
+mod onchain;
+mod onchain_faults;
+mod payments;
+mod reconciling;
+mod stage;

@@ -1,0 +1,309 @@
+//! Settling by ourselves, on an EVM in this process.
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, U256, address, hex};
+use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, GAS_PAYER, PAYEE, RpcServer, USDC as USDC_ADDRESS};
+use settlement::{
+    AnySettler, OnchainSettler, Readiness, Settlement, SettlementConfig, SettlementError, Settler,
+    Timeouts, Verification,
+};
+use x402_wire::{Payment, Reason};
+
+use crate::chain::{builder, invalid, reader_with, serve, wrap_6492};
+use crate::facilitator::unknown;
+use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
+
+const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
+
+pub(crate) fn settler_with(server: &RpcServer, timeouts: Timeouts) -> OnchainSettler {
+    let chain = reader_with(server, timeouts, &terms());
+    let key = hex::encode_prefixed(GAS_PAYER.key);
+    OnchainSettler::new(chain, &key.into(), timeouts).unwrap()
+}
+
+pub(crate) fn settler(server: &RpcServer) -> OnchainSettler {
+    settler_with(server, timeouts())
+}
+
+pub(crate) fn rejection(settlement: Settlement) -> Reason {
+    match settlement {
+        Settlement::Rejected { reason, .. } => reason,
+        other => panic!("expected a rejection, observed {other:?}"),
+    }
+}
+
+pub(crate) fn paid(chain: &DevChain, payment: &Payment) -> U256 {
+    chain
+        .balance_of(payment.requirements().asset, PAYEE.address)
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_payment_is_verified_and_settled_in_every_asset() {
+    for asset in [USDT0, USDC, USDG] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let settler = settler(&server);
+        let payment = payment(asset);
+        assert_eq!(settler.verify(&payment, NOW).await, Verification::Valid);
+        let outcome = settler.settle(&payment).await;
+        let Settlement::Settled(receipt) = outcome else {
+            panic!("{outcome:?}")
+        };
+        let [sent] = &chain.transactions()[..] else {
+            panic!()
+        };
+        assert_eq!(receipt.transaction, sent.hash.to_string());
+        assert_eq!(
+            (sent.from, sent.to),
+            (GAS_PAYER.address, Some(payment.requirements().asset))
+        );
+        assert_eq!(sent.input[..4], hex!("e3ee160e"));
+        assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+    }
+}
+
+/// A spent authorization of USDG does not revert, so that only its state tells.
+#[tokio::test]
+async fn a_used_authorization_is_refused_in_every_asset() {
+    for asset in [USDT0, USDC, USDG] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let payment = payment(asset);
+        let first = settler(&server).settle(&payment).await;
+        let Settlement::Settled(receipt) = first else {
+            panic!("{first:?}")
+        };
+
+        let settler = settler(&server);
+        let verification = settler.verify(&payment, NOW).await;
+        assert_eq!(
+            verification,
+            invalid(Reason::InvalidExactEvmNonceAlreadyUsed)
+        );
+        // Settled once already: not for us to claim, and not for the caller to pay again.
+        let second = settler.settle(&payment).await;
+        let (hash, cause) = unknown(&second);
+        assert_eq!(hash, Some(receipt.transaction.as_str()));
+        assert_eq!(cause.code(), "authorization_used_elsewhere");
+        assert_eq!(chain.transactions().len(), 1);
+        assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+    }
+}
+
+#[tokio::test]
+async fn an_authorization_that_is_used_in_between_moves_nothing_twice() {
+    for asset in [USDT0, USDG] {
+        let chain = builder().mining(dev_chain::Mining::Manual).build().unwrap();
+        let server = serve(&chain).await;
+        let payment = payment(asset);
+        let other_key = hex::encode_prefixed(DEV_ACCOUNTS[2].key);
+        let reader = reader_with(&server, timeouts(), &terms());
+        let other = OnchainSettler::new(reader, &other_key.into(), timeouts()).unwrap();
+        let ours = settler(&server);
+        let mine = async {
+            while chain.waiting().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            chain.mine();
+        };
+        let (first, second, ()) = tokio::join!(ours.settle(&payment), other.settle(&payment), mine);
+        let settled = [&first, &second]
+            .iter()
+            .filter(|o| o.outcome() == "settled")
+            .count();
+        assert_eq!(settled, 1, "{first:?} {second:?}");
+        let lost = if first.outcome() == "settled" {
+            &second
+        } else {
+            &first
+        };
+        assert_eq!(unknown(lost).1.code(), "authorization_used_elsewhere");
+        assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+    }
+}
+
+#[tokio::test]
+async fn what_would_revert_is_named_and_not_sent() {
+    let poor = DEV_ACCOUNTS[4];
+    let expired = Draft {
+        valid_before: NOW,
+        ..Draft::new(USDT0)
+    }
+    .sign();
+    let early = Draft {
+        valid_after: NOW,
+        ..Draft::new(USDC)
+    }
+    .sign();
+    let unfunded = Draft {
+        key: poor.key,
+        from: poor.address,
+        ..Draft::new(USDG)
+    }
+    .sign();
+    for (payment, reason) in [
+        (
+            expired,
+            Reason::InvalidExactEvmPayloadAuthorizationValidBefore,
+        ),
+        (early, Reason::InvalidExactEvmPayloadAuthorizationValidAfter),
+        (unfunded, Reason::InsufficientFunds),
+        (deferred(USDT0), Reason::UnsupportedScheme),
+    ] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let settler = settler(&server);
+        assert_eq!(settler.verify(&payment, NOW).await, invalid(reason.clone()));
+        assert_eq!(rejection(settler.settle(&payment).await), reason);
+        assert!(chain.transactions().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn concurrent_settlements_of_one_key_leave_no_gap() {
+    let chain = builder().receipt_delay(2).build().unwrap();
+    let server = serve(&chain).await;
+    let settler = Arc::new(settler(&server));
+    let tasks: Vec<_> = (1..=20)
+        .map(|nonce| {
+            let settler = settler.clone();
+            let payment = Draft::new(USDC).nonce(nonce).sign();
+            tokio::spawn(async move { settler.settle(&payment).await })
+        })
+        .collect();
+    for task in tasks {
+        let outcome = task.await.unwrap();
+        assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+    }
+    assert_eq!(chain.transactions().len(), 20);
+    assert_eq!(
+        chain.balance_of(USDC_ADDRESS, PAYEE.address).unwrap(),
+        U256::from(20 * PRICE)
+    );
+}
+
+#[tokio::test]
+async fn a_contract_wallet_pays_with_its_own_kind_of_signature() {
+    let draft = Draft {
+        from: WALLET,
+        ..Draft::new(USDC)
+    };
+    let long = [draft.signature().as_ref(), &[0xcc; 20]].concat();
+    for (signature, selector) in [
+        (long.clone(), hex!("cf092995")),
+        (wrap_6492(&long), hex!("cf092995")),
+        (wrap_6492(&draft.signature()), hex!("e3ee160e")),
+    ] {
+        let chain = builder()
+            .wallet(WALLET, BUYER.address)
+            .holder(USDC_ADDRESS, WALLET, U256::from(PRICE))
+            .build()
+            .unwrap();
+        let server = serve(&chain).await;
+        let settler = settler(&server);
+        let payment = draft.with_signature(&signature);
+        assert_eq!(settler.verify(&payment, NOW).await, Verification::Valid);
+        let outcome = settler.settle(&payment).await;
+        assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+        assert_eq!(chain.transactions()[0].input[..4], selector);
+        assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+    }
+}
+
+#[tokio::test]
+async fn a_recovery_value_of_zero_or_one_becomes_what_the_token_knows() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let draft = Draft::new(USDC);
+    let mut signature = draft.signature().to_vec();
+    signature[64] -= 27;
+    let outcome = settler(&server)
+        .settle(&draft.with_signature(&signature))
+        .await;
+    assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn readiness_needs_the_right_chain_and_gas() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    assert_eq!(
+        settler(&server).readiness().await,
+        Readiness::Ready {
+            aggr_deferred: false
+        }
+    );
+
+    let reader = reader_with(&server, timeouts(), &terms());
+    let key = hex::encode([0x42; 32]);
+    let penniless = OnchainSettler::new(reader, &key.into(), timeouts()).unwrap();
+    let Readiness::NotReady { reason } = penniless.readiness().await else {
+        panic!()
+    };
+    assert_eq!(reason.code(), "no_gas");
+}
+
+#[tokio::test]
+async fn the_mode_needs_its_endpoint_and_its_key() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let mode = settlement::Mode::Onchain;
+    let empty = SettlementConfig {
+        mode,
+        timeouts: timeouts(),
+        ..SettlementConfig::default()
+    };
+    let error = AnySettler::connect(empty.clone(), &terms())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error,
+        SettlementError::Missing {
+            key: "settlement.rpc_url",
+            mode
+        }
+    );
+
+    let keyless = SettlementConfig {
+        rpc_url: Some(server.url().into()),
+        ..empty
+    };
+    let error = AnySettler::connect(keyless.clone(), &terms())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error,
+        SettlementError::Missing {
+            key: "settlement.private_key",
+            mode
+        }
+    );
+
+    let wrong = SettlementConfig {
+        private_key: Some("0xs3cret".into()),
+        ..keyless.clone()
+    };
+    let error = AnySettler::connect(wrong.clone(), &terms())
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), "settlement_private_key_invalid");
+    assert!(!format!("{error} {error:?} {wrong:?}").contains("s3cret"));
+
+    let key = hex::encode_prefixed(GAS_PAYER.key);
+    let right = SettlementConfig {
+        private_key: Some(format!("{key}\n").into()),
+        ..keyless
+    };
+    let settler = AnySettler::connect(right, &terms()).await.unwrap();
+    assert_eq!(
+        settler.verify(&payment(USDT0), NOW).await,
+        Verification::Valid
+    );
+    assert!(matches!(
+        settler.settle(&payment(USDT0)).await,
+        Settlement::Settled(_)
+    ));
+    assert!(!format!("{settler:?}").contains(&key[2..]), "{settler:?}");
+}

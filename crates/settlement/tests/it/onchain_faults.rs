@@ -1,0 +1,188 @@
+//! A node that fails in the middle of our own settlement.
+
+use alloy_primitives::U256;
+use dev_chain::{BadAnswer, Fault, Mining};
+use settlement::{Reconciliation, Settlement, Settler};
+
+use crate::chain::{builder, serve};
+use crate::facilitator::unknown;
+use crate::onchain::{paid, settler, settler_with};
+use crate::payments::{Draft, NOW, PRICE, USDC, USDT0, impatient, payment, timeouts};
+
+const SEND: &str = "eth_sendRawTransaction";
+const RECEIPT: &str = "eth_getTransactionReceipt";
+
+fn error(message: &str) -> BadAnswer {
+    BadAnswer::Error {
+        code: -32000,
+        message: message.to_owned(),
+    }
+}
+
+/// The node broadcasts and the answer is lost: the hash is known here all the same.
+#[tokio::test]
+async fn a_lost_answer_is_unknown_with_the_hash_and_reconciled_by_it() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let settler = settler(&server);
+    chain.inject(Fault::new(SEND, BadAnswer::Close).after());
+    let payment = payment(USDT0);
+    let outcome = settler.settle(&payment).await;
+    let sent = chain.transactions()[0].hash.to_string();
+    let (hash, cause) = unknown(&outcome);
+    assert_eq!((hash, cause.code()), (Some(sent.as_str()), "interrupted"));
+
+    let outcome = settler.reconcile(&payment, hash, NOW).await;
+    let Reconciliation::Settled(receipt) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(receipt.transaction, sent);
+    assert_eq!(chain.transactions().len(), 1);
+    // The next number is read from the node again.
+    let next = Draft::new(USDT0).nonce(2).sign();
+    assert!(matches!(
+        settler.settle(&next).await,
+        Settlement::Settled(_)
+    ));
+}
+
+#[tokio::test]
+async fn a_send_that_never_arrived_is_sent_again_by_reconciling() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let settler = settler(&server);
+    chain.inject(Fault::new(SEND, BadAnswer::Close));
+    let payment = payment(USDC);
+    let outcome = settler.settle(&payment).await;
+    let (hash, _) = unknown(&outcome);
+    assert!(hash.is_some() && chain.transactions().is_empty());
+
+    let outcome = settler.reconcile(&payment, hash, NOW).await;
+    assert!(matches!(outcome, Reconciliation::Settled(_)), "{outcome:?}");
+    assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+}
+
+#[tokio::test]
+async fn a_node_that_refuses_to_be_asked_leaves_it_unknown_and_nothing_sent() {
+    for method in [
+        "eth_call",
+        "eth_estimateGas",
+        "eth_getBlockByNumber",
+        "eth_getTransactionCount",
+    ] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let settler = settler(&server);
+        settler.chain().confirm().await.unwrap();
+        chain.inject(Fault::new(method, error("rate limited")));
+        let outcome = settler.settle(&payment(USDC)).await;
+        let (hash, cause) = unknown(&outcome);
+        assert_eq!((hash, cause.code()), (None, "rpc_refused"), "{method}");
+        assert!(chain.transactions().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_receipt_that_does_not_come_is_unknown_and_then_found() {
+    let chain = builder().mining(Mining::Manual).build().unwrap();
+    let server = serve(&chain).await;
+    let hasty = settlement::Timeouts {
+        receipt: impatient().receipt,
+        ..timeouts()
+    };
+    let settler = settler_with(&server, hasty);
+    let payment = payment(USDC);
+    let outcome = settler.settle(&payment).await;
+    let waiting = chain.waiting()[0].to_string();
+    let (hash, cause) = unknown(&outcome);
+    assert_eq!((hash, cause.code()), (Some(waiting.as_str()), "timeout"));
+
+    // It waits for its block, so that a second transaction would only burn gas.
+    let outcome = settler.reconcile(&payment, hash, NOW).await;
+    assert_eq!(outcome.outcome(), "undecided");
+    assert_eq!(chain.waiting().len(), 1);
+
+    chain.mine();
+    let outcome = settler.reconcile(&payment, hash, NOW).await;
+    assert!(matches!(outcome, Reconciliation::Settled(_)), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn an_evicted_transaction_is_replaced_without_a_gap() {
+    let chain = builder().mining(Mining::Manual).build().unwrap();
+    let server = serve(&chain).await;
+    let hasty = settlement::Timeouts {
+        receipt: impatient().receipt,
+        ..timeouts()
+    };
+    let settler = settler_with(&server, hasty);
+    let lost = payment(USDC);
+    let outcome = settler.settle(&lost).await;
+    let hash = unknown(&outcome).0.unwrap().to_owned();
+    assert!(chain.evict(hash.parse().unwrap()));
+
+    let mine = async {
+        while chain.waiting().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        chain.mine();
+    };
+    let next = Draft::new(USDC).nonce(2).sign();
+    let (outcome, ()) = tokio::join!(settler.settle(&next), mine);
+    assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn numbers_that_are_taken_are_skipped() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    // Two settlers of one key: each believes to know the next number.
+    let (first, second) = (settler(&server), settler(&server));
+    for nonce in 1..=6 {
+        let settler = if nonce % 2 == 0 { &first } else { &second };
+        let outcome = settler.settle(&Draft::new(USDC).nonce(nonce).sign()).await;
+        assert!(
+            matches!(outcome, Settlement::Settled(_)),
+            "{nonce}: {outcome:?}"
+        );
+    }
+    assert_eq!(chain.transactions().len(), 6);
+}
+
+#[tokio::test]
+async fn a_transaction_that_the_node_already_has_is_waited_for() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    chain.inject(Fault::new(SEND, error("already known")).after());
+    let outcome = settler(&server).settle(&payment(USDC)).await;
+    assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn receipts_are_asked_for_through_failures() {
+    let chain = builder().receipt_delay(3).build().unwrap();
+    let server = serve(&chain).await;
+    chain.inject(Fault::new(RECEIPT, BadAnswer::Close));
+    chain.inject(Fault::new(
+        RECEIPT,
+        BadAnswer::Raw {
+            status: 502,
+            body: b"<html>".to_vec(),
+        },
+    ));
+    let outcome = settler(&server).settle(&payment(USDC)).await;
+    assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn without_a_priority_fee_method_the_gas_price_tells() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let missing = BadAnswer::Error {
+        code: -32601,
+        message: "method not found".to_owned(),
+    };
+    chain.inject(Fault::new("eth_maxPriorityFeePerGas", missing));
+    let outcome = settler(&server).settle(&payment(USDC)).await;
+    assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+}

@@ -1,0 +1,264 @@
+//! Deciding a payment whose outcome was lost, from the chain.
+
+use alloy_primitives::U256;
+use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, Fault, PAYEE, RpcServer};
+use settlement::{Facilitator, Finding, Reconciliation, Settler, WithChain};
+use x402_wire::{Network, Reason};
+
+use crate::calls::{cancel, transfer};
+use crate::chain::{builder, reader, serve};
+use crate::facilitator::{HASH, refused};
+use crate::onchain::settler;
+use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, timeouts};
+use crate::stage::{Act, Stage, json};
+
+fn composed(stage: &Stage, server: &RpcServer) -> WithChain<Facilitator> {
+    let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    WithChain::new(backend, Some(reader(server)))
+}
+
+fn transaction(outcome: &Reconciliation) -> &str {
+    match outcome {
+        Reconciliation::Settled(receipt) => &receipt.transaction,
+        other => panic!("expected a settled payment, observed {other:?}"),
+    }
+}
+
+fn reason(outcome: Reconciliation) -> Reason {
+    match outcome {
+        Reconciliation::NotSettled { reason } => reason,
+        other => panic!("expected an unsettled payment, observed {other:?}"),
+    }
+}
+
+/// Blocks of other people's business, so that a search has to go back.
+fn pass_blocks(chain: &DevChain, count: usize) {
+    for _ in 0..count {
+        chain.mine();
+    }
+}
+
+#[tokio::test]
+async fn a_payment_that_went_through_is_found_without_asking_the_facilitator() {
+    for (asset, hint) in [(USDT0, true), (USDC, false), (USDG, false)] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let stage = Stage::open().await;
+        let draft = Draft::new(asset);
+        let sent = transfer(&chain, &draft, PAYEE.address).to_string();
+        pass_blocks(&chain, 20);
+        let hint = hint.then_some(sent.as_str());
+        let outcome = composed(&stage, &server)
+            .reconcile(&draft.sign(), hint, NOW)
+            .await;
+        assert_eq!(transaction(&outcome), sent);
+        assert!(stage.seen().is_empty());
+    }
+}
+
+/// The hash that a facilitator names may be of any transaction at all.
+#[tokio::test]
+async fn a_wrong_hash_is_only_a_hint() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let (ours, other) = (Draft::new(USDC), Draft::new(USDC).nonce(2));
+    let sent = transfer(&chain, &ours, PAYEE.address).to_string();
+    let foreign = transfer(&chain, &other, PAYEE.address).to_string();
+    for hint in [foreign.as_str(), HASH, "not a hash", ""] {
+        let outcome = composed(&stage, &server)
+            .reconcile(&ours.sign(), Some(hint), NOW)
+            .await;
+        assert_eq!(transaction(&outcome), sent);
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_authorization_has_not_paid() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let draft = Draft::new(USDC);
+    cancel(&chain, &draft);
+    pass_blocks(&chain, 7);
+    let outcome = composed(&stage, &server)
+        .reconcile(&draft.sign(), None, NOW)
+        .await;
+    assert_eq!(reason(outcome), Reason::InvalidExactEvmNonceAlreadyUsed);
+    assert!(stage.seen().is_empty());
+}
+
+/// The payer signs the nonce twice and sends the money elsewhere.
+#[tokio::test]
+async fn a_nonce_that_paid_somebody_else_has_not_paid_us() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let draft = Draft::new(USDG);
+    let hash = transfer(&chain, &draft, DEV_ACCOUNTS[7].address).to_string();
+    for hint in [None, Some(hash.as_str())] {
+        let outcome = composed(&stage, &server)
+            .reconcile(&draft.sign(), hint, NOW)
+            .await;
+        assert_eq!(reason(outcome), Reason::InvalidExactEvmNonceAlreadyUsed);
+    }
+}
+
+#[tokio::test]
+async fn a_use_beyond_the_searched_blocks_stays_undecided() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let draft = Draft::new(USDC);
+    transfer(&chain, &draft, PAYEE.address);
+    // The reader of these tests looks at 60 blocks.
+    pass_blocks(&chain, 70);
+    let outcome = composed(&stage, &server)
+        .reconcile(&draft.sign(), None, NOW)
+        .await;
+    let Reconciliation::Undecided { cause, .. } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(cause.code(), "transaction_not_located");
+}
+
+#[tokio::test]
+async fn a_node_that_refuses_wide_searches_is_asked_for_fewer_blocks() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let draft = Draft::new(USDC);
+    let sent = transfer(&chain, &draft, PAYEE.address).to_string();
+    pass_blocks(&chain, 30);
+    let search = settlement::LogSearch {
+        blocks_per_request: 2_000,
+        max_blocks: 10_000,
+    };
+    let url = server.url().into();
+    let terms = crate::payments::terms();
+    let reader = settlement::ChainReader::new(&url, &terms, timeouts(), search).unwrap();
+    let wide = "query exceeds the range of blocks".to_owned();
+    let refusal = BadAnswer::Error {
+        code: -32005,
+        message: wide,
+    };
+    chain.inject(Fault::new("eth_getLogs", refusal.clone()).times(3));
+    let found = reader.find(&draft.sign(), None).await.unwrap();
+    assert!(
+        matches!(&found, Finding::Settled(receipt) if receipt.transaction == sent),
+        "{found:?}"
+    );
+
+    chain.inject(Fault::new("eth_getLogs", refusal).times(50));
+    assert_eq!(
+        reader.find(&draft.sign(), None).await.unwrap_err().code(),
+        "rpc_refused"
+    );
+}
+
+#[tokio::test]
+async fn an_unused_authorization_is_settled_through_the_backend() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let draft = Draft::new(USDC);
+    // A facilitator that has not sent it yet, and then has.
+    stage.plays(
+        "/settle",
+        [Act::Close, json(refused("transaction_failed", ""))],
+    );
+    let composed = composed(&stage, &server);
+    for code in ["interrupted", "refusal_inconclusive"] {
+        let outcome = composed.reconcile(&draft.sign(), Some(HASH), NOW).await;
+        let Reconciliation::Undecided { transaction, cause } = outcome else {
+            panic!()
+        };
+        assert_eq!((transaction.as_deref(), cause.code()), (Some(HASH), code));
+    }
+    let hash = transfer(&chain, &draft, PAYEE.address).to_string();
+    let outcome = composed.reconcile(&draft.sign(), Some(HASH), NOW).await;
+    assert_eq!(transaction(&outcome), hash);
+    assert_eq!(stage.bodies("/settle").len(), 2);
+}
+
+#[tokio::test]
+async fn an_unused_authorization_is_given_up_by_the_chains_own_clock() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    stage.plays("/settle", [Act::Close, Act::Close]);
+    let composed = composed(&stage, &server);
+    let payment = Draft::new(USDC).sign();
+    // Our clock may be wrong; the chain's decides. At the end itself there is still a margin.
+    for (advance, settles) in [(0, 1), (300, 2)] {
+        chain.advance_time(advance);
+        chain.mine();
+        let outcome = composed.reconcile(&payment, None, NOW + 10_000).await;
+        assert_eq!(outcome.outcome(), "undecided");
+        assert_eq!(stage.bodies("/settle").len(), settles);
+    }
+    chain.advance_time(30);
+    chain.mine();
+    let outcome = composed.reconcile(&payment, None, NOW).await;
+    assert_eq!(
+        reason(outcome),
+        Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+    );
+    assert_eq!(stage.bodies("/settle").len(), 2);
+}
+
+#[tokio::test]
+async fn our_own_settler_decides_in_the_same_way() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let settler = settler(&server);
+    let unused = Draft::new(USDC).nonce(1);
+    let outcome = settler.reconcile(&unused.sign(), Some(HASH), NOW).await;
+    let sent = chain.transactions()[0].hash.to_string();
+    assert_eq!(transaction(&outcome), sent);
+    let again = settler.reconcile(&unused.sign(), None, NOW).await;
+    assert_eq!(transaction(&again), sent);
+
+    let cancelled = Draft::new(USDC).nonce(2);
+    cancel(&chain, &cancelled);
+    let outcome = settler.reconcile(&cancelled.sign(), None, NOW).await;
+    assert_eq!(reason(outcome), Reason::InvalidExactEvmNonceAlreadyUsed);
+
+    let expired = Draft::new(USDC).nonce(3);
+    chain.advance_time(330);
+    chain.mine();
+    let outcome = settler.reconcile(&expired.sign(), None, NOW).await;
+    assert_eq!(
+        reason(outcome),
+        Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+    );
+    let balance = chain
+        .balance_of(unused.requirements().asset, PAYEE.address)
+        .unwrap();
+    assert_eq!(balance, U256::from(PRICE));
+}
+
+#[tokio::test]
+async fn a_chain_that_cannot_be_read_decides_nothing() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let draft = Draft::new(USDC);
+    transfer(&chain, &draft, PAYEE.address);
+    let composed = composed(&stage, &server);
+    composed.chain().unwrap().confirm().await.unwrap();
+    for method in [
+        "eth_getBlockByNumber",
+        "eth_call",
+        "eth_getLogs",
+        "eth_getTransactionReceipt",
+    ] {
+        chain.inject(Fault::new(method, BadAnswer::Close));
+        let outcome = composed.reconcile(&draft.sign(), None, NOW).await;
+        assert_eq!(outcome.outcome(), "undecided", "{method}");
+    }
+    assert!(stage.seen().is_empty());
+    assert_eq!(
+        composed.reconcile(&draft.sign(), None, NOW).await.outcome(),
+        "settled"
+    );
+}

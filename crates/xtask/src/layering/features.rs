@@ -1,0 +1,61 @@
+//! Which optional dependencies are really there.
+//!
+//! The resolved graph of `cargo metadata` lists an optional dependency as soon as some feature names it weakly
+//! (`name?/feature`), although a weak name does not switch it on. The features that are on decide.
+
+use cargo_metadata::{Dependency, DependencyKind, Node, NodeDep, Package};
+
+/// Whether `package`, resolved as `node`, really uses `edge` in one of its tables of this kind.
+pub(super) fn activate(
+    package: &Package,
+    node: &Node,
+    edge: &NodeDep,
+    used: &str,
+    kind: DependencyKind,
+) -> bool {
+    let mut declared = package.dependencies.iter().filter(|dependency| {
+        let renamed = dependency
+            .rename
+            .as_ref()
+            .map(|name| name.replace('-', "_"));
+        dependency.kind == kind
+            && dependency.name == used
+            && renamed.is_none_or(|name| name == edge.name)
+    });
+    declared.any(|dependency| !dependency.optional || switched_on(package, node, dependency))
+}
+
+fn switched_on(package: &Package, node: &Node, dependency: &Dependency) -> bool {
+    let name = dependency.rename.as_deref().unwrap_or(&dependency.name);
+    node.features.iter().any(|feature| {
+        let entries = package
+            .features
+            .get(&***feature)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        entries.iter().any(|entry| names(entry, name))
+    })
+}
+
+/// Whether one entry of a feature switches a dependency on: `dep:name` or `name/feature`, not `name?/feature`. A
+/// feature that is called like an optional dependency is listed with the entry `dep:name`.
+fn names(entry: &str, dependency: &str) -> bool {
+    let strong = entry
+        .strip_prefix("dep:")
+        .or_else(|| Some(entry.split_once('/')?.0));
+    strong == Some(dependency)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weak_names_switch_nothing_on() {
+        assert!(names("dep:serde", "serde"));
+        assert!(names("serde/std", "serde"));
+        assert!(!names("serde?/std", "serde"));
+        assert!(!names("serde", "serde"));
+        assert!(!names("dep:serde_json", "serde"));
+    }
+}
