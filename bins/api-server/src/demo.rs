@@ -68,7 +68,7 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
         drop(stopped.await);
     }));
 
-    let buyer = buyer::Buyer::new(BUYER, format!("http://{address}"))?;
+    let buyer = buyer::Buyer::new(BUYER, address)?;
     let shown = transcript::show(&buyer, &chain, &mut io::stdout()).await;
     if shown.is_ok() && !once {
         transcript::invite(&buyer, &mut io::stdout()).await?;

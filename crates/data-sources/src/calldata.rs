@@ -1,9 +1,10 @@
 //! From the bytes a caller is asked to sign to the facts they stand for.
 //!
-//! OKX's answer describes a swap twice: in JSON for people and in calldata for the chain. Only the calldata
-//! moves money, so it is decoded here, argument by argument, and [`bind`] compares every fact with the
-//! request. Arguments must re-encode to the very bytes they came from; what follows them must be one of the
-//! documented suffixes, because the router reads fees from the end of its calldata.
+//! OKX's answer describes a swap twice: in JSON for people and in calldata for the chain. Only the
+//! calldata moves money, so it is decoded here, argument by argument, and [`bind`] compares every
+//! fact with the request. Arguments must re-encode to the very bytes they came from; what follows
+//! them must be one of the documented suffixes, because the router reads fees from the end of its
+//! calldata.
 
 mod bind;
 mod fees;
@@ -65,8 +66,8 @@ pub enum Receiver {
 ///
 /// # Errors
 ///
-/// A [`Refusal`] when the function is unknown, the arguments are not canonical, a commission is hidden in
-/// the bytes, or something follows the arguments that is not understood.
+/// A [`Refusal`] when the function is unknown, the arguments are not canonical, a commission is
+/// hidden in the bytes, or something follows the arguments that is not understood.
 pub fn decode(data: &[u8]) -> Result<SwapFacts, Refusal> {
     if data.len() > MAX_CALLDATA {
         return Err(Refusal::CalldataMalformed {

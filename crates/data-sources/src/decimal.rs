@@ -7,8 +7,8 @@ use alloy_primitives::U256;
 /// Longest decimal text that is read, in characters: more than any price or amount needs.
 const MAX_LEN: usize = 96;
 
-/// A non-negative decimal number kept as the text it came in: digits, optionally a point and more digits
-/// (`^\d+(\.\d+)?$`, service document 2.2). No sign, no exponent, no `NaN`, no grouping.
+/// A non-negative decimal number kept as the text it came in: digits, optionally a point and more
+/// digits (`^\d+(\.\d+)?$`, service document 2.2). No sign, no exponent, no `NaN`, no grouping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     text: String,
@@ -66,8 +66,9 @@ impl Decimal {
     ///
     /// # Errors
     ///
-    /// [`DecimalError::ExcessDigits`] when there are more fraction digits than `decimals`, even if they are
-    /// zero (nothing is rounded or dropped in silence), [`DecimalError::Overflow`] above 2^256 − 1.
+    /// [`DecimalError::ExcessDigits`] when there are more fraction digits than `decimals`, even if
+    /// they are zero (nothing is rounded or dropped in silence), [`DecimalError::Overflow`] above
+    /// 2^256 − 1.
     ///
     /// ```
     /// use data_sources::{Decimal, DecimalError};
@@ -124,8 +125,9 @@ const PERCENT_DIGITS: u8 = 6;
 /// One hundred percent in millionths of a percent.
 const WHOLE: u64 = 100_000_000;
 
-/// A slippage tolerance in **percent** (`"1"` is one percent), as the caller and OKX's v6 `slippagePercent`
-/// both express it. The v5 interface took a fraction instead; this type never holds one.
+/// A slippage tolerance in **percent** (`"1"` is one percent), as the caller and OKX's v6
+/// `slippagePercent` both express it. The v5 interface took a fraction instead; this type never
+/// holds one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlippagePercent {
     text: Decimal,
@@ -163,7 +165,8 @@ impl SlippagePercent {
         millionths_of_percent(other) == Ok(self.millionths)
     }
 
-    /// The lowest output this tolerance allows for a quoted output: `floor(quoted × (1 − slippage))`.
+    /// The lowest output this tolerance allows for a quoted output: `floor(quoted × (1 −
+    /// slippage))`.
     /// `None` when the product exceeds 256 bits, which no real amount does.
     pub fn floor_of(&self, quoted: U256) -> Option<U256> {
         let kept = U256::from(WHOLE.checked_sub(self.millionths)?);

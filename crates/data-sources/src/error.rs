@@ -196,7 +196,8 @@ impl SourceErrorKind {
         }
     }
 
-    /// The code with the one detail that a reader of `meta.sources[].reason` needs: `upstream_http_403`,
+    /// The code with the one detail that a reader of `meta.sources[].reason` needs:
+    /// `upstream_http_403`,
     /// `upstream_business_82000`, otherwise the code.
     pub fn reason(&self) -> String {
         match self {

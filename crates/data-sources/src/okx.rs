@@ -1,8 +1,9 @@
 //! OKX's DEX interface, version 6, for chain 196: prices, tokens, approvals and swaps.
 //!
-//! Its habits, all of them handled here: failures arrive inside HTTP 200, codes are strings or integers, numbers are
-//! strings, an unknown token is an empty list, slippage is in percent (version 5 took a fraction), the
-//! approval's spender is not the swap's target, and the router changes.
+//! Its habits, all of them handled here: failures arrive inside HTTP 200, codes are strings or
+//! integers, numbers are strings, an unknown token is an empty list, slippage is in percent
+//! (version 5 took a fraction), the approval's spender is not the swap's target, and the router
+//! changes.
 
 mod approve;
 mod auth;
@@ -230,7 +231,8 @@ impl std::fmt::Debug for Okx {
     }
 }
 
-/// `{"code": "0", "data": …, "msg": ""}`: anything but code 0 is a failure, whatever the HTTP status says.
+/// `{"code": "0", "data": …, "msg": ""}`: anything but code 0 is a failure, whatever the HTTP
+/// status says.
 fn open(mut envelope: Value) -> Result<Value, SourceErrorKind> {
     let root = Node::root(&envelope);
     let code = root.member("code")?.code()?;
@@ -254,8 +256,8 @@ fn open(mut envelope: Value) -> Result<Value, SourceErrorKind> {
         .unwrap_or_default())
 }
 
-/// Whether a business failure is about the request (no liquidity, amount too small, …) rather than about the upstream
-/// or our access to it.
+/// Whether a business failure is about the request (no liquidity, amount too small, …) rather than
+/// about the upstream or our access to it.
 fn answers_the_caller(kind: &SourceErrorKind) -> bool {
     match kind {
         SourceErrorKind::Business { code, .. } => code.starts_with("82") && code != "82001",

@@ -19,8 +19,8 @@ pub trait TokenPrices: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::NotPriced`] for a token the source does not know, [`Error::Refused`] for an answer about another
-    /// token, [`Error::Source`] otherwise.
+    /// [`Error::NotPriced`] for a token the source does not know, [`Error::Refused`] for an answer
+    /// about another token, [`Error::Source`] otherwise.
     fn price(
         &self,
         token: Address,
@@ -42,7 +42,8 @@ pub struct TokenPrice {
 
 /// The tokens that can be traded.
 pub trait TokenList: Send + Sync {
-    /// The list, at most `max_age` old when that is given; the adapter's own time to live holds as well.
+    /// The list, at most `max_age` old when that is given; the adapter's own time to live holds as
+    /// well.
     ///
     /// # Errors
     ///
@@ -92,8 +93,8 @@ pub trait Approvals: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Request`] for the native coin or the zero address, [`Error::Refused`] when the aggregator's own approval
-    /// differs from ours.
+    /// [`Error::Request`] for the native coin or the zero address, [`Error::Refused`] when the
+    /// aggregator's own approval differs from ours.
     fn approval(
         &self,
         token: Address,
@@ -151,8 +152,9 @@ pub struct SwapRequest {
 }
 
 impl SwapRequest {
-    /// Checks the parameters of a swap: the source token is an accepted ERC-20 token other than the target, `amount` (human-readable)
-    /// is exact in its unit and not zero, `slippage` (percent, default 1) is between 0.1 and 50.
+    /// Checks the parameters of a swap: the source token is an accepted ERC-20 token other than the
+    /// target, `amount` (human-readable) is exact in its unit and not zero, `slippage` (percent,
+    /// default 1) is between 0.1 and 50.
     ///
     /// # Errors
     ///
@@ -212,7 +214,8 @@ pub struct SwapQuote {
     pub min_amount_out: U256,
     /// Effect of the swap on the price in percent, signed, in the aggregator's own digits.
     pub price_impact_pct: Option<String>,
-    /// Pools on the way, as the aggregator describes them. Untrusted text without control characters.
+    /// Pools on the way, as the aggregator describes them. Untrusted text without control
+    /// characters.
     pub route: Vec<RouteHop>,
     /// The token spent, as the aggregator sees it.
     pub from_token: TokenStanding,

@@ -1,4 +1,5 @@
-//! The versioned set of contracts and tokens that were reviewed: what a quote may point a caller at.
+//! The versioned set of contracts and tokens that were reviewed: what a quote may point a caller
+//! at.
 
 use alloy_primitives::{Address, FixedBytes, address, fixed_bytes};
 use serde::Deserialize;
@@ -9,7 +10,8 @@ pub const CHAIN_ID: u64 = 196;
 /// The address that stands for the chain's native coin in OKX's interface. It is no ERC-20 token.
 pub const NATIVE_COIN: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee");
 
-/// What was reviewed, as data that the operator can replace: OKX publishes new routers before it uses them.
+/// What was reviewed, as data that the operator can replace: OKX publishes new routers before it
+/// uses them.
 ///
 /// A quote whose router, spender or function is not in here is refused, however plausible it looks.
 ///
@@ -29,9 +31,9 @@ pub struct ReviewedContracts {
     pub spender: Address,
     /// Routers a swap may be sent to.
     pub routers: Vec<Address>,
-    /// Router functions a swap may call: those of the public router source whose layout hashes to the selector. The default
-    /// leaves out `0xe1842255` and `0x7f086579`, which some lists give for the two smart swaps but which no
-    /// public layout produces.
+    /// Router functions a swap may call: those of the public router source whose layout hashes to
+    /// the selector. The default leaves out `0xe1842255` and `0x7f086579`, which some lists give
+    /// for the two smart swaps but which no public layout produces.
     pub selectors: Vec<FixedBytes<4>>,
     /// Tokens a swap may start from.
     pub source_tokens: Vec<SourceToken>,

@@ -1,8 +1,8 @@
 //! Upstream text is untrusted: token names and messages are cleaned before anybody sees them.
 
-/// A copy of `text` without control, formatting and bidirectional characters, with runs of white space made
-/// one space, and cut after `max_chars` characters. Letters of every script stay as they are: `USD₮0` keeps
-/// its `₮`.
+/// A copy of `text` without control, formatting and bidirectional characters, with runs of white
+/// space made one space, and cut after `max_chars` characters. Letters of every script stay as they
+/// are: `USD₮0` keeps its `₮`.
 pub(crate) fn clean(text: &str, max_chars: usize) -> String {
     let mut cleaned = String::with_capacity(text.len().min(max_chars.saturating_mul(4)));
     let mut count = 0;
@@ -29,8 +29,9 @@ pub(crate) fn clean(text: &str, max_chars: usize) -> String {
     cleaned
 }
 
-/// Characters that change how the text around them is shown or that show nothing: bidirectional controls,
-/// zero-width characters, variation selectors, tags, interlinear marks, soft hyphen, byte-order mark.
+/// Characters that change how the text around them is shown or that show nothing: bidirectional
+/// controls, zero-width characters, variation selectors, tags, interlinear marks, soft hyphen,
+/// byte-order mark.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'

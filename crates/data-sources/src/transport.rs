@@ -1,4 +1,5 @@
-//! One careful HTTP client for every upstream: no redirects, bounded time, bounded bodies, JSON only.
+//! One careful HTTP client for every upstream: no redirects, bounded time, bounded bodies, JSON
+//! only.
 
 mod health;
 
@@ -34,8 +35,8 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Builds the client: no redirects (an answer comes from the host that was asked or not at all), no cookies, gzip,
-    /// no `Referer`.
+    /// Builds the client: no redirects (an answer comes from the host that was asked or not at
+    /// all), no cookies, gzip, no `Referer`.
     ///
     /// # Errors
     ///
@@ -54,7 +55,8 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// [`TransportError::BaseUrl`] when `base_url` is not an absolute `http` or `https` URL without query and fragment.
+    /// [`TransportError::BaseUrl`] when `base_url` is not an absolute `http` or `https` URL without
+    /// query and fragment.
     pub fn upstream(
         &self,
         base_url: &str,

@@ -32,7 +32,11 @@ pub(crate) enum Refusal {
     #[error(
         "max fee per gas less than block base fee: address {sender}, maxFeePerGas: {fee_cap}, baseFee: {base_fee}"
     )]
-    FeeCapBelowBaseFee { sender: Address, fee_cap: u128, base_fee: u64 },
+    FeeCapBelowBaseFee {
+        sender: Address,
+        fee_cap: u128,
+        base_fee: u64,
+    },
     #[error("intrinsic gas too low: gas {gas}, minimum needed {needed}")]
     IntrinsicGas { gas: u64, needed: u64 },
     #[error("insufficient gas for floor data gas cost: gas {gas}, minimum needed {needed}")]
@@ -46,7 +50,11 @@ pub(crate) enum Refusal {
     #[error(
         "insufficient funds for gas * price + value: balance {balance}, tx cost {cost}, overshot {overshot}"
     )]
-    InsufficientFunds { balance: U256, cost: U256, overshot: U256 },
+    InsufficientFunds {
+        balance: U256,
+        cost: U256,
+        overshot: U256,
+    },
     #[error("already known")]
     AlreadyKnown,
     #[error("replacement transaction underpriced")]
@@ -70,7 +78,10 @@ pub(crate) fn admit(
     }
     let chain_id = transaction.chain_id().ok_or(Refusal::NotReplayProtected)?;
     if chain_id != block.chain_id {
-        return Err(Refusal::WrongChain { have: chain_id, want: block.chain_id });
+        return Err(Refusal::WrongChain {
+            have: chain_id,
+            want: block.chain_id,
+        });
     }
     let sender = recover(&transaction)?;
     check_gas(&transaction, sender, block)?;
@@ -80,11 +91,21 @@ pub(crate) fn admit(
     }
     let next = state.nonce(sender);
     if transaction.nonce() < next {
-        return Err(Refusal::NonceTooLow { next, nonce: transaction.nonce() });
+        return Err(Refusal::NonceTooLow {
+            next,
+            nonce: transaction.nonce(),
+        });
     }
     let (cost, balance) = (cost(&transaction), state.balance(sender));
-    if let Some(overshot) = cost.checked_sub(balance).filter(|overshot| !overshot.is_zero()) {
-        return Err(Refusal::InsufficientFunds { balance, cost, overshot });
+    if let Some(overshot) = cost
+        .checked_sub(balance)
+        .filter(|overshot| !overshot.is_zero())
+    {
+        return Err(Refusal::InsufficientFunds {
+            balance,
+            cost,
+            overshot,
+        });
     }
     Ok(Recovered::new_unchecked(transaction, sender))
 }
@@ -134,23 +155,38 @@ fn check_gas(
         return Err(Refusal::ExceedsBlockGasLimit);
     }
     let fee_cap = transaction.max_fee_per_gas();
-    if transaction.max_priority_fee_per_gas().is_some_and(|tip| tip > fee_cap) {
+    if transaction
+        .max_priority_fee_per_gas()
+        .is_some_and(|tip| tip > fee_cap)
+    {
         return Err(Refusal::TipAboveFeeCap);
     }
     if fee_cap < u128::from(block.base_fee) {
-        return Err(Refusal::FeeCapBelowBaseFee { sender, fee_cap, base_fee: block.base_fee });
+        return Err(Refusal::FeeCapBelowBaseFee {
+            sender,
+            fee_cap,
+            base_fee: block.base_fee,
+        });
     }
     if transaction.is_create() && transaction.input().len() > MAX_INITCODE_BYTES {
         return Err(Refusal::InitCodeTooLarge);
     }
     let env = to_env(&Recovered::new_unchecked(transaction.clone(), sender));
     let needed = GasParams::new_spec(SPEC).initial_tx_gas_for_tx(env, None);
-    let intrinsic = needed.initial_regular_gas.saturating_add(needed.initial_state_gas);
+    let intrinsic = needed
+        .initial_regular_gas
+        .saturating_add(needed.initial_state_gas);
     if gas < intrinsic {
-        return Err(Refusal::IntrinsicGas { gas, needed: intrinsic });
+        return Err(Refusal::IntrinsicGas {
+            gas,
+            needed: intrinsic,
+        });
     }
     if gas < needed.floor_gas {
-        return Err(Refusal::FloorGas { gas, needed: needed.floor_gas });
+        return Err(Refusal::FloorGas {
+            gas,
+            needed: needed.floor_gas,
+        });
     }
     Ok(())
 }

@@ -41,8 +41,10 @@ impl Block {
         for mined in &transactions {
             logs_bloom.accrue_bloom(mined.receipt.logs_bloom());
         }
-        let envelopes: Vec<&TxEnvelope> =
-            transactions.iter().map(|mined| mined.transaction.inner()).collect();
+        let envelopes: Vec<&TxEnvelope> = transactions
+            .iter()
+            .map(|mined| mined.transaction.inner())
+            .collect();
         let receipts: Vec<&ReceiptEnvelope> =
             transactions.iter().map(|mined| &mined.receipt).collect();
         let header = Header {
@@ -54,7 +56,9 @@ impl Block {
             logs_bloom,
             number: context.number,
             gas_limit: context.gas_limit,
-            gas_used: transactions.last().map_or(0, |last| last.receipt.cumulative_gas_used()),
+            gas_used: transactions
+                .last()
+                .map_or(0, |last| last.receipt.cumulative_gas_used()),
             timestamp: context.timestamp,
             mix_hash: context.randomness(),
             base_fee_per_gas: Some(context.base_fee),
@@ -64,7 +68,10 @@ impl Block {
             requests_hash: Some(EMPTY_REQUESTS_HASH),
             ..Header::default()
         };
-        Self { header: header.seal_slow(), transactions }
+        Self {
+            header: header.seal_slow(),
+            transactions,
+        }
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -89,10 +96,16 @@ impl Block {
             let all = 0..self.transactions.len();
             rpc::BlockTransactions::Full(all.filter_map(|i| self.transaction_to_rpc(i)).collect())
         } else {
-            let hashes = self.transactions.iter().map(|mined| *mined.transaction.tx_hash());
+            let hashes = self
+                .transactions
+                .iter()
+                .map(|mined| *mined.transaction.tx_hash());
             rpc::BlockTransactions::Hashes(hashes.collect())
         };
-        let envelopes = self.transactions.iter().map(|mined| mined.transaction.inner().clone());
+        let envelopes = self
+            .transactions
+            .iter()
+            .map(|mined| mined.transaction.inner().clone());
         let body = BlockBody {
             transactions: envelopes.collect(),
             ommers: Vec::new(),
@@ -114,9 +127,11 @@ impl Block {
             block_number: Some(self.number()),
             base_fee: Some(self.base_fee()),
             block_timestamp: Some(self.timestamp()),
-            ..TransactionInfo::default()
         };
-        Some(rpc::Transaction::from_transaction(mined.transaction.clone(), info))
+        Some(rpc::Transaction::from_transaction(
+            mined.transaction.clone(),
+            info,
+        ))
     }
 
     /// `eth_getTransactionReceipt` for the transaction at this place.
@@ -151,19 +166,25 @@ impl Block {
     }
 
     fn logs_of(&self, index: usize) -> impl Iterator<Item = rpc::Log> {
-        let before: usize =
-            self.transactions.iter().take(index).map(|mined| mined.receipt.logs().len()).sum();
+        let before: usize = self
+            .transactions
+            .iter()
+            .take(index)
+            .map(|mined| mined.receipt.logs().len())
+            .sum();
         let mined = self.transactions.get(index);
         let logs: &[Log] = mined.map(|mined| mined.receipt.logs()).unwrap_or_default();
-        logs.iter().zip(before..).map(move |(log, log_index)| rpc::Log {
-            inner: log.clone(),
-            block_hash: Some(self.hash()),
-            block_number: Some(self.number()),
-            block_timestamp: Some(self.timestamp()),
-            transaction_hash: mined.map(|mined| *mined.transaction.tx_hash()),
-            transaction_index: u64::try_from(index).ok(),
-            log_index: u64::try_from(log_index).ok(),
-            removed: false,
-        })
+        logs.iter()
+            .zip(before..)
+            .map(move |(log, log_index)| rpc::Log {
+                inner: log.clone(),
+                block_hash: Some(self.hash()),
+                block_number: Some(self.number()),
+                block_timestamp: Some(self.timestamp()),
+                transaction_hash: mined.map(|mined| *mined.transaction.tx_hash()),
+                transaction_index: u64::try_from(index).ok(),
+                log_index: u64::try_from(log_index).ok(),
+                removed: false,
+            })
     }
 }

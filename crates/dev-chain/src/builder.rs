@@ -175,10 +175,14 @@ impl DevChainBuilder {
         let funded = DEV_ACCOUNTS.iter().fold(self, |builder, account| {
             builder.account(account.address, U256::from(NATIVE_FUNDS))
         });
-        chain_196_tokens().into_iter().fold(funded, |builder, token| {
-            let address = token.address;
-            builder.token(token).holder(address, BUYER.address, U256::from(TOKEN_FUNDS))
-        })
+        chain_196_tokens()
+            .into_iter()
+            .fold(funded, |builder, token| {
+                let address = token.address;
+                builder
+                    .token(token)
+                    .holder(address, BUYER.address, U256::from(TOKEN_FUNDS))
+            })
     }
 
     /// Builds the chain: its block 0 holds all of this.
@@ -192,14 +196,29 @@ impl DevChainBuilder {
         for (address, code) in self.codes {
             genesis.place(address, code)?;
         }
-        for TokenSpec { address, name, symbol, version, reuse } in self.tokens {
+        for TokenSpec {
+            address,
+            name,
+            symbol,
+            version,
+            reuse,
+        } in self.tokens
+        {
             let contract = match reuse {
                 Reuse::Reverts => Contract::Eip3009Token,
                 Reuse::Returns => Contract::LenientReuseToken,
             };
             genesis.place(address, contract.runtime_code()?)?;
             let minter = MINTER.address;
-            genesis.call(address, &Token::initializeCall { name, symbol, version, minter })?;
+            genesis.call(
+                address,
+                &Token::initializeCall {
+                    name,
+                    symbol,
+                    version,
+                    minter,
+                },
+            )?;
         }
         for (address, owner) in self.wallets {
             genesis.place(address, Contract::Eip1271Wallet.runtime_code()?)?;
@@ -207,7 +226,10 @@ impl DevChainBuilder {
         }
         for (token, to, amount) in self.holders {
             if !genesis.placed.contains(&token) {
-                return Err(DevChainError::Call { contract: token, output: Bytes::new() });
+                return Err(DevChainError::Call {
+                    contract: token,
+                    output: Bytes::new(),
+                });
             }
             genesis.call(token, &Token::mintCall { to, amount })?;
         }
@@ -233,7 +255,12 @@ impl Genesis {
             state.insert_account(*address, AccountInfo::default().with_balance(*wei));
         }
         let minter = state.latest().account(MINTER.address);
-        Self { chain_id, state, placed: HashSet::new(), minter }
+        Self {
+            chain_id,
+            state,
+            placed: HashSet::new(),
+            minter,
+        }
     }
 
     fn place(&mut self, address: Address, code: Bytes) -> Result<(), DevChainError> {
@@ -241,10 +268,11 @@ impl Genesis {
             return Err(DevChainError::AddressTaken { address });
         }
         let code_hash = keccak256(&code);
-        let code = Bytecode::new_raw_checked(code)
-            .map_err(|_| DevChainError::InvalidCode { address })?;
+        let code =
+            Bytecode::new_raw_checked(code).map_err(|_| DevChainError::InvalidCode { address })?;
         let balance = self.state.latest().balance(address);
-        self.state.insert_account(address, AccountInfo::new(balance, 1, code_hash, code));
+        self.state
+            .insert_account(address, AccountInfo::new(balance, 1, code_hash, code));
         Ok(())
     }
 
@@ -288,6 +316,8 @@ fn chain_196_tokens() -> [TokenSpec; 3] {
 
 fn system_clock() -> Clock {
     Arc::new(|| {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |elapsed| elapsed.as_secs())
     })
 }

@@ -58,7 +58,9 @@ impl DevChain {
     }
 
     pub(crate) fn new(node: Node) -> Self {
-        Self { node: Arc::new(Mutex::new(node)) }
+        Self {
+            node: Arc::new(Mutex::new(node)),
+        }
     }
 
     /// Answers one JSON-RPC request or batch as HTTP would carry it. Injected faults strike here

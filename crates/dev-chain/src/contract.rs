@@ -57,7 +57,10 @@ impl Contract {
 
     /// The code that stands at the contract's address.
     pub(crate) fn runtime_code(self) -> Result<Bytes, DevChainError> {
-        let unreadable = |reason| DevChainError::Artifact { contract: self.name(), reason };
+        let unreadable = |reason| DevChainError::Artifact {
+            contract: self.name(),
+            reason,
+        };
         let artifact: Value =
             serde_json::from_str(self.artifact()).map_err(|_| unreadable("not JSON"))?;
         artifact
@@ -75,10 +78,16 @@ mod tests {
 
     #[test]
     fn every_artifact_has_code() {
-        for contract in
-            [Contract::Eip3009Token, Contract::LenientReuseToken, Contract::Eip1271Wallet]
-        {
-            assert!(contract.runtime_code().unwrap().len() > 500, "{}", contract.name());
+        for contract in [
+            Contract::Eip3009Token,
+            Contract::LenientReuseToken,
+            Contract::Eip1271Wallet,
+        ] {
+            assert!(
+                contract.runtime_code().unwrap().len() > 500,
+                "{}",
+                contract.name()
+            );
         }
     }
 }

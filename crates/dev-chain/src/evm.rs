@@ -76,7 +76,9 @@ pub(crate) fn execute(
         .transact(tx)
         .map_err(|error| match error {
             EVMError::Transaction(invalid) => ExecutionError::Invalid(invalid),
-            other => ExecutionError::Internal { detail: other.to_string() },
+            other => ExecutionError::Internal {
+                detail: other.to_string(),
+            },
         })
 }
 

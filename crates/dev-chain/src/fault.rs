@@ -51,7 +51,12 @@ impl Fault {
     /// The next request that names `method` gets this answer and has no effect.
     #[must_use]
     pub fn new(method: impl Into<String>, answer: BadAnswer) -> Self {
-        Self { method: method.into(), times: 1, after: false, answer }
+        Self {
+            method: method.into(),
+            times: 1,
+            after: false,
+            answer,
+        }
     }
 
     /// Strikes this many requests.
@@ -63,7 +68,10 @@ impl Fault {
     /// Lets the method take effect first.
     #[must_use]
     pub fn after(self) -> Self {
-        Self { after: true, ..self }
+        Self {
+            after: true,
+            ..self
+        }
     }
 }
 
@@ -93,10 +101,15 @@ impl Faults {
 
     /// Uses up one of the faults for this method, the oldest first.
     pub(crate) fn strike(&mut self, method: &str) -> Option<Strike> {
-        let fault =
-            self.pending.iter_mut().find(|fault| fault.method == method && fault.times > 0)?;
+        let fault = self
+            .pending
+            .iter_mut()
+            .find(|fault| fault.method == method && fault.times > 0)?;
         fault.times = fault.times.saturating_sub(1);
-        let strike = Strike { after: fault.after, answer: fault.answer.clone() };
+        let strike = Strike {
+            after: fault.after,
+            answer: fault.answer.clone(),
+        };
         self.pending.retain(|fault| fault.times > 0);
         Some(strike)
     }

@@ -116,7 +116,9 @@ impl Node {
 
     /// The block with this number, if there is one.
     pub(crate) fn block(&self, number: u64) -> Option<&Block> {
-        usize::try_from(number).ok().and_then(|number| self.blocks.get(number))
+        usize::try_from(number)
+            .ok()
+            .and_then(|number| self.blocks.get(number))
     }
 
     /// The number of the block that is meant; `None` when there is no such block. `pending` means
@@ -135,11 +137,17 @@ impl Node {
     /// The state after the block that is meant, if there is such a block.
     pub(crate) fn view(&self, id: BlockId) -> Option<View<'_>> {
         if id.is_pending() {
-            return Some(View { state: self.state.latest(), context: self.next_context() });
+            return Some(View {
+                state: self.state.latest(),
+                context: self.next_context(),
+            });
         }
         let block = self.block(self.resolve(id)?)?;
         let context = self.context(block.number(), block.timestamp());
-        Some(View { state: self.state.at(block.number()), context })
+        Some(View {
+            state: self.state.at(block.number()),
+            context,
+        })
     }
 
     /// A block as it would be mined now without a transaction.
@@ -159,7 +167,11 @@ impl Node {
         let hash = *transaction.tx_hash();
         self.pool.insert(transaction)?;
         if self.settings.mining == Mining::Auto {
-            while self.pool.next_ready(self.state.latest(), &HashSet::new()).is_some() {
+            while self
+                .pool
+                .next_ready(self.state.latest(), &HashSet::new())
+                .is_some()
+            {
                 self.mine(1);
             }
         }
@@ -204,25 +216,35 @@ impl Node {
     /// Calls a contract on the newest state, without fee.
     pub(crate) fn call(&self, to: Address, data: Bytes) -> Result<Bytes, DevChainError> {
         let tx = free_call(self.settings.chain_id, Address::ZERO, to, data);
-        let context = BlockContext { base_fee: 0, ..self.next_context() };
+        let context = BlockContext {
+            base_fee: 0,
+            ..self.next_context()
+        };
         let done = execute(self.state.latest(), context, tx, Checks::Call)?;
         expect_success(to, done.result)
     }
 
     /// Runs a call on a view, with the checks of `eth_call`.
-    pub(crate) fn simulate(
-        view: View<'_>,
-        tx: TxEnv,
-    ) -> Result<ExecutionResult, ExecutionError> {
+    pub(crate) fn simulate(view: View<'_>, tx: TxEnv) -> Result<ExecutionResult, ExecutionError> {
         // Like go-ethereum, a call that offers no fee sees a base fee of zero.
-        let base_fee = if tx.gas_price == 0 { 0 } else { view.context.base_fee };
-        let context = BlockContext { base_fee, ..view.context };
+        let base_fee = if tx.gas_price == 0 {
+            0
+        } else {
+            view.context.base_fee
+        };
+        let context = BlockContext {
+            base_fee,
+            ..view.context
+        };
         Ok(execute(view.state, context, tx, Checks::Call)?.result)
     }
 
     /// What the next block's transactions will see.
     fn next_context(&self) -> BlockContext {
-        self.context(self.head.number.saturating_add(1), self.now().max(self.head.timestamp))
+        self.context(
+            self.head.number.saturating_add(1),
+            self.now().max(self.head.timestamp),
+        )
     }
 
     fn context(&self, number: u64, timestamp: u64) -> BlockContext {
@@ -236,10 +258,14 @@ impl Node {
     }
 
     fn append(&mut self, block: Block) {
-        let head =
-            Head { number: block.number(), timestamp: block.timestamp(), hash: block.hash() };
+        let head = Head {
+            number: block.number(),
+            timestamp: block.timestamp(),
+            hash: block.hash(),
+        };
         for (index, mined) in block.transactions.iter().enumerate() {
-            self.places.insert(*mined.transaction.tx_hash(), (head.number, index));
+            self.places
+                .insert(*mined.transaction.tx_hash(), (head.number, index));
         }
         self.numbers.insert(head.hash, head.number);
         self.state.seal_block(head.hash);
@@ -266,9 +292,10 @@ pub(crate) fn expect_success(
     match result {
         ExecutionResult::Success { output, .. } => Ok(output.into_data()),
         ExecutionResult::Revert { output, .. } => Err(DevChainError::Call { contract, output }),
-        ExecutionResult::Halt { .. } => {
-            Err(DevChainError::Call { contract, output: Bytes::new() })
-        }
+        ExecutionResult::Halt { .. } => Err(DevChainError::Call {
+            contract,
+            output: Bytes::new(),
+        }),
     }
 }
 
@@ -280,7 +307,11 @@ fn mined_transaction(
     let receipt = Receipt {
         status: Eip658Value::Eip658(result.is_success()),
         cumulative_gas_used,
-        logs: if result.is_success() { result.logs().to_vec() } else { Vec::new() },
+        logs: if result.is_success() {
+            result.logs().to_vec()
+        } else {
+            Vec::new()
+        },
     };
     MinedTransaction {
         receipt: ReceiptEnvelope::from_typed(transaction.tx_type(), receipt.with_bloom()),

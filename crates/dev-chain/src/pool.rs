@@ -25,7 +25,10 @@ impl Pool {
     /// a tenth more.
     pub(crate) fn insert(&mut self, transaction: Recovered<TxEnvelope>) -> Result<(), Refusal> {
         let key = (transaction.signer(), transaction.nonce());
-        if let Some(Waiting { transaction: old, .. }) = self.waiting.get(&key) {
+        if let Some(Waiting {
+            transaction: old, ..
+        }) = self.waiting.get(&key)
+        {
             if old.tx_hash() == transaction.tx_hash() {
                 return Err(Refusal::AlreadyKnown);
             }
@@ -34,7 +37,13 @@ impl Pool {
             }
         }
         self.arrivals = self.arrivals.saturating_add(1);
-        self.waiting.insert(key, Waiting { transaction, arrival: self.arrivals });
+        self.waiting.insert(
+            key,
+            Waiting {
+                transaction,
+                arrival: self.arrivals,
+            },
+        );
         Ok(())
     }
 
@@ -55,13 +64,15 @@ impl Pool {
 
     /// Forgets the transaction.
     pub(crate) fn remove(&mut self, transaction: &Recovered<TxEnvelope>) {
-        self.waiting.remove(&(transaction.signer(), transaction.nonce()));
+        self.waiting
+            .remove(&(transaction.signer(), transaction.nonce()));
     }
 
     /// Forgets the transaction with this hash, if it waits here.
     pub(crate) fn evict(&mut self, hash: B256) -> bool {
         let before = self.waiting.len();
-        self.waiting.retain(|_, waiting| *waiting.transaction.tx_hash() != hash);
+        self.waiting
+            .retain(|_, waiting| *waiting.transaction.tx_hash() != hash);
         self.waiting.len() < before
     }
 
@@ -75,11 +86,16 @@ impl Pool {
 
     /// The first nonce from `next` on for which nothing of this sender waits.
     pub(crate) fn pending_nonce(&self, sender: Address, next: u64) -> u64 {
-        (next..).find(|&nonce| !self.waiting.contains_key(&(sender, nonce))).unwrap_or(next)
+        (next..)
+            .find(|&nonce| !self.waiting.contains_key(&(sender, nonce)))
+            .unwrap_or(next)
     }
 
     pub(crate) fn hashes(&self) -> Vec<B256> {
-        self.waiting.values().map(|waiting| *waiting.transaction.tx_hash()).collect()
+        self.waiting
+            .values()
+            .map(|waiting| *waiting.transaction.tx_hash())
+            .collect()
     }
 }
 
@@ -87,7 +103,9 @@ impl Pool {
 fn outbids(new: &TxEnvelope, old: &TxEnvelope) -> bool {
     let bump = |old: u128| old.saturating_add(old.div_ceil(10));
     let tip = |transaction: &TxEnvelope| {
-        transaction.max_priority_fee_per_gas().unwrap_or_else(|| transaction.max_fee_per_gas())
+        transaction
+            .max_priority_fee_per_gas()
+            .unwrap_or_else(|| transaction.max_fee_per_gas())
     };
     new.max_fee_per_gas() >= bump(old.max_fee_per_gas()) && tip(new) >= bump(tip(old))
 }

@@ -45,17 +45,25 @@ pub(crate) fn answer(node: &mut Node, body: &[u8]) -> Reply {
         },
         Err(_) => Some(failure(Value::Null, &RpcError::parse())),
     };
-    let body = value.map(|value| value.to_string().into_bytes()).unwrap_or_default();
+    let body = value
+        .map(|value| value.to_string().into_bytes())
+        .unwrap_or_default();
     Reply::Http { status: 200, body }
 }
 
 /// The answers of a batch; `Err` when a fault spoils the whole request.
 fn batch(node: &mut Node, calls: Vec<Value>) -> Result<Option<Value>, Reply> {
     if calls.is_empty() {
-        return Ok(Some(failure(Value::Null, &RpcError::invalid_request("empty batch"))));
+        return Ok(Some(failure(
+            Value::Null,
+            &RpcError::invalid_request("empty batch"),
+        )));
     }
     if calls.len() > MAX_BATCH {
-        return Ok(Some(failure(Value::Null, &RpcError::invalid_request("batch too large"))));
+        return Ok(Some(failure(
+            Value::Null,
+            &RpcError::invalid_request("batch too large"),
+        )));
     }
     let mut answers = Vec::new();
     let mut spoilt = None;
@@ -74,7 +82,10 @@ fn batch(node: &mut Node, calls: Vec<Value>) -> Result<Option<Value>, Reply> {
 /// The answer to one call, none for a notification; `Err` when a fault spoils the whole request.
 fn single(node: &mut Node, call: Value) -> Result<Option<Value>, Reply> {
     let Some((id, method, params)) = envelope(call) else {
-        return Ok(Some(failure(Value::Null, &RpcError::invalid_request("invalid request"))));
+        return Ok(Some(failure(
+            Value::Null,
+            &RpcError::invalid_request("invalid request"),
+        )));
     };
     let strike = node.faults.strike(&method);
     if let Some(strike) = &strike
@@ -95,13 +106,20 @@ fn single(node: &mut Node, call: Value) -> Result<Option<Value>, Reply> {
 
 /// Id (none for a notification), method and parameters of a well-formed call.
 fn envelope(call: Value) -> Option<(Option<Value>, String, Option<Value>)> {
-    let Value::Object(mut call) = call else { return None };
+    let Value::Object(mut call) = call else {
+        return None;
+    };
     if call.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return None;
     }
-    let Some(Value::String(method)) = call.remove("method") else { return None };
+    let Some(Value::String(method)) = call.remove("method") else {
+        return None;
+    };
     let id = call.remove("id");
-    if matches!(id, Some(Value::Object(_) | Value::Array(_) | Value::Bool(_))) {
+    if matches!(
+        id,
+        Some(Value::Object(_) | Value::Array(_) | Value::Bool(_))
+    ) {
         return None;
     }
     Some((id, method, call.remove("params")))
@@ -115,9 +133,10 @@ fn spoil(id: Option<Value>, answer: &BadAnswer) -> Result<Option<Value>, Reply> 
         }
         BadAnswer::Close => Err(Reply::Close),
         BadAnswer::Never => Err(Reply::Never),
-        BadAnswer::Raw { status, body } => {
-            Err(Reply::Http { status: *status, body: body.clone() })
-        }
+        BadAnswer::Raw { status, body } => Err(Reply::Http {
+            status: *status,
+            body: body.clone(),
+        }),
     }
 }
 

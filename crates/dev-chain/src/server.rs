@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     Method, Request, Response, StatusCode,
-    body::Incoming,
+    body::{Body, Incoming},
     header::{ALLOW, CONTENT_TYPE, HeaderValue},
     server::conn::http1,
     service::service_fn,
@@ -77,7 +77,9 @@ async fn accept(listener: TcpListener, chain: DevChain) {
 async fn connection(stream: TcpStream, chain: DevChain) {
     let service = service_fn(|request| respond(request, &chain));
     // A client that goes away, and a fault that closes the connection, both end here.
-    let _ended = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+    let _ended = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }
 
 /// An error makes hyper close the connection without an answer.
@@ -87,16 +89,27 @@ async fn respond(
 ) -> Result<Response<Full<Bytes>>, io::Error> {
     if request.method() != Method::POST {
         let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, Vec::new());
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+        response
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static("POST"));
         return Ok(response);
     }
-    let Ok(body) = Limited::new(request.into_body(), MAX_BODY_BYTES).collect().await else {
+    // What announces itself as too long is refused without waiting for it.
+    let announced = usize::try_from(request.body().size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > MAX_BODY_BYTES {
+        return Ok(plain(StatusCode::PAYLOAD_TOO_LARGE, Vec::new()));
+    }
+    let Ok(body) = Limited::new(request.into_body(), MAX_BODY_BYTES)
+        .collect()
+        .await
+    else {
         return Ok(plain(StatusCode::PAYLOAD_TOO_LARGE, Vec::new()));
     };
     match chain.answer(&body.to_bytes()) {
-        Reply::Http { status, body } => {
-            Ok(plain(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), body))
-        }
+        Reply::Http { status, body } => Ok(plain(
+            StatusCode::from_u16(status).unwrap_or(StatusCode::OK),
+            body,
+        )),
         Reply::Close => Err(io::ErrorKind::ConnectionAborted.into()),
         Reply::Never => pending().await,
     }
@@ -105,6 +118,8 @@ async fn respond(
 fn plain(status: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

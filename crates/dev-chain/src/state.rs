@@ -62,7 +62,10 @@ impl State {
 
     /// The state after every transaction so far.
     pub(crate) fn latest(&self) -> StateAt<'_> {
-        StateAt { state: self, later: &[] }
+        StateAt {
+            state: self,
+            later: &[],
+        }
     }
 
     /// The state after the block with this number.
@@ -114,7 +117,11 @@ impl DatabaseRef for StateAt<'_> {
     type Error = Infallible;
 
     fn basic_ref(&self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
-        match self.later.iter().find_map(|undo| undo.accounts.get(&address)) {
+        match self
+            .later
+            .iter()
+            .find_map(|undo| undo.accounts.get(&address))
+        {
             Some(account) => Ok(account.clone()),
             None => self.state.latest.basic_ref(address),
         }
@@ -128,14 +135,20 @@ impl DatabaseRef for StateAt<'_> {
     }
 
     fn storage_ref(&self, address: Address, slot: U256) -> Result<U256, Infallible> {
-        match self.later.iter().find_map(|undo| undo.storage.get(&(address, slot))) {
+        match self
+            .later
+            .iter()
+            .find_map(|undo| undo.storage.get(&(address, slot)))
+        {
             Some(&value) => Ok(value),
             None => self.state.latest.storage_ref(address, slot),
         }
     }
 
     fn block_hash_ref(&self, number: u64) -> Result<B256, Infallible> {
-        let hash = usize::try_from(number).ok().and_then(|n| self.state.block_hashes.get(n));
+        let hash = usize::try_from(number)
+            .ok()
+            .and_then(|n| self.state.block_hashes.get(n));
         Ok(hash.copied().unwrap_or_default())
     }
 }
@@ -160,7 +173,8 @@ mod tests {
     fn change(balance: u64, from: u64, to: u64) -> EvmState {
         let mut account = Account::from(AccountInfo::from_balance(U256::from(balance)));
         account.mark_touch();
-        let slot = EvmStorageSlot::new_changed(U256::from(from), U256::from(to), TransactionId::ZERO);
+        let slot =
+            EvmStorageSlot::new_changed(U256::from(from), U256::from(to), TransactionId::ZERO);
         account.storage.insert(SLOT, slot);
         let mut state = EvmState::default();
         state.insert(WHO, account);

@@ -17,7 +17,12 @@ impl Answer {
     #[must_use]
     pub fn new(status: u16, headers: Vec<(String, String)>, body: Bytes) -> Self {
         let body_digest = keccak256(&body);
-        Self { status, headers, body, body_digest }
+        Self {
+            status,
+            headers,
+            body,
+            body_digest,
+        }
     }
 
     /// An answer read from storage, with the digest that was stored beside it.
@@ -27,7 +32,12 @@ impl Answer {
         body: Bytes,
         body_digest: B256,
     ) -> Self {
-        Self { status, headers, body, body_digest }
+        Self {
+            status,
+            headers,
+            body,
+            body_digest,
+        }
     }
 
     /// The HTTP status code.
@@ -105,7 +115,12 @@ mod tests {
             "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
         );
         assert!(answer.is_intact());
-        let other = Answer::restored(200, Vec::new(), Bytes::from_static(b"x"), answer.body_digest());
+        let other = Answer::restored(
+            200,
+            Vec::new(),
+            Bytes::from_static(b"x"),
+            answer.body_digest(),
+        );
         assert!(!other.is_intact());
     }
 }

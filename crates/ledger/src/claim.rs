@@ -46,14 +46,21 @@ impl RequestBinding {
     pub fn new(method: &str, path: &str, query: Option<&str>, body: &[u8]) -> Self {
         let mut hasher = Keccak256::new();
         hasher.update(BINDING_TAG);
-        for part in
-            [method.as_bytes(), path.as_bytes(), query.unwrap_or_default().as_bytes(), body]
-        {
+        for part in [
+            method.as_bytes(),
+            path.as_bytes(),
+            query.unwrap_or_default().as_bytes(),
+            body,
+        ] {
             let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
             hasher.update(length.to_be_bytes());
             hasher.update(part);
         }
-        Self { digest: hasher.finalize(), method: method.to_owned(), path: path.to_owned() }
+        Self {
+            digest: hasher.finalize(),
+            method: method.to_owned(),
+            path: path.to_owned(),
+        }
     }
 
     /// The digest that decides whether two requests are the same.
@@ -77,7 +84,11 @@ impl RequestBinding {
 
 impl fmt::Debug for RequestBinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RequestBinding({} {} {})", self.method, self.path, self.digest)
+        write!(
+            f,
+            "RequestBinding({} {} {})",
+            self.method, self.path, self.digest
+        )
     }
 }
 

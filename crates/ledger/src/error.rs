@@ -136,15 +136,32 @@ mod tests {
             LedgerError::InUse { path: path() },
             LedgerError::Busy,
             LedgerError::Damaged { path: path() },
-            LedgerError::ForeignFile { path: path(), expected: 1, observed: 2 },
-            LedgerError::NewerSchema { expected: 1, observed: 2 },
-            LedgerError::UnsupportedAddress { observed: "mysql://".to_owned() },
-            LedgerError::CannotOpen { path: path(), kind: io::ErrorKind::PermissionDenied },
-            LedgerError::Storage { operation: "settle", code: Some(19) },
+            LedgerError::ForeignFile {
+                path: path(),
+                expected: 1,
+                observed: 2,
+            },
+            LedgerError::NewerSchema {
+                expected: 1,
+                observed: 2,
+            },
+            LedgerError::UnsupportedAddress {
+                observed: "mysql://".to_owned(),
+            },
+            LedgerError::CannotOpen {
+                path: path(),
+                kind: io::ErrorKind::PermissionDenied,
+            },
+            LedgerError::Storage {
+                operation: "settle",
+                code: Some(19),
+            },
             LedgerError::Closed,
         ];
-        let text: Vec<String> =
-            errors.iter().map(|error| format!("{}: {error}", error.code())).collect();
+        let text: Vec<String> = errors
+            .iter()
+            .map(|error| format!("{}: {error}", error.code()))
+            .collect();
         assert_eq!(
             text,
             [

@@ -95,8 +95,8 @@ pub trait Journal: Send + Sync + 'static {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<Undecided>, LedgerError>> + Send;
 
-    /// At start-up, before the first claim: decides what the previous run left open. What had not come to settlement
-    /// is released, what had is unknown.
+    /// At start-up, before the first claim: decides what this server's previous run left open. What had not come to
+    /// settlement is released, what had is unknown.
     fn recover(&self, now: u64) -> impl Future<Output = Result<Recovery, LedgerError>> + Send;
 
     /// Decides, as [`recover`](Self::recover) does, every entry that has not changed since `untouched_since`.

@@ -44,7 +44,10 @@ pub struct Options {
 impl Default for Options {
     /// No size limit, and a day of retention.
     fn default() -> Self {
-        Self { max_bytes: None, retention_seconds: 86_400 }
+        Self {
+            max_bytes: None,
+            retention_seconds: 86_400,
+        }
     }
 }
 
@@ -89,8 +92,17 @@ impl SqliteLedger {
         let writer = thread::Builder::new()
             .name("ledger-writer".to_owned())
             .spawn(move || writer.run(&requests))
-            .map_err(|error| LedgerError::CannotOpen { path: path.clone(), kind: error.kind() })?;
-        Ok(Self { path, queue: Some(queue), writer: Some(writer), marks, counters })
+            .map_err(|error| LedgerError::CannotOpen {
+                path: path.clone(),
+                kind: error.kind(),
+            })?;
+        Ok(Self {
+            path,
+            queue: Some(queue),
+            writer: Some(writer),
+            marks,
+            counters,
+        })
     }
 
     /// What the writer has done since the ledger was opened.
@@ -103,9 +115,9 @@ impl SqliteLedger {
     /// better things to do.
     fn check(&self, standing: &Standing) -> Result<(), LedgerError> {
         match standing {
-            Standing::Answered(stored) if !stored.answer.is_intact() => {
-                Err(LedgerError::Damaged { path: self.path.clone() })
-            }
+            Standing::Answered(stored) if !stored.answer.is_intact() => Err(LedgerError::Damaged {
+                path: self.path.clone(),
+            }),
             _ => Ok(()),
         }
     }
@@ -137,8 +149,9 @@ impl SqliteLedger {
 impl Journal for SqliteLedger {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
         let digest = claim.key.digest();
-        let reservation =
-            self.submit("reserve", move |store| store.reserve(digest, &claim)).await?;
+        let reservation = self
+            .submit("reserve", move |store| store.reserve(digest, &claim))
+            .await?;
         if let Reservation::Standing(standing) = &reservation {
             self.check(standing)?;
         }
@@ -152,8 +165,9 @@ impl Journal for SqliteLedger {
         now: u64,
     ) -> Result<Option<Standing>, LedgerError> {
         let (digest, request) = (key.digest(), request.digest());
-        let standing =
-            self.submit("find", move |store| store.find(digest, request, now)).await?;
+        let standing = self
+            .submit("find", move |store| store.find(digest, request, now))
+            .await?;
         if let Some(standing) = &standing {
             self.check(standing)?;
         }
@@ -162,7 +176,10 @@ impl Journal for SqliteLedger {
 
     fn start_work(&self, entry: EntryId) {
         // Left for the writer to take along with its next batch: the note is not worth a wake-up, let alone a commit.
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        self.marks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(entry);
     }
 
     async fn begin_settlement(
@@ -183,12 +200,14 @@ impl Journal for SqliteLedger {
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        self.submit("settle", move |store| store.settle(entry, &receipt, now)).await
+        self.submit("settle", move |store| store.settle(entry, &receipt, now))
+            .await
     }
 
     async fn release(&self, entry: EntryId, reason: &str, now: u64) -> Result<(), LedgerError> {
         let reason = reason.to_owned();
-        self.submit("release", move |store| store.release(entry, &reason, now)).await
+        self.submit("release", move |store| store.release(entry, &reason, now))
+            .await
     }
 
     async fn mark_unknown(
@@ -210,12 +229,16 @@ impl Journal for SqliteLedger {
         after: Option<EntryId>,
         limit: u32,
     ) -> Result<Vec<Undecided>, LedgerError> {
-        self.submit("undecided", move |store| store.undecided(after, limit)).await
+        self.submit("undecided", move |store| store.undecided(after, limit))
+            .await
     }
 
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
-        let recovery =
-            self.submit("recover", move |store| store.close_open(u64::MAX, "restart", now)).await?;
+        let recovery = self
+            .submit("recover", move |store| {
+                store.close_open(u64::MAX, "restart", now)
+            })
+            .await?;
         if recovery != Recovery::default() {
             tracing::warn!(
                 released = recovery.released,
@@ -227,8 +250,10 @@ impl Journal for SqliteLedger {
     }
 
     async fn abandon(&self, untouched_since: u64, now: u64) -> Result<Recovery, LedgerError> {
-        self.submit("abandon", move |store| store.close_open(untouched_since, "abandoned", now))
-            .await
+        self.submit("abandon", move |store| {
+            store.close_open(untouched_since, "abandoned", now)
+        })
+        .await
     }
 
     async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {

@@ -48,8 +48,14 @@ pub enum State {
 
 impl State {
     /// Every state, in order.
-    pub const ALL: [Self; 6] =
-        [Self::Reserved, Self::Working, Self::Settling, Self::Unknown, Self::Settled, Self::Released];
+    pub const ALL: [Self; 6] = [
+        Self::Reserved,
+        Self::Working,
+        Self::Settling,
+        Self::Unknown,
+        Self::Settled,
+        Self::Released,
+    ];
 
     /// The stable snake_case name, for logs and metrics.
     #[must_use]
@@ -107,8 +113,13 @@ pub enum Transition {
 
 impl Transition {
     /// Every transition.
-    pub const ALL: [Self; 5] =
-        [Self::StartWork, Self::BeginSettlement, Self::Settle, Self::Release, Self::MarkUnknown];
+    pub const ALL: [Self; 5] = [
+        Self::StartWork,
+        Self::BeginSettlement,
+        Self::Settle,
+        Self::Release,
+        Self::MarkUnknown,
+    ];
 
     /// The states from which the move is allowed.
     #[must_use]

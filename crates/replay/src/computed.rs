@@ -1,7 +1,7 @@
 //! Answers that are computed from a recording, because they must fit the request.
 //!
-//! The calldata is rebuilt with encoders of this crate alone: what the adapters decode was not encoded by their
-//! own code.
+//! The calldata is rebuilt with encoders of this crate alone: what the adapters decode was not
+//! encoded by their own code.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,8 @@ mod abi {
 const SWAP_SECONDS: u64 = 600;
 /// Percentages have up to six fraction digits: one hundred percent in the smallest of them.
 const WHOLE: u64 = 100_000_000;
-/// Length of the two trim words that end the recorded calldata, and where in them the expected amount is.
+/// Length of the two trim words that end the recorded calldata, and where in them the expected
+/// amount is.
 const TRIM_BYTES: usize = 64;
 const TRIM_AMOUNT: std::ops::Range<usize> = 12..32;
 
@@ -101,8 +102,8 @@ impl Computed {
         }
     }
 
-    /// The answer to a request with this query at unix time `now`; nothing when the query does not make
-    /// sense.
+    /// The answer to a request with this query at unix time `now`; nothing when the query does not
+    /// make sense.
     pub(crate) fn answer(&self, query: &BTreeMap<String, String>, now: u64) -> Option<String> {
         match self {
             Self::Approve { answer, spender } => {

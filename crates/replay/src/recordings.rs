@@ -23,7 +23,8 @@ impl Recordings {
     ///
     /// # Errors
     ///
-    /// A [`RecordingError`] only when the compiled-in files contradict each other, which a test rules out.
+    /// A [`RecordingError`] only when the compiled-in files contradict each other, which a test
+    /// rules out.
     pub fn embedded() -> Result<Self, RecordingError> {
         Self::read(embedded::MANIFEST, |file| {
             let found = embedded::FILES.iter().find(|(name, _)| *name == file);
@@ -111,8 +112,8 @@ impl Recordings {
         })
     }
 
-    /// The entry that answers `asked`: one of the chosen scenario if there is one, otherwise the first that
-    /// matches.
+    /// The entry that answers `asked`: one of the chosen scenario if there is one, otherwise the
+    /// first that matches.
     pub(crate) fn find(&self, asked: &Asked) -> Option<&Entry> {
         let of = |scenario: Option<&str>| {
             self.entries

@@ -34,9 +34,15 @@ fn bazaar(route: &Route) -> Json {
     });
     let mut required = vec!["type", "method"];
     if route.takes_body() {
-        merge(&mut input, json!({"bodyType": "json", "body": schema::example_call(route, route.body)}));
+        merge(
+            &mut input,
+            json!({"bodyType": "json", "body": schema::example_call(route, route.body)}),
+        );
         let body = schema::of_members(route.body, &[], Detail::Compact);
-        merge(&mut properties, json!({"bodyType": {"const": "json"}, "body": body}));
+        merge(
+            &mut properties,
+            json!({"bodyType": {"const": "json"}, "body": body}),
+        );
         required.push("body");
     } else {
         merge(&mut input, json!({"queryParams": query_example}));
@@ -114,8 +120,10 @@ mod tests {
         for operation in Operation::ALL {
             let bazaar = bazaar(operation.route());
             let validator = jsonschema::draft202012::new(&bazaar["schema"]).unwrap();
-            let errors: Vec<_> =
-                validator.iter_errors(&bazaar["info"]).map(|error| error.to_string()).collect();
+            let errors: Vec<_> = validator
+                .iter_errors(&bazaar["info"])
+                .map(|error| error.to_string())
+                .collect();
             assert!(errors.is_empty(), "{operation}: {errors:?}");
             assert!(bazaar["schema"]["properties"]["output"]["properties"]["example"].is_object());
         }
@@ -131,7 +139,9 @@ mod tests {
                 .into_iter()
                 .flatten()
                 .map(|(name, value)| {
-                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    let text = value
+                        .as_str()
+                        .map_or_else(|| value.to_string(), str::to_owned);
                     format!("{name}={}", text.replace(' ', "+").replace('?', "%3F"))
                 })
                 .collect();

@@ -28,14 +28,22 @@ impl Json {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
         let too_deep = Cell::new(false);
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-        let parsed = Seed { depth: 0, too_deep: &too_deep }
-            .deserialize(&mut deserializer)
-            .and_then(|json| deserializer.end().map(|()| json));
+        let parsed = Seed {
+            depth: 0,
+            too_deep: &too_deep,
+        }
+        .deserialize(&mut deserializer)
+        .and_then(|json| deserializer.end().map(|()| json));
         parsed.map_err(|error| {
             if too_deep.get() {
-                Fault::TooDeep { expected: MAX_DEPTH }
+                Fault::TooDeep {
+                    expected: MAX_DEPTH,
+                }
             } else {
-                Fault::NotJson { line: error.line(), column: error.column() }
+                Fault::NotJson {
+                    line: error.line(),
+                    column: error.column(),
+                }
             }
         })
     }
@@ -65,7 +73,10 @@ impl Seed<'_> {
             self.too_deep.set(true);
             return Err(E::custom("too deep"));
         }
-        Ok(Self { depth: self.depth + 1, ..self })
+        Ok(Self {
+            depth: self.depth + 1,
+            ..self
+        })
     }
 }
 
@@ -152,7 +163,9 @@ mod tests {
     #[test]
     fn nesting_is_limited() {
         assert!(Json::parse(b"[[[[1]]]]").is_ok());
-        let too_deep = Err(Fault::TooDeep { expected: MAX_DEPTH });
+        let too_deep = Err(Fault::TooDeep {
+            expected: MAX_DEPTH,
+        });
         assert_eq!(Json::parse(b"[[[[[1]]]]]"), too_deep);
         assert_eq!(Json::parse("[".repeat(60_000).as_bytes()), too_deep);
         assert_eq!(Json::parse("{\"a\":".repeat(10_000).as_bytes()), too_deep);
@@ -161,9 +174,22 @@ mod tests {
     #[test]
     fn what_is_not_json_is_refused_with_its_place() {
         assert_eq!(Json::parse(b""), Err(Fault::NotJson { line: 1, column: 0 }));
-        assert_eq!(Json::parse(b"{\n\"a\":}"), Err(Fault::NotJson { line: 2, column: 5 }));
-        for text in [&b"{} x"[..], b"{\"a\":1,}", b"{\"a\":\"\xff\"}", b"nul", b"'a'", b"{a:1}"] {
-            assert!(matches!(Json::parse(text), Err(Fault::NotJson { .. })), "{text:?}");
+        assert_eq!(
+            Json::parse(b"{\n\"a\":}"),
+            Err(Fault::NotJson { line: 2, column: 5 })
+        );
+        for text in [
+            &b"{} x"[..],
+            b"{\"a\":1,}",
+            b"{\"a\":\"\xff\"}",
+            b"nul",
+            b"'a'",
+            b"{a:1}",
+        ] {
+            assert!(
+                matches!(Json::parse(text), Err(Fault::NotJson { .. })),
+                "{text:?}"
+            );
         }
     }
 
@@ -172,7 +198,10 @@ mod tests {
         for text in ["-1", "1.0", "1e3", "18446744073709551616"] {
             assert_eq!(Json::parse(text.as_bytes()), Ok(Json::Number), "{text}");
         }
-        assert_eq!(Json::parse(b"18446744073709551615"), Ok(Json::Integer(u64::MAX)));
+        assert_eq!(
+            Json::parse(b"18446744073709551615"),
+            Ok(Json::Integer(u64::MAX))
+        );
     }
 
     proptest! {

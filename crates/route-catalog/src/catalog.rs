@@ -90,7 +90,9 @@ impl Catalog {
         error: &str,
         refusal: Option<&Refusal<'_>>,
     ) -> Challenge {
-        self.entry(operation).pieces.render(resource_query(query), error, refusal)
+        self.entry(operation)
+            .pieces
+            .render(resource_query(query), error, refusal)
     }
 
     /// The URL of a resource as [`Catalog::challenge`] writes it: with the raw query when that has

@@ -40,22 +40,56 @@ impl fmt::Display for Chain {
 }
 
 /// The chain of the service itself, and the default of every `chain` parameter that has one.
-pub const HOME_CHAIN: Chain = Chain { id: 196, name: "xlayer" };
+pub const HOME_CHAIN: Chain = Chain {
+    id: 196,
+    name: "xlayer",
+};
 
-const ETHEREUM: Chain = Chain { id: 1, name: "ethereum" };
-const OPTIMISM: Chain = Chain { id: 10, name: "optimism" };
-const BSC: Chain = Chain { id: 56, name: "bsc" };
-const POLYGON: Chain = Chain { id: 137, name: "polygon" };
-const ZKSYNC: Chain = Chain { id: 324, name: "zksync" };
-const BASE: Chain = Chain { id: 8453, name: "base" };
-const ARBITRUM: Chain = Chain { id: 42161, name: "arbitrum" };
-const AVALANCHE: Chain = Chain { id: 43114, name: "avalanche" };
-const LINEA: Chain = Chain { id: 59144, name: "linea" };
-const SCROLL: Chain = Chain { id: 534352, name: "scroll" };
+const ETHEREUM: Chain = Chain {
+    id: 1,
+    name: "ethereum",
+};
+const OPTIMISM: Chain = Chain {
+    id: 10,
+    name: "optimism",
+};
+const BSC: Chain = Chain {
+    id: 56,
+    name: "bsc",
+};
+const POLYGON: Chain = Chain {
+    id: 137,
+    name: "polygon",
+};
+const ZKSYNC: Chain = Chain {
+    id: 324,
+    name: "zksync",
+};
+const BASE: Chain = Chain {
+    id: 8453,
+    name: "base",
+};
+const ARBITRUM: Chain = Chain {
+    id: 42161,
+    name: "arbitrum",
+};
+const AVALANCHE: Chain = Chain {
+    id: 43114,
+    name: "avalanche",
+};
+const LINEA: Chain = Chain {
+    id: 59144,
+    name: "linea",
+};
+const SCROLL: Chain = Chain {
+    id: 534352,
+    name: "scroll",
+};
 
 /// The chains of `/token-security` (service document 2.3).
-pub static SECURITY_CHAINS: [Chain; 8] =
-    [ETHEREUM, OPTIMISM, BSC, POLYGON, HOME_CHAIN, BASE, ARBITRUM, AVALANCHE];
+pub static SECURITY_CHAINS: [Chain; 8] = [
+    ETHEREUM, OPTIMISM, BSC, POLYGON, HOME_CHAIN, BASE, ARBITRUM, AVALANCHE,
+];
 
 /// The eleven chains whose transactions and balances are read.
 pub static EVM_CHAINS: [Chain; 11] = [
@@ -86,13 +120,18 @@ mod tests {
             let expected = Some(Chain { id, name });
             assert_eq!(Chain::find(&SECURITY_CHAINS, &id.to_string()), expected);
             assert_eq!(Chain::find(&SECURITY_CHAINS, name), expected);
-            assert_eq!(Chain::find(&SECURITY_CHAINS, &name.to_uppercase()), expected);
+            assert_eq!(
+                Chain::find(&SECURITY_CHAINS, &name.to_uppercase()),
+                expected
+            );
         }
     }
 
     #[test]
     fn near_misses_are_not_found() {
-        for text in ["", "0196", "+196", " 196", "196 ", "0x1", "x-layer", "linea", "1e0"] {
+        for text in [
+            "", "0196", "+196", " 196", "196 ", "0x1", "x-layer", "linea", "1e0",
+        ] {
             assert_eq!(Chain::find(&SECURITY_CHAINS, text), None, "{text:?}");
         }
     }

@@ -47,8 +47,10 @@ pub(crate) struct ChallengePieces {
 
 impl ChallengePieces {
     pub(crate) fn new(route: &Route, offer: &Offer, base_url: &str) -> Self {
-        let accepts: Vec<String> =
-            offer.options().map(|requirements| requirements.to_json()).collect();
+        let accepts: Vec<String> = offer
+            .options()
+            .map(|requirements| requirements.to_json())
+            .collect();
         let extensions = sorted_ascii_json(&bazaar::extensions(route).into());
         let mut prefix = format!(
             r#"{{"x402Version":{X402_VERSION},"accepts":[{}],"extensions":{extensions},"#,
@@ -64,7 +66,12 @@ impl ChallengePieces {
             r#"","description":{},"mimeType":"application/json"}},"error":""#,
             sorted_ascii_json(&json!(route.summary))
         );
-        Self { prefix_base64: STANDARD.encode(&prefix), prefix, tail_start, tail_middle }
+        Self {
+            prefix_base64: STANDARD.encode(&prefix),
+            prefix,
+            tail_start,
+            tail_middle,
+        }
     }
 
     pub(crate) fn render(
@@ -73,9 +80,10 @@ impl ChallengePieces {
         error: &str,
         refusal: Option<&Refusal<'_>>,
     ) -> Challenge {
-        let query_len = query.map_or(0, str::len);
-        let tail_len = self.tail_start.len() + self.tail_middle.len() + query_len + error.len();
-        let mut json = String::with_capacity(self.prefix.len() + tail_len + 256);
+        // Room for everything unless text has to be escaped.
+        let fixed = self.prefix.len() + self.tail_start.len() + self.tail_middle.len();
+        let given = query.map_or(0, str::len) + error.len() + refusal.map_or(0, Refusal::text_len);
+        let mut json = String::with_capacity(fixed + given + MEMBER_NAMES_BYTES);
         json.push_str(&self.prefix);
         json.push_str(&self.tail_start);
         if let Some(query) = query {
@@ -97,11 +105,21 @@ impl ChallengePieces {
             refusal.push_member(&mut json);
             json.push('}');
         }
-        Challenge { header, body: json.into_bytes() }
+        Challenge {
+            header,
+            body: json.into_bytes(),
+        }
     }
 }
 
+/// At least the bytes of the punctuation and member names that [`ChallengePieces::render`] adds.
+const MEMBER_NAMES_BYTES: usize = 96;
+
 impl Refusal<'_> {
+    fn text_len(&self) -> usize {
+        self.code.len() + self.reason.len() + self.request_id.len()
+    }
+
     /// Appends `,"refusal":{…}`.
     fn push_member(&self, json: &mut String) {
         json.push_str(r#","refusal":{"code":""#);

@@ -52,12 +52,16 @@ impl CatalogConfig {
         if let Some(observed) = url.chars().find(|c| !allowed(c)) {
             return Err(CatalogError::PublicUrlPart { observed });
         }
-        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        let rest = url
+            .strip_prefix("https://")
+            .or_else(|| url.strip_prefix("http://"));
         match rest {
             Some(rest) if rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') => {
                 Ok(url.trim_end_matches('/').to_owned())
             }
-            _ => Err(CatalogError::PublicUrl { observed: self.public_url.clone() }),
+            _ => Err(CatalogError::PublicUrl {
+                observed: self.public_url.clone(),
+            }),
         }
     }
 }

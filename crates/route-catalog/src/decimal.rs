@@ -36,7 +36,11 @@ impl<'a> Decimal<'a> {
 
     /// The shortest text of the same number.
     pub(crate) fn canonical(&self) -> String {
-        let integer = if self.integer.is_empty() { "0" } else { self.integer };
+        let integer = if self.integer.is_empty() {
+            "0"
+        } else {
+            self.integer
+        };
         if self.fraction.is_empty() {
             integer.to_owned()
         } else {
@@ -69,7 +73,9 @@ mod tests {
 
     #[test]
     fn only_plain_decimals_are_read() {
-        for text in ["", ".", "1.", ".5", "-1", "+1", "1e3", "1,5", " 1", "1 ", "0x1", "1.2.3", "٣"] {
+        for text in [
+            "", ".", "1.", ".5", "-1", "+1", "1e3", "1,5", " 1", "1 ", "0x1", "1.2.3", "٣",
+        ] {
             assert_eq!(Decimal::parse(text), None, "{text:?}");
         }
         assert_eq!(Decimal::parse(&"1".repeat(MAX_DECIMAL_BYTES + 1)), None);
@@ -78,9 +84,13 @@ mod tests {
 
     #[test]
     fn canonical_text_is_the_shortest() {
-        for (text, canonical) in
-            [("0", "0"), ("000.000", "0"), ("01.50", "1.5"), ("10", "10"), ("0.10", "0.1")]
-        {
+        for (text, canonical) in [
+            ("0", "0"),
+            ("000.000", "0"),
+            ("01.50", "1.5"),
+            ("10", "10"),
+            ("0.10", "0.1"),
+        ] {
             assert_eq!(Decimal::parse(text).unwrap().canonical(), canonical);
         }
     }

@@ -4,7 +4,10 @@ use std::fmt::{self, Write as _};
 
 macro_rules! error_codes {
     ($( $(#[doc = $meaning:literal])+ $variant:ident = $code:literal, $status:literal, $retryable:literal; )+) => {
-        /// A stable error code with its HTTP status. Nothing is ever charged with any of them.
+        /// A stable error code with its HTTP status (the list of the operational contract).
+        ///
+        /// An error never follows a charge. [`ErrorCode::SettlementPending`] alone may turn into
+        /// one: the same payment then fetches the stored answer.
         ///
         /// `retryable` answers one question: can the same call (method, path, query, body) succeed
         /// when it is sent again, with a payment or later, without changing what is asked?
@@ -76,12 +79,16 @@ error_codes! {
 impl ErrorCode {
     /// The codes answered with `status`.
     pub fn with_status(status: u16) -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(move |code| code.status() == status)
+        Self::ALL
+            .iter()
+            .copied()
+            .filter(move |code| code.status() == status)
     }
 
     /// The Markdown table of all codes for the documentation.
     pub fn docs_table() -> String {
-        let mut table = String::from("| Code | Status | Retryable | Meaning |\n|---|---|---|---|\n");
+        let mut table =
+            String::from("| Code | Status | Retryable | Meaning |\n|---|---|---|---|\n");
         for code in Self::ALL {
             let retryable = if code.retryable() { "yes" } else { "no" };
             // Writing to a `String` cannot fail.
@@ -111,8 +118,16 @@ mod tests {
     fn codes_are_distinct_and_snake_case() {
         for (index, code) in ErrorCode::ALL.iter().enumerate() {
             let text = code.code();
-            assert!(text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{text}");
-            assert!(ErrorCode::ALL[..index].iter().all(|earlier| earlier.code() != text));
+            assert!(
+                text.bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+                "{text}"
+            );
+            assert!(
+                ErrorCode::ALL[..index]
+                    .iter()
+                    .all(|earlier| earlier.code() != text)
+            );
         }
     }
 

@@ -21,14 +21,39 @@ pub static FREE_ROUTES: [FreeRoute; 9] = [
     free("/healthz", "healthz", "The process is up", JSON),
     FreeRoute {
         may_be_unready: true,
-        ..free("/readyz", "readyz", "Dependencies are usable; 503 with the reasons otherwise", JSON)
+        ..free(
+            "/readyz",
+            "readyz",
+            "Dependencies are usable; 503 with the reasons otherwise",
+            JSON,
+        )
     },
-    free("/status", "status", "State of every upstream and dataset", JSON),
-    free("/freshness", "freshness", "Age and verdict of every dataset, before paying", JSON),
+    free(
+        "/status",
+        "status",
+        "State of every upstream and dataset",
+        JSON,
+    ),
+    free(
+        "/freshness",
+        "freshness",
+        "Age and verdict of every dataset, before paying",
+        JSON,
+    ),
     free("/metrics", "metrics", "Prometheus metrics", "text/plain"),
     free("/openapi.json", "openapi", "This document", JSON),
-    free("/.well-known/x402", "well_known_x402", "The paid resources", JSON),
-    free("/llms.txt", "llms_txt", "The routes for language models", "text/plain"),
+    free(
+        "/.well-known/x402",
+        "well_known_x402",
+        "The paid resources",
+        JSON,
+    ),
+    free(
+        "/llms.txt",
+        "llms_txt",
+        "The routes for language models",
+        "text/plain",
+    ),
 ];
 
 const JSON: &str = "application/json";
@@ -39,7 +64,13 @@ const fn free(
     summary: &'static str,
     media_type: &'static str,
 ) -> FreeRoute {
-    FreeRoute { path, name, summary, media_type, may_be_unready: false }
+    FreeRoute {
+        path,
+        name,
+        summary,
+        media_type,
+        may_be_unready: false,
+    }
 }
 
 #[cfg(test)]
@@ -50,7 +81,12 @@ mod tests {
     #[test]
     fn no_free_endpoint_is_a_paid_path() {
         for route in FREE_ROUTES {
-            assert_eq!(resolve("GET", route.path), Resolution::NotFound, "{}", route.path);
+            assert_eq!(
+                resolve("GET", route.path),
+                Resolution::NotFound,
+                "{}",
+                route.path
+            );
         }
     }
 }

@@ -42,15 +42,29 @@ pub fn routes_table() -> String {
             route.summary
         );
     }
-    let Counts { operations, paths, resources } = Counts::of_table();
-    let _ = writeln!(table, "{operations} operations, {paths} paths, {resources} resources");
+    let Counts {
+        operations,
+        paths,
+        resources,
+    } = Counts::of_table();
+    let _ = writeln!(
+        table,
+        "{operations} operations, {paths} paths, {resources} resources"
+    );
     table
 }
 
 /// `{"operations": 45, "paths": 43, "resources": 42, "routes": […]}`.
 pub fn routes_json() -> Json {
-    let Counts { operations, paths, resources } = Counts::of_table();
-    let routes: Vec<_> = Operation::ALL.iter().map(|operation| row(operation.route())).collect();
+    let Counts {
+        operations,
+        paths,
+        resources,
+    } = Counts::of_table();
+    let routes: Vec<_> = Operation::ALL
+        .iter()
+        .map(|operation| row(operation.route()))
+        .collect();
     sorted(json!({
         "operations": operations,
         "paths": paths,

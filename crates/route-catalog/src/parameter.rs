@@ -36,7 +36,13 @@ impl Parameter {
         example: &'static str,
         description: &'static str,
     ) -> Self {
-        Self { name, rule, presence: Presence::Required, example, description }
+        Self {
+            name,
+            rule,
+            presence: Presence::Required,
+            example,
+            description,
+        }
     }
 
     pub(crate) const fn optional(
@@ -45,7 +51,13 @@ impl Parameter {
         example: &'static str,
         description: &'static str,
     ) -> Self {
-        Self { name, rule, presence: Presence::Optional, example, description }
+        Self {
+            name,
+            rule,
+            presence: Presence::Optional,
+            example,
+            description,
+        }
     }
 
     /// A parameter with a default, which is also its example.
@@ -55,7 +67,13 @@ impl Parameter {
         default: &'static str,
         description: &'static str,
     ) -> Self {
-        Self { name, rule, presence: Presence::Default(default), example: default, description }
+        Self {
+            name,
+            rule,
+            presence: Presence::Default(default),
+            example: default,
+            description,
+        }
     }
 
     /// Whether a call without it is refused.
@@ -98,4 +116,7 @@ pub(crate) const PROVENANCE: &str = "provenance";
 
 /// One year: an older answer is of no use on any route.
 pub(crate) const MAX_AGE_SECONDS: u64 = 31_536_000;
-pub(crate) const MAX_AGE_RULE: Rule = Rule::Integer { min: 0, max: MAX_AGE_SECONDS };
+pub(crate) const MAX_AGE_RULE: Rule = Rule::Integer {
+    min: 0,
+    max: MAX_AGE_SECONDS,
+};

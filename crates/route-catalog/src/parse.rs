@@ -36,7 +36,10 @@ impl Route {
         if self.takes_body() {
             reading.body(self.body, body);
         }
-        let Reading { parameters, mut problems } = reading;
+        let Reading {
+            parameters,
+            mut problems,
+        } = reading;
         for constraint in self.constraints {
             // A value that is already refused says nothing about its relation to others.
             let sound = constraint.names().all(|name| {
@@ -52,7 +55,12 @@ impl Route {
         }
         if problems.len() > MAX_PROBLEMS {
             problems.truncate(MAX_PROBLEMS);
-            problems.push(Problem::new("request", Fault::TooMany { reported: MAX_PROBLEMS }));
+            problems.push(Problem::new(
+                "request",
+                Fault::TooMany {
+                    reported: MAX_PROBLEMS,
+                },
+            ));
         }
         Err(problems)
     }
@@ -65,7 +73,10 @@ impl Route {
 /// A [`Problem`] with the path `header.x-max-age`.
 pub fn read_max_age(header: &str) -> Result<u64, Problem> {
     rule::integer(header.trim(), 0, MAX_AGE_SECONDS).ok_or_else(|| {
-        let fault = Fault::Invalid { expected: MAX_AGE_RULE.expected(), observed: shown(header) };
+        let fault = Fault::Invalid {
+            expected: MAX_AGE_RULE.expected(),
+            observed: shown(header),
+        };
         Problem::new("header.x-max-age", fault)
     })
 }
@@ -96,13 +107,17 @@ impl Reading {
         }
         for parameter in declared() {
             let path = || format!("query.{}", parameter.name);
-            let mut raw = given.iter().filter(|(known, _)| known.name == parameter.name);
+            let mut raw = given
+                .iter()
+                .filter(|(known, _)| known.name == parameter.name);
             let read = match (raw.next(), raw.count()) {
                 (None, _) => read_absent(parameter),
                 (Some((_, raw)), 0) => query::decode(raw)
                     .and_then(|text| parameter.rule.read_text(&text))
                     .map(Some),
-                (Some(_), more) => Err(Fault::Duplicate { observed: more.saturating_add(1) }),
+                (Some(_), more) => Err(Fault::Duplicate {
+                    observed: more.saturating_add(1),
+                }),
             };
             self.keep(parameter, read, path);
         }
@@ -113,7 +128,13 @@ impl Reading {
             Ok(Json::Object(members)) => self.members(declared, &members, "body"),
             Ok(other) => {
                 let expected = "a JSON object".to_owned();
-                self.problem("body", Fault::WrongType { expected, observed: other.kind() });
+                self.problem(
+                    "body",
+                    Fault::WrongType {
+                        expected,
+                        observed: other.kind(),
+                    },
+                );
             }
             Err(fault) => self.problem("body", fault),
         }
@@ -126,7 +147,12 @@ impl Reading {
             if !unknown.contains(&key.as_str()) {
                 unknown.push(key);
                 let path = format!("{place}.{}", path_segment(key));
-                self.problem(path, Fault::Unknown { expected: names(declared.iter()) });
+                self.problem(
+                    path,
+                    Fault::Unknown {
+                        expected: names(declared.iter()),
+                    },
+                );
             }
         }
         for parameter in declared {
@@ -144,7 +170,9 @@ impl Reading {
                         read_json(&parameter.rule, json).map(Some)
                     }
                 }
-                (Some(_), more) => Err(Fault::Duplicate { observed: more.saturating_add(1) }),
+                (Some(_), more) => Err(Fault::Duplicate {
+                    observed: more.saturating_add(1),
+                }),
             };
             self.keep(parameter, read, || path);
         }
@@ -173,7 +201,9 @@ impl Reading {
 
 fn read_absent(parameter: &Parameter) -> Result<Option<Value>, Fault> {
     match parameter.presence {
-        Presence::Required => Err(Fault::Missing { expected: parameter.rule.expected() }),
+        Presence::Required => Err(Fault::Missing {
+            expected: parameter.rule.expected(),
+        }),
         Presence::Optional => Ok(None),
         Presence::Default(text) => parameter.rule.read_text(text).map(Some),
     }
@@ -181,7 +211,10 @@ fn read_absent(parameter: &Parameter) -> Result<Option<Value>, Fault> {
 
 /// Reads a JSON value that is not an object by its rule.
 fn read_json(rule: &Rule, json: &Json) -> Result<Value, Fault> {
-    let wrong_type = || Fault::WrongType { expected: rule.expected(), observed: json.kind() };
+    let wrong_type = || Fault::WrongType {
+        expected: rule.expected(),
+        observed: json.kind(),
+    };
     match (rule, json) {
         (Rule::Boolean, Json::Boolean(boolean)) => Ok(Value::Boolean(*boolean)),
         (Rule::Boolean | Rule::Flag, _) => Err(wrong_type()),
@@ -245,7 +278,10 @@ impl Constraint {
     fn check(&self, parameters: &Parameters, place: &str) -> Option<Problem> {
         let problem = |name: &str, fault| Some(Problem::new(format!("{place}.{name}"), fault));
         let given = |names: &[&str]| {
-            names.iter().filter(|name| parameters.value(name).is_some()).count()
+            names
+                .iter()
+                .filter(|name| parameters.value(name).is_some())
+                .count()
         };
         match *self {
             Self::Differ(one, other) => {
@@ -255,11 +291,18 @@ impl Constraint {
                     }
                     (one, other) => one == other,
                 };
-                if same { problem(other, Fault::Same { other: one }) } else { None }
+                if same {
+                    problem(other, Fault::Same { other: one })
+                } else {
+                    None
+                }
             }
             Self::ExactlyOne(names) => match given(names) {
                 1 => None,
-                observed => Some(Problem::new(place, Fault::NotExactlyOne { names, observed })),
+                observed => Some(Problem::new(
+                    place,
+                    Fault::NotExactlyOne { names, observed },
+                )),
             },
             Self::AtMostOne(names) => match given(names) {
                 0 | 1 => None,
@@ -270,8 +313,15 @@ impl Constraint {
                 false => None,
             },
             Self::Ordered(start, end) => {
-                let (from, to) = (parameters.timestamp_ms(start)?, parameters.timestamp_ms(end)?);
-                if to < from { problem(end, Fault::Before { other: start }) } else { None }
+                let (from, to) = (
+                    parameters.timestamp_ms(start)?,
+                    parameters.timestamp_ms(end)?,
+                );
+                if to < from {
+                    problem(end, Fault::Before { other: start })
+                } else {
+                    None
+                }
             }
         }
     }

@@ -21,7 +21,10 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(path: impl Into<String>, fault: Fault) -> Self {
-        Self { path: path.into(), fault }
+        Self {
+            path: path.into(),
+            fault,
+        }
     }
 }
 
@@ -211,7 +214,9 @@ pub(crate) fn shown(text: &str) -> String {
 pub(crate) fn path_segment(key: &str) -> String {
     let plain = !key.is_empty()
         && key.len() <= MAX_OBSERVED_CHARS
-        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
     if plain { key.to_owned() } else { shown(key) }
 }
 
@@ -239,7 +244,10 @@ mod tests {
     fn a_problem_serialises_with_what_was_expected_and_observed() {
         let problem = Problem::new(
             "query.token",
-            Fault::Invalid { expected: "an EVM address".into(), observed: shown("0x12") },
+            Fault::Invalid {
+                expected: "an EVM address".into(),
+                observed: shown("0x12"),
+            },
         );
         let json = serde_json::to_value(&problem).unwrap();
         assert_eq!(

@@ -35,7 +35,9 @@ pub(crate) fn decode(raw: &str) -> Result<Cow<'_, str>, Fault> {
     }
     String::from_utf8(decoded)
         .map(Cow::Owned)
-        .map_err(|error| Fault::NotUtf8 { offset: error.utf8_error().valid_up_to() })
+        .map_err(|error| Fault::NotUtf8 {
+            offset: error.utf8_error().valid_up_to(),
+        })
 }
 
 const fn nibble(digit: u8) -> Option<u8> {
@@ -49,14 +51,20 @@ const fn nibble(digit: u8) -> Option<u8> {
 
 /// Names the first bad escape of `raw`.
 fn bad_escape(raw: &str) -> Fault {
-    let escape = raw.match_indices('%').map(|(at, _)| raw.get(at..).unwrap_or_default()).find(
-        |rest| {
+    let escape = raw
+        .match_indices('%')
+        .map(|(at, _)| raw.get(at..).unwrap_or_default())
+        .find(|rest| {
             let mut digits = rest.bytes().skip(1).map(nibble);
-            !matches!((digits.next(), digits.next()), (Some(Some(_)), Some(Some(_))))
-        },
-    );
+            !matches!(
+                (digits.next(), digits.next()),
+                (Some(Some(_)), Some(Some(_)))
+            )
+        });
     let piece: String = escape.unwrap_or_default().chars().take(3).collect();
-    Fault::Escape { observed: shown(&piece) }
+    Fault::Escape {
+        observed: shown(&piece),
+    }
 }
 
 #[cfg(test)]
@@ -74,10 +82,19 @@ mod tests {
 
     #[test]
     fn broken_escapes_are_named() {
-        for (raw, observed) in
-            [("%", "\"%\""), ("%2", "\"%2\""), ("%41%zz1", "\"%zz\""), ("%€", "\"%€\"")]
-        {
-            assert_eq!(decode(raw), Err(Fault::Escape { observed: observed.into() }), "{raw}");
+        for (raw, observed) in [
+            ("%", "\"%\""),
+            ("%2", "\"%2\""),
+            ("%41%zz1", "\"%zz\""),
+            ("%€", "\"%€\""),
+        ] {
+            assert_eq!(
+                decode(raw),
+                Err(Fault::Escape {
+                    observed: observed.into()
+                }),
+                "{raw}"
+            );
         }
     }
 
@@ -90,7 +107,10 @@ mod tests {
     #[test]
     fn pieces_without_a_value_have_an_empty_one() {
         let found: Vec<_> = pairs("a=1&&b&c=&=d&e=f=g").collect();
-        assert_eq!(found, [("a", "1"), ("b", ""), ("c", ""), ("", "d"), ("e", "f=g")]);
+        assert_eq!(
+            found,
+            [("a", "1"), ("b", ""), ("c", ""), ("", "d"), ("e", "f=g")]
+        );
         assert_eq!(pairs("").count(), 0);
     }
 

@@ -18,7 +18,10 @@ pub(crate) fn sorted(json: Json) -> Json {
         Json::Object(members) => {
             let mut members: Vec<_> = members.into_iter().collect();
             members.sort_by(|(one, _), (other, _)| one.cmp(other));
-            members.into_iter().map(|(name, member)| (name, sorted(member))).collect()
+            members
+                .into_iter()
+                .map(|(name, member)| (name, sorted(member)))
+                .collect()
         }
         Json::Array(entries) => entries.into_iter().map(sorted).collect(),
         scalar => scalar,

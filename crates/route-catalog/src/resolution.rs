@@ -72,9 +72,11 @@ pub fn resolve(method: &str, path: &str) -> Resolution {
         .operations
         .iter()
         .find(|operation| operation.route().method == wanted)
-        .map_or(Resolution::MethodNotAllowed(entry.allow()), |operation| Resolution::Found {
-            operation: *operation,
-            head,
+        .map_or(Resolution::MethodNotAllowed(entry.allow()), |operation| {
+            Resolution::Found {
+                operation: *operation,
+                head,
+            }
         })
 }
 
@@ -86,7 +88,10 @@ struct Entry {
 
 impl Entry {
     fn allow(&'static self) -> Allow {
-        Allow { header: &self.header, methods: &self.methods }
+        Allow {
+            header: &self.header,
+            methods: &self.methods,
+        }
     }
 }
 
@@ -133,12 +138,23 @@ mod tests {
             let route = operation.route();
             assert_eq!(
                 resolve(route.method.as_str(), route.path),
-                Resolution::Found { operation, head: false }
+                Resolution::Found {
+                    operation,
+                    head: false
+                }
             );
             let head = resolve("HEAD", route.path);
             match route.method {
-                Method::Get => assert_eq!(head, Resolution::Found { operation, head: true }),
-                _ => assert!(!matches!(head, Resolution::Found { operation: found, .. } if found == operation)),
+                Method::Get => assert_eq!(
+                    head,
+                    Resolution::Found {
+                        operation,
+                        head: true
+                    }
+                ),
+                _ => assert!(
+                    !matches!(head, Resolution::Found { operation: found, .. } if found == operation)
+                ),
             }
         }
     }
@@ -159,16 +175,34 @@ mod tests {
             };
             assert_eq!(allow.header(), header);
         }
-        let Resolution::MethodNotAllowed(allow) = resolve("GET", "/auto-swap") else { panic!() };
+        let Resolution::MethodNotAllowed(allow) = resolve("GET", "/auto-swap") else {
+            panic!()
+        };
         assert_eq!(allow.methods(), [Method::Post]);
-        assert!(matches!(resolve("OPTIONS", "/swap"), Resolution::Options(_)));
+        assert!(matches!(
+            resolve("OPTIONS", "/swap"),
+            Resolution::Options(_)
+        ));
     }
 
     #[test]
     fn near_misses_are_not_found() {
-        for path in ["", "/", "price", "/price/", "/Price", "//price", "/price?token=1", "/%70rice"] {
+        for path in [
+            "",
+            "/",
+            "price",
+            "/price/",
+            "/Price",
+            "//price",
+            "/price?token=1",
+            "/%70rice",
+        ] {
             for method in ["GET", "POST", "OPTIONS", "PUT"] {
-                assert_eq!(resolve(method, path), Resolution::NotFound, "{method} {path}");
+                assert_eq!(
+                    resolve(method, path),
+                    Resolution::NotFound,
+                    "{method} {path}"
+                );
             }
         }
     }

@@ -108,7 +108,9 @@ impl fmt::Display for Constraint {
                 write!(f, "exactly one of `{}` is required", names.join("`, `"))
             }
             Self::AtMostOne(names) => write!(f, "at most one of `{}`", names.join("`, `")),
-            Self::Requires(one, other) => write!(f, "`{one}` is taken only together with `{other}`"),
+            Self::Requires(one, other) => {
+                write!(f, "`{one}` is taken only together with `{other}`")
+            }
             Self::Ordered(start, end) => write!(f, "`{end}` must not be before `{start}`"),
         }
     }

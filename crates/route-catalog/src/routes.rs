@@ -57,7 +57,12 @@ const CHAIN: Parameter = Parameter::defaulted(
 );
 
 const fn limit(max: u64, default: &'static str) -> Parameter {
-    Parameter::defaulted("limit", Rule::Integer { min: 1, max }, default, "Most rows to return.")
+    Parameter::defaulted(
+        "limit",
+        Rule::Integer { min: 1, max },
+        default,
+        "Most rows to return.",
+    )
 }
 
 const _: () = assert!(HOME_CHAIN.id == 196);

@@ -106,14 +106,13 @@ impl Rule {
             Self::Symbol => symbol(text).map(Value::Text),
             Self::Line { max } => line(text, max).map(Value::Text),
             Self::Prompt { max } => prompt(text, max).map(Value::Text),
-            Self::Choice(words) => {
-                words.iter().find(|word| **word == text).map(|word| Value::Text((*word).to_owned()))
-            }
+            Self::Choice(words) => words
+                .iter()
+                .find(|word| **word == text)
+                .map(|word| Value::Text((*word).to_owned())),
             Self::Chain(set) => Chain::find(set, text).map(Value::Chain),
             Self::Chains(set) => chains(set, text.split(',')).map(Value::Chains),
-            Self::Integer { min, max } => {
-                integer(text, min, max).map(Value::Integer)
-            }
+            Self::Integer { min, max } => integer(text, min, max).map(Value::Integer),
             Self::Flag | Self::Boolean => match text {
                 "1" | "true" => Some(Value::Boolean(true)),
                 "0" | "false" => Some(Value::Boolean(false)),
@@ -136,7 +135,10 @@ impl Rule {
             Self::Prompt { .. } => format!("{} characters", text.trim().chars().count()),
             _ => shown(text),
         };
-        Fault::Invalid { expected: self.expected(), observed }
+        Fault::Invalid {
+            expected: self.expected(),
+            observed,
+        }
     }
 }
 
@@ -184,7 +186,10 @@ impl fmt::Display for Rule {
 
 /// `1/ethereum, 10/optimism, …`
 pub(crate) fn chain_list(set: &[Chain]) -> String {
-    let names: Vec<_> = set.iter().map(|chain| format!("{}/{}", chain.id, chain.name)).collect();
+    let names: Vec<_> = set
+        .iter()
+        .map(|chain| format!("{}/{}", chain.id, chain.name))
+        .collect();
     names.join(", ")
 }
 
@@ -196,12 +201,16 @@ fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 fn byte_string(text: &str, min: usize, max: usize) -> Option<Bytes> {
     let digits = hex_digits(text).filter(|digits| digits.len() <= max.saturating_mul(2))?;
-    hex::decode(digits).ok().filter(|bytes| bytes.len() >= min).map(Bytes::from)
+    hex::decode(digits)
+        .ok()
+        .filter(|bytes| bytes.len() >= min)
+        .map(Bytes::from)
 }
 
 /// What follows the one `0x`.
 fn hex_digits(text: &str) -> Option<&str> {
-    text.strip_prefix("0x").filter(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    text.strip_prefix("0x")
+        .filter(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn uint256(text: &str) -> Option<U256> {
@@ -218,7 +227,9 @@ pub(crate) fn integer(text: &str, min: u64, max: u64) -> Option<u64> {
 }
 
 fn amount(text: &str) -> Option<String> {
-    Decimal::parse(text).filter(|decimal| !decimal.is_zero()).map(|decimal| decimal.canonical())
+    Decimal::parse(text)
+        .filter(|decimal| !decimal.is_zero())
+        .map(|decimal| decimal.canonical())
 }
 
 fn decimal_between(text: &str, min: &str, max: &str) -> Option<String> {
@@ -229,7 +240,10 @@ fn decimal_between(text: &str, min: &str, max: &str) -> Option<String> {
 
 fn symbol(text: &str) -> Option<String> {
     let trimmed = text.trim();
-    line(trimmed.strip_prefix('$').unwrap_or(trimmed), MAX_SYMBOL_CHARS)
+    line(
+        trimmed.strip_prefix('$').unwrap_or(trimmed),
+        MAX_SYMBOL_CHARS,
+    )
 }
 
 fn line(text: &str, max: usize) -> Option<String> {

@@ -37,8 +37,11 @@ pub(crate) fn of_members(
     let mut schema = open_object(members.iter(), detail);
     if let Some(object) = schema.as_object_mut() {
         object.insert("additionalProperties".into(), false.into());
-        let groups: Vec<Json> =
-            constraints.iter().filter(|_| detail == Detail::Full).filter_map(group).collect();
+        let groups: Vec<Json> = constraints
+            .iter()
+            .filter(|_| detail == Detail::Full)
+            .filter_map(group)
+            .collect();
         if !groups.is_empty() {
             object.insert("allOf".into(), groups.into());
         }
@@ -55,8 +58,10 @@ pub(crate) fn open_object<'a>(
         .clone()
         .map(|member| (member.name.to_owned(), of_parameter(member, detail)))
         .collect();
-    let required: Vec<_> =
-        members.filter(|member| member.is_required()).map(|member| member.name).collect();
+    let required: Vec<_> = members
+        .filter(|member| member.is_required())
+        .map(|member| member.name)
+        .collect();
     let mut schema = json!({"type": "object", "properties": properties});
     if let (false, Some(object)) = (required.is_empty(), schema.as_object_mut()) {
         object.insert("required".into(), required.into());
@@ -109,8 +114,16 @@ fn of_rule(rule: &Rule, detail: Detail) -> Json {
             "minItems": 1,
             "maxItems": max,
         }),
+        // A header has no room for more than one level; OpenAPI has all of them.
+        Rule::Object(members) if detail == Detail::Compact && members.iter().any(nests) => {
+            json!({"type": "object"})
+        }
         Rule::Object(members) => of_members(members, &[], detail),
     }
+}
+
+const fn nests(member: &Parameter) -> bool {
+    matches!(member.rule, Rule::Object(_))
 }
 
 fn text_pattern(pattern: &str) -> Json {
@@ -124,8 +137,10 @@ fn text_length(max: usize) -> Json {
 fn group(constraint: &Constraint) -> Option<Json> {
     match constraint {
         Constraint::ExactlyOne(names) => {
-            let alternatives: Vec<_> =
-                names.iter().map(|name| json!({"required": [name]})).collect();
+            let alternatives: Vec<_> = names
+                .iter()
+                .map(|name| json!({"required": [name]}))
+                .collect();
             Some(json!({"oneOf": alternatives}))
         }
         _ => None,
@@ -140,7 +155,11 @@ pub(crate) fn example(rule: &Rule, text: &str) -> Json {
         }
         Rule::Boolean => (text == "true").into(),
         Rule::Chains(_) | Rule::Lines { .. } => {
-            let item = |entry: &str| entry.parse::<u64>().map_or_else(|_| entry.into(), Json::from);
+            let item = |entry: &str| {
+                entry
+                    .parse::<u64>()
+                    .map_or_else(|_| entry.into(), Json::from)
+            };
             text.split(',').map(item).collect()
         }
         Rule::Object(members) => examples(members.iter()),
@@ -165,7 +184,9 @@ pub(crate) fn example_call(route: &Route, members: &[Parameter]) -> Json {
         })
     };
     examples(
-        members.iter().filter(|member| member.is_required() || first_of_group(member.name)),
+        members
+            .iter()
+            .filter(|member| member.is_required() || first_of_group(member.name)),
     )
 }
 

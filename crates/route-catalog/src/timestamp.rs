@@ -44,7 +44,9 @@ fn rfc3339_ms(text: &str) -> Option<u64> {
         return None;
     }
     let local_minutes = (days_since_1970(year, month, day) * 24 + hour) * 60 + minute;
-    let minutes = i64::try_from(local_minutes).ok()?.checked_sub(offset_minutes)?;
+    let minutes = i64::try_from(local_minutes)
+        .ok()?
+        .checked_sub(offset_minutes)?;
     Some((u64::try_from(minutes).ok()? * 60 + second) * 1000 + ms)
 }
 
@@ -77,7 +79,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn digits(&mut self, count: usize) -> Option<u64> {
         let (head, rest) = self.rest.split_at_checked(count)?;
-        let value = head.bytes().all(|byte| byte.is_ascii_digit()).then(|| head.parse().ok())??;
+        let value = head
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| head.parse().ok())??;
         self.rest = rest;
         Some(value)
     }

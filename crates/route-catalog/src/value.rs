@@ -85,7 +85,10 @@ pub struct Parameters {
 impl Parameters {
     /// The value under `name`.
     pub fn value(&self, name: &str) -> Option<&Value> {
-        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+        self.values
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
     }
 
     /// Every value with its name, in the order of the declaration.

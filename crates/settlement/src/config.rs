@@ -204,7 +204,7 @@ impl AnySettler {
 async fn confirm(chain: &ChainReader) -> Result<(), SettlementError> {
     match chain.confirm().await {
         Ok(()) => Ok(()),
-        Err(crate::Cause::Asset(fault)) => Err(fault.into()),
+        Err(crate::Cause::Asset(fault)) => Err(SettlementError::Asset(fault)),
         Err(crate::Cause::Chain { expected, observed }) => {
             Err(SettlementError::Chain { expected, observed })
         }
@@ -217,19 +217,41 @@ async fn confirm(chain: &ChainReader) -> Result<(), SettlementError> {
 
 impl Settler for AnySettler {
     async fn verify(&self, payment: &Payment, now: u64) -> Verification {
-        match self {
+        let outcome = match self {
             Self::Facilitator(settler) => settler.verify(payment, now).await,
             Self::Okx(settler) => settler.verify(payment, now).await,
             Self::Onchain(settler) => settler.verify(payment, now).await,
+        };
+        match &outcome {
+            Verification::Valid => tracing::debug!(key = %payment.key(), "payment valid"),
+            Verification::Invalid { reason, .. } => {
+                tracing::info!(key = %payment.key(), %reason, "payment invalid");
+            }
+            Verification::Unavailable { cause } => {
+                tracing::warn!(key = %payment.key(), code = cause.code(), %cause, "payment not verifiable");
+            }
         }
+        outcome
     }
 
     async fn settle(&self, payment: &Payment) -> Settlement {
-        match self {
+        let outcome = match self {
             Self::Facilitator(settler) => settler.settle(payment).await,
             Self::Okx(settler) => settler.settle(payment).await,
             Self::Onchain(settler) => settler.settle(payment).await,
+        };
+        match &outcome {
+            Settlement::Settled(receipt) => {
+                tracing::info!(key = %payment.key(), transaction = %receipt.transaction, "payment settled");
+            }
+            Settlement::Rejected { reason, .. } => {
+                tracing::info!(key = %payment.key(), %reason, "payment rejected");
+            }
+            Settlement::Unknown { transaction, cause } => {
+                tracing::warn!(key = %payment.key(), ?transaction, code = cause.code(), %cause, "settlement unknown");
+            }
         }
+        outcome
     }
 
     async fn reconcile(
@@ -238,11 +260,23 @@ impl Settler for AnySettler {
         transaction: Option<&str>,
         now: u64,
     ) -> Reconciliation {
-        match self {
+        let outcome = match self {
             Self::Facilitator(settler) => settler.reconcile(payment, transaction, now).await,
             Self::Okx(settler) => settler.reconcile(payment, transaction, now).await,
             Self::Onchain(settler) => settler.reconcile(payment, transaction, now).await,
+        };
+        match &outcome {
+            Reconciliation::Settled(receipt) => {
+                tracing::info!(key = %payment.key(), transaction = %receipt.transaction, "payment reconciled: settled");
+            }
+            Reconciliation::NotSettled { reason } => {
+                tracing::info!(key = %payment.key(), %reason, "payment reconciled: not settled");
+            }
+            Reconciliation::Undecided { transaction, cause } => {
+                tracing::warn!(key = %payment.key(), ?transaction, code = cause.code(), %cause, "payment still undecided");
+            }
         }
+        outcome
     }
 
     async fn readiness(&self) -> Readiness {

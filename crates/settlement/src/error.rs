@@ -57,7 +57,7 @@ pub enum SettlementError {
     },
     /// An asset on chain is not what the configuration says.
     #[error(transparent)]
-    Asset(#[from] AssetFault),
+    Asset(Box<AssetFault>),
 }
 
 impl SettlementError {
@@ -262,7 +262,7 @@ pub enum Cause {
     },
     /// The asset on chain is not the configured one, so that nothing can be said about payments in it.
     #[error(transparent)]
-    Asset(#[from] AssetFault),
+    Asset(Box<AssetFault>),
     /// The payment's asset is not configured here.
     #[error("asset {asset} is not configured")]
     UnknownAsset {
@@ -324,6 +324,18 @@ impl Cause {
             Self::NoGas { .. } => "no_gas",
             Self::ExactUnsupported { .. } => "exact_unsupported",
         }
+    }
+}
+
+impl From<AssetFault> for SettlementError {
+    fn from(fault: AssetFault) -> Self {
+        Self::Asset(Box::new(fault))
+    }
+}
+
+impl From<AssetFault> for Cause {
+    fn from(fault: AssetFault) -> Self {
+        Self::Asset(Box::new(fault))
     }
 }
 

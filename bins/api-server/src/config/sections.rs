@@ -19,7 +19,7 @@ fn problem(problems: &mut Vec<Problem>, key: &str, message: impl Into<String>) {
 
 /// An absolute `http` or `https` URL without query or fragment.
 fn check_url(problems: &mut Vec<Problem>, key: &str, url: &str) {
-    let good = reqwest::Url::parse(url).is_ok_and(|url| {
+    let good = url::Url::parse(url).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")
             && url.host_str().is_some()
             && url.query().is_none()

@@ -1,11 +1,19 @@
 //! A small x402 v2 client: read the challenge, sign one option, send the same request again.
 
+use std::net::SocketAddr;
+
 use alloy_primitives::{B256, U256};
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
+use bytes::Bytes;
 use dev_chain::DevAccount;
+use http::Request;
+use http_body_util::{BodyExt, Empty};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::net::TcpStream;
 use x402_wire::{
     Authorization, PaymentRequired, PaymentRequirements, Scheme, SettlementResponse, ascii_json,
     decode_header, encode_header, header,
@@ -15,7 +23,11 @@ use x402_wire::{
 #[derive(Debug, Error)]
 pub(crate) enum BuyerError {
     #[error("the server cannot be reached: {0}")]
-    Http(#[from] reqwest::Error),
+    Connection(#[from] std::io::Error),
+    #[error("the exchange with the server failed: {0}")]
+    Http(#[from] hyper::Error),
+    #[error("not a request target: {0}")]
+    Target(#[from] http::Error),
     #[error("the answer has no readable {0} header")]
     Header(&'static str),
     #[error("the challenge offers no option with scheme exact")]
@@ -38,16 +50,13 @@ pub(crate) struct Answer {
 pub(crate) struct Buyer {
     signer: PrivateKeySigner,
     account: DevAccount,
-    base: String,
-    client: reqwest::Client,
+    server: SocketAddr,
 }
 
 impl Buyer {
-    pub(crate) fn new(account: DevAccount, base: String) -> Result<Self, BuyerError> {
+    pub(crate) fn new(account: DevAccount, server: SocketAddr) -> Result<Self, BuyerError> {
         let signer = PrivateKeySigner::from_bytes(&account.key).map_err(|_| BuyerError::Sign)?;
-        // The server is on this machine; a proxy from the environment would only be in the way.
-        let client = reqwest::Client::builder().no_proxy().build()?;
-        Ok(Self { signer, account, base, client })
+        Ok(Self { signer, account, server })
     }
 
     pub(crate) fn account(&self) -> DevAccount {
@@ -55,7 +64,7 @@ impl Buyer {
     }
 
     pub(crate) fn url(&self, target: &str) -> String {
-        format!("{}{target}", self.base)
+        format!("http://{}{target}", self.server)
     }
 
     pub(crate) async fn get(
@@ -63,11 +72,14 @@ impl Buyer {
         target: &str,
         payment: Option<&str>,
     ) -> Result<Answer, BuyerError> {
-        let mut request = self.client.get(self.url(target));
+        let stream = TcpStream::connect(self.server).await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection);
+        let mut request = Request::get(target).header(http::header::HOST, self.server.to_string());
         if let Some(payment) = payment {
             request = request.header(header::PAYMENT_SIGNATURE, payment);
         }
-        let response = request.send().await?;
+        let response = sender.send_request(request.body(Empty::<Bytes>::new())?).await?;
         let status = response.status().as_u16();
         let challenge = match response.headers().get(header::PAYMENT_REQUIRED) {
             Some(value) => Some(
@@ -85,7 +97,8 @@ impl Buyer {
             ),
             None => None,
         };
-        let text = response.text().await?;
+        let body = response.into_body().collect().await?.to_bytes();
+        let text = String::from_utf8_lossy(&body).into_owned();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
         Ok(Answer { status, body, text, challenge, receipt })
     }

@@ -23,8 +23,8 @@ pub struct Offered<'a> {
     pub min_output: U256,
 }
 
-/// Decodes the calldata of `offered` and compares it with `request`; the facts are returned when every
-/// comparison holds.
+/// Decodes the calldata of `offered` and compares it with `request`; the facts are returned when
+/// every comparison holds.
 ///
 /// # Errors
 ///
@@ -57,8 +57,8 @@ pub fn bind(
             observed: facts.selector,
         });
     }
-    // A receiver that is the sender is the user: the sender was compared above. The router also takes the zero address
-    // for the sender, but nobody who means the user writes it.
+    // A receiver that is the sender is the user: the sender was compared above. The router also
+    // takes the zero address for the sender, but nobody who means the user writes it.
     match facts.receiver {
         Receiver::Address(receiver) if receiver != request.user => {
             return Err(Refusal::ReceiverMismatch {

@@ -1,9 +1,10 @@
 //! Fees that OKX's router reads from the **end** of its calldata, wherever the arguments stop.
 //!
-//! The public router source takes the last 32-byte words: a commission (`3ca20afc2aaa…` and five relatives)
-//! pays a third party, from the input token even on top of the swapped amount; a trim (`777777771111…`,
-//! `777777772222…`) keeps a share of the output above an expected amount. Nothing else binds them, so
-//! they are read here exactly as the router reads them, over the whole calldata.
+//! The public router source takes the last 32-byte words: a commission (`3ca20afc2aaa…` and five
+//! relatives) pays a third party, from the input token even on top of the swapped amount; a trim
+//! (`777777771111…`,
+//! `777777772222…`) keeps a share of the output above an expected amount. Nothing else binds them,
+//! so they are read here exactly as the router reads them, over the whole calldata.
 
 use alloy_primitives::{Address, U256};
 
@@ -30,8 +31,8 @@ const ATTRIBUTION: [u8; 16] = [
     0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21,
 ];
 
-/// What the aggregator keeps of an output that is better than quoted. The caller still gets at least the
-/// least output.
+/// What the aggregator keeps of an output that is better than quoted. The caller still gets at
+/// least the least output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
     /// Output from which on something is kept, in the output token's unit.
@@ -144,7 +145,8 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = &[u8; WORD]> {
         .filter_map(|window| window.first_chunk())
 }
 
-/// `trailing` without an ERC-8021 suffix of schema 0: printable codes, their length, `00`, the marker.
+/// `trailing` without an ERC-8021 suffix of schema 0: printable codes, their length, `00`, the
+/// marker.
 fn without_attribution(trailing: &[u8]) -> &[u8] {
     let strip = || {
         let rest = trailing.strip_suffix(&ATTRIBUTION)?;

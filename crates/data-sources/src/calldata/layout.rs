@@ -1,5 +1,5 @@
-//! Argument layouts of the reviewed functions. A wrong layout cannot compile into a right selector: the
-//! test below compares each with the reviewed list.
+//! Argument layouts of the reviewed functions. A wrong layout cannot compile into a right selector:
+//! the test below compares each with the reviewed list.
 
 #![allow(
     missing_docs,

@@ -49,7 +49,8 @@ impl Approvals for Okx {
                 bind_approval(&theirs.data, spender, amount)?;
                 (theirs.gas_limit, provenance)
             }
-            // The approval does not depend on the aggregator; that it could not be compared is said in the sources.
+            // The approval does not depend on the aggregator; that it could not be compared is said
+            // in the sources.
             Err(error) => (
                 None,
                 Provenance::unavailable(&error, self.config.mode, self.clock.now()),

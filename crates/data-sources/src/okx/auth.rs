@@ -28,7 +28,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Headers that authenticate one request. `path_and_query` and `body` must be the bytes that are sent.
+    /// Headers that authenticate one request. `path_and_query` and `body` must be the bytes that
+    /// are sent.
     pub(super) fn headers(
         &self,
         now: Timestamp,

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Okx, lower, timestamp};
 use crate::{
     Refusal,
-    error::{Error, SourceError, SourceErrorKind},
+    error::{Error, SourceErrorKind},
     node::Node,
     ports::{TokenPrice, TokenPrices},
     provenance::Sourced,

@@ -244,7 +244,8 @@ impl QuotedToken {
     }
 }
 
-/// A plain decimal with an optional minus sign, or none: the figure is shown, nothing is decided by it.
+/// A plain decimal with an optional minus sign, or none: the figure is shown, nothing is decided by
+/// it.
 fn signed_decimal(node: &Node<'_>) -> Option<String> {
     let text = node.text().ok()?;
     crate::Decimal::parse(text.strip_prefix('-').unwrap_or(text)).ok()?;

@@ -22,10 +22,12 @@ pub(super) const SOURCE: &str = "okx.all-tokens";
 const MAX_SYMBOL_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 const MAX_LOGO_LEN: usize = 512;
-/// For how long a failed refresh is not repeated: callers that wait behind one must not queue up another.
+/// For how long a failed refresh is not repeated: callers that wait behind one must not queue up
+/// another.
 const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(5);
 
-/// The last list and the last failure. The lock is held while fetching, so that one caller fetches and the others wait.
+/// The last list and the last failure. The lock is held while fetching, so that one caller fetches
+/// and the others wait.
 #[derive(Debug, Default)]
 pub(super) struct TokenCache {
     state: Mutex<Kept>,
@@ -94,7 +96,8 @@ impl TokenList for Okx {
 }
 
 impl Okx {
-    /// When the token list that is held was fetched; `None` before the first one. Waits for a fetch under way.
+    /// When the token list that is held was fetched; `None` before the first one. Waits for a fetch
+    /// under way.
     pub async fn token_list_fetched_at(&self) -> Option<Timestamp> {
         let kept = self.tokens.state.lock().await;
         kept.list.as_ref().map(|(_, source)| source.fetched_at)
@@ -145,8 +148,8 @@ fn age(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(then)).unwrap_or(Duration::ZERO)
 }
 
-/// The usable rows and the number of the others. Rows that disagree about one address are all left out: nobody
-/// can say which one is right.
+/// The usable rows and the number of the others. Rows that disagree about one address are all left
+/// out: nobody can say which one is right.
 fn read(rows: &Node<'_>) -> Result<(Vec<Token>, usize), SourceErrorKind> {
     let rows_read = rows.elements()?;
     let total = rows_read.len();

@@ -37,7 +37,7 @@ pub const NOW: i64 = 1_795_222_800;
 pub struct TestClock(Arc<Mutex<Timestamp>>);
 
 impl TestClock {
-    pub fn new() -> Self {
+    pub fn at_recording() -> Self {
         Self(Arc::new(Mutex::new(Timestamp::from_second(NOW).unwrap())))
     }
 
@@ -75,7 +75,7 @@ pub fn okx(config: OkxConfig) -> Okx {
     Okx::new(
         &Transport::new().unwrap(),
         config,
-        Arc::new(TestClock::new()),
+        Arc::new(TestClock::at_recording()),
     )
     .unwrap()
 }

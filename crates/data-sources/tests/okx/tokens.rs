@@ -64,7 +64,7 @@ async fn a_list_grows_old_and_is_labelled() {
         .respond_with(ResponseTemplate::new(503))
         .mount(&server)
         .await;
-    let clock = TestClock::new();
+    let clock = TestClock::at_recording();
     let okx = Okx::new(
         &Transport::new().unwrap(),
         config(&server),

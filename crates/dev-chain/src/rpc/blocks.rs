@@ -38,7 +38,9 @@ pub(super) fn transaction(node: &Node, hash: B256) -> Result<Value, RpcError> {
     if let Some((block, index)) = node.locate(hash) {
         return answer(&block.transaction_to_rpc(index));
     }
-    let Some(waiting) = node.pool.get(hash) else { return Ok(Value::Null) };
+    let Some(waiting) = node.pool.get(hash) else {
+        return Ok(Value::Null);
+    };
     answer(&Transaction {
         inner: waiting.clone(),
         block_hash: None,
@@ -55,5 +57,9 @@ pub(super) fn receipt(node: &mut Node, hash: B256) -> Result<Value, RpcError> {
     if node.locate(hash).is_none() || node.faults.withhold_receipt(hash) {
         return Ok(json!(null));
     }
-    answer(&node.locate(hash).and_then(|(block, index)| block.receipt_to_rpc(index)))
+    answer(
+        &node
+            .locate(hash)
+            .and_then(|(block, index)| block.receipt_to_rpc(index)),
+    )
 }

@@ -44,12 +44,14 @@ pub(super) fn estimate_gas(node: &Node, mut params: Params) -> Result<Value, Rpc
     params.end()?;
     let mut tx = to_env(request, view, view.context.gas_limit)?;
     let ceiling = affordable_gas(view, &tx)?;
-    let exceeds =
-        || RpcError::server(format!("gas required exceeds allowance ({ceiling})"));
+    let exceeds = || RpcError::server(format!("gas required exceeds allowance ({ceiling})"));
     tx.gas_limit = ceiling;
     let gas = match Node::simulate(view, tx.clone()) {
         Ok(ExecutionResult::Success { gas, .. }) => gas,
-        Ok(ExecutionResult::Halt { reason: HaltReason::OutOfGas(_), .. }) => return Err(exceeds()),
+        Ok(ExecutionResult::Halt {
+            reason: HaltReason::OutOfGas(_),
+            ..
+        }) => return Err(exceeds()),
         Ok(other) => return Err(output(other).err().unwrap_or_else(exceeds)),
         Err(ExecutionError::Invalid(
             InvalidTransaction::CallGasCostMoreThanGasLimit { .. }
@@ -58,7 +60,10 @@ pub(super) fn estimate_gas(node: &Node, mut params: Params) -> Result<Value, Rpc
         Err(error) => return Err(error.into()),
     };
     let suffices = |gas_limit: u64| {
-        let attempt = TxEnv { gas_limit, ..tx.clone() };
+        let attempt = TxEnv {
+            gas_limit,
+            ..tx.clone()
+        };
         Node::simulate(view, attempt).is_ok_and(|result| result.is_success())
     };
     // What was used is not enough when gas is refunded or held back for the caller of a call.
@@ -85,7 +90,9 @@ fn target<'a>(
     params: &mut Params,
 ) -> Result<(View<'a>, TransactionRequest), RpcError> {
     let request = params.required()?;
-    let view = node.view(params.block()?).ok_or_else(RpcError::header_not_found)?;
+    let view = node
+        .view(params.block()?)
+        .ok_or_else(RpcError::header_not_found)?;
     for overrides in [params.optional::<Value>()?, params.optional::<Value>()?] {
         if overrides.is_some_and(|value| value.as_object().is_none_or(|map| !map.is_empty())) {
             return Err(RpcError::invalid_params("overrides are not supported"));
@@ -117,13 +124,17 @@ fn to_env(request: TransactionRequest, view: View<'_>, cap: u64) -> Result<TxEnv
         value: request.value.unwrap_or_default(),
         data: data.unwrap_or_default(),
         gas_limit: request.gas.unwrap_or(cap).min(cap),
-        gas_price: request.gas_price.or(request.max_fee_per_gas).unwrap_or_default(),
+        gas_price: request
+            .gas_price
+            .or(request.max_fee_per_gas)
+            .unwrap_or_default(),
         gas_priority_fee: request.max_priority_fee_per_gas,
         access_list: request.access_list.unwrap_or_default(),
         chain_id: Some(want),
         ..TxEnv::default()
     };
-    tx.derive_tx_type().map_err(|error| RpcError::invalid_params(error.to_string()))?;
+    tx.derive_tx_type()
+        .map_err(|error| RpcError::invalid_params(error.to_string()))?;
     Ok(tx)
 }
 
@@ -137,7 +148,9 @@ fn affordable_gas(view: View<'_>, tx: &TxEnv) -> Result<u64, RpcError> {
         .balance(tx.caller)
         .checked_sub(tx.value)
         .ok_or_else(|| RpcError::server("insufficient funds for transfer"))?;
-    let affordable = available.checked_div(U256::from(tx.gas_price)).unwrap_or(U256::MAX);
+    let affordable = available
+        .checked_div(U256::from(tx.gas_price))
+        .unwrap_or(U256::MAX);
     Ok(affordable.saturating_to::<u64>().min(tx.gas_limit))
 }
 

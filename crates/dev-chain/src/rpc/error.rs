@@ -17,7 +17,11 @@ pub(crate) struct RpcError {
 
 impl RpcError {
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None }
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
     }
 
     pub(crate) fn parse() -> Self {
@@ -29,7 +33,10 @@ impl RpcError {
     }
 
     pub(crate) fn method_not_found(method: &str) -> Self {
-        Self::new(-32601, format!("the method {method} does not exist/is not available"))
+        Self::new(
+            -32601,
+            format!("the method {method} does not exist/is not available"),
+        )
     }
 
     pub(crate) fn invalid_params(message: impl Into<String>) -> Self {
@@ -52,7 +59,11 @@ impl RpcError {
             Ok(revert) => format!("execution reverted: {}", revert.reason),
             Err(_) => "execution reverted".to_owned(),
         };
-        Self { code: 3, message, data: Some(json!(output)) }
+        Self {
+            code: 3,
+            message,
+            data: Some(json!(output)),
+        }
     }
 }
 

@@ -37,22 +37,30 @@ pub(super) fn history(node: &Node, mut params: Params) -> Result<Value, RpcError
     let newest = node
         .resolve(newest.into())
         .ok_or_else(|| RpcError::server("request beyond head block"))?;
-    let count = count.to::<u64>().min(MAX_HISTORY).min(newest.saturating_add(1));
+    let count = count
+        .to::<u64>()
+        .min(MAX_HISTORY)
+        .min(newest.saturating_add(1));
     if count == 0 {
         return Ok(json!({ "oldestBlock": "0x0", "gasUsedRatio": null }));
     }
     let oldest = newest.saturating_add(1).saturating_sub(count);
-    let blocks: Vec<&Block> =
-        (oldest..=newest).filter_map(|number| node.block(number)).collect();
-    let base_fees: Vec<U64> =
-        (0..=count).map(|_| U64::from(node.settings.base_fee)).collect();
+    let blocks: Vec<&Block> = (oldest..=newest)
+        .filter_map(|number| node.block(number))
+        .collect();
+    let base_fees: Vec<U64> = (0..=count)
+        .map(|_| U64::from(node.settings.base_fee))
+        .collect();
     let mut history = json!({
         "oldestBlock": quantity(oldest),
         "baseFeePerGas": base_fees,
         "gasUsedRatio": blocks.iter().map(|block| gas_used_ratio(block)).collect::<Vec<_>>(),
     });
     if let (Some(percentiles), Some(object)) = (percentiles, history.as_object_mut()) {
-        let rewards: Vec<_> = blocks.iter().map(|block| rewards(block, &percentiles)).collect();
+        let rewards: Vec<_> = blocks
+            .iter()
+            .map(|block| rewards(block, &percentiles))
+            .collect();
         object.insert("reward".to_owned(), answer(&rewards)?);
     }
     Ok(history)
@@ -72,7 +80,11 @@ fn thousandths(number: &Number) -> Option<u64> {
     let text = number.to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let fraction = format!("{:0<3}", fraction.get(..3).unwrap_or(fraction));
-    whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(fraction.parse().ok()?)
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1000)?
+        .checked_add(fraction.parse().ok()?)
 }
 
 /// The tips below which these shares of the block's gas were bought.
@@ -82,12 +94,18 @@ fn rewards(block: &Block, percentiles: &[u64]) -> Vec<U128> {
         .transactions
         .iter()
         .map(|mined| {
-            let tip = mined.transaction.effective_tip_per_gas(base_fee).unwrap_or_default();
+            let tip = mined
+                .transaction
+                .effective_tip_per_gas(base_fee)
+                .unwrap_or_default();
             (tip, mined.gas_used)
         })
         .collect();
     tips.sort_unstable();
-    let total: u64 = block.transactions.last().map_or(0, |m| m.receipt.cumulative_gas_used());
+    let total: u64 = block
+        .transactions
+        .last()
+        .map_or(0, |m| m.receipt.cumulative_gas_used());
     let reward = |percentile: &u64| {
         let wanted = u128::from(total).saturating_mul(u128::from(*percentile));
         let mut bought: u128 = 0;
@@ -103,7 +121,14 @@ fn rewards(block: &Block, percentiles: &[u64]) -> Vec<U128> {
 /// Gas used over gas limit: the one fraction that this interface has.
 fn gas_used_ratio(block: &Block) -> Value {
     let scaled = u128::from(block.header.gas_used).saturating_mul(1_000_000_000);
-    let ratio = scaled.checked_div(u128::from(block.header.gas_limit)).unwrap_or_default();
-    let text = if ratio >= 1_000_000_000 { "1.0".to_owned() } else { format!("0.{ratio:09}") };
-    text.parse::<f64>().map_or(Value::Null, |ratio| json!(ratio))
+    let ratio = scaled
+        .checked_div(u128::from(block.header.gas_limit))
+        .unwrap_or_default();
+    let text = if ratio >= 1_000_000_000 {
+        "1.0".to_owned()
+    } else {
+        format!("0.{ratio:09}")
+    };
+    text.parse::<f64>()
+        .map_or(Value::Null, |ratio| json!(ratio))
 }

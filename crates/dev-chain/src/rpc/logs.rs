@@ -11,9 +11,14 @@ use crate::{block::Block, node::Node};
 pub(super) fn logs(node: &Node, filter: &Filter) -> Result<Value, RpcError> {
     let blocks = match &filter.block_option {
         FilterBlockOption::AtBlockHash(hash) => std::slice::from_ref(by_hash(node, *hash)?),
-        FilterBlockOption::Range { from_block, to_block } => {
-            range(node, from_block.unwrap_or_default(), to_block.unwrap_or_default())?
-        }
+        FilterBlockOption::Range {
+            from_block,
+            to_block,
+        } => range(
+            node,
+            from_block.unwrap_or_default(),
+            to_block.unwrap_or_default(),
+        )?,
     };
     let logs = blocks
         .iter()
@@ -30,11 +35,7 @@ fn by_hash(node: &Node, hash: B256) -> Result<&Block, RpcError> {
 }
 
 /// The blocks from one to the other, as far as they exist.
-fn range(
-    node: &Node,
-    from: BlockNumberOrTag,
-    to: BlockNumberOrTag,
-) -> Result<&[Block], RpcError> {
+fn range(node: &Node, from: BlockNumberOrTag, to: BlockNumberOrTag) -> Result<&[Block], RpcError> {
     let newest = node.head().number;
     let number = |tag: BlockNumberOrTag| match tag {
         BlockNumberOrTag::Number(number) => number,

@@ -82,7 +82,9 @@ fn with_state(
 ) -> Result<Value, RpcError> {
     let block = params.block()?;
     params.end()?;
-    node.view(block).map(read).ok_or_else(RpcError::header_not_found)
+    node.view(block)
+        .map(read)
+        .ok_or_else(RpcError::header_not_found)
 }
 
 fn transaction_count(node: &Node, mut params: Params) -> Result<Value, RpcError> {
@@ -91,7 +93,11 @@ fn transaction_count(node: &Node, mut params: Params) -> Result<Value, RpcError>
     params.end()?;
     let view = node.view(block).ok_or_else(RpcError::header_not_found)?;
     let mined = view.state.nonce(address);
-    let count = if block.is_pending() { node.pool.pending_nonce(address, mined) } else { mined };
+    let count = if block.is_pending() {
+        node.pool.pending_nonce(address, mined)
+    } else {
+        mined
+    };
     Ok(quantity(count))
 }
 

@@ -24,7 +24,11 @@ impl Params {
             Some(Value::Array(values)) => values,
             Some(_) => return Err(RpcError::invalid_params("non-array args")),
         };
-        Ok(Self { given: values.len(), values: values.into_iter(), taken: 0 })
+        Ok(Self {
+            given: values.len(),
+            values: values.into_iter(),
+            taken: 0,
+        })
     }
 
     /// The next parameter, which has to be there.
@@ -36,9 +40,7 @@ impl Params {
     }
 
     /// The next parameter, if there is one that is not null.
-    pub(crate) fn optional<T: DeserializeOwned>(
-        &mut self,
-    ) -> Result<Option<T>, RpcError> {
+    pub(crate) fn optional<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RpcError> {
         let index = self.taken;
         self.taken = self.taken.saturating_add(1);
         match self.values.next() {

@@ -15,7 +15,9 @@ const VECTOR: &str = "0xe3ee160e000000000000000000000000f39fd6e51aad88f6f4ce6ab8
 
 fn events<E: SolEvent>(receipt: &TransactionReceipt) -> Vec<E> {
     let logs = receipt.inner.logs().iter();
-    logs.filter_map(|log| E::decode_log(&log.inner).ok()).map(|log| log.data).collect()
+    logs.filter_map(|log| E::decode_log(&log.inner).ok())
+        .map(|log| log.data)
+        .collect()
 }
 
 #[test]
@@ -25,7 +27,10 @@ fn the_domains_are_those_of_chain_196() {
         assert_eq!(read(&chain, token, &Token::nameCall {}), name);
         assert_eq!(read(&chain, token, &Token::versionCall {}), version);
         assert_eq!(read(&chain, token, &Token::decimalsCall {}), 6);
-        assert_eq!(read(&chain, token, &Token::DOMAIN_SEPARATORCall {}), separator);
+        assert_eq!(
+            read(&chain, token, &Token::DOMAIN_SEPARATORCall {}),
+            separator
+        );
     };
     check(
         USDT0,
@@ -57,29 +62,57 @@ fn the_signed_example_settles_once() {
     let transfer = &events::<Token::Transfer>(&receipt)[0];
     assert_eq!((transfer.from, transfer.to), (BUYER.address, PAYEE.address));
     assert_eq!(transfer.value, U256::from(2000));
-    assert_eq!(events::<Token::AuthorizationUsed>(&receipt)[0].nonce, payment().nonce);
-    assert_eq!(chain.balance_of(USDT0, PAYEE.address).unwrap(), U256::from(2000));
-    assert_eq!(chain.balance_of(USDT0, BUYER.address).unwrap(), U256::from(999_998_000));
-    assert!(chain.authorization_used(USDT0, BUYER.address, payment().nonce).unwrap());
+    assert_eq!(
+        events::<Token::AuthorizationUsed>(&receipt)[0].nonce,
+        payment().nonce
+    );
+    assert_eq!(
+        chain.balance_of(USDT0, PAYEE.address).unwrap(),
+        U256::from(2000)
+    );
+    assert_eq!(
+        chain.balance_of(USDT0, BUYER.address).unwrap(),
+        U256::from(999_998_000)
+    );
+    assert!(
+        chain
+            .authorization_used(USDT0, BUYER.address, payment().nonce)
+            .unwrap()
+    );
 
-    assert_eq!(reverts(&chain, USDT0, &data), "FiatTokenV2: authorization is used or canceled");
+    assert_eq!(
+        reverts(&chain, USDT0, &data),
+        "FiatTokenV2: authorization is used or canceled"
+    );
     let replay = settle(&chain, USDT0, data);
     assert!(!replay.status());
     assert!(replay.inner.logs().is_empty());
-    assert_eq!(chain.balance_of(USDT0, PAYEE.address).unwrap(), U256::from(2000));
+    assert_eq!(
+        chain.balance_of(USDT0, PAYEE.address).unwrap(),
+        U256::from(2000)
+    );
 }
 
 #[test]
 fn a_replay_on_usdg_succeeds_and_moves_nothing() {
     let chain = chain();
     let data = signed(USDG, &payment());
-    assert_eq!(events::<Token::Transfer>(&settle(&chain, USDG, data.clone())).len(), 1);
+    assert_eq!(
+        events::<Token::Transfer>(&settle(&chain, USDG, data.clone())).len(),
+        1
+    );
 
     let replay = settle(&chain, USDG, data);
     assert!(replay.status());
     assert!(events::<Token::Transfer>(&replay).is_empty());
-    assert_eq!(events::<Token::AuthorizationAlreadyUsed>(&replay)[0].nonce, payment().nonce);
-    assert_eq!(chain.balance_of(USDG, PAYEE.address).unwrap(), U256::from(2000));
+    assert_eq!(
+        events::<Token::AuthorizationAlreadyUsed>(&replay)[0].nonce,
+        payment().nonce
+    );
+    assert_eq!(
+        chain.balance_of(USDG, PAYEE.address).unwrap(),
+        U256::from(2000)
+    );
 }
 
 #[test]
@@ -101,8 +134,16 @@ fn the_window_is_open_at_both_ends() {
         }
     };
     check(NOW - 1, NOW + 1, None);
-    check(NOW, NOW + 1, Some("FiatTokenV2: authorization is not yet valid"));
-    check(NOW + 600, NOW + 900, Some("FiatTokenV2: authorization is not yet valid"));
+    check(
+        NOW,
+        NOW + 1,
+        Some("FiatTokenV2: authorization is not yet valid"),
+    );
+    check(
+        NOW + 600,
+        NOW + 900,
+        Some("FiatTokenV2: authorization is not yet valid"),
+    );
     check(0, NOW, Some("FiatTokenV2: authorization is expired"));
     check(0, 0, Some("FiatTokenV2: authorization is expired"));
 }
@@ -111,7 +152,10 @@ fn the_window_is_open_at_both_ends() {
 fn a_cancelled_authorization_is_worthless() {
     let chain = chain();
     let p = payment();
-    let cancel = CancelAuthorization { authorizer: p.from, nonce: p.nonce };
+    let cancel = CancelAuthorization {
+        authorizer: p.from,
+        nonce: p.nonce,
+    };
     let signature = sign_typed(BUYER, USDC, &cancel);
     let by_vrs = TokenVrs::cancelAuthorizationCall {
         authorizer: p.from,
@@ -121,7 +165,10 @@ fn a_cancelled_authorization_is_worthless() {
         s: signature.s().into(),
     };
     let receipt = settle(&chain, USDC, by_vrs.abi_encode().into());
-    assert_eq!(events::<Token::AuthorizationCanceled>(&receipt)[0].nonce, p.nonce);
+    assert_eq!(
+        events::<Token::AuthorizationCanceled>(&receipt)[0].nonce,
+        p.nonce
+    );
     assert!(chain.authorization_used(USDC, p.from, p.nonce).unwrap());
     let used = "FiatTokenV2: authorization is used or canceled";
     assert_eq!(reverts(&chain, USDC, &signed(USDC, &p)), used);
@@ -152,7 +199,10 @@ fn only_the_payee_receives() {
         signature: sign_typed(BUYER, USDC, &p).as_bytes().into(),
     };
     let data: Bytes = data.abi_encode().into();
-    assert_eq!(reverts(&chain, USDC, &data), "FiatTokenV2: caller must be the payee");
+    assert_eq!(
+        reverts(&chain, USDC, &data),
+        "FiatTokenV2: caller must be the payee"
+    );
     assert!(!send(&chain, PAYEE, USDC, data).status());
     assert_eq!(chain.balance_of(USDC, PAYEE.address).unwrap(), U256::ZERO);
 }
@@ -164,18 +214,31 @@ fn money_that_is_not_there_does_not_move() {
         assert_eq!(reverts(&chain, USDC, &signed(USDC, &p)), expected);
     };
     check(
-        TransferWithAuthorization { value: U256::from(1_000_000_001), ..payment() },
+        TransferWithAuthorization {
+            value: U256::from(1_000_000_001),
+            ..payment()
+        },
         "ERC20: transfer amount exceeds balance",
     );
     check(
-        TransferWithAuthorization { value: U256::MAX, ..payment() },
+        TransferWithAuthorization {
+            value: U256::MAX,
+            ..payment()
+        },
         "ERC20: transfer amount exceeds balance",
     );
     check(
-        TransferWithAuthorization { to: Address::ZERO, ..payment() },
+        TransferWithAuthorization {
+            to: Address::ZERO,
+            ..payment()
+        },
         "ERC20: transfer to the zero address",
     );
-    assert!(!chain.authorization_used(USDC, BUYER.address, payment().nonce).unwrap());
+    assert!(
+        !chain
+            .authorization_used(USDC, BUYER.address, payment().nonce)
+            .unwrap()
+    );
 }
 
 #[test]
@@ -186,13 +249,19 @@ fn a_contract_wallet_pays_through_the_bytes_form() {
         .holder(USDC, wallet, U256::from(5000))
         .build()
         .unwrap();
-    let p = TransferWithAuthorization { from: wallet, ..payment() };
+    let p = TransferWithAuthorization {
+        from: wallet,
+        ..payment()
+    };
     let signature = sign_typed(BUYER, USDC, &p).as_bytes();
     let longer: Bytes = [&signature[..], &[1, 2, 3]].concat().into();
     let by_another = sign_typed(PAYEE, USDC, &p).as_bytes().into();
     let refused = "FiatTokenV2: invalid signature";
     assert_eq!(reverts(&chain, USDC, &with_bytes(&p, by_another)), refused);
-    assert_eq!(reverts(&chain, USDC, &with_bytes(&p, Bytes::new())), refused);
+    assert_eq!(
+        reverts(&chain, USDC, &with_bytes(&p, Bytes::new())),
+        refused
+    );
     assert!(settle(&chain, USDC, with_bytes(&p, longer)).status());
     assert_eq!(chain.balance_of(USDC, wallet).unwrap(), U256::from(3000));
 }
@@ -203,8 +272,15 @@ fn the_token_is_an_erc20_with_one_minter() {
     let call = |account, call: Vec<u8>| send(&chain, account, USDC, call.into()).status();
     let (to, value) = (PAYEE.address, U256::from(7));
     assert!(call(BUYER, Token::transferCall { to, value }.abi_encode()));
-    assert!(call(BUYER, Token::approveCall { spender: to, value }.abi_encode()));
-    let pull = Token::transferFromCall { from: BUYER.address, to, value };
+    assert!(call(
+        BUYER,
+        Token::approveCall { spender: to, value }.abi_encode()
+    ));
+    let pull = Token::transferFromCall {
+        from: BUYER.address,
+        to,
+        value,
+    };
     assert!(call(PAYEE, pull.abi_encode()));
     assert!(!call(PAYEE, pull.abi_encode()));
     assert_eq!(chain.balance_of(USDC, to).unwrap(), U256::from(14));
@@ -215,7 +291,10 @@ fn the_token_is_an_erc20_with_one_minter() {
         "FiatToken: caller is not a minter"
     );
     assert!(call(MINTER, mint.abi_encode()));
-    assert_eq!(read(&chain, USDC, &Token::totalSupplyCall {}), U256::from(1_000_000_007));
+    assert_eq!(
+        read(&chain, USDC, &Token::totalSupplyCall {}),
+        U256::from(1_000_000_007)
+    );
 
     let again = Token::initializeCall {
         name: "x".to_owned(),

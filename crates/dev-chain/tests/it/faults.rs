@@ -4,12 +4,12 @@ use alloy_primitives::{B256, Bytes};
 use dev_chain::{BadAnswer, DevChain, Fault, GAS_PAYER, PAYEE, Reply, USDC};
 use serde_json::{Value, json};
 
-use crate::support::{
-    ask, ask_raw, builder, chain, get, payment, refused, sign, signed, unsigned,
-};
+use crate::support::{ask, ask_raw, builder, chain, get, payment, refused, sign, signed, unsigned};
 
 fn request(method: &str, params: Value) -> Vec<u8> {
-    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string().into()
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+        .to_string()
+        .into()
 }
 
 fn transfer(nonce: u64) -> Bytes {
@@ -45,7 +45,10 @@ fn a_request_can_be_lost_before_the_effect() {
 #[test]
 fn a_number_of_sends_can_be_refused() {
     let chain = chain();
-    let error = BadAnswer::Error { code: -32005, message: "limit exceeded".to_owned() };
+    let error = BadAnswer::Error {
+        code: -32005,
+        message: "limit exceeded".to_owned(),
+    };
     chain.inject(Fault::new("eth_sendRawTransaction", error).times(2));
     for _ in 0..2 {
         let text = refused(&chain, "eth_sendRawTransaction", json!([transfer(0)]));
@@ -57,17 +60,29 @@ fn a_number_of_sends_can_be_refused() {
 #[test]
 fn an_answer_can_be_garbage() {
     let chain = chain();
-    let garbage = BadAnswer::Raw { status: 502, body: b"<html>".to_vec() };
+    let garbage = BadAnswer::Raw {
+        status: 502,
+        body: b"<html>".to_vec(),
+    };
     chain.inject(Fault::new("eth_chainId", garbage.clone()).times(9));
     let batch = json!([
         { "jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber" },
         { "jsonrpc": "2.0", "id": 2, "method": "eth_chainId" },
     ]);
-    let expected = Reply::Http { status: 502, body: b"<html>".to_vec() };
+    let expected = Reply::Http {
+        status: 502,
+        body: b"<html>".to_vec(),
+    };
     assert_eq!(chain.answer(&request("eth_chainId", json!([]))), expected);
     assert_eq!(chain.answer(batch.to_string().as_bytes()), expected);
     chain.clear_faults();
-    assert_eq!(ask_raw(&chain, &batch.to_string()).as_array().unwrap().len(), 2);
+    assert_eq!(
+        ask_raw(&chain, &batch.to_string())
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
 }
 
 #[test]

@@ -18,9 +18,18 @@ fn every_kind_of_request_gets_its_answer() {
         assert_eq!(summary, expected, "{request}");
     };
     let ok = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "result": "0xc4" });
-    check(r#"{"jsonrpc":"2.0","id":"a","method":"eth_chainId"}"#, ok(json!("a")));
-    check(r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null}"#, ok(json!(1)));
-    check(r#"{"jsonrpc":"2.0","id":null,"method":"eth_chainId","params":[]}"#, ok(json!(null)));
+    check(
+        r#"{"jsonrpc":"2.0","id":"a","method":"eth_chainId"}"#,
+        ok(json!("a")),
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null}"#,
+        ok(json!(1)),
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":null,"method":"eth_chainId","params":[]}"#,
+        ok(json!(null)),
+    );
     check(
         r#"[{"jsonrpc":"2.0","id":1,"method":"eth_chainId"},{"jsonrpc":"2.0","method":"eth_chainId"}]"#,
         json!([ok(json!(1))]),
@@ -30,14 +39,21 @@ fn every_kind_of_request_gets_its_answer() {
     check(&"[".repeat(100_000), json!([null, -32700, "parse error"]));
     check("[]", json!([null, -32600, "empty batch"]));
     check("3", json!([null, -32600, "invalid request"]));
-    check(r#"{"id":1,"method":"eth_chainId"}"#, json!([null, -32600, "invalid request"]));
+    check(
+        r#"{"id":1,"method":"eth_chainId"}"#,
+        json!([null, -32600, "invalid request"]),
+    );
     check(
         r#"{"jsonrpc":"2.0","id":{},"method":"eth_chainId"}"#,
         json!([null, -32600, "invalid request"]),
     );
     check(
         r#"{"jsonrpc":"2.0","id":1,"method":"eth_mine"}"#,
-        json!([1, -32601, "the method eth_mine does not exist/is not available"]),
+        json!([
+            1,
+            -32601,
+            "the method eth_mine does not exist/is not available"
+        ]),
     );
     check(
         r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":{}}"#,
@@ -57,7 +73,13 @@ fn every_kind_of_request_gets_its_answer() {
 fn a_notification_gets_no_answer() {
     let chain = chain();
     let request = br#"{"jsonrpc":"2.0","method":"eth_chainId"}"#;
-    assert_eq!(chain.answer(request), Reply::Http { status: 200, body: Vec::new() });
+    assert_eq!(
+        chain.answer(request),
+        Reply::Http {
+            status: 200,
+            body: Vec::new()
+        }
+    );
 }
 
 #[test]
@@ -73,14 +95,28 @@ fn a_chain_that_makes_no_sense_is_not_built() {
         assert_eq!(result.unwrap_err().code(), code);
     };
     check(builder().token(token).build(), "address_taken");
-    check(builder().code(USDC, vec![0].into()).build(), "address_taken");
+    check(
+        builder().code(USDC, vec![0].into()).build(),
+        "address_taken",
+    );
     let nobody = dev_chain::PAYEE.address;
     let one = alloy_primitives::U256::ONE;
     check(builder().holder(nobody, nobody, one).build(), "call_failed");
-    check(builder().holder(USDC, nobody, alloy_primitives::U256::ZERO).build(), "call_failed");
-    check(builder().code(nobody, vec![0xef, 1, 0, 1].into()).build(), "invalid_code");
+    check(
+        builder()
+            .holder(USDC, nobody, alloy_primitives::U256::ZERO)
+            .build(),
+        "call_failed",
+    );
+    check(
+        builder().code(nobody, vec![0xef, 1, 0, 1].into()).build(),
+        "invalid_code",
+    );
     let chain = chain();
-    assert_eq!(chain.balance_of(nobody, nobody).unwrap_err().code(), "answer_malformed");
+    assert_eq!(
+        chain.balance_of(nobody, nobody).unwrap_err().code(),
+        "answer_malformed"
+    );
 }
 
 const METHODS: [&str; 23] = [
@@ -112,9 +148,21 @@ const METHODS: [&str; 23] = [
 /// JSON that looks like parameters often enough to get past the first check.
 fn value() -> impl Strategy<Value = Value> {
     let words = select(vec![
-        "latest", "pending", "earliest", "safe", "0x", "0x0", "0x1", "0xffffffffffffffff",
-        "0xB6CEceAB302E2E4948951eE7843FC24E92933061", "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-        "0x5b600056", "0xfe", "0x02f8", "0xc0", "",
+        "latest",
+        "pending",
+        "earliest",
+        "safe",
+        "0x",
+        "0x0",
+        "0x1",
+        "0xffffffffffffffff",
+        "0xB6CEceAB302E2E4948951eE7843FC24E92933061",
+        "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+        "0x5b600056",
+        "0xfe",
+        "0x02f8",
+        "0xc0",
+        "",
         "0xd591d9baf744328d9400b923cb02c9474d367d591ca1ab24d8c4068be527599d",
         "0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
     ]);
@@ -129,9 +177,27 @@ fn value() -> impl Strategy<Value = Value> {
         Just(Value::Null),
     ];
     let keys = select(vec![
-        "to", "from", "data", "input", "gas", "gasPrice", "maxFeePerGas", "maxPriorityFeePerGas",
-        "value", "nonce", "chainId", "accessList", "authorizationList", "type", "fromBlock",
-        "toBlock", "address", "topics", "blockHash", "blockNumber", "requireCanonical",
+        "to",
+        "from",
+        "data",
+        "input",
+        "gas",
+        "gasPrice",
+        "maxFeePerGas",
+        "maxPriorityFeePerGas",
+        "value",
+        "nonce",
+        "chainId",
+        "accessList",
+        "authorizationList",
+        "type",
+        "fromBlock",
+        "toBlock",
+        "address",
+        "topics",
+        "blockHash",
+        "blockNumber",
+        "requireCanonical",
     ]);
     leaf.prop_recursive(3, 24, 6, move |inner| {
         prop_oneof![

@@ -13,7 +13,8 @@ use tokio::{
 
 use crate::support::{builder, chain, payment, signed, signer};
 
-const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+const ANYWHERE: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
 /// Sends bytes and reads until the server closes.
 async fn exchange(server: &RpcServer, request: &str) -> String {
@@ -26,7 +27,9 @@ async fn exchange(server: &RpcServer, request: &str) -> String {
 
 fn post(body: &str) -> String {
     let length = body.len();
-    format!("POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
+    format!(
+        "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
 }
 
 const CHAIN_ID: &str = r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}"#;
@@ -39,12 +42,17 @@ async fn alloy_settles_a_payment() {
         .wallet(signer(GAS_PAYER))
         .connect_http(server.url().parse().unwrap());
     assert_eq!(provider.get_chain_id().await.unwrap(), 196);
-    let request = TransactionRequest::default().to(USDC).input(signed(USDC, &payment()).into());
+    let request = TransactionRequest::default()
+        .to(USDC)
+        .input(signed(USDC, &payment()).into());
     let sent = provider.send_transaction(request).await.unwrap();
     let receipt = sent.get_receipt().await.unwrap();
     assert!(receipt.status());
     assert_eq!(receipt.from, GAS_PAYER.address);
-    assert_eq!(chain.balance_of(USDC, PAYEE.address).unwrap(), U256::from(2000));
+    assert_eq!(
+        chain.balance_of(USDC, PAYEE.address).unwrap(),
+        U256::from(2000)
+    );
     let left = provider.get_balance(GAS_PAYER.address).await.unwrap();
     assert!(left < parse_ether("10000").unwrap());
 }
@@ -57,13 +65,20 @@ async fn a_fault_closes_the_connection() {
     assert_eq!(exchange(&server, &post(CHAIN_ID)).await, "");
     let answer = exchange(&server, &post(CHAIN_ID)).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-    assert!(answer.ends_with(r#"{"id":1,"jsonrpc":"2.0","result":"0xc4"}"#), "{answer}");
+    assert!(
+        answer.ends_with(r#"{"id":1,"jsonrpc":"2.0","result":"0xc4"}"#),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
 async fn only_posts_of_a_sane_size_are_read() {
     let server = chain().serve(ANYWHERE).await.unwrap();
-    let get = exchange(&server, "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    let get = exchange(
+        &server,
+        "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+    )
+    .await;
     assert!(get.starts_with("HTTP/1.1 405 "), "{get}");
     assert!(get.contains("allow: POST"), "{get}");
     let huge = "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 6000000\r\n\r\n";

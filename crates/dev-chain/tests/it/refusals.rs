@@ -23,37 +23,65 @@ fn push(chain: &DevChain, raw: Bytes) -> B256 {
 fn the_reasons_are_those_of_go_ethereum() {
     let chain = chain();
     let check = |transaction: TxEip1559, expected: &str| {
-        let text =
-            refused(&chain, "eth_sendRawTransaction", json!([sign(GAS_PAYER, transaction)]));
+        let text = refused(
+            &chain,
+            "eth_sendRawTransaction",
+            json!([sign(GAS_PAYER, transaction)]),
+        );
         assert_eq!(text, expected);
     };
     push(&chain, sign(GAS_PAYER, transfer(0)));
     check(transfer(0), "nonce too low: next nonce 1, tx nonce 0");
     check(
-        TxEip1559 { chain_id: 1, ..transfer(1) },
+        TxEip1559 {
+            chain_id: 1,
+            ..transfer(1)
+        },
         "invalid sender: invalid chain id for signer: have 1 want 196",
     );
     check(
-        TxEip1559 { gas_limit: 20_999, ..transfer(1) },
+        TxEip1559 {
+            gas_limit: 20_999,
+            ..transfer(1)
+        },
         "intrinsic gas too low: gas 20999, minimum needed 21000",
     );
     check(
-        TxEip1559 { input: vec![1; 100].into(), gas_limit: 24_000, ..transfer(1) },
+        TxEip1559 {
+            input: vec![1; 100].into(),
+            gas_limit: 24_000,
+            ..transfer(1)
+        },
         "insufficient gas for floor data gas cost: gas 24000, minimum needed 25000",
     );
-    check(TxEip1559 { gas_limit: 30_000_001, ..transfer(1) }, "exceeds block gas limit");
     check(
-        TxEip1559 { max_priority_fee_per_gas: 100_000_001, ..transfer(1) },
+        TxEip1559 {
+            gas_limit: 30_000_001,
+            ..transfer(1)
+        },
+        "exceeds block gas limit",
+    );
+    check(
+        TxEip1559 {
+            max_priority_fee_per_gas: 100_000_001,
+            ..transfer(1)
+        },
         "max priority fee per gas higher than max fee per gas",
     );
     check(
-        TxEip1559 { max_fee_per_gas: 7, max_priority_fee_per_gas: 0, ..transfer(1) },
+        TxEip1559 {
+            max_fee_per_gas: 7,
+            max_priority_fee_per_gas: 0,
+            ..transfer(1)
+        },
         "max fee per gas less than block base fee: address \
          0x70997970C51812dc3A010C7d01b50e0d17dc79C8, maxFeePerGas: 7, baseFee: 20000000",
     );
     let poor = PrivateKeySigner::from_bytes(&B256::repeat_byte(0x11)).unwrap();
     let signature = poor.sign_hash_sync(&transfer(0).signature_hash()).unwrap();
-    let raw: Bytes = TxEnvelope::from(transfer(0).into_signed(signature)).encoded_2718().into();
+    let raw: Bytes = TxEnvelope::from(transfer(0).into_signed(signature))
+        .encoded_2718()
+        .into();
     assert_eq!(
         refused(&chain, "eth_sendRawTransaction", json!([raw])),
         "insufficient funds for gas * price + value: balance 0, tx cost 30000000000000, \
@@ -66,16 +94,28 @@ fn the_reasons_are_those_of_go_ethereum() {
 fn a_signature_has_one_form() {
     let order = uint!(0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141_U256);
     let chain = chain();
-    let good = signer(GAS_PAYER).sign_hash_sync(&transfer(0).signature_hash()).unwrap();
+    let good = signer(GAS_PAYER)
+        .sign_hash_sync(&transfer(0).signature_hash())
+        .unwrap();
     let high = Signature::new(good.r(), order - good.s(), !good.v());
-    let raw: Bytes = TxEnvelope::from(transfer(0).into_signed(high)).encoded_2718().into();
+    let raw: Bytes = TxEnvelope::from(transfer(0).into_signed(high))
+        .encoded_2718()
+        .into();
     assert_eq!(
         refused(&chain, "eth_sendRawTransaction", json!([raw])),
         "invalid sender: invalid transaction v, r, s values"
     );
-    let unprotected = TxLegacy { gas_limit: 21_000, gas_price: 1 << 30, ..TxLegacy::default() };
+    let unprotected = TxLegacy {
+        gas_limit: 21_000,
+        gas_price: 1 << 30,
+        ..TxLegacy::default()
+    };
     assert_eq!(
-        refused(&chain, "eth_sendRawTransaction", json!([sign(GAS_PAYER, unprotected)])),
+        refused(
+            &chain,
+            "eth_sendRawTransaction",
+            json!([sign(GAS_PAYER, unprotected)])
+        ),
         "only replay-protected (EIP-155) transactions allowed over RPC"
     );
 }
@@ -100,7 +140,10 @@ fn the_older_kinds_are_mined() {
         to: TxKind::Call(PAYEE.address),
         ..TxEip2930::default()
     };
-    for (raw, kind) in [(sign(GAS_PAYER, legacy), "0x0"), (sign(GAS_PAYER, listed), "0x1")] {
+    for (raw, kind) in [
+        (sign(GAS_PAYER, legacy), "0x0"),
+        (sign(GAS_PAYER, listed), "0x1"),
+    ] {
         let hash = push(&chain, raw);
         let receipt: Value = get(&chain, "eth_getTransactionReceipt", json!([hash]));
         assert_eq!(receipt["type"], kind);
@@ -118,10 +161,17 @@ fn a_nonce_from_the_future_waits_its_turn() {
     assert_eq!(chain.waiting(), [second]);
     let waiting: Transaction = get(&chain, "eth_getTransactionByHash", json!([second]));
     assert_eq!(waiting.block_number, None);
-    assert_eq!(get::<Value>(&chain, "eth_getTransactionReceipt", json!([second])), Value::Null);
+    assert_eq!(
+        get::<Value>(&chain, "eth_getTransactionReceipt", json!([second])),
+        Value::Null
+    );
 
     let first = push(&chain, sign(GAS_PAYER, transfer(0)));
-    let mined: Vec<B256> = chain.transactions().iter().map(|mined| mined.hash).collect();
+    let mined: Vec<B256> = chain
+        .transactions()
+        .iter()
+        .map(|mined| mined.hash)
+        .collect();
     assert_eq!(mined, [first, second]);
     assert_eq!(chain.block_number(), 2);
     assert!(chain.waiting().is_empty());
@@ -133,11 +183,22 @@ fn a_block_is_made_by_hand() {
     let first = push(&chain, sign(GAS_PAYER, transfer(0)));
     push(&chain, sign(GAS_PAYER, transfer(1)));
     let count = |tag: &str| -> U64 {
-        get(&chain, "eth_getTransactionCount", json!([GAS_PAYER.address, tag]))
+        get(
+            &chain,
+            "eth_getTransactionCount",
+            json!([GAS_PAYER.address, tag]),
+        )
     };
-    assert_eq!((count("latest"), count("pending")), (U64::ZERO, U64::from(2)));
     assert_eq!(
-        refused(&chain, "eth_sendRawTransaction", json!([sign(GAS_PAYER, transfer(0))])),
+        (count("latest"), count("pending")),
+        (U64::ZERO, U64::from(2))
+    );
+    assert_eq!(
+        refused(
+            &chain,
+            "eth_sendRawTransaction",
+            json!([sign(GAS_PAYER, transfer(0))])
+        ),
         "already known"
     );
     assert_eq!(chain.block_number(), 0);
@@ -175,13 +236,19 @@ fn a_replacement_pays_a_tenth_more() {
 fn a_contract_can_be_created() {
     let chain = chain();
     // Returns one byte of code, STOP.
-    let transaction =
-        TxEip1559 { to: TxKind::Create, input: vec![0x60, 1, 0x60, 0, 0xf3].into(), ..transfer(0) };
+    let transaction = TxEip1559 {
+        to: TxKind::Create,
+        input: vec![0x60, 1, 0x60, 0, 0xf3].into(),
+        ..transfer(0)
+    };
     let hash = push(&chain, sign(GAS_PAYER, transaction));
     let receipt: TransactionReceipt = get(&chain, "eth_getTransactionReceipt", json!([hash]));
     let created: Address = GAS_PAYER.address.create(0);
     assert_eq!(receipt.contract_address, Some(created));
-    assert_eq!(get::<Bytes>(&chain, "eth_getCode", json!([created])), Bytes::from([0]));
+    assert_eq!(
+        get::<Bytes>(&chain, "eth_getCode", json!([created])),
+        Bytes::from([0])
+    );
 }
 
 #[test]

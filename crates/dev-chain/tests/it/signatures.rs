@@ -7,8 +7,7 @@ use crate::support::{
     TransferWithAuthorization, chain, payment, reverts, settle, sign_typed, with_bytes, with_vrs,
 };
 
-const ORDER: U256 =
-    uint!(0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141_U256);
+const ORDER: U256 = uint!(0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141_U256);
 
 #[test]
 fn only_the_canonical_form_is_accepted() {
@@ -19,8 +18,10 @@ fn only_the_canonical_form_is_accepted() {
     let check = |v: u8, r: U256, s: U256, expected: &str| {
         assert_eq!(reverts(&chain, USDT0, &with_vrs(&p, v, r, s)), expected);
     };
-    let (wrong_s, wrong_v) =
-        ("ECRecover: invalid signature 's' value", "ECRecover: invalid signature 'v' value");
+    let (wrong_s, wrong_v) = (
+        "ECRecover: invalid signature 's' value",
+        "ECRecover: invalid signature 'v' value",
+    );
     check(55 - v, r, ORDER - s, wrong_s);
     check(v, r, U256::MAX, wrong_s);
     check(v - 27, r, s, wrong_v);
@@ -61,12 +62,30 @@ fn every_field_is_signed() {
     let signature: Bytes = sign_typed(BUYER, USDT0, &p).as_bytes().into();
     let one = U256::from(1);
     let tampered = [
-        TransferWithAuthorization { to: BUYER.address, ..p.clone() },
-        TransferWithAuthorization { value: p.value + one, ..p.clone() },
-        TransferWithAuthorization { validAfter: one, ..p.clone() },
-        TransferWithAuthorization { validBefore: p.validBefore + one, ..p.clone() },
-        TransferWithAuthorization { nonce: Default::default(), ..p.clone() },
-        TransferWithAuthorization { from: dev_chain::PAYEE.address, ..p },
+        TransferWithAuthorization {
+            to: BUYER.address,
+            ..p.clone()
+        },
+        TransferWithAuthorization {
+            value: p.value + one,
+            ..p.clone()
+        },
+        TransferWithAuthorization {
+            validAfter: one,
+            ..p.clone()
+        },
+        TransferWithAuthorization {
+            validBefore: p.validBefore + one,
+            ..p.clone()
+        },
+        TransferWithAuthorization {
+            nonce: Default::default(),
+            ..p.clone()
+        },
+        TransferWithAuthorization {
+            from: dev_chain::PAYEE.address,
+            ..p
+        },
     ];
     for p in tampered {
         assert_eq!(

@@ -98,22 +98,36 @@ pub(crate) fn get<T: DeserializeOwned>(chain: &DevChain, method: &str, params: V
 
 /// The text of an error.
 pub(crate) fn refused(chain: &DevChain, method: &str, params: Value) -> String {
-    ask(chain, method, params).unwrap_err()["message"].as_str().unwrap().to_owned()
+    ask(chain, method, params).unwrap_err()["message"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 /// What `eth_call` on the newest block returns.
 pub(crate) fn read<C: SolCall>(chain: &DevChain, to: Address, call: &C) -> C::Return {
     let data = Bytes::from(call.abi_encode());
-    let output: Bytes = get(chain, "eth_call", json!([{ "to": to, "data": data }, "latest"]));
+    let output: Bytes = get(
+        chain,
+        "eth_call",
+        json!([{ "to": to, "data": data }, "latest"]),
+    );
     C::abi_decode_returns(&output).unwrap()
 }
 
 /// The reason with which `eth_call` reverts.
 pub(crate) fn reverts(chain: &DevChain, to: Address, data: &Bytes) -> String {
-    let error = ask(chain, "eth_call", json!([{ "to": to, "data": data }, "latest"])).unwrap_err();
+    let error = ask(
+        chain,
+        "eth_call",
+        json!([{ "to": to, "data": data }, "latest"]),
+    )
+    .unwrap_err();
     assert_eq!(error["code"], 3, "{error}");
     let text = error["message"].as_str().unwrap();
-    text.strip_prefix("execution reverted: ").unwrap().to_owned()
+    text.strip_prefix("execution reverted: ")
+        .unwrap()
+        .to_owned()
 }
 
 /// A transaction as most wallets make it.
@@ -135,8 +149,12 @@ where
     T: SignableTransaction<Signature>,
     TxEnvelope: From<alloy_consensus::Signed<T>>,
 {
-    let signature = signer(account).sign_hash_sync(&transaction.signature_hash()).unwrap();
-    TxEnvelope::from(transaction.into_signed(signature)).encoded_2718().into()
+    let signature = signer(account)
+        .sign_hash_sync(&transaction.signature_hash())
+        .unwrap();
+    TxEnvelope::from(transaction.into_signed(signature))
+        .encoded_2718()
+        .into()
 }
 
 /// Sends a call from an account, with its next nonce, and returns the receipt.
@@ -146,8 +164,11 @@ pub(crate) fn send(
     to: Address,
     data: Bytes,
 ) -> TransactionReceipt {
-    let nonce: alloy_primitives::U64 =
-        get(chain, "eth_getTransactionCount", json!([account.address, "pending"]));
+    let nonce: alloy_primitives::U64 = get(
+        chain,
+        "eth_getTransactionCount",
+        json!([account.address, "pending"]),
+    );
     let raw = sign(account, unsigned(to, data, nonce.to()));
     let hash: B256 = get(chain, "eth_sendRawTransaction", json!([raw]));
     get(chain, "eth_getTransactionReceipt", json!([hash]))
@@ -166,7 +187,9 @@ pub(crate) fn payment() -> TransferWithAuthorization {
         value: U256::from(2000),
         validAfter: U256::ZERO,
         validBefore: U256::from(NOW + 300),
-        nonce: "0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f".parse().unwrap(),
+        nonce: "0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+            .parse()
+            .unwrap(),
     }
 }
 
@@ -188,7 +211,9 @@ pub(crate) fn domain(token: Address) -> Eip712Domain {
 
 /// 65 bytes over the typed data.
 pub(crate) fn sign_typed(account: DevAccount, token: Address, data: &impl SolStruct) -> Signature {
-    signer(account).sign_hash_sync(&data.eip712_signing_hash(&domain(token))).unwrap()
+    signer(account)
+        .sign_hash_sync(&data.eip712_signing_hash(&domain(token)))
+        .unwrap()
 }
 
 /// Calldata of the `(bytes)` form.
@@ -224,5 +249,10 @@ pub(crate) fn with_vrs(p: &TransferWithAuthorization, v: u8, r: U256, s: U256) -
 /// A payment signed by the buyer, as calldata of the `(v,r,s)` form.
 pub(crate) fn signed(token: Address, p: &TransferWithAuthorization) -> Bytes {
     let signature = sign_typed(BUYER, token, p);
-    with_vrs(p, 27 + u8::from(signature.v()), signature.r(), signature.s())
+    with_vrs(
+        p,
+        27 + u8::from(signature.v()),
+        signature.r(),
+        signature.s(),
+    )
 }

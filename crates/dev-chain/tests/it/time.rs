@@ -25,7 +25,10 @@ fn readers_see_a_chain_that_goes_on() {
     assert_eq!(chain.now(), NOW + 5);
     assert_eq!(newest(&chain), (1, NOW + 5));
     assert_eq!(newest(&chain), (1, NOW + 5));
-    assert_eq!(get::<U64>(&chain, "eth_blockNumber", json!([])), U64::from(1));
+    assert_eq!(
+        get::<U64>(&chain, "eth_blockNumber", json!([])),
+        U64::from(1)
+    );
 }
 
 #[test]
@@ -39,7 +42,10 @@ fn a_call_runs_at_the_time_of_the_clock() {
     let call = json!([{ "to": USDC, "data": signed(USDC, &later) }, "latest"]);
     let check = |seconds: u64, works: bool| {
         chain.advance_time(seconds);
-        assert_eq!(crate::support::ask(&chain, "eth_call", call.clone()).is_ok(), works);
+        assert_eq!(
+            crate::support::ask(&chain, "eth_call", call.clone()).is_ok(),
+            works
+        );
     };
     check(0, false);
     check(10, false);
@@ -65,7 +71,10 @@ fn blocks_of_one_second_share_it() {
 fn time_never_goes_back() {
     let clock = Arc::new(AtomicU64::new(1000));
     let source = clock.clone();
-    let chain = DevChain::builder().clock(move || source.load(Ordering::Relaxed)).build().unwrap();
+    let chain = DevChain::builder()
+        .clock(move || source.load(Ordering::Relaxed))
+        .build()
+        .unwrap();
     clock.store(900, Ordering::Relaxed);
     assert_eq!(chain.mine(), 1);
     assert_eq!(newest(&chain), (1, 1000));

@@ -28,30 +28,34 @@ impl From<rusqlite::Error> for Failure {
 }
 
 /// Names what SQLite reported while `operation` ran on the ledger at `path`.
-pub(super) fn named(
-    error: &rusqlite::Error,
-    path: &Path,
-    operation: &'static str,
-) -> LedgerError {
+pub(super) fn named(error: &rusqlite::Error, path: &Path, operation: &'static str) -> LedgerError {
     if let rusqlite::Error::FromSqlConversionFailure(..)
     | rusqlite::Error::IntegralValueOutOfRange(..)
     | rusqlite::Error::InvalidColumnType(..)
     | rusqlite::Error::QueryReturnedNoRows = error
     {
         // Only this crate writes these rows, so one that cannot be read back is not as it was written.
-        return LedgerError::Damaged { path: path.to_owned() };
+        return LedgerError::Damaged {
+            path: path.to_owned(),
+        };
     }
     let Some(code) = error.sqlite_error() else {
-        return LedgerError::Storage { operation, code: None };
+        return LedgerError::Storage {
+            operation,
+            code: None,
+        };
     };
     match code.code {
         ErrorCode::DiskFull => LedgerError::Full,
         ErrorCode::SystemIoFailure if is_failed_write(code.extended_code) => LedgerError::Full,
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LedgerError::Busy,
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
-            LedgerError::Damaged { path: path.to_owned() }
-        }
-        _ => LedgerError::Storage { operation, code: Some(code.extended_code) },
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => LedgerError::Damaged {
+            path: path.to_owned(),
+        },
+        _ => LedgerError::Storage {
+            operation,
+            code: Some(code.extended_code),
+        },
     }
 }
 
@@ -80,7 +84,9 @@ mod tests {
 
     #[test]
     fn codes_have_names() {
-        let damaged = || LedgerError::Damaged { path: "x.db".into() };
+        let damaged = || LedgerError::Damaged {
+            path: "x.db".into(),
+        };
         check(ffi::SQLITE_FULL, LedgerError::Full);
         check(ffi::SQLITE_IOERR_WRITE, LedgerError::Full);
         check(ffi::SQLITE_IOERR_FSYNC, LedgerError::Full);
@@ -88,7 +94,13 @@ mod tests {
         check(ffi::SQLITE_CORRUPT, damaged());
         check(ffi::SQLITE_NOTADB, damaged());
         for code in [ffi::SQLITE_IOERR_READ, ffi::SQLITE_CONSTRAINT_UNIQUE] {
-            check(code, LedgerError::Storage { operation: "settle", code: Some(code) });
+            check(
+                code,
+                LedgerError::Storage {
+                    operation: "settle",
+                    code: Some(code),
+                },
+            );
         }
     }
 }

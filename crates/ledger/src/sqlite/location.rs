@@ -30,8 +30,9 @@ pub(super) fn claim(path_or_url: &str) -> Result<Location, LedgerError> {
     // Two names of one file must meet at one lock.
     let path = fs::canonicalize(&path).map_err(|error| cannot_open(&path, &error))?;
     let lock_path = with_suffix(&path, ".lock");
-    let lock =
-        private_file().open(&lock_path).map_err(|error| cannot_open(&lock_path, &error))?;
+    let lock = private_file()
+        .open(&lock_path)
+        .map_err(|error| cannot_open(&lock_path, &error))?;
     match lock.try_lock() {
         Ok(()) => Ok(Location { path, _lock: lock }),
         Err(TryLockError::WouldBlock) => Err(LedgerError::InUse { path }),
@@ -45,12 +46,16 @@ fn parse(path_or_url: &str) -> Result<PathBuf, LedgerError> {
         None => path_or_url,
         Some(("sqlite", path)) => path,
         Some((scheme, _)) => {
-            return Err(LedgerError::UnsupportedAddress { observed: format!("{scheme}://") });
+            return Err(LedgerError::UnsupportedAddress {
+                observed: format!("{scheme}://"),
+            });
         }
     };
     // A journal that forgets with its process is no journal, and SQLite would take such a name for one.
     if path.is_empty() || path == ":memory:" {
-        return Err(LedgerError::UnsupportedAddress { observed: format!("{path:?}") });
+        return Err(LedgerError::UnsupportedAddress {
+            observed: format!("{path:?}"),
+        });
     }
     Ok(PathBuf::from(path))
 }
@@ -106,7 +111,10 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 fn cannot_open(path: &Path, error: &io::Error) -> LedgerError {
-    LedgerError::CannotOpen { path: path.to_owned(), kind: error.kind() }
+    LedgerError::CannotOpen {
+        path: path.to_owned(),
+        kind: error.kind(),
+    }
 }
 
 #[cfg(test)]
@@ -115,10 +123,21 @@ mod tests {
 
     #[test]
     fn addresses() {
-        assert_eq!(parse("sqlite://data/service.db"), Ok("data/service.db".into()));
-        assert_eq!(parse("sqlite:///var/lib/service.db"), Ok("/var/lib/service.db".into()));
+        assert_eq!(
+            parse("sqlite://data/service.db"),
+            Ok("data/service.db".into())
+        );
+        assert_eq!(
+            parse("sqlite:///var/lib/service.db"),
+            Ok("/var/lib/service.db".into())
+        );
         assert_eq!(parse("data/service.db"), Ok("data/service.db".into()));
-        for address in ["postgres://user:secret@host/db", "sqlite://", "", ":memory:"] {
+        for address in [
+            "postgres://user:secret@host/db",
+            "sqlite://",
+            "",
+            ":memory:",
+        ] {
             let error = parse(address).unwrap_err();
             assert_eq!(error.code(), "ledger_unsupported_address");
             assert!(!error.to_string().contains("secret"));
@@ -144,7 +163,10 @@ mod tests {
         let alias = folder.path().join("alias.db");
         let _first = claim(path.to_str().unwrap()).unwrap();
         std::os::unix::fs::symlink(&path, &alias).unwrap();
-        assert_eq!(claim(alias.to_str().unwrap()).unwrap_err().code(), "ledger_in_use");
+        assert_eq!(
+            claim(alias.to_str().unwrap()).unwrap_err().code(),
+            "ledger_in_use"
+        );
     }
 
     #[cfg(unix)]
@@ -158,7 +180,10 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let _claim = claim(path.to_str().unwrap()).unwrap();
         for file in [path.clone(), with_suffix(&path, ".lock")] {
-            assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(
+                fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
         }
     }
 

@@ -21,8 +21,8 @@ pub(super) fn open(path: &Path, max_bytes: Option<u64>) -> Result<Connection, Le
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         // The connection belongs to one thread.
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)
-        .map_err(|error| named(&error, path, "open"))?;
+    let mut connection =
+        Connection::open_with_flags(path, flags).map_err(|error| named(&error, path, "open"))?;
     identify(&connection, path)?;
     configure(&connection, max_bytes).map_err(|error| named(&error, path, "configure"))?;
     migrate(&mut connection, path)?;
@@ -34,16 +34,19 @@ fn identify(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
     let read = || -> rusqlite::Result<(i32, u32, bool)> {
         let application = connection.pragma_query_value(None, "application_id", |r| r.get(0))?;
         let version = connection.pragma_query_value(None, "user_version", |r| r.get(0))?;
-        let empty = connection
-            .query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |r| r.get(0))?;
+        let empty =
+            connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |r| {
+                r.get(0)
+            })?;
         Ok((application, version, empty))
     };
     let (application, version, empty) = read().map_err(|error| named(&error, path, "open"))?;
     let supported = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
     match application {
-        APPLICATION_ID if version > supported => {
-            Err(LedgerError::NewerSchema { expected: supported, observed: version })
-        }
+        APPLICATION_ID if version > supported => Err(LedgerError::NewerSchema {
+            expected: supported,
+            observed: version,
+        }),
         APPLICATION_ID => Ok(()),
         0 if empty && version == 0 => Ok(()),
         observed => Err(LedgerError::ForeignFile {
@@ -81,11 +84,17 @@ fn configure(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Resul
         ",
     )?;
     if let Some(max_bytes) = max_bytes {
-        let page_size: u64 = connection.pragma_query_value(None, "page_size", |row| {
-            row.get::<_, u32>(0).map(u64::from)
-        })?;
-        let pages = max_bytes.checked_div(page_size).unwrap_or(0).clamp(1, u64::from(u32::MAX - 1));
-        connection.pragma_update(None, "max_page_count", i64::try_from(pages).unwrap_or(i64::MAX))?;
+        let page_size: u64 = connection
+            .pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0).map(u64::from))?;
+        let pages = max_bytes
+            .checked_div(page_size)
+            .unwrap_or(0)
+            .clamp(1, u64::from(u32::MAX - 1));
+        connection.pragma_update(
+            None,
+            "max_page_count",
+            i64::try_from(pages).unwrap_or(i64::MAX),
+        )?;
     }
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())
@@ -126,10 +135,14 @@ mod tests {
         let (_folder, path) = folder_with(|_| ());
         let connection = open(&path, Some(1 << 20)).unwrap();
         let text = |name| -> String {
-            connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+            connection
+                .pragma_query_value(None, name, |row| row.get(0))
+                .unwrap()
         };
         let number = |name| -> i64 {
-            connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+            connection
+                .pragma_query_value(None, name, |row| row.get(0))
+                .unwrap()
         };
         assert_eq!(text("journal_mode"), "wal");
         assert_eq!(number("synchronous"), 2);
@@ -158,10 +171,16 @@ mod tests {
     #[test]
     fn a_newer_schema_is_refused() {
         let (_folder, path) = folder_with(|_| ());
-        open(&path, None).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        open(&path, None)
+            .unwrap()
+            .pragma_update(None, "user_version", 99)
+            .unwrap();
         assert_eq!(
             open(&path, None).unwrap_err(),
-            LedgerError::NewerSchema { expected: 1, observed: 99 }
+            LedgerError::NewerSchema {
+                expected: 1,
+                observed: 99
+            }
         );
     }
 
@@ -170,7 +189,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.db");
         std::fs::write(&path, [0xa5u8; 8192]).unwrap();
-        assert_eq!(open(&path, None).unwrap_err(), LedgerError::Damaged { path });
+        assert_eq!(
+            open(&path, None).unwrap_err(),
+            LedgerError::Damaged { path }
+        );
     }
 
     #[test]

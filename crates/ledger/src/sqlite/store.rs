@@ -55,7 +55,13 @@ impl Store {
             let sql = format!("SELECT coalesce(max(id), ?1) + 1 FROM {table}");
             connection.query_row(&sql, [before_first], |row| row.get(0))
         };
-        let numbers = || Ok((next("entry", 0)?, next("answer", NONE)?, next("receipt", NONE)?));
+        let numbers = || {
+            Ok((
+                next("entry", 0)?,
+                next("answer", NONE)?,
+                next("receipt", NONE)?,
+            ))
+        };
         let (next_entry, next_answer, next_receipt) =
             numbers().map_err(|error| super::failure::named(&error, location.path(), "open"))?;
         Ok(Self {
@@ -98,29 +104,33 @@ impl Store {
     /// Writes the log back into the file, as far as nobody still reads what lies there. Returns the pages of the log
     /// and how many of them are written back.
     pub(super) fn checkpoint(&self) -> rusqlite::Result<(u32, u32)> {
-        let (log, written) = self.connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE)?;
-        Ok((u32::try_from(log).unwrap_or(0), u32::try_from(written).unwrap_or(0)))
+        let (log, written) = self
+            .connection
+            .wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE)?;
+        Ok((
+            u32::try_from(log).unwrap_or(0),
+            u32::try_from(written).unwrap_or(0),
+        ))
     }
 
     fn run(&self, sql: &str) -> rusqlite::Result<()> {
         self.connection.prepare_cached(sql)?.execute([]).map(drop)
     }
 
-    pub(super) fn reserve(
-        &mut self,
-        digest: B256,
-        claim: &Claim,
-    ) -> Result<Reservation, Failure> {
-        if let Some(found) = self.look_up(digest)? {
-            match self.standing(&found, claim.request.digest(), claim.now)? {
-                Some(standing) => return Ok(Reservation::Standing(standing)),
-                None => self.forget_released(found.entry)?,
-            }
+    pub(super) fn reserve(&mut self, digest: B256, claim: &Claim) -> Result<Reservation, Failure> {
+        let found = self.look_up(digest)?;
+        if let Some(found) = &found
+            && let Some(standing) = self.standing(found, claim.request.digest(), claim.now)?
+        {
+            return Ok(Reservation::Standing(standing));
         }
         if let Some(payment_id) = &claim.payment_id
             && self.is_taken(claim, payment_id)?
         {
             return Ok(Reservation::Standing(Standing::BoundElsewhere));
+        }
+        if let Some(released) = found {
+            self.forget_released(released.entry)?;
         }
         self.insert(digest, claim).map(Reservation::Reserved)
     }
@@ -172,7 +182,10 @@ impl Store {
         }
         let entry = found.entry;
         Ok(Some(match found.state {
-            State::Unknown => Standing::Unknown { entry, transaction: found.transaction.clone() },
+            State::Unknown => Standing::Unknown {
+                entry,
+                transaction: found.transaction.clone(),
+            },
             State::Settled => self.settled(found, now)?,
             state => Standing::InFlight { entry, state },
         }))
@@ -210,7 +223,10 @@ impl Store {
         self.connection
             .prepare_cached("SELECT header, transaction_hash FROM receipt WHERE id = ?1")?
             .query_row([id], |row| {
-                Ok(StoredReceipt { header: row.get(0)?, transaction: row.get(1)? })
+                Ok(StoredReceipt {
+                    header: row.get(0)?,
+                    transaction: row.get(1)?,
+                })
             })
     }
 
@@ -230,7 +246,11 @@ impl Store {
                  WHERE payer = ?1 AND payment_id = ?2 AND payment_id IS NOT NULL AND state <> ?3)",
             )?
             .query_row(
-                params![claim.key.payer.as_slice(), payment_id, State::Released.code()],
+                params![
+                    claim.key.payer.as_slice(),
+                    payment_id,
+                    State::Released.code()
+                ],
                 |row| row.get(0),
             )
     }

@@ -34,7 +34,10 @@ fn claim(nonce: u8) -> Claim {
 /// Holds the writer in a batch of its own until the returned sender is dropped.
 async fn hold(
     ledger: &SqliteLedger,
-) -> (mpsc::Sender<()>, impl Future<Output = Result<(), LedgerError>> + use<>) {
+) -> (
+    mpsc::Sender<()>,
+    impl Future<Output = Result<(), LedgerError>> + use<>,
+) {
     let (gate, wait) = mpsc::channel();
     let (entered, started) = oneshot::channel();
     let mut entered = Some(entered);
@@ -55,12 +58,17 @@ async fn one_batch<T: Send + 'static>(
     ledger: &SqliteLedger,
     n: u8,
     extra: impl FnMut(&mut Store) -> Result<T, Failure> + Send + 'static,
-) -> (Vec<Result<Reservation, LedgerError>>, Result<T, LedgerError>) {
+) -> (
+    Vec<Result<Reservation, LedgerError>>,
+    Result<T, LedgerError>,
+) {
     let (gate, held) = hold(ledger).await;
     let queue = |nonce: u8| {
         let claim = claim(nonce);
         let digest = claim.key.digest();
-        ledger.submit("reserve", move |store: &mut Store| store.reserve(digest, &claim))
+        ledger.submit("reserve", move |store: &mut Store| {
+            store.reserve(digest, &claim)
+        })
     };
     // `submit` queues at once; only the answers are awaited later.
     let mut claims: Vec<_> = (0..n / 2).map(queue).collect();
@@ -86,7 +94,10 @@ async fn what_waits_together_is_committed_together() {
     assert!(results.iter().all(reserved));
     assert_eq!(extra, Ok(()));
     let stats = ledger.stats();
-    assert_eq!((stats.commits, stats.largest_batch, stats.requests), (1, 101, 102));
+    assert_eq!(
+        (stats.commits, stats.largest_batch, stats.requests),
+        (1, 101, 102)
+    );
 }
 
 #[tokio::test]
@@ -96,7 +107,11 @@ async fn reading_commits_nothing() {
     let commits = ledger.stats().commits;
     let claim = claim(1);
     for _ in 0..3 {
-        ledger.find(&claim.key, &claim.request, claim.now).await.unwrap().unwrap();
+        ledger
+            .find(&claim.key, &claim.request, claim.now)
+            .await
+            .unwrap()
+            .unwrap();
         ledger.reserve(claim.clone()).await.unwrap();
         ledger.undecided(None, 10).await.unwrap();
     }
@@ -115,8 +130,14 @@ async fn a_mark_costs_no_commit_of_its_own() {
     assert_eq!(ledger.stats().commits, 2);
     let claim = claim(1);
     assert_eq!(
-        ledger.find(&claim.key, &claim.request, claim.now).await.unwrap(),
-        Some(Standing::InFlight { entry, state: State::Working })
+        ledger
+            .find(&claim.key, &claim.request, claim.now)
+            .await
+            .unwrap(),
+        Some(Standing::InFlight {
+            entry,
+            state: State::Working
+        })
     );
 }
 
@@ -126,14 +147,19 @@ async fn a_failing_request_fails_alone_and_leaves_nothing() {
     let (results, extra) = one_batch(&ledger, 10, |store| {
         let claim = claim(200);
         store.reserve(claim.key.digest(), &claim)?;
-        store.connection().execute("INSERT INTO nowhere VALUES (1)", [])?;
+        store
+            .connection()
+            .execute("INSERT INTO nowhere VALUES (1)", [])?;
         Ok(())
     })
     .await;
     assert!(results.iter().all(reserved));
     assert_eq!(extra.unwrap_err().code(), "ledger_storage");
     let lost = claim(200);
-    assert_eq!(ledger.find(&lost.key, &lost.request, lost.now).await, Ok(None));
+    assert_eq!(
+        ledger.find(&lost.key, &lost.request, lost.now).await,
+        Ok(None)
+    );
 }
 
 #[tokio::test]
@@ -160,7 +186,9 @@ async fn a_failing_commit_fails_its_whole_batch_and_nothing_else() {
 async fn a_file_locked_by_another_program_is_busy_until_it_is_not() {
     let (_folder, ledger) = open();
     ledger
-        .submit("impatience", |store| Ok(store.connection().busy_timeout(Duration::ZERO)?))
+        .submit("impatience", |store| {
+            Ok(store.connection().busy_timeout(Duration::ZERO)?)
+        })
         .await
         .unwrap();
     let other = rusqlite::Connection::open(&ledger.path).unwrap();
@@ -176,10 +204,9 @@ async fn the_log_is_written_back_after_it_has_grown() {
     for nonce in 0..20 {
         ledger
             .submit("fill", |store| {
-                store.connection().execute(
-                    "INSERT INTO probe (padding) VALUES (zeroblob(1 << 20))",
-                    [],
-                )?;
+                store
+                    .connection()
+                    .execute("INSERT INTO probe (padding) VALUES (zeroblob(1 << 20))", [])?;
                 Ok(())
             })
             .await
@@ -187,7 +214,9 @@ async fn the_log_is_written_back_after_it_has_grown() {
         ledger.reserve(claim(nonce)).await.unwrap();
     }
     assert!(ledger.stats().checkpoints >= 2, "{:?}", ledger.stats());
-    let log = std::fs::metadata(ledger.path.with_extension("db-wal")).unwrap().len();
+    let log = std::fs::metadata(ledger.path.with_extension("db-wal"))
+        .unwrap()
+        .len();
     assert!(log < 12 << 20, "{log} bytes of log for 20 MiB written");
 }
 
@@ -203,17 +232,28 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
         requirements_json: "{}".to_owned(),
         answer: crate::Answer::new(200, Vec::new(), "body".into()),
     };
-    ledger.begin_settlement(entry, settlement, claim.now).await.unwrap();
-    let receipt = StoredReceipt { header: String::new(), transaction: String::new() };
+    ledger
+        .begin_settlement(entry, settlement, claim.now)
+        .await
+        .unwrap();
+    let receipt = StoredReceipt {
+        header: String::new(),
+        transaction: String::new(),
+    };
     ledger.settle(entry, receipt, claim.now).await.unwrap();
     ledger
         .submit("damage", |store| {
-            store.connection().execute("UPDATE answer SET body = x'00'", [])?;
+            store
+                .connection()
+                .execute("UPDATE answer SET body = x'00'", [])?;
             Ok(())
         })
         .await
         .unwrap();
-    assert_eq!(ledger.reserve(claim).await.unwrap_err().code(), "ledger_damaged");
+    assert_eq!(
+        ledger.reserve(claim).await.unwrap_err().code(),
+        "ledger_damaged"
+    );
 }
 
 #[test]
@@ -228,8 +268,19 @@ fn closing_finishes_what_is_queued() {
         drop(ledger.submit("reserve", move |store| store.reserve(digest, &claim)));
     }
     drop(ledger);
-    let mut store =
-        Store::open(location::claim(path.to_str().unwrap()).unwrap(), Options::default()).unwrap();
-    let found = store.find(digest, claim.request.digest(), claim.now).unwrap();
-    assert!(matches!(found, Some(Standing::InFlight { state: State::Reserved, .. })));
+    let mut store = Store::open(
+        location::claim(path.to_str().unwrap()).unwrap(),
+        Options::default(),
+    )
+    .unwrap();
+    let found = store
+        .find(digest, claim.request.digest(), claim.now)
+        .unwrap();
+    assert!(matches!(
+        found,
+        Some(Standing::InFlight {
+            state: State::Reserved,
+            ..
+        })
+    ));
 }

@@ -52,7 +52,12 @@ impl<T, F> Call<T, F> {
         operation: F,
         reply: oneshot::Sender<Result<T, LedgerError>>,
     ) -> Self {
-        Self { name, operation, outcome: None, reply }
+        Self {
+            name,
+            operation,
+            outcome: None,
+            reply,
+        }
     }
 }
 
@@ -87,7 +92,10 @@ where
 /// Why a transaction was lost.
 enum Lost {
     /// One of its requests failed. The others have done nothing wrong.
-    Request { name: &'static str, error: rusqlite::Error },
+    Request {
+        name: &'static str,
+        error: rusqlite::Error,
+    },
     /// It could not be begun or made durable.
     Transaction(rusqlite::Error),
 }
@@ -110,10 +118,12 @@ impl Writer {
     ) -> rusqlite::Result<Self> {
         let log_pages = Arc::new(AtomicU32::new(0));
         let reported = Arc::clone(&log_pages);
-        store.connection().wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
-            reported.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
-            Ok(())
-        }))?;
+        store
+            .connection()
+            .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
+                reported.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+                Ok(())
+            }))?;
         Ok(Self {
             store,
             marks,
@@ -137,23 +147,31 @@ impl Writer {
 
     fn serve(&mut self, batch: &mut Vec<Box<dyn Job>>) {
         self.counters.answering(batch.len());
-        match self.attempt(batch, true) {
+        let mut done = self.attempt(batch, true);
+        if let Err(lost) = &done
+            && self.is_full(lost)
+            && self.make_room()
+        {
+            done = self.attempt(batch, false);
+        }
+        match done {
             Ok(()) => batch.drain(..).for_each(|job| job.answer(Ok(()))),
             Err(Lost::Transaction(error)) => {
                 let error = self.report(&error, "commit");
-                batch.drain(..).for_each(|job| job.answer(Err(error.clone())));
+                batch
+                    .drain(..)
+                    .for_each(|job| job.answer(Err(error.clone())));
             }
             // Nothing of the batch has happened, so each of its requests may have a transaction of its own, and only
             // those that really fail fail.
             Err(Lost::Request { .. }) => {
                 for mut job in batch.drain(..) {
                     let verdict =
-                        self.attempt(std::slice::from_mut(&mut job), false).map_err(|lost| {
-                            match lost {
+                        self.attempt(std::slice::from_mut(&mut job), false)
+                            .map_err(|lost| match lost {
                                 Lost::Request { name, error } => self.report(&error, name),
                                 Lost::Transaction(error) => self.report(&error, "commit"),
-                            }
-                        });
+                            });
                     job.answer(verdict);
                 }
             }
@@ -183,14 +201,36 @@ impl Writer {
             for entry in marks {
                 self.store
                     .start_work(entry)
-                    .map_err(|error| Lost::Request { name: "start_work", error })?;
+                    .map_err(|error| Lost::Request {
+                        name: "start_work",
+                        error,
+                    })?;
             }
         }
         for job in jobs {
             let name = job.name();
-            job.run(&mut self.store).map_err(|error| Lost::Request { name, error })?;
+            job.run(&mut self.store)
+                .map_err(|error| Lost::Request { name, error })?;
         }
         Ok(())
+    }
+
+    fn is_full(&self, lost: &Lost) -> bool {
+        let (Lost::Request { error, .. } | Lost::Transaction(error)) = lost;
+        named(error, self.store.path(), "commit") == LedgerError::Full
+    }
+
+    /// Writes the log back, so that the next commit may begin it anew in the room that it already has: on a full disk
+    /// the log cannot grow, and often enough this is all that is missing.
+    fn make_room(&mut self) -> bool {
+        self.counters.checkpointed();
+        match self.store.checkpoint() {
+            Ok((pages, written)) => pages > 0 && written >= pages,
+            Err(error) => {
+                self.report(&error, "checkpoint");
+                false
+            }
+        }
     }
 
     /// Between batches, so that nobody who has been served waits for it.

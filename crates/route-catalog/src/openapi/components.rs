@@ -49,12 +49,9 @@ fn parameters() -> Json {
 }
 
 fn headers() -> Json {
-    let text = |description: &str| {
-        json!({"description": description, "schema": {"type": "string"}})
-    };
-    let seconds = |description: &str| {
-        json!({"description": description, "schema": {"type": "integer", "minimum": 0}})
-    };
+    let text =
+        |description: &str| json!({"description": description, "schema": {"type": "string"}});
+    let seconds = |description: &str| json!({"description": description, "schema": {"type": "integer", "minimum": 0}});
     json!({
         "PAYMENT-REQUIRED": text("Base64 of the PaymentRequired JSON (x402 version 2)."),
         "PAYMENT-RESPONSE": text("Base64 of the settlement receipt (x402 version 2)."),
@@ -67,13 +64,19 @@ fn headers() -> Json {
 }
 
 fn responses() -> Json {
-    ERROR_STATUSES.iter().map(|status| (status.to_string(), response(*status))).collect::<Map<_, _>>().into()
+    ERROR_STATUSES
+        .iter()
+        .map(|status| (status.to_string(), response(*status)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn response(status: u16) -> Json {
     let codes: Vec<_> = ErrorCode::with_status(status).collect();
-    let meanings: Vec<_> =
-        codes.iter().map(|code| format!("`{}`: {}", code.code(), code.meaning())).collect();
+    let meanings: Vec<_> = codes
+        .iter()
+        .map(|code| format!("`{}`: {}", code.code(), code.meaning()))
+        .collect();
     let schema = if status == ErrorCode::PaymentRequired.status() {
         json!({"$ref": "#/components/schemas/PaymentRequired"})
     } else {
@@ -83,8 +86,14 @@ fn response(status: u16) -> Json {
             "properties": {"error": {"properties": {"code": {"enum": names}}}},
         })
     };
+    let charge = if codes.contains(&ErrorCode::SettlementPending) {
+        "Not charged, unless a pending settlement turns out to have succeeded; the same payment \
+         then fetches its answer."
+    } else {
+        "Not charged."
+    };
     let mut response = json!({
-        "description": format!("Not charged. {}", meanings.join(" ")),
+        "description": format!("{charge} {}", meanings.join(" ")),
         "content": {"application/json": {"schema": schema}},
     });
     let header = match status {

@@ -16,7 +16,12 @@ pub(crate) const GENERATE_MEME: Route = Route {
                   with its digest.",
     refuses: "the prompt is blocked, or the model fails",
     query: &[
-        Parameter::required("prompt", Rule::Prompt { max: 1000 }, "a calm bull", "What to draw."),
+        Parameter::required(
+            "prompt",
+            Rule::Prompt { max: 1000 },
+            "a calm bull",
+            "What to draw.",
+        ),
         Parameter::defaulted(
             "model",
             Rule::Choice(&["default", "alternative"]),

@@ -22,7 +22,12 @@ pub(crate) const TX_EXPLAINER: Route = Route {
             "0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b",
             "Transaction hash.",
         ),
-        Parameter::optional("chain", Rule::Chain(&EVM_CHAINS), "base", "Chain id or name."),
+        Parameter::optional(
+            "chain",
+            Rule::Chain(&EVM_CHAINS),
+            "base",
+            "Chain id or name.",
+        ),
     ],
     body: &[],
     constraints: &[],

@@ -16,7 +16,12 @@ pub(crate) const TRADFI_DATA: Route = Route {
                   its unit, time, source, delay and whether its market is open. A closed market is \
                   not stale.",
     refuses: "the symbol is unknown, or nothing was obtained",
-    query: &[Parameter::optional("symbol", Rule::Symbol, "VIX", "Filter to one symbol.")],
+    query: &[Parameter::optional(
+        "symbol",
+        Rule::Symbol,
+        "VIX",
+        "Filter to one symbol.",
+    )],
     body: &[],
     constraints: &[],
     core: &["readings"],

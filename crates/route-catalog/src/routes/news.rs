@@ -136,4 +136,3 @@ pub(crate) const MEGA_REPORT: Route = Route {
     work_seconds: READ_SECONDS,
     example: r#"{"sections":{"headlines":[{"rank":1,"title":"Spot ETF inflows hit a monthly record","url":"https://www.coindesk.com/markets/etf-inflows"}],"sentiment":{"score":"0.31","label":"positive"},"kol_alpha":null,"trending":[{"rank":1,"symbol":"HYPE"}],"yield":[{"project":"aave-v3","symbol":"USDC","apy_pct":"4.1"}],"derivatives":null,"macro":null},"missing":["kol_alpha","derivatives","macro"]}"#,
 };
-

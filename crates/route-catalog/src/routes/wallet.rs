@@ -124,7 +124,10 @@ pub(crate) const AUTO_SWAP: Route = Route {
         AMOUNT,
         Parameter::defaulted(
             "slippage",
-            Rule::Decimal { min: "0.1", max: "50" },
+            Rule::Decimal {
+                min: "0.1",
+                max: "50",
+            },
             "1",
             "Slippage tolerance in percent.",
         ),
@@ -153,8 +156,18 @@ pub(crate) const AUTO_BRIDGE: Route = Route {
     refuses: "the sub-wallet lacks funds, or the route is outside the supported set",
     query: &[],
     body: &[
-        Parameter::required("from_chain", Rule::Chain(&WALLET_CHAINS), "8453", "Source chain."),
-        Parameter::required("to_chain", Rule::Chain(&WALLET_CHAINS), "42161", "Target chain."),
+        Parameter::required(
+            "from_chain",
+            Rule::Chain(&WALLET_CHAINS),
+            "8453",
+            "Source chain.",
+        ),
+        Parameter::required(
+            "to_chain",
+            Rule::Chain(&WALLET_CHAINS),
+            "42161",
+            "Target chain.",
+        ),
         TOKEN,
         AMOUNT,
         Parameter::optional(
@@ -208,7 +221,12 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
     query: &[],
     body: &[
         CHAIN_ID,
-        Parameter::required("protocol", Rule::Line { max: 64 }, "aave-v3", "Protocol slug."),
+        Parameter::required(
+            "protocol",
+            Rule::Line { max: 64 },
+            "aave-v3",
+            "Protocol slug.",
+        ),
         Parameter::required("asset", Rule::Symbol, "USDG", "Asset symbol."),
         AMOUNT,
         PRODUCT_ID,
@@ -241,7 +259,10 @@ pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
         Parameter::optional("amount", Rule::Amount, "25.5", "Human-readable amount."),
         Parameter::optional(
             "ratio",
-            Rule::Decimal { min: "0.000001", max: "1" },
+            Rule::Decimal {
+                min: "0.000001",
+                max: "1",
+            },
             "0.5",
             "Share of the position, above 0 and at most 1.",
         ),

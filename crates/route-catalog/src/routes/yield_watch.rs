@@ -10,8 +10,12 @@ const FAMILY: &str = "/yield-watch";
 
 const MANDATE_ID: &str = "01JDB3X8M5";
 
-const ID: Parameter =
-    Parameter::required("id", Rule::Line { max: 64 }, MANDATE_ID, "Id of the mandate.");
+const ID: Parameter = Parameter::required(
+    "id",
+    Rule::Line { max: 64 },
+    MANDATE_ID,
+    "Id of the mandate.",
+);
 
 pub(crate) const YIELD_COPILOT: Route = Route {
     operation: Operation::YieldCopilot,
@@ -27,8 +31,18 @@ pub(crate) const YIELD_COPILOT: Route = Route {
     body: &[
         Parameter::required("asset", Rule::Symbol, "USDC", "Asset symbol."),
         Parameter::required("amount", Rule::Amount, "1000", "Human-readable amount."),
-        Parameter::defaulted("risk", Rule::Choice(RISKS), "low", "The highest risk to take."),
-        Parameter::optional("chains", Rule::Chains(&WALLET_CHAINS), "196,8453", "Default: all."),
+        Parameter::defaulted(
+            "risk",
+            Rule::Choice(RISKS),
+            "low",
+            "The highest risk to take.",
+        ),
+        Parameter::optional(
+            "chains",
+            Rule::Chains(&WALLET_CHAINS),
+            "196,8453",
+            "Default: all.",
+        ),
         Parameter::defaulted("execute", Rule::Boolean, "false", "Run the first plan."),
     ],
     constraints: &[],
@@ -54,7 +68,10 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
             Rule::Object(&[
                 Parameter::required(
                     "min_apy_delta_bps",
-                    Rule::Integer { min: 1, max: 100_000 },
+                    Rule::Integer {
+                        min: 1,
+                        max: 100_000,
+                    },
                     "50",
                     "Least gain in APY, in basis points.",
                 ),
@@ -78,7 +95,10 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
                 ),
                 Parameter::required(
                     "check_interval",
-                    Rule::Integer { min: 3_600, max: 15_552_000 },
+                    Rule::Integer {
+                        min: 3_600,
+                        max: 15_552_000,
+                    },
                     "3600",
                     "Seconds between checks, at least one hour.",
                 ),

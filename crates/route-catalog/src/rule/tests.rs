@@ -3,7 +3,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::{EVM_CHAINS, HOME_CHAIN, SECURITY_CHAINS};
 
-const SLIPPAGE: Rule = Rule::Decimal { min: "0.1", max: "50" };
+const SLIPPAGE: Rule = Rule::Decimal {
+    min: "0.1",
+    max: "50",
+};
 
 fn accepts(rule: Rule, texts: &[&str]) {
     for text in texts {
@@ -21,7 +24,13 @@ fn refuses(rule: Rule, texts: &[&str]) {
 #[test]
 fn addresses_follow_the_pattern_of_the_service_document() {
     let hex40 = "779Ded0c9e1022225f8E0630b35a9b54bE713736";
-    accepts(Rule::Address, &[&format!("0x{hex40}"), &format!("0x{}", hex40.to_lowercase())]);
+    accepts(
+        Rule::Address,
+        &[
+            &format!("0x{hex40}"),
+            &format!("0x{}", hex40.to_lowercase()),
+        ],
+    );
     refuses(
         Rule::Address,
         &[
@@ -45,15 +54,48 @@ fn smallest_unit_amounts_end_at_uint256() {
     assert_eq!(Rule::Uint256.read_text("0"), Ok(Value::Uint(U256::ZERO)));
     accepts(Rule::Uint256, &["007", &"0".repeat(78)]);
     let above = format!("{}6", &max[..max.len() - 1]);
-    refuses(Rule::Uint256, &["", "-1", "1.0", "1_000", "0x10", "1e6", " 1", &above, &"9".repeat(500)]);
+    refuses(
+        Rule::Uint256,
+        &[
+            "",
+            "-1",
+            "1.0",
+            "1_000",
+            "0x10",
+            "1e6",
+            " 1",
+            &above,
+            &"9".repeat(500),
+        ],
+    );
 }
 
 #[test]
 fn slippage_is_bounded_exactly() {
-    accepts(SLIPPAGE, &["0.1", "0.10", "1", "50", "50.000", "00.5", "49.999999999999999999999"]);
+    accepts(
+        SLIPPAGE,
+        &[
+            "0.1",
+            "0.10",
+            "1",
+            "50",
+            "50.000",
+            "00.5",
+            "49.999999999999999999999",
+        ],
+    );
     refuses(
         SLIPPAGE,
-        &["0", "0.09999999999999999999999", "50.0000000000000000001", "51", "1%", ".5", "5.", "1e1"],
+        &[
+            "0",
+            "0.09999999999999999999999",
+            "50.0000000000000000001",
+            "51",
+            "1%",
+            ".5",
+            "5.",
+            "1e1",
+        ],
     );
     assert_eq!(SLIPPAGE.read_text("0.50"), Ok(Value::Text("0.5".into())));
 }
@@ -69,17 +111,42 @@ fn amounts_are_above_zero() {
 #[test]
 fn symbols_are_trimmed_and_lose_one_dollar_sign() {
     for text in ["BTC", " BTC ", "$BTC", " $BTC "] {
-        assert_eq!(Rule::Symbol.read_text(text), Ok(Value::Text("BTC".into())), "{text:?}");
+        assert_eq!(
+            Rule::Symbol.read_text(text),
+            Ok(Value::Text("BTC".into())),
+            "{text:?}"
+        );
     }
-    accepts(Rule::Symbol, &["USD₮0", "1INCH", "$$X", "xyz:TSLA", &"a".repeat(64), &"₮".repeat(64)]);
-    refuses(Rule::Symbol, &["", " ", "$", " $ ", "a\0b", "a\nb", &"a".repeat(65)]);
+    accepts(
+        Rule::Symbol,
+        &[
+            "USD₮0",
+            "1INCH",
+            "$$X",
+            "xyz:TSLA",
+            &"a".repeat(64),
+            &"₮".repeat(64),
+        ],
+    );
+    refuses(
+        Rule::Symbol,
+        &["", " ", "$", " $ ", "a\0b", "a\nb", &"a".repeat(65)],
+    );
 }
 
 #[test]
 fn a_prompt_is_never_repeated_in_a_problem() {
-    let fault = Rule::Prompt { max: 5 }.read_text("secret words").unwrap_err();
-    assert_eq!(fault.to_string(), "expected text of 1 to 5 characters, observed 12 characters");
-    accepts(Rule::Prompt { max: 5 }, &["a\nb", "  abcde  ", "日本語です"]);
+    let fault = Rule::Prompt { max: 5 }
+        .read_text("secret words")
+        .unwrap_err();
+    assert_eq!(
+        fault.to_string(),
+        "expected text of 1 to 5 characters, observed 12 characters"
+    );
+    accepts(
+        Rule::Prompt { max: 5 },
+        &["a\nb", "  abcde  ", "日本語です"],
+    );
     refuses(Rule::Prompt { max: 5 }, &["", "   ", "a\u{1b}b"]);
 }
 
@@ -99,7 +166,10 @@ fn chains_are_taken_by_id_or_name() {
 fn bytes_have_a_length() {
     let rule = Rule::Bytes { min: 2, max: 3 };
     accepts(rule, &["0x0011", "0xAAbbCC"]);
-    refuses(rule, &["", "0x", "0x00", "0x001", "0x00112233", "0011", "0x00112g"]);
+    refuses(
+        rule,
+        &["", "0x", "0x00", "0x001", "0x00112233", "0011", "0x00112g"],
+    );
 }
 
 #[test]
@@ -109,7 +179,10 @@ fn words_numbers_flags_and_cursors() {
     refuses(risk, &["", "LOW", "mid"]);
     let limit = Rule::Integer { min: 1, max: 100 };
     accepts(limit, &["1", "100", "007"]);
-    refuses(limit, &["0", "101", "", "1.0", "+1", "99999999999999999999999"]);
+    refuses(
+        limit,
+        &["0", "101", "", "1.0", "+1", "99999999999999999999999"],
+    );
     accepts(Rule::Flag, &["0", "1", "true", "false"]);
     refuses(Rule::Flag, &["", "yes", "TRUE", "2"]);
     accepts(Rule::Cursor, &["abc", "eyJvIjoxMDB9==", "a-b_c.d~e:f/g+h"]);

@@ -20,7 +20,9 @@ fn every_header_is_small() {
         let header = catalog.challenge(operation, None, ERROR, None).header;
         assert!(header.len() <= 5_500, "{operation}: {}", header.len());
         let longest = "q".repeat(1024);
-        let header = catalog.challenge(operation, Some(&longest), ERROR, None).header;
+        let header = catalog
+            .challenge(operation, Some(&longest), ERROR, None)
+            .header;
         assert!(header.len() <= 8_000, "{operation}: {}", header.len());
     }
 }
@@ -34,9 +36,26 @@ fn the_price_is_the_amount_of_all_six_options() {
         let accepts = json["accepts"].as_array().unwrap();
         assert_eq!(accepts.len(), 6);
         let amount = operation.route().price.atomic().to_string();
-        assert!(accepts.iter().all(|option| option["amount"] == amount.as_str()));
-        let schemes: Vec<_> = accepts.iter().map(|option| option["scheme"].as_str().unwrap()).collect();
-        assert_eq!(schemes, ["exact", "exact", "exact", "aggr_deferred", "aggr_deferred", "aggr_deferred"]);
+        assert!(
+            accepts
+                .iter()
+                .all(|option| option["amount"] == amount.as_str())
+        );
+        let schemes: Vec<_> = accepts
+            .iter()
+            .map(|option| option["scheme"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            schemes,
+            [
+                "exact",
+                "exact",
+                "exact",
+                "aggr_deferred",
+                "aggr_deferred",
+                "aggr_deferred"
+            ]
+        );
         assert_eq!(catalog.offer(operation).options().len(), 6);
     }
 }
@@ -52,7 +71,11 @@ fn the_challenge_of_a_price() {
     let catalog = catalog();
     let challenge = catalog.challenge(Operation::Price, Some("token=0x12"), ERROR, Some(&refusal));
     let body = String::from_utf8(challenge.body).unwrap();
-    assert!(body.starts_with(r#"{"x402Version":2,"accepts":[{"scheme":"exact","network":"eip155:196","#));
+    assert!(
+        body.starts_with(
+            r#"{"x402Version":2,"accepts":[{"scheme":"exact","network":"eip155:196","#
+        )
+    );
     let json: Value = serde_json::from_str(&body).unwrap();
     insta::with_settings!({sort_maps => true}, {
         insta::assert_json_snapshot!(json);
@@ -64,8 +87,14 @@ fn long_queries_are_left_out_of_the_url() {
     let catalog = catalog();
     let longest = "q".repeat(1024);
     let url = |query: Option<&str>| catalog.resource_url(Operation::LlmResearch, query);
-    assert_eq!(url(Some(&longest)), format!("https://api.example.com/llm-research?{longest}"));
-    assert_eq!(url(Some(&format!("{longest}q"))), "https://api.example.com/llm-research");
+    assert_eq!(
+        url(Some(&longest)),
+        format!("https://api.example.com/llm-research?{longest}")
+    );
+    assert_eq!(
+        url(Some(&format!("{longest}q"))),
+        "https://api.example.com/llm-research"
+    );
     assert_eq!(url(Some("")), "https://api.example.com/llm-research");
     assert_eq!(url(None), "https://api.example.com/llm-research");
 }

@@ -48,8 +48,13 @@ fn openapi_has_every_operation_with_its_price() {
                 "network": "eip155:196",
             })
         );
-        for status in ["200", "400", "402", "404", "405", "409", "413", "422", "429", "431", "500", "503"] {
-            assert!(documented["responses"].get(status).is_some(), "{operation} {status}");
+        for status in [
+            "200", "400", "402", "404", "405", "409", "413", "422", "429", "431", "500", "503",
+        ] {
+            assert!(
+                documented["responses"].get(status).is_some(),
+                "{operation} {status}"
+            );
         }
         assert_eq!(documented.get("requestBody").is_some(), route.takes_body());
     }
@@ -70,10 +75,19 @@ fn every_reference_resolves() {
 fn collect_references(json: &Value, found: &mut Vec<String>) {
     match json {
         Value::Object(members) => {
-            found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
-            members.values().for_each(|member| collect_references(member, found));
+            found.extend(
+                members
+                    .get("$ref")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
+            );
+            members
+                .values()
+                .for_each(|member| collect_references(member, found));
         }
-        Value::Array(entries) => entries.iter().for_each(|entry| collect_references(entry, found)),
+        Value::Array(entries) => entries
+            .iter()
+            .for_each(|entry| collect_references(entry, found)),
         _ => {}
     }
 }
@@ -87,7 +101,10 @@ fn every_documented_example_satisfies_its_schema() {
         let mut root = components.clone();
         root["allOf"] = json!([schema]);
         let validator = jsonschema::draft202012::new(&root).unwrap();
-        let errors: Vec<_> = validator.iter_errors(example).map(|error| error.to_string()).collect();
+        let errors: Vec<_> = validator
+            .iter_errors(example)
+            .map(|error| error.to_string())
+            .collect();
         assert!(errors.is_empty(), "{place}: {errors:?}");
     };
     for operation in Operation::ALL {
@@ -95,10 +112,18 @@ fn every_documented_example_satisfies_its_schema() {
         let documented =
             &document["paths"][route.path][route.method.as_str().to_lowercase().as_str()];
         let answer = &documented["responses"]["200"]["content"]["application/json"];
-        validate(&format!("{operation} answer"), &answer["schema"], &answer["example"]);
+        validate(
+            &format!("{operation} answer"),
+            &answer["schema"],
+            &answer["example"],
+        );
         if route.takes_body() {
             let body = &documented["requestBody"]["content"]["application/json"];
-            validate(&format!("{operation} body"), &body["schema"], &body["example"]);
+            validate(
+                &format!("{operation} body"),
+                &body["schema"],
+                &body["example"],
+            );
         }
         for parameter in documented["parameters"].as_array().unwrap() {
             if let Some(example) = parameter.get("example") {
@@ -122,7 +147,10 @@ fn every_documented_example_satisfies_its_schema() {
 #[test]
 fn the_text_of_openapi_is_the_document() {
     let text = catalog().openapi_text();
-    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), catalog().openapi());
+    assert_eq!(
+        serde_json::from_str::<Value>(&text).unwrap(),
+        catalog().openapi()
+    );
     assert!(text.ends_with("}\n"));
 }
 
@@ -157,28 +185,58 @@ fn the_routes_as_json() {
 #[test]
 fn the_contact_is_a_url_or_a_mail_address() {
     let contact = |contact: Option<&str>| {
-        let config = CatalogConfig { contact: contact.map(str::to_owned), ..config() };
+        let config = CatalogConfig {
+            contact: contact.map(str::to_owned),
+            ..config()
+        };
         Catalog::new(&config).unwrap().openapi()["info"]["contact"].clone()
     };
-    assert_eq!(contact(None), json!({"name": "svc", "url": "https://api.example.com"}));
-    assert_eq!(contact(Some("a@b.example")), json!({"name": "svc", "email": "a@b.example"}));
-    assert_eq!(contact(Some("https://b.example")), json!({"name": "svc", "url": "https://b.example"}));
+    assert_eq!(
+        contact(None),
+        json!({"name": "svc", "url": "https://api.example.com"})
+    );
+    assert_eq!(
+        contact(Some("a@b.example")),
+        json!({"name": "svc", "email": "a@b.example"})
+    );
+    assert_eq!(
+        contact(Some("https://b.example")),
+        json!({"name": "svc", "url": "https://b.example"})
+    );
 }
 
 #[test]
 fn public_urls_that_cannot_begin_a_resource_are_refused() {
     let make = |url: &str| {
-        let config = CatalogConfig { public_url: url.to_owned(), ..config() };
+        let config = CatalogConfig {
+            public_url: url.to_owned(),
+            ..config()
+        };
         Catalog::new(&config).map(|catalog| catalog.base_url().to_owned())
     };
-    assert_eq!(make("http://127.0.0.1:8402"), Ok("http://127.0.0.1:8402".into()));
-    assert_eq!(make("https://[::1]:8402/v1/"), Ok("https://[::1]:8402/v1".into()));
+    assert_eq!(
+        make("http://127.0.0.1:8402"),
+        Ok("http://127.0.0.1:8402".into())
+    );
+    assert_eq!(
+        make("https://[::1]:8402/v1/"),
+        Ok("https://[::1]:8402/v1".into())
+    );
     for url in ["", "api.example.com", "ftp://a", "https://", "https:///x"] {
-        assert_eq!(make(url), Err(CatalogError::PublicUrl { observed: url.to_owned() }));
+        assert_eq!(
+            make(url),
+            Err(CatalogError::PublicUrl {
+                observed: url.to_owned()
+            })
+        );
     }
-    for (url, observed) in
-        [("https://a?b", '?'), ("https://a#b", '#'), ("https://a b", ' '), ("https://user@a", '@'), ("https://ä", 'ä')]
-    {
+    for (url, observed) in [
+        ("https://a?b", '?'),
+        ("https://a#b", '#'),
+        ("https://a b", ' '),
+        ("https://user@a", '@'),
+        ("https://ä", 'ä'),
+    ] {
         let error = make(url).unwrap_err();
         assert_eq!(error, CatalogError::PublicUrlPart { observed });
         assert_eq!(error.code(), "public_url_part_invalid");

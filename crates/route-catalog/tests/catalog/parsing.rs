@@ -10,8 +10,14 @@ const WOKB: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 
 /// Every problem on a line of its own.
 fn problems(operation: Operation, query: &str, body: &str) -> String {
-    let problems = operation.route().parse(Some(query), body.as_bytes()).unwrap_err();
-    problems.iter().map(|problem| format!("{} [{}]\n", problem, problem.fault.code())).collect()
+    let problems = operation
+        .route()
+        .parse(Some(query), body.as_bytes())
+        .unwrap_err();
+    problems
+        .iter()
+        .map(|problem| format!("{} [{}]\n", problem, problem.fault.code()))
+        .collect()
 }
 
 fn parse(operation: Operation, query: &str, body: &str) -> Parameters {
@@ -48,7 +54,11 @@ fn all_problems_of_a_swap_are_named_at_once() {
         "fromToken": "0x12", "toToken": 5, "amount": 25.5, "slippage": "50.1",
         "from_token": USDT, "constructor": null,
     });
-    insta::assert_snapshot!(problems(Operation::Swap, "max_age=-1&amount=5", &body.to_string()));
+    insta::assert_snapshot!(problems(
+        Operation::Swap,
+        "max_age=-1&amount=5",
+        &body.to_string()
+    ));
 }
 
 #[test]
@@ -62,7 +72,14 @@ fn slippage_is_text_within_its_bounds() {
     for text in ["0.1", "0.10", "1", "50", "50.0"] {
         parse(Operation::Swap, "", &swap_with("slippage", json!(text)));
     }
-    for value in [json!("0.09"), json!("50.01"), json!("1%"), json!(""), json!(1), json!(null)] {
+    for value in [
+        json!("0.09"),
+        json!("50.01"),
+        json!("1%"),
+        json!(""),
+        json!(1),
+        json!(null),
+    ] {
         let body = swap_with("slippage", value);
         assert!(problems(Operation::Swap, "", &body).starts_with("body.slippage: expected"));
     }
@@ -70,7 +87,16 @@ fn slippage_is_text_within_its_bounds() {
 
 #[test]
 fn bodies_that_are_not_one_flat_object_are_refused() {
-    let bodies = ["", "{", "[]", "null", "\"x\"", "{} {}", "{\"a\":[[[[[1]]]]]}", "\u{feff}{}"];
+    let bodies = [
+        "",
+        "{",
+        "[]",
+        "null",
+        "\"x\"",
+        "{} {}",
+        "{\"a\":[[[[[1]]]]]}",
+        "\u{feff}{}",
+    ];
     let shown: String = bodies
         .iter()
         .map(|body| format!("{body:?} → {}", problems(Operation::Swap, "", body)))
@@ -80,7 +106,9 @@ fn bodies_that_are_not_one_flat_object_are_refused() {
 
 #[test]
 fn repeated_body_keys_are_refused_even_when_equal() {
-    let body = swap().to_string().replacen('{', "{\"amount\":\"25.50\",", 1);
+    let body = swap()
+        .to_string()
+        .replacen('{', "{\"amount\":\"25.50\",", 1);
     insta::assert_snapshot!(problems(Operation::Swap, "", &body), @"body.amount: is given 2 times, expected once [duplicate]");
 }
 
@@ -106,7 +134,11 @@ fn queries_are_read_strictly() {
 
 #[test]
 fn unknown_query_parameters_are_ignored_on_reads_and_refused_on_writes() {
-    parse(Operation::Price, &format!("utm=1&utm=2&x=%zz&token={USDT}&"), "");
+    parse(
+        Operation::Price,
+        &format!("utm=1&utm=2&x=%zz&token={USDT}&"),
+        "",
+    );
     insta::assert_snapshot!(
         problems(Operation::Swap, "slippage=5", &swap().to_string()),
         @"query.slippage: is not a name this route takes, expected max_age, provenance [unknown]"
@@ -136,9 +168,15 @@ fn common_parameters_are_taken_by_every_route() {
 fn groups_and_ranges_are_checked_over_sound_values_only() {
     let shown: String = [
         (Operation::YieldFarmingHistorical, ""),
-        (Operation::YieldFarmingHistorical, "pool=a&address=0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
+        (
+            Operation::YieldFarmingHistorical,
+            "pool=a&address=0x779Ded0c9e1022225f8E0630b35a9b54bE713736",
+        ),
         (Operation::YieldFarmingHistorical, "address=0x12"),
-        (Operation::YieldRecommendations, "amount=5&address=0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
+        (
+            Operation::YieldRecommendations,
+            "amount=5&address=0x779Ded0c9e1022225f8E0630b35a9b54bE713736",
+        ),
         (Operation::HyperliquidMarket, "interval=1h"),
         (Operation::HyperliquidMarket, "interval=1H&coin=BTC"),
         (
@@ -150,8 +188,16 @@ fn groups_and_ranges_are_checked_over_sound_values_only() {
     .map(|(operation, query)| format!("{operation} {query}\n{}\n", problems(*operation, query, "")))
     .collect();
     insta::assert_snapshot!(shown);
-    parse(Operation::YieldRecommendations, "chains=base,196&risk=high", "");
-    parse(Operation::YieldFarmingHistorical, "pool=7da72d09-56ca-4ec5-a45f-59114353e487", "");
+    parse(
+        Operation::YieldRecommendations,
+        "chains=base,196&risk=high",
+        "",
+    );
+    parse(
+        Operation::YieldFarmingHistorical,
+        "pool=7da72d09-56ca-4ec5-a45f-59114353e487",
+        "",
+    );
 }
 
 #[test]
@@ -181,8 +227,14 @@ fn a_mandate_is_read_with_numbers_or_digits() {
     let rules = parameters.object("rules").unwrap();
     assert_eq!(rules.integer("min_apy_delta_bps"), Some(50));
     assert_eq!(rules.text("max_move_usd"), Some("1000"));
-    assert_eq!(rules.lines("allowed_protocols").unwrap(), ["aave-v3", "morpho"]);
-    assert_eq!(parameters.timestamp_ms("expires_at"), Some(1_801_353_600_000));
+    assert_eq!(
+        rules.lines("allowed_protocols").unwrap(),
+        ["aave-v3", "morpho"]
+    );
+    assert_eq!(
+        parameters.timestamp_ms("expires_at"),
+        Some(1_801_353_600_000)
+    );
 }
 
 #[test]
@@ -207,17 +259,33 @@ fn actions_take_chains_lists_and_an_authorization() {
 
     let body = json!({"asset": "USDC", "amount": "5", "chains": ["base", 196], "execute": true});
     let parameters = parse(Operation::YieldCopilot, "", &body.to_string());
-    let ids: Vec<_> = parameters.chains("chains").unwrap().iter().map(|chain| chain.id).collect();
+    let ids: Vec<_> = parameters
+        .chains("chains")
+        .unwrap()
+        .iter()
+        .map(|chain| chain.id)
+        .collect();
     assert_eq!(ids, [8453, 196]);
     assert_eq!(parameters.boolean("execute"), Some(true));
-    assert_eq!(parse(Operation::AutoWithdraw, "", &json!({"chain_id": "base", "token": USDT, "amount": "max"}).to_string()).text("amount"), Some("max"));
+    assert_eq!(
+        parse(
+            Operation::AutoWithdraw,
+            "",
+            &json!({"chain_id": "base", "token": USDT, "amount": "max"}).to_string()
+        )
+        .text("amount"),
+        Some("max")
+    );
 }
 
 #[test]
 fn the_list_of_problems_is_bounded() {
     let body: serde_json::Map<String, serde_json::Value> =
         (0..200).map(|n| (format!("key{n}"), json!(1))).collect();
-    let found = Operation::Swap.route().parse(None, json!(body).to_string().as_bytes()).unwrap_err();
+    let found = Operation::Swap
+        .route()
+        .parse(None, json!(body).to_string().as_bytes())
+        .unwrap_err();
     assert_eq!(found.len(), 33);
     assert_eq!(found[32].fault.code(), "too_many");
 }
@@ -236,8 +304,10 @@ fn texts() -> impl Strategy<Value = String> {
         "0x[0-9a-fA-F]{64}",
         "[a-z]{1,8}",
         "2026-[01][0-9]-[0-3][0-9]T[0-2][0-9]:00:00Z",
-        prop::sample::select(vec!["base", "196,8453", "1h", "low", "apy", "true", "1", "fills"])
-            .prop_map(str::to_owned),
+        prop::sample::select(vec![
+            "base", "196,8453", "1h", "low", "apy", "true", "1", "fills"
+        ])
+        .prop_map(str::to_owned),
     ]
 }
 

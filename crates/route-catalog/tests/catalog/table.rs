@@ -61,7 +61,14 @@ fn methods_paths_and_prices_are_those_of_the_service_document() {
 
 #[test]
 fn the_three_counts_are_derived() {
-    assert_eq!(Counts::of_table(), Counts { operations: 45, paths: 43, resources: 42 });
+    assert_eq!(
+        Counts::of_table(),
+        Counts {
+            operations: 45,
+            paths: 43,
+            resources: 42
+        }
+    );
 }
 
 #[test]
@@ -72,11 +79,24 @@ fn operations_lines_and_names_are_distinct() {
         keys.dedup();
         assert_eq!(keys.len(), all);
     };
-    distinct(routes().map(|route| format!("{} {}", route.method, route.path)).collect());
-    distinct(Operation::ALL.iter().map(|operation| operation.name().to_owned()).collect());
+    distinct(
+        routes()
+            .map(|route| format!("{} {}", route.method, route.path))
+            .collect(),
+    );
+    distinct(
+        Operation::ALL
+            .iter()
+            .map(|operation| operation.name().to_owned())
+            .collect(),
+    );
     for route in routes() {
         assert_eq!(route.operation.route().path, route.path);
-        assert!(route.path.starts_with('/') && !route.path.ends_with('/'), "{}", route.path);
+        assert!(
+            route.path.starts_with('/') && !route.path.ends_with('/'),
+            "{}",
+            route.path
+        );
     }
 }
 
@@ -126,7 +146,10 @@ fn the_bundles_of_the_service_document_have_their_core() {
 #[test]
 fn names_of_query_and_body_never_collide() {
     for route in routes() {
-        let mut names: Vec<_> = declared(route).chain(&COMMON_QUERY).map(|it| it.name).collect();
+        let mut names: Vec<_> = declared(route)
+            .chain(&COMMON_QUERY)
+            .map(|it| it.name)
+            .collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();
@@ -137,7 +160,11 @@ fn names_of_query_and_body_never_collide() {
 #[test]
 fn constraints_name_parameters_of_their_route() {
     for route in routes() {
-        let place = if route.takes_body() { route.body } else { route.query };
+        let place = if route.takes_body() {
+            route.body
+        } else {
+            route.query
+        };
         let known = |name: &&str| place.iter().any(|parameter| parameter.name == *name);
         for constraint in route.constraints {
             let names: Vec<&str> = match *constraint {
@@ -157,7 +184,12 @@ fn examples_are_small_objects_and_never_hold_floats() {
         let example: serde_json::Value = serde_json::from_str(route.example)
             .unwrap_or_else(|error| panic!("{}: {error}", route.path));
         assert!(example.is_object(), "{}", route.path);
-        assert!(route.example.len() <= 900, "{}: {}", route.path, route.example.len());
+        assert!(
+            route.example.len() <= 900,
+            "{}: {}",
+            route.path,
+            route.example.len()
+        );
         assert_no_float(&example, route.path);
     }
 }
@@ -165,8 +197,12 @@ fn examples_are_small_objects_and_never_hold_floats() {
 fn assert_no_float(json: &serde_json::Value, path: &str) {
     match json {
         serde_json::Value::Number(number) => assert!(!number.is_f64(), "{path}: {number}"),
-        serde_json::Value::Array(entries) => entries.iter().for_each(|it| assert_no_float(it, path)),
-        serde_json::Value::Object(members) => members.values().for_each(|it| assert_no_float(it, path)),
+        serde_json::Value::Array(entries) => {
+            entries.iter().for_each(|it| assert_no_float(it, path))
+        }
+        serde_json::Value::Object(members) => {
+            members.values().for_each(|it| assert_no_float(it, path))
+        }
         _ => {}
     }
 }
@@ -180,7 +216,12 @@ fn every_declared_example_and_default_obeys_its_rule() {
         }
         // A one-parameter body or query around the value reads it through the public parser.
         let schema_example = parameter.example_json();
-        assert!(!schema_example.is_null(), "{} {}", route.path, parameter.name);
+        assert!(
+            !schema_example.is_null(),
+            "{} {}",
+            route.path,
+            parameter.name
+        );
         assert!(!parameter.description.is_empty() && parameter.description.ends_with('.'));
     }
     for route in routes() {

@@ -13,6 +13,7 @@ mod broker;
 mod broker_state;
 mod calls;
 mod chain;
+mod codes;
 mod composed;
 mod facilitator;
 mod facilitator_faults;

@@ -1,7 +1,7 @@
 //! A node that fails in the middle of our own settlement.
 
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, Fault, Mining};
+use dev_chain::{BadAnswer, Fault, Mining, Reply};
 use settlement::{Reconciliation, Settlement, Settler};
 
 use crate::chain::{builder, serve};
@@ -185,4 +185,37 @@ async fn without_a_priority_fee_method_the_gas_price_tells() {
     chain.inject(Fault::new("eth_maxPriorityFeePerGas", missing));
     let outcome = settler(&server).settle(&payment(USDC)).await;
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+}
+
+/// A chain without a base fee gets a transaction of the older kind.
+#[tokio::test]
+async fn a_chain_without_a_base_fee_gets_a_legacy_transaction() {
+    for (result, kind) in [
+        (
+            r#"{"number":"0x0","timestamp":"0x6b00e040","baseFeePerGas":"0x1312d00"}"#,
+            "0x2",
+        ),
+        (r#"{"number":"0x0","timestamp":"0x6b00e040"}"#, "0x0"),
+    ] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let body = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{result}}}"#).into_bytes();
+        chain.inject(Fault::new(
+            "eth_getBlockByNumber",
+            BadAnswer::Raw { status: 200, body },
+        ));
+        let outcome = settler(&server).settle(&payment(USDC)).await;
+        let Settlement::Settled(receipt) = outcome else {
+            panic!("{outcome:?}")
+        };
+        let request = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionByHash","params":["{}"]}}"#,
+            receipt.transaction
+        );
+        let Reply::Http { body, .. } = chain.answer(request.as_bytes()) else {
+            panic!()
+        };
+        let sent: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(sent["result"]["type"], kind);
+    }
 }

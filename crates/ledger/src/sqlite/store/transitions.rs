@@ -18,7 +18,12 @@ impl Store {
             .prepare_cached(
                 "UPDATE entry SET state = ?2 WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
             )?
-            .execute(params![entry.number(), Transition::StartWork.to().code(), first, last])
+            .execute(params![
+                entry.number(),
+                Transition::StartWork.to().code(),
+                first,
+                last
+            ])
             .map(drop)
     }
 
@@ -35,7 +40,14 @@ impl Store {
             Transition::BeginSettlement,
             "UPDATE entry SET state = ?2, changed_at = ?5, answer = ?6
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
-            params![entry.number(), State::Settling.code(), first, last, stored(now), id],
+            params![
+                entry.number(),
+                State::Settling.code(),
+                first,
+                last,
+                stored(now),
+                id
+            ],
         )?;
         let answer = &settlement.answer;
         let headers = serde_json::to_string(answer.headers())
@@ -72,13 +84,25 @@ impl Store {
             Transition::Settle,
             "UPDATE entry SET state = ?2, changed_at = ?5, receipt = ?6
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
-            params![entry.number(), State::Settled.code(), first, last, stored(now), id],
+            params![
+                entry.number(),
+                State::Settled.code(),
+                first,
+                last,
+                stored(now),
+                id
+            ],
         )?;
         self.connection
             .prepare_cached(
                 "INSERT INTO receipt (id, entry, transaction_hash, header) VALUES (?1, ?2, ?3, ?4)",
             )?
-            .execute(params![id, entry.number(), receipt.transaction, receipt.header])?;
+            .execute(params![
+                id,
+                entry.number(),
+                receipt.transaction,
+                receipt.header
+            ])?;
         Ok(())
     }
 
@@ -94,14 +118,26 @@ impl Store {
                 "DELETE FROM answer WHERE id =
                  (SELECT answer FROM entry WHERE id = ?1 AND state BETWEEN ?2 AND ?3)",
             )?
-            .execute(params![entry.number(), State::Settling.code(), State::Unknown.code()])?;
+            .execute(params![
+                entry.number(),
+                State::Settling.code(),
+                State::Unknown.code()
+            ])?;
         let (first, last) = allowed(Transition::Release);
         self.advance(
             entry,
             Transition::Release,
             "UPDATE entry SET state = ?2, changed_at = ?5, answer = ?6, cause = ?7
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
-            params![entry.number(), State::Released.code(), first, last, stored(now), NONE, reason],
+            params![
+                entry.number(),
+                State::Released.code(),
+                first,
+                last,
+                stored(now),
+                NONE,
+                reason
+            ],
         )
     }
 

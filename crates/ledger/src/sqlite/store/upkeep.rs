@@ -92,7 +92,11 @@ impl Store {
                  WHERE state < 6 AND state BETWEEN ?1 AND ?2 AND changed_at <= ?3",
             )?
             .query_map(
-                params![State::Reserved.code(), State::Settling.code(), stored(until)],
+                params![
+                    State::Reserved.code(),
+                    State::Settling.code(),
+                    stored(until)
+                ],
                 |row| Ok((EntryId::new(row.get(0)?), state_in(row, 1)?)),
             )?
             .collect()
@@ -100,8 +104,10 @@ impl Store {
 
     pub(in crate::sqlite) fn prune(&mut self, now: u64) -> Result<Pruned, Failure> {
         let aged = self.aged_after(self.prune_after)?;
-        let mut pruned =
-            Pruned { more: i64::try_from(aged.len()) == Ok(PRUNE_BATCH), ..Pruned::default() };
+        let mut pruned = Pruned {
+            more: i64::try_from(aged.len()) == Ok(PRUNE_BATCH),
+            ..Pruned::default()
+        };
         for aged in aged {
             if aged.reserved_at.saturating_add(self.retention_seconds) > now {
                 // Entries lie in the order of their reservation: all that follow are younger.
@@ -161,7 +167,9 @@ impl Store {
         self.connection
             .prepare_cached("INSERT INTO probe (padding) VALUES (zeroblob(?1))")?
             .execute([PROBE_BYTES])?;
-        self.connection.prepare_cached("DELETE FROM probe")?.execute([])?;
+        self.connection
+            .prepare_cached("DELETE FROM probe")?
+            .execute([])?;
         Ok(())
     }
 }

@@ -1,0 +1,177 @@
+//! Facilitators that fail in every way: nothing is served unpaid, nothing is charged twice, and an unknown outcome stays
+//! unknown until it is decided.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "test code")]
+
+mod support;
+
+use serde_json::Value;
+use support::World;
+use support::facilitator::{Facilitator, Say, success, valid};
+
+const TX: &str = "0xabababababababababababababababababababababababababababababababab";
+
+async fn world(verify: Vec<Say>, settle: Vec<Say>) -> (World, Facilitator) {
+    let facilitator = Facilitator::start(verify, settle).await;
+    (World::behind(&facilitator.url).await, facilitator)
+}
+
+#[tokio::test]
+async fn a_good_facilitator_gets_the_payment_byte_for_byte_and_our_own_requirements() {
+    let (world, facilitator) = world(vec![valid()], vec![success(TX)]).await;
+    let target = world.price();
+    let draft = world.buyer.draft(reqwest::Method::GET, &target).await;
+    let mut payment = world.buyer.signed(&draft);
+    payment["accepted"]["extra"]["future"] = serde_json::json!([1, "₮"]);
+    let raw = payment.to_string();
+    let paid = world.buyer.get_paid(&target, &x402_wire::encode_header(&raw)).await;
+    assert_eq!(paid.status, 200, "{}", paid.text);
+    assert_eq!(paid.receipt().unwrap().transaction, TX);
+    for body in facilitator.verified().iter().chain(&facilitator.settled()) {
+        assert!(body.contains(&raw), "the caller's bytes travel on unchanged");
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert!(body["paymentRequirements"]["extra"].get("future").is_none());
+        assert_eq!(body["paymentRequirements"]["amount"], "2000");
+    }
+}
+
+#[tokio::test]
+async fn a_facilitator_that_cannot_verify_costs_nothing_and_frees_the_payment() {
+    for fault in [
+        Say::Json(500, "{}".to_owned()),
+        Say::Json(503, "overloaded".to_owned()),
+        Say::Html(200),
+        Say::Json(200, "{\"isValid\":".to_owned()),
+        Say::Hang,
+        Say::Drop,
+        Say::Truncate,
+    ] {
+        let (world, facilitator) = world(vec![fault.clone(), valid()], vec![success(TX)]).await;
+        let payment = world.buyer.payment(&world.price()).await;
+        let answer = world.buyer.get_paid(&world.price(), &payment).await;
+        answer.is_refused(503, "upstream_unavailable");
+        assert!(answer.headers.contains_key("retry-after"), "{fault:?}");
+        assert_eq!(world.replay.served("okx/market_price_okb.json"), 0, "no work before a verdict");
+        assert!(facilitator.settled().is_empty());
+        assert_eq!(world.buyer.get_paid(&world.price(), &payment).await.status, 200, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_payment_is_declined_with_the_facilitators_reason() {
+    let invalid = Say::Json(200, r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#.to_owned());
+    let refused = Say::Json(400, r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#.to_owned());
+    for say in [invalid, refused] {
+        let (world, facilitator) = world(vec![say], vec![success(TX)]).await;
+        let payment = world.buyer.payment(&world.price()).await;
+        world.buyer.get_paid(&world.price(), &payment).await.is_refused(402, "insufficient_funds");
+        assert!(facilitator.settled().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_settlement_that_failed_is_no_success_whatever_its_status() {
+    let failed = r#"{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:196"}"#;
+    for status in [200, 400, 402] {
+        let (world, _facilitator) =
+            world(vec![valid()], vec![Say::Json(status, failed.to_owned()), success(TX)]).await;
+        let payment = world.buyer.payment(&world.price()).await;
+        let answer = world.buyer.get_paid(&world.price(), &payment).await;
+        answer.is_refused(402, "insufficient_funds");
+        assert!(!answer.text.contains("118.42"), "the answer is withheld");
+        let receipt = answer.receipt().unwrap();
+        assert!(!receipt.success);
+        assert_eq!(receipt.error_reason.as_deref(), Some("insufficient_funds"));
+        assert_eq!(answer.challenge().accepts.len(), 6);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_one() {
+    let pending = format!(
+        r#"{{"success":false,"errorReason":"settlement_pending","transaction":"{TX}","network":"eip155:196"}}"#
+    );
+    for fault in [
+        Say::Json(500, "{}".to_owned()),
+        Say::Json(502, "bad gateway".to_owned()),
+        Say::Html(200),
+        Say::Json(200, "garbage".to_owned()),
+        Say::Json(200, pending.clone()),
+        Say::Json(500, pending.clone()),
+        Say::Hang,
+        Say::Drop,
+        Say::Truncate,
+    ] {
+        // Twice: a pending settlement is asked for a second time within the call.
+        let script = vec![fault.clone(), fault.clone(), success(TX)];
+        let (mut world, facilitator) = world(vec![valid()], script).await;
+        let payment = world.buyer.payment(&world.price()).await;
+        let answer = world.buyer.get_paid(&world.price(), &payment).await;
+        answer.is_refused(503, "settlement_pending");
+        assert!(!answer.text.contains("118.42"), "the answer is withheld");
+        assert!(answer.headers.contains_key("retry-after"));
+        assert!(!answer.headers.contains_key("payment-required"), "no fresh challenge");
+        let receipt = answer.receipt().unwrap();
+        assert_eq!(receipt.error_reason.as_deref(), Some("settlement_pending"));
+
+        // A restart forgets nothing.
+        world.restart().await;
+        let mut decided = world.buyer.get_paid(&world.price(), &payment).await;
+        for _ in 0..3 {
+            if decided.status == 503 {
+                decided = world.buyer.get_paid(&world.price(), &payment).await;
+            }
+        }
+        assert_eq!(decided.status, 200, "{fault:?}: {}", decided.text);
+        assert_eq!(decided.receipt().unwrap().transaction, TX);
+        assert_eq!(world.replay.served("okx/market_price_okb.json"), 1, "the work ran once");
+        let settles = facilitator.settled();
+        assert!(settles.iter().all(|body| body == &settles[0]), "only ever the identical settlement");
+    }
+}
+
+#[tokio::test]
+async fn a_facilitator_that_settles_for_somebody_else_is_not_believed() {
+    let other = format!(
+        r#"{{"success":true,"transaction":"{TX}","network":"eip155:196","payer":"0x00000000000000000000000000000000000000AA"}}"#
+    );
+    let elsewhere = format!(r#"{{"success":true,"transaction":"{TX}","network":"eip155:1"}}"#);
+    for lie in [other, elsewhere] {
+        let (world, _facilitator) = world(vec![valid()], vec![Say::Json(200, lie)]).await;
+        let payment = world.buyer.payment(&world.price()).await;
+        world.buyer.get_paid(&world.price(), &payment).await.is_refused(503, "settlement_pending");
+    }
+}
+
+#[tokio::test]
+async fn a_forged_signature_never_reaches_the_facilitator() {
+    let (world, facilitator) = world(vec![valid()], vec![success(TX)]).await;
+    let draft = world.buyer.draft(reqwest::Method::GET, &world.price()).await;
+    let mut payment = world.buyer.signed(&draft);
+    payment["payload"]["authorization"]["nonce"] = serde_json::json!(format!("0x{}", "11".repeat(32)));
+    let payment = support::buyer::header_of(&payment);
+    for _ in 0..20 {
+        let answer = world.buyer.get_paid(&world.price(), &payment).await;
+        answer.is_refused(402, "invalid_exact_evm_payload_signature");
+    }
+    assert!(facilitator.verified().is_empty() && facilitator.settled().is_empty());
+}
+
+#[tokio::test]
+async fn a_caller_that_hangs_up_has_paid_for_an_answer_that_waits() {
+    let (world, facilitator) = world(vec![valid()], vec![success(TX)]).await;
+    let payment = world.buyer.payment(&world.price()).await;
+    let request = world.buyer.request(reqwest::Method::GET, &world.price());
+    let call = tokio::spawn(request.header("payment-signature", &payment).send());
+    while facilitator.verified().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    call.abort();
+    let _ = call.await;
+    let mut answer = world.buyer.get_paid(&world.price(), &payment).await;
+    while answer.status == 409 {
+        answer = world.buyer.get_paid(&world.price(), &payment).await;
+    }
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(facilitator.settled().len(), 1);
+}

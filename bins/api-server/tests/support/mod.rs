@@ -1,0 +1,122 @@
+//! A paid API in this process, on an embedded chain or behind a facilitator that a test directs.
+
+#![allow(dead_code, unreachable_pub, reason = "every test file uses its part")]
+
+pub mod buyer;
+pub mod facilitator;
+
+use std::net::SocketAddr;
+
+use api_server::config::{Config, SettlementMode, UpstreamMode, UpstreamTable};
+use api_server::Service;
+use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, RpcServer, USDT0};
+use replay::{Recordings, ReplayServer};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use self::buyer::Buyer;
+
+pub const TOKEN: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
+
+/// A running server and the world around it.
+pub struct World {
+    pub chain: DevChain,
+    pub replay: ReplayServer,
+    pub address: SocketAddr,
+    pub buyer: Buyer,
+    pub config: Config,
+    rpc: RpcServer,
+    folder: TempDir,
+    stop: Option<oneshot::Sender<()>>,
+    server: Option<JoinHandle<()>>,
+}
+
+impl World {
+    /// Settles by itself on the embedded chain.
+    pub async fn onchain() -> Self {
+        Self::start(|_config, _rpc| {}).await
+    }
+
+    /// Settles through a facilitator, without looking at the chain.
+    pub async fn behind(facilitator: &str) -> Self {
+        let url = facilitator.to_owned();
+        Self::start(move |config, _rpc| {
+            config.settlement.mode = SettlementMode::Facilitator;
+            config.settlement.facilitator_url = Some(url);
+            config.settlement.rpc_url = None;
+            config.settlement.private_key = None;
+            config.settlement.timeout_ms = 300;
+        })
+        .await
+    }
+
+    /// A server whose configuration a test changes first.
+    pub async fn start(change: impl FnOnce(&mut Config, &str)) -> Self {
+        let chain = DevChain::with_chain_196_assets().unwrap();
+        let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let replay = ReplayServer::start(Recordings::embedded().unwrap()).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Config::default();
+        config.server.listen = ([127, 0, 0, 1], 0).into();
+        config.payment.pay_to = Some(PAYEE.address);
+        config.settlement.mode = SettlementMode::Onchain;
+        config.settlement.rpc_url = Some(rpc.url());
+        config.settlement.private_key = Some(GAS_PAYER.key.to_string().into());
+        // Nothing is reconciled behind a test's back.
+        config.settlement.reconcile_seconds = 3600;
+        config.storage.url = format!("sqlite://{}", folder.path().join("ledger.db").display());
+        let okx = UpstreamTable {
+            base_url: Some(replay.base_url("web3.okx.com")),
+            mode: Some(UpstreamMode::Replay),
+            ..UpstreamTable::default()
+        };
+        config.upstreams.0.insert("okx".to_owned(), okx);
+        change(&mut config, &rpc.url());
+
+        let mut world = Self {
+            buyer: Buyer::new(BUYER, "http://127.0.0.1:0"),
+            address: config.server.listen,
+            chain,
+            replay,
+            config,
+            rpc,
+            folder,
+            stop: None,
+            server: None,
+        };
+        world.open().await;
+        world
+    }
+
+    async fn open(&mut self) {
+        let service = Service::open(&self.config).await.unwrap();
+        self.address = service.local_addr();
+        self.buyer = Buyer::new(BUYER, &format!("http://{}", self.address));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let run = service.run(async move {
+            let _ = stopped.await;
+        });
+        self.server = Some(tokio::spawn(async move {
+            run.await;
+        }));
+        self.stop = Some(stop);
+    }
+
+    /// Stops the server in an orderly way and starts it again on the same ledger.
+    pub async fn restart(&mut self) {
+        self.stop.take();
+        self.server.take().unwrap().await.unwrap();
+        self.open().await;
+    }
+
+    /// What the buyer has paid so far, in atoms of the first asset.
+    pub fn paid(&self) -> u64 {
+        let balance = self.chain.balance_of(USDT0, PAYEE.address).unwrap();
+        balance.try_into().unwrap()
+    }
+
+    pub fn price(&self) -> String {
+        format!("/price?token={TOKEN}")
+    }
+}

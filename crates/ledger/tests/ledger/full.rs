@@ -1,0 +1,125 @@
+//! A full disk, as far as SQLite is concerned: the size limit gives the same error.
+
+use ledger::{Journal, LedgerError, Options, Standing, State};
+
+use crate::support::{
+    Bench, NOW, OPTIONS, RETENTION, bring, claim, find, pay, receipt, reserved, settlement, stored,
+};
+
+const SMALL: Options = Options {
+    max_bytes: Some(128 * 1024),
+    ..OPTIONS
+};
+
+/// Pays until the ledger is full; returns how many payments went through.
+async fn fill(ledger: &Bench) -> u64 {
+    for nonce in 0..10_000 {
+        match pay(ledger, nonce, NOW).await {
+            Ok(_) => {}
+            Err(error) => {
+                assert_eq!(error, LedgerError::Full);
+                return nonce;
+            }
+        }
+    }
+    panic!("the limit does not hold")
+}
+
+async fn assert_kept(ledger: &Bench, payments: u64) {
+    assert!(payments > 20, "{payments}");
+    for nonce in 0..payments {
+        let expected = Some(Standing::Answered(stored(nonce, NOW)));
+        assert_eq!(find(ledger, nonce, NOW).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn full_loses_nothing_and_ends_with_the_first_room() {
+    let ledger = Bench::with(SMALL);
+    let payments = fill(&ledger).await;
+    assert_kept(&ledger, payments).await;
+    let size = std::fs::metadata(ledger.path()).unwrap().len();
+    assert!(size <= 128 * 1024, "{size}");
+
+    let later = NOW + RETENTION;
+    while ledger.prune(later).await.unwrap().more {}
+    ledger.probe().await.unwrap();
+    // Not quite as many as before: the payment that found no room is still open.
+    for nonce in 20_000..20_000 + payments / 2 {
+        pay(&ledger, nonce, later).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn full_ends_with_a_higher_limit() {
+    let mut ledger = Bench::with(SMALL);
+    let payments = fill(&ledger).await;
+    assert_eq!(ledger.probe().await, Err(LedgerError::Full));
+    ledger.reopen();
+    ledger.recover(NOW).await.unwrap();
+    assert_kept(&ledger, payments).await;
+    for nonce in 20_000..20_100 {
+        pay(&ledger, nonce, NOW).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_charge_that_found_no_room_is_recorded_later() {
+    let ledger = Bench::with(SMALL);
+    let entry = bring(&ledger, 50_000, State::Settling).await;
+    fill(&ledger).await;
+    // The last free bytes of half-filled pages go to ever smaller receipts.
+    let mut receipt = receipt(50_000);
+    receipt.header = "x".repeat(8_000);
+    assert_eq!(
+        ledger.settle(entry, receipt.clone(), NOW).await,
+        Err(LedgerError::Full)
+    );
+    let in_flight = Standing::InFlight {
+        entry,
+        state: State::Settling,
+    };
+    assert_eq!(find(&ledger, 50_000, NOW).await, Some(in_flight));
+
+    let later = NOW + RETENTION;
+    while ledger.prune(later).await.unwrap().more {}
+    ledger.settle(entry, receipt.clone(), later).await.unwrap();
+    let Some(Standing::Answered(answered)) = find(&ledger, 50_000, later).await else {
+        panic!("not answered")
+    };
+    assert_eq!(answered.receipt, receipt);
+}
+
+#[tokio::test]
+async fn what_fits_is_not_failed_by_what_does_not() {
+    let ledger = Bench::with(SMALL);
+    let small = reserved(&ledger, claim(1)).await;
+    let large = reserved(&ledger, claim(2)).await;
+    let mut too_large = settlement(2);
+    too_large.payload_json = "x".repeat(1 << 20);
+    // Polled together, so that they are queued together; whether they share a batch must not matter.
+    let (first, second, third) = tokio::join!(
+        ledger.begin_settlement(small, settlement(1), NOW),
+        ledger.begin_settlement(large, too_large, NOW),
+        ledger.reserve(claim(3)),
+    );
+    assert_eq!((first, second), (Ok(()), Err(LedgerError::Full)));
+    assert!(third.is_ok());
+    // Nothing of the failed move is left: it can be made with less.
+    ledger
+        .begin_settlement(large, settlement(2), NOW)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_limit_too_small_for_an_empty_ledger_is_full_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("service.db");
+    let options = Options {
+        max_bytes: Some(8192),
+        ..OPTIONS
+    };
+    let error = ledger::SqliteLedger::open(path.to_str().unwrap(), options).unwrap_err();
+    assert_eq!(error, LedgerError::Full);
+}

@@ -1,0 +1,181 @@
+//! A ledger in a temporary folder, and payments to put into it.
+
+use std::{ops::Deref, path::PathBuf};
+
+use alloy_primitives::{Address, B256, U256};
+use ledger::{
+    Answer, Claim, EntryId, Journal, LedgerError, Options, RequestBinding, Reservation, Settlement,
+    SqliteLedger, Standing, State, StoredAnswer, StoredReceipt,
+};
+use tempfile::TempDir;
+use x402_wire::{AuthorizationKey, Network};
+
+pub(crate) const NOW: u64 = 1_790_000_000;
+pub(crate) const RETENTION: u64 = 1_000;
+pub(crate) const OPTIONS: Options = Options {
+    max_bytes: None,
+    retention_seconds: RETENTION,
+};
+
+/// A ledger that can be closed and opened again.
+pub(crate) struct Bench {
+    pub(crate) folder: TempDir,
+    ledger: Option<SqliteLedger>,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self::with(OPTIONS)
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        let mut bench = Self {
+            folder: tempfile::tempdir().unwrap(),
+            ledger: None,
+        };
+        bench.reopen_with(options);
+        bench
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("service.db")
+    }
+
+    pub(crate) fn reopen(&mut self) {
+        self.reopen_with(OPTIONS);
+    }
+
+    pub(crate) fn reopen_with(&mut self, options: Options) {
+        self.ledger = None;
+        self.ledger = Some(SqliteLedger::open(self.path().to_str().unwrap(), options).unwrap());
+    }
+}
+
+impl Deref for Bench {
+    type Target = SqliteLedger;
+
+    fn deref(&self) -> &SqliteLedger {
+        self.ledger.as_ref().unwrap()
+    }
+}
+
+pub(crate) fn key(nonce: u64) -> AuthorizationKey {
+    AuthorizationKey {
+        network: Network::evm(196),
+        asset: Address::repeat_byte(0xaa),
+        payer: Address::repeat_byte(0xbb),
+        nonce: U256::from(nonce).into(),
+    }
+}
+
+pub(crate) fn request(n: u64) -> RequestBinding {
+    RequestBinding::new("GET", "/price", Some(&format!("token={n}")), b"")
+}
+
+/// A claim of authorization `nonce` for request 0, good for 300 seconds from [`NOW`].
+pub(crate) fn claim(nonce: u64) -> Claim {
+    Claim {
+        key: key(nonce),
+        request: request(0),
+        payment_id: None,
+        amount: U256::from(2_000),
+        valid_before: NOW + 300,
+        now: NOW,
+    }
+}
+
+pub(crate) fn settlement(nonce: u64) -> Settlement {
+    Settlement {
+        payload_json: format!(r#"{{"nonce":{nonce},"note":"₮"}}"#),
+        requirements_json: r#"{"scheme":"exact"}"#.to_owned(),
+        answer: Answer::new(
+            200,
+            vec![("content-type".to_owned(), "application/json".to_owned())],
+            format!(r#"{{"data":{nonce}}}"#).into(),
+        ),
+    }
+}
+
+pub(crate) fn receipt(nonce: u64) -> StoredReceipt {
+    StoredReceipt {
+        header: format!("receipt-{nonce}"),
+        transaction: B256::from(U256::from(nonce)).to_string(),
+    }
+}
+
+pub(crate) fn stored(nonce: u64, settled_at: u64) -> StoredAnswer {
+    StoredAnswer {
+        answer: settlement(nonce).answer,
+        receipt: receipt(nonce),
+        settled_at,
+    }
+}
+
+pub(crate) async fn reserved(ledger: &SqliteLedger, claim: Claim) -> EntryId {
+    match ledger.reserve(claim).await.unwrap() {
+        Reservation::Reserved(entry) => entry,
+        Reservation::Standing(standing) => panic!("not reserved: {standing:?}"),
+    }
+}
+
+pub(crate) async fn refused(ledger: &SqliteLedger, claim: Claim) -> Standing {
+    match ledger.reserve(claim).await.unwrap() {
+        Reservation::Standing(standing) => standing,
+        Reservation::Reserved(entry) => panic!("reserved as {entry}"),
+    }
+}
+
+/// Brings authorization `nonce` into a state, on the shortest way, at [`NOW`].
+pub(crate) async fn bring(ledger: &SqliteLedger, nonce: u64, state: State) -> EntryId {
+    let entry = reserved(ledger, claim(nonce)).await;
+    let settling = || async {
+        ledger
+            .begin_settlement(entry, settlement(nonce), NOW)
+            .await
+            .unwrap();
+    };
+    match state {
+        State::Reserved => {}
+        State::Working => ledger.start_work(entry),
+        State::Settling => settling().await,
+        State::Unknown => {
+            settling().await;
+            ledger
+                .mark_unknown(entry, None, "timeout", NOW)
+                .await
+                .unwrap();
+        }
+        State::Settled => {
+            settling().await;
+            ledger.settle(entry, receipt(nonce), NOW).await.unwrap();
+        }
+        State::Released => ledger.release(entry, "refused", NOW).await.unwrap(),
+    }
+    entry
+}
+
+/// One paid call from claim to receipt.
+pub(crate) async fn pay(
+    ledger: &SqliteLedger,
+    nonce: u64,
+    now: u64,
+) -> Result<EntryId, LedgerError> {
+    let claim = Claim {
+        now,
+        valid_before: now + 300,
+        ..claim(nonce)
+    };
+    let Reservation::Reserved(entry) = ledger.reserve(claim).await? else {
+        panic!("authorization {nonce} is taken")
+    };
+    ledger.start_work(entry);
+    ledger
+        .begin_settlement(entry, settlement(nonce), now)
+        .await?;
+    ledger.settle(entry, receipt(nonce), now).await?;
+    Ok(entry)
+}
+
+pub(crate) async fn find(ledger: &SqliteLedger, nonce: u64, now: u64) -> Option<Standing> {
+    ledger.find(&key(nonce), &request(0), now).await.unwrap()
+}

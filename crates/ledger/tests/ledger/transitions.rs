@@ -1,0 +1,147 @@
+//! Every move from every state, and what it leaves behind.
+
+use ledger::{EntryId, Journal, LedgerError, SqliteLedger, Standing, State, Transition};
+
+use crate::support::{Bench, NOW, bring, find, receipt, settlement, stored};
+
+async fn make(
+    ledger: &SqliteLedger,
+    transition: Transition,
+    entry: EntryId,
+    nonce: u64,
+) -> Result<(), LedgerError> {
+    match transition {
+        Transition::StartWork => {
+            ledger.start_work(entry);
+            Ok(())
+        }
+        Transition::BeginSettlement => {
+            ledger
+                .begin_settlement(entry, settlement(nonce), NOW + 1)
+                .await
+        }
+        Transition::Settle => ledger.settle(entry, receipt(nonce), NOW + 1).await,
+        Transition::Release => ledger.release(entry, "refused", NOW + 1).await,
+        Transition::MarkUnknown => ledger.mark_unknown(entry, None, "timeout", NOW + 1).await,
+    }
+}
+
+/// What a look-up at `NOW + 1` says of an entry that came into `state` at `at`.
+fn seen(entry: EntryId, nonce: u64, state: State, at: u64) -> Option<Standing> {
+    match state {
+        State::Released => None,
+        State::Settled => Some(Standing::Answered(stored(nonce, at))),
+        State::Unknown => Some(Standing::Unknown {
+            entry,
+            transaction: None,
+        }),
+        state => Some(Standing::InFlight { entry, state }),
+    }
+}
+
+#[tokio::test]
+async fn every_move_from_every_state() {
+    let ledger = Bench::new();
+    let moves = State::ALL
+        .into_iter()
+        .flat_map(|s| Transition::ALL.into_iter().map(move |t| (s, t)));
+    for (nonce, (state, transition)) in (0..).zip(moves) {
+        let entry = bring(&ledger, nonce, state).await;
+        let result = make(&ledger, transition, entry, nonce).await;
+        let allowed = transition.from().contains(&state);
+        if allowed || transition == Transition::StartWork {
+            assert_eq!(result, Ok(()), "{transition} from {state}");
+        } else {
+            let expected = transition.from();
+            let observed = state;
+            assert_eq!(
+                result,
+                Err(LedgerError::WrongState {
+                    entry,
+                    transition,
+                    expected,
+                    observed
+                })
+            );
+        }
+        let (state, at) = if allowed {
+            (transition.to(), NOW + 1)
+        } else {
+            (state, NOW)
+        };
+        assert_eq!(
+            find(&ledger, nonce, NOW + 1).await,
+            seen(entry, nonce, state, at)
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_move_of_an_entry_that_is_not_there() {
+    let ledger = Bench::new();
+    let entry = EntryId::new(77);
+    for transition in Transition::ALL.into_iter().skip(1) {
+        assert_eq!(
+            make(&ledger, transition, entry, 0).await,
+            Err(LedgerError::NoSuchEntry { entry })
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_old_hand_cannot_touch_the_next_reservation() {
+    let ledger = Bench::new();
+    let old = bring(&ledger, 1, State::Released).await;
+    let new = bring(&ledger, 1, State::Reserved).await;
+    assert_ne!(old, new);
+    for transition in Transition::ALL.into_iter().skip(1) {
+        assert_eq!(
+            make(&ledger, transition, old, 1).await,
+            Err(LedgerError::NoSuchEntry { entry: old })
+        );
+    }
+    assert_eq!(
+        find(&ledger, 1, NOW).await,
+        seen(new, 1, State::Reserved, NOW)
+    );
+}
+
+#[tokio::test]
+async fn unknown_learns_its_transaction_and_keeps_its_age() {
+    let ledger = Bench::new();
+    let entry = bring(&ledger, 1, State::Unknown).await;
+    for (transaction, known) in [
+        (Some("0xa1"), "0xa1"),
+        (None, "0xa1"),
+        (Some("0xb2"), "0xb2"),
+    ] {
+        let transaction = transaction.map(str::to_owned);
+        ledger
+            .mark_unknown(entry, transaction, "still pending", NOW + 50)
+            .await
+            .unwrap();
+        let undecided = ledger.undecided(None, 10).await.unwrap();
+        assert_eq!(undecided.len(), 1);
+        assert_eq!(undecided[0].transaction.as_deref(), Some(known));
+        assert_eq!(undecided[0].since, NOW);
+    }
+}
+
+#[tokio::test]
+async fn what_was_unknown_can_be_settled_or_released() {
+    let ledger = Bench::new();
+    let charged = bring(&ledger, 1, State::Unknown).await;
+    let uncharged = bring(&ledger, 2, State::Unknown).await;
+    ledger.settle(charged, receipt(1), NOW + 60).await.unwrap();
+    ledger
+        .release(uncharged, "not on chain", NOW + 60)
+        .await
+        .unwrap();
+    assert_eq!(
+        find(&ledger, 1, NOW + 60).await,
+        Some(Standing::Answered(stored(1, NOW + 60)))
+    );
+    assert_eq!(find(&ledger, 2, NOW + 60).await, None);
+    assert_eq!(ledger.undecided(None, 10).await.unwrap(), []);
+    bring(&ledger, 2, State::Settled).await;
+}
