@@ -1,7 +1,7 @@
 //! The answer of a paid route: `data` and `meta` (decisions section 3).
 
 use bytes::Bytes;
-use data_sources::{Mode, Provenance};
+use data_sources::{Mode, Provenance, SourceStatus};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -81,10 +81,13 @@ struct SourceEntry<'a> {
 }
 
 impl Answered {
-    /// The oldest time of the data that was used.
+    /// The oldest time of the data that was used. A source that names no time of its data is as old as its fetch.
     pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
-        let times = self.sources.iter().filter_map(|source| source.as_of).chain(self.as_of);
-        times.min().unwrap_or(now)
+        let used = self.sources.iter().filter(|source| {
+            !matches!(source.status, SourceStatus::Unavailable { .. })
+        });
+        let times = used.map(|source| source.as_of.unwrap_or(source.fetched_at));
+        times.chain(self.as_of).min().unwrap_or(now)
     }
 
     /// Seconds since [`Self::as_of`], computed when answering.
@@ -115,7 +118,10 @@ impl Answered {
         let left = self.fresh_seconds.saturating_sub(self.age_seconds(now));
         vec![
             ("age".to_owned(), self.age_seconds(now).to_string()),
-            ("cache-control".to_owned(), format!("private, max-age={left}")),
+            (
+                "cache-control".to_owned(),
+                format!("private, max-age={left}"),
+            ),
         ]
     }
 
@@ -123,7 +129,7 @@ impl Answered {
     pub(crate) fn render(&self, call: &Call, now: Timestamp) -> Bytes {
         let age_seconds = self.age_seconds(now);
         let cached = self.sources.iter().any(|source| source.cached);
-        let wants_provenance = call.parameters.boolean("provenance").unwrap_or(false);
+        let wants_provenance = call.parameters.provenance();
         let envelope = Envelope {
             data: &self.data,
             meta: Meta {
@@ -132,7 +138,11 @@ impl Answered {
                 generated_at: seconds(now),
                 age_seconds,
                 max_age_seconds: self.fresh_seconds,
-                verdict: if age_seconds <= self.fresh_seconds { "fresh" } else { "stale" },
+                verdict: if age_seconds <= self.fresh_seconds {
+                    "fresh"
+                } else {
+                    "stale"
+                },
                 cache: if cached { "hit" } else { "miss" },
                 request_id: call.request_id.to_string(),
                 schema_version: "1",
@@ -146,7 +156,11 @@ impl Answered {
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {
         let entry = |&(field, source, method): &(&str, &str, Method)| {
-            let as_of = self.sources.iter().find(|s| s.source == source).and_then(|s| s.as_of);
+            let as_of = self
+                .sources
+                .iter()
+                .find(|s| s.source == source)
+                .and_then(|s| s.as_of);
             let as_of = seconds(as_of.or(self.as_of).unwrap_or(now));
             let value = serde_json::json!({ "source": source, "as_of": as_of, "method": method });
             (format!("/data/{field}"), value)

@@ -10,7 +10,7 @@ use http::{Method, Request, StatusCode};
 use http_edge::{BodyError, Handler, RequestId, RequestIds, read_body};
 use hyper::body::Incoming;
 use ledger::{Answer, Journal, RequestBinding};
-use route_catalog::{Allow, Catalog, ErrorCode, Operation, Resolution, resolve};
+use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, resolve};
 use settlement::Settler;
 use x402_wire::Reason;
 
@@ -57,7 +57,11 @@ impl<S: Settler, J: Journal> Api<S, J> {
             ids: RequestIds::new(),
             challenges: Challenges::new(),
             origins: Origins::new(&server.allowed_origins),
-            hosts: server.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            hosts: server
+                .allowed_hosts
+                .iter()
+                .map(|host| host.to_ascii_lowercase())
+                .collect(),
             max_body_bytes: server.max_body_bytes,
             body_timeout: Duration::from_secs(server.body_timeout_seconds),
         }
@@ -82,7 +86,10 @@ impl<S: Settler, J: Journal> Api<S, J> {
             Resolution::Options(allow) => preflight(allow),
             Resolution::MethodNotAllowed(allow) => method_not_allowed(&parts.method, allow, id),
             Resolution::NotFound => {
-                let reply = self.free.answer(&parts, &self.till, &self.sources, id).await;
+                let reply = self
+                    .free
+                    .answer(&parts, &self.till, &self.sources, id)
+                    .await;
                 observe::free_answer(reply.status().as_u16());
                 reply
             }
@@ -91,7 +98,10 @@ impl<S: Settler, J: Journal> Api<S, J> {
 
     fn unpaid(&self, operation: Operation, parts: &Parts, head: bool, id: RequestId) -> Reply {
         let declined = if head || !parts.headers.contains_key(x402_wire::header::X_PAYMENT) {
-            Declined::new(Reason::PaymentMissing, "PAYMENT-SIGNATURE header is required")
+            Declined::new(
+                Reason::PaymentMissing,
+                "PAYMENT-SIGNATURE header is required",
+            )
         } else {
             Declined::new(
                 Reason::UnsupportedX402V1,
@@ -147,7 +157,9 @@ impl<S: Settler, J: Journal> Api<S, J> {
             if !resource::is_same(&paid_for.url, &requested) {
                 return Outcome::Declined(Declined::new(
                     Reason::ResourceMismatch,
-                    format!("resource.url: the payment was made for another request than {requested}"),
+                    format!(
+                        "resource.url: the payment was made for another request than {requested}"
+                    ),
                 ));
             }
         }
@@ -166,12 +178,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         };
         let parameters = match route.parse(query, &body) {
             Ok(parameters) => parameters,
-            Err(problems) => {
-                let problems = serde_json::to_value(&problems).unwrap_or_default();
-                let message = "the parameters are not valid; the payment was not used";
-                let error = ErrorReply::new(ErrorCode::InvalidParams, message);
-                return Outcome::Refused(error.detail("problems", problems));
-            }
+            Err(problems) => return Outcome::Refused(invalid_parameters(&problems)),
         };
         let binding = RequestBinding::new(route.method.as_str(), route.path, query, &body);
         let call = Call {
@@ -187,7 +194,10 @@ impl<S: Settler, J: Journal> Api<S, J> {
             let body = answered.render(&call, clock.now());
             Ok(Answer::new(200, answered.headers(clock.now()), body))
         };
-        let work = Work { budget_seconds: route.work_seconds, answer: work };
+        let work = Work {
+            budget_seconds: route.work_seconds,
+            answer: work,
+        };
         self.till.take(payment, binding, work).await
     }
 
@@ -195,7 +205,10 @@ impl<S: Settler, J: Journal> Api<S, J> {
         if self.hosts.is_empty() {
             return true;
         }
-        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = parts
+            .headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok());
         host.is_some_and(|host| self.hosts.contains(&host.to_ascii_lowercase()))
     }
 }
@@ -218,11 +231,14 @@ fn has_payment(headers: &HeaderMap) -> bool {
 
 fn max_age(headers: &HeaderMap) -> Result<Option<u64>, ErrorReply> {
     let Some(value) = headers.get("x-max-age") else { return Ok(None) };
-    let seconds = value.to_str().ok().and_then(|text| text.trim().parse().ok());
-    seconds.map(Some).ok_or_else(|| {
-        let message = "header.x-max-age: expected seconds as an unsigned integer";
-        ErrorReply::new(ErrorCode::InvalidParams, message)
-    })
+    let read = route_catalog::read_max_age(value.to_str().unwrap_or_default());
+    read.map(Some).map_err(|problem| invalid_parameters(&[problem]))
+}
+
+fn invalid_parameters(problems: &[Problem]) -> ErrorReply {
+    let problems = serde_json::to_value(problems).unwrap_or_default();
+    let message = "the parameters are not valid; the payment was not used";
+    ErrorReply::new(ErrorCode::InvalidParams, message).detail("problems", problems)
 }
 
 fn served(stored: &ledger::StoredAnswer, again: bool) -> Reply {
@@ -236,7 +252,10 @@ fn served(stored: &ledger::StoredAnswer, again: bool) -> Reply {
         }
     }
     headers.insert(PAYMENT_RESPONSE, header_value(&stored.receipt.header));
-    headers.insert(RESPONSE_DIGEST, header_value(&answer.body_digest().to_string()));
+    headers.insert(
+        RESPONSE_DIGEST,
+        header_value(&answer.body_digest().to_string()),
+    );
     if again {
         headers.insert("x-served-again", HeaderValue::from_static("true"));
     }
@@ -255,8 +274,15 @@ fn body_refused(error: &BodyError) -> ErrorReply {
 }
 
 fn method_not_allowed(observed: &Method, allow: Allow, id: RequestId) -> Reply {
-    let expected: Vec<&str> = allow.methods().iter().map(|method| method.as_str()).collect();
-    let message = format!("expected {}, observed {observed}; nothing was executed", expected.join(" or "));
+    let expected: Vec<&str> = allow
+        .methods()
+        .iter()
+        .map(|method| method.as_str())
+        .collect();
+    let message = format!(
+        "expected {}, observed {observed}; nothing was executed",
+        expected.join(" or ")
+    );
     ErrorReply::new(ErrorCode::MethodNotAllowed, message)
         .detail("expected", expected)
         .header(header::ALLOW, HeaderValue::from_static(allow.header()))
@@ -269,7 +295,10 @@ fn preflight(allow: Allow) -> Reply {
     *reply.status_mut() = StatusCode::NO_CONTENT;
     let headers = reply.headers_mut();
     headers.insert(header::ALLOW, HeaderValue::from_static(allow));
-    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(allow));
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static(allow),
+    );
     // Clients send `Access-Control-Expose-Headers` as a request header, so it has to be allowed as one.
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_HEADERS,
@@ -277,7 +306,10 @@ fn preflight(allow: Allow) -> Reply {
             "PAYMENT-SIGNATURE, X-PAYMENT, Content-Type, X-Max-Age, Payment-Retry, Access-Control-Expose-Headers",
         ),
     );
-    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    headers.insert(
+        header::ACCESS_CONTROL_MAX_AGE,
+        HeaderValue::from_static("86400"),
+    );
     reply
 }
 

@@ -66,23 +66,48 @@ impl Config {
         let document = source::document(text, environment)?;
         let mut config: Self = serde_path_to_error::deserialize(document).map_err(|error| {
             let key = error.path().to_string();
-            ConfigError::one(&key, error.into_inner().to_string().trim_end())
+            ConfigError::one(&key, expectation(error.inner().message()))
         })?;
         let mut problems = Vec::new();
         config.read_secret_files(&mut problems);
         config.check(&mut problems);
-        if problems.is_empty() { Ok(config) } else { Err(ConfigError::Invalid { problems }) }
+        if problems.is_empty() {
+            Ok(config)
+        } else {
+            Err(ConfigError::Invalid { problems })
+        }
     }
 
     fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         let settlement = &mut self.settlement;
         for (key, secret, file) in [
-            ("private_key", &mut settlement.private_key, &settlement.private_key_file),
-            ("okx_api_key", &mut settlement.okx_api_key, &settlement.okx_api_key_file),
-            ("okx_secret_key", &mut settlement.okx_secret_key, &settlement.okx_secret_key_file),
-            ("okx_passphrase", &mut settlement.okx_passphrase, &settlement.okx_passphrase_file),
+            (
+                "private_key",
+                &mut settlement.private_key,
+                &settlement.private_key_file,
+            ),
+            (
+                "okx_api_key",
+                &mut settlement.okx_api_key,
+                &settlement.okx_api_key_file,
+            ),
+            (
+                "okx_secret_key",
+                &mut settlement.okx_secret_key,
+                &settlement.okx_secret_key_file,
+            ),
+            (
+                "okx_passphrase",
+                &mut settlement.okx_passphrase,
+                &settlement.okx_passphrase_file,
+            ),
         ] {
-            secrets::read(&format!("settlement.{key}"), secret, file.as_deref(), problems);
+            secrets::read(
+                &format!("settlement.{key}"),
+                secret,
+                file.as_deref(),
+                problems,
+            );
         }
         for (name, table) in &mut self.upstreams.0 {
             for (key, secret, file) in [
@@ -102,5 +127,19 @@ impl Config {
         self.settlement.check(problems);
         self.storage.check(problems);
         self.upstreams.check(problems);
+        sections::check_chains(&self.chains, problems);
+        self.log.check(problems);
+    }
+}
+
+/// What was expected of a key. A section that is given as text is not repeated: it may be a secret in the wrong place.
+fn expectation(message: &str) -> &str {
+    let is_section = ["expected struct ", "expected a map"]
+        .iter()
+        .any(|expected| message.contains(expected));
+    if is_section {
+        "expected a section with keys"
+    } else {
+        message
     }
 }

@@ -33,13 +33,20 @@ pub(crate) enum DemoError {
     #[error("the buyer: {0}")]
     Buyer(#[from] buyer::BuyerError),
     #[error("step {step}: expected {expected}, observed {observed}")]
-    Step { step: u8, expected: &'static str, observed: String },
+    Step {
+        step: u8,
+        expected: &'static str,
+        observed: String,
+    },
 }
 
 /// Shows the transcript; then serves until Ctrl-C, or ends at once.
 pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError> {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned());
-    observe::start_log(&LogSection { filter: Some(filter), ..LogSection::default() });
+    observe::start_log(&LogSection {
+        filter: Some(filter),
+        ..LogSection::default()
+    });
 
     let chain = DevChain::with_chain_196_assets()?;
     let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await?;

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use data_sources::Clock;
-use data_sources::transport::HealthState;
 use http::header::{self, HeaderValue};
 use http::request::Parts;
 use http::{Method, StatusCode};
@@ -120,13 +119,19 @@ impl Free {
 
     async fn readyz<S: Settler, J: Journal>(&self, till: &Till<S, J>) -> Reply {
         let faults = self.faults(till).await;
-        let status =
-            if faults.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        let status = if faults.is_empty() {
+            StatusCode::OK
+        } else {
+            StatusCode::SERVICE_UNAVAILABLE
+        };
         let reasons: Vec<Value> = faults
             .iter()
             .map(|fault| json!({ "component": fault.component, "reason": fault.reason }))
             .collect();
-        json_now(status, &json!({ "ready": faults.is_empty(), "reasons": reasons }))
+        json_now(
+            status,
+            &json!({ "ready": faults.is_empty(), "reasons": reasons }),
+        )
     }
 
     async fn faults<S: Settler, J: Journal>(&self, till: &Till<S, J>) -> Vec<Fault> {
@@ -139,10 +144,16 @@ impl Free {
         }
         let mut faults = Vec::new();
         if let Readiness::NotReady { reason } = till.settler().readiness().await {
-            faults.push(Fault { component: "settlement", reason: reason.to_string() });
+            faults.push(Fault {
+                component: "settlement",
+                reason: reason.to_string(),
+            });
         }
         if let Err(error) = till.journal().probe().await {
-            faults.push(Fault { component: "ledger", reason: error.to_string() });
+            faults.push(Fault {
+                component: "ledger",
+                reason: error.to_string(),
+            });
         }
         *kept = Some((Instant::now(), faults.clone()));
         faults
@@ -176,8 +187,11 @@ impl Free {
                 })
             })
             .collect();
-        let serving =
-            sources.okx.health().iter().any(|source| source.state != HealthState::Disabled);
+        let serving = sources
+            .okx
+            .health()
+            .iter()
+            .any(|source| source.state != HealthState::Disabled);
         json_now(
             StatusCode::OK,
             &json!({
@@ -188,7 +202,6 @@ impl Free {
                 "ledger": component("ledger"),
                 "upstreams": upstreams,
                 "datasets": freshness(sources, self.clock.now()).await.get("datasets"),
-                "sells": serving,
             }),
         )
     }

@@ -11,7 +11,9 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, LogSection};
 
-const SECONDS: [f64; 11] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+const SECONDS: [f64; 11] = [
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
+];
 
 static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
@@ -23,13 +25,31 @@ pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
                 .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
                 .ok()?;
             let handle = builder.install_recorder().ok()?;
-            describe_counter!("http_unpaid_challenges_total", "402 answers to calls without payment");
-            describe_counter!("paid_calls_total", "calls with a payment header by operation and outcome");
+            describe_counter!(
+                "http_unpaid_challenges_total",
+                "402 answers to calls without payment"
+            );
+            describe_counter!(
+                "paid_calls_total",
+                "calls with a payment header by operation and outcome"
+            );
             describe_counter!("payments_declined_total", "declined payments by reason");
-            describe_counter!("payments_settled_total", "settled payments by asset amount unit");
-            describe_counter!("payments_settled_micro_usd_total", "settled amounts in millionths of a dollar");
-            describe_counter!("http_answers_total", "answers of the free endpoints by status");
-            describe_histogram!("paid_call_seconds", "time from request to answer of served paid calls");
+            describe_counter!(
+                "payments_settled_total",
+                "settled payments"
+            );
+            describe_counter!(
+                "payments_settled_micro_usd_total",
+                "settled amounts in millionths of a dollar"
+            );
+            describe_counter!(
+                "http_answers_total",
+                "answers of the free endpoints by status"
+            );
+            describe_histogram!(
+                "paid_call_seconds",
+                "time from request to answer of served paid calls"
+            );
             Some(handle)
         })
         .as_ref()
@@ -53,10 +73,10 @@ pub(crate) struct Challenges {
 
 impl Challenges {
     pub(crate) fn new() -> Self {
-        let of = |operation: &Operation| {
-            counter!("http_unpaid_challenges_total", "operation" => operation.name())
-        };
-        Self { counters: Operation::ALL.iter().map(of).collect() }
+        let of = |operation: &Operation| counter!("http_unpaid_challenges_total", "operation" => operation.name());
+        Self {
+            counters: Operation::ALL.iter().map(of).collect(),
+        }
     }
 
     pub(crate) fn count(&self, operation: Operation) {
@@ -96,10 +116,15 @@ pub(crate) fn free_answer(status: u16) {
 
 /// Starts the log on standard error. Does nothing when one is running.
 pub(crate) fn start_log(section: &LogSection) {
-    let filter = section.filter.clone().or_else(|| std::env::var("RUST_LOG").ok());
+    let filter = section
+        .filter
+        .clone()
+        .or_else(|| std::env::var("RUST_LOG").ok());
     let filter = EnvFilter::try_new(filter.as_deref().unwrap_or("info"))
         .unwrap_or_else(|_| EnvFilter::new("info"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     let started = match section.format {
         LogFormat::Text => builder.with_target(false).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),

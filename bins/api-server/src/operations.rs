@@ -36,7 +36,7 @@ pub(crate) struct Call {
 impl Call {
     /// The oldest data that the caller takes, in seconds.
     pub(crate) fn max_age(&self) -> Option<u64> {
-        self.parameters.integer("max_age").or(self.max_age)
+        self.parameters.max_age_seconds().or(self.max_age)
     }
 }
 
@@ -101,7 +101,10 @@ fn no_source(call: &Call) -> ErrorReply {
     tracing::debug!(payer = %call.payer, operation = %call.operation, "no source is connected");
     ErrorReply::new(
         ErrorCode::UpstreamUnavailable,
-        format!("no data source is connected for {}", call.operation.route().path),
+        format!(
+            "no data source is connected for {}",
+            call.operation.route().path
+        ),
     )
     .detail("reason", "no_source_connected")
     .retryable(false)

@@ -51,7 +51,9 @@ struct Shared<S, J> {
 
 impl<S, J> Clone for Till<S, J> {
     fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
+        Self {
+            shared: self.shared.clone(),
+        }
     }
 }
 
@@ -103,7 +105,9 @@ impl<S: Settler, J: Journal> Till<S, J> {
             return Outcome::Declined(invalid.into());
         }
         let now = self.now();
-        let needed = work.budget_seconds.saturating_add(self.shared.policy.settle_budget_seconds);
+        let needed = work
+            .budget_seconds
+            .saturating_add(self.shared.policy.settle_budget_seconds);
         let reservation = match payment.check_window(now, needed) {
             Ok(()) => {
                 let claim = claim(&payment, request.clone(), now);
@@ -162,7 +166,10 @@ impl<S: Settler, J: Journal> Till<S, J> {
     /// Claims the right to reconcile an entry; `None` when somebody has it.
     pub(crate) fn begin_reconciling(&self, entry: EntryId) -> Option<Reconciling<'_>> {
         let set = &self.shared.reconciling;
-        let fresh = set.lock().unwrap_or_else(PoisonError::into_inner).insert(entry);
+        let fresh = set
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(entry);
         fresh.then_some(Reconciling { entry, set })
     }
 }
@@ -175,7 +182,10 @@ pub(crate) struct Reconciling<'a> {
 
 impl Drop for Reconciling<'_> {
     fn drop(&mut self) {
-        self.set.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.entry);
+        self.set
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.entry);
     }
 }
 

@@ -53,23 +53,39 @@ impl<S: Settler, J: Journal> Till<S, J> {
 
     async fn tidy(&self) {
         let now = self.now();
-        match self.journal().abandon(now.saturating_sub(DEAD_CALL_SECONDS), now).await {
+        match self
+            .journal()
+            .abandon(now.saturating_sub(DEAD_CALL_SECONDS), now)
+            .await
+        {
             Ok(found) if found.released + found.unknown > 0 => {
-                tracing::warn!(released = found.released, unknown = found.unknown, "dead calls decided");
+                tracing::warn!(
+                    released = found.released,
+                    unknown = found.unknown,
+                    "dead calls decided"
+                );
             }
             Ok(_) => {}
-            Err(error) => tracing::error!(code = error.code(), %error, "dead calls cannot be decided"),
+            Err(error) => {
+                tracing::error!(code = error.code(), %error, "dead calls cannot be decided")
+            }
         }
         match self.journal().prune(now).await {
-            Ok(pruned) => tracing::debug!(entries = pruned.entries, answers = pruned.answers, "pruned"),
-            Err(error) => tracing::error!(code = error.code(), %error, "the journal cannot be pruned"),
+            Ok(pruned) => {
+                tracing::debug!(entries = pruned.entries, answers = pruned.answers, "pruned")
+            }
+            Err(error) => {
+                tracing::error!(code = error.code(), %error, "the journal cannot be pruned")
+            }
         }
     }
 
     /// Asks the settler what became of one payment and writes down the answer.
     async fn reconcile(&self, undecided: Undecided) -> Decision {
         let entry = undecided.entry;
-        let Some(_claim) = self.begin_reconciling(entry) else { return Decision::Undecided };
+        let Some(_claim) = self.begin_reconciling(entry) else {
+            return Decision::Undecided;
+        };
         let payload = undecided.payload_json.as_bytes();
         let payment = match Payment::restore(payload, undecided.requirements_json.as_bytes()) {
             Ok(payment) => payment,
@@ -127,10 +143,15 @@ impl<S: Settler, J: Journal> Till<S, J> {
             }
         };
         if let Decision::Released { reason } = decision {
-            let message = "the earlier settlement of this payment did not happen; nothing was charged";
+            let message =
+                "the earlier settlement of this payment did not happen; nothing was charged";
             return Outcome::Declined(Declined::new(reason, message));
         }
-        match self.journal().find(&payment.key(), request, self.now()).await {
+        match self
+            .journal()
+            .find(&payment.key(), request, self.now())
+            .await
+        {
             Ok(Some(standing)) => standing::outcome(standing, payment),
             Ok(None) | Err(_) => standing::pending(payment, None),
         }

@@ -1,7 +1,7 @@
 //! Building HTTP answers. Every error has one form (decisions section 3).
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use http_edge::RequestId;
 use route_catalog::ErrorCode;
@@ -37,7 +37,7 @@ pub(crate) struct ErrorReply {
     code: ErrorCode,
     message: String,
     details: Map<String, Value>,
-    headers: HeaderMap,
+    headers: Vec<(HeaderName, HeaderValue)>,
     retryable: bool,
 }
 
@@ -47,7 +47,7 @@ impl ErrorReply {
             code,
             message: message.into(),
             details: Map::new(),
-            headers: HeaderMap::new(),
+            headers: Vec::new(),
             retryable: code.retryable(),
         }
     }
@@ -70,7 +70,7 @@ impl ErrorReply {
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
+        self.headers.push((name, value));
         self
     }
 

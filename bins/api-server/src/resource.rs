@@ -15,7 +15,10 @@ fn path_and_query(url: &str) -> &str {
         // Already only a path.
         None => return without_fragment,
     };
-    after_scheme.find(['/', '?']).and_then(|start| after_scheme.get(start..)).unwrap_or("/")
+    after_scheme
+        .find(['/', '?'])
+        .and_then(|start| after_scheme.get(start..))
+        .unwrap_or("/")
 }
 
 #[cfg(test)]

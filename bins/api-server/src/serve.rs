@@ -12,7 +12,9 @@ use data_sources::{Clock, Mode, SystemClock};
 use http_edge::{Drained, Server};
 use ledger::{Journal, LedgerError, SqliteLedger};
 use route_catalog::{Catalog, CatalogConfig, CatalogError};
-use settlement::{AnySettler, OkxCredentials, SettlementConfig, SettlementError, Settler, Timeouts};
+use settlement::{
+    AnySettler, OkxCredentials, SettlementConfig, SettlementError, Settler, Timeouts,
+};
 use thiserror::Error;
 use x402_wire::Terms;
 
@@ -87,13 +89,22 @@ impl Service<AnySettler, SqliteLedger> {
         let options = ledger::Options {
             max_bytes: storage.max_bytes,
             retention_seconds: storage.answer_retention_seconds,
-            ..ledger::Options::default()
         };
         let journal = SqliteLedger::open(&storage.url, options)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let settler = AnySettler::connect(settlement(&config.settlement), &terms).await?;
         let sources = sources(config, clock.clone())?;
-        Self::compose(config, &terms, Parts { settler, journal, sources, clock }).await
+        Self::compose(
+            config,
+            &terms,
+            Parts {
+                settler,
+                journal,
+                sources,
+                clock,
+            },
+        )
+        .await
     }
 }
 
@@ -108,9 +119,15 @@ impl<S: Settler, J: Journal> Service<S, J> {
         parts: Parts<S, J>,
     ) -> Result<Self, ServeError> {
         observe::metrics();
-        let Parts { settler, journal, sources, clock } = parts;
-        let policy =
-            PaymentPolicy { settle_budget_seconds: config.payment.settle_budget_seconds };
+        let Parts {
+            settler,
+            journal,
+            sources,
+            clock,
+        } = parts;
+        let policy = PaymentPolicy {
+            settle_budget_seconds: config.payment.settle_budget_seconds,
+        };
         let till = Till::new(settler, journal, policy, clock.clone());
         let recovered = till.journal().recover(till.now()).await?;
         if recovered.released + recovered.unknown > 0 {
@@ -154,7 +171,12 @@ impl<S: Settler, J: Journal> Service<S, J> {
 
     /// Serves until `shutdown` resolves; then requests in flight are finished.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Drained {
-        let Self { server, api, till, reconcile_every } = self;
+        let Self {
+            server,
+            api,
+            till,
+            reconcile_every,
+        } = self;
         let background = {
             let till = till.clone();
             tokio::spawn(async move { till.keep_reconciling(reconcile_every).await })
@@ -201,7 +223,10 @@ pub(crate) fn check(config: &Config) -> Result<(), ServeError> {
 
 /// The one line that scripts wait for.
 pub(crate) fn announce(address: SocketAddr) {
-    #[expect(clippy::print_stderr, reason = "the line is part of the operational contract")]
+    #[expect(
+        clippy::print_stderr,
+        reason = "the line is part of the operational contract"
+    )]
     {
         eprintln!("listening on http://{address}");
     }
@@ -228,7 +253,11 @@ pub(crate) async fn shutdown_signal() {
 }
 
 fn settlement(section: &SettlementSection) -> SettlementConfig {
-    let okx = match (&section.okx_api_key, &section.okx_secret_key, &section.okx_passphrase) {
+    let okx = match (
+        &section.okx_api_key,
+        &section.okx_secret_key,
+        &section.okx_passphrase,
+    ) {
         (Some(api_key), Some(secret_key), Some(passphrase)) => Some(OkxCredentials {
             api_key: api_key.clone(),
             secret_key: secret_key.clone(),
@@ -282,7 +311,10 @@ fn okx(table: &UpstreamTable) -> OkxConfig {
         }),
         _ => None,
     };
-    let mut config = OkxConfig { credentials, ..OkxConfig::default() };
+    let mut config = OkxConfig {
+        credentials,
+        ..OkxConfig::default()
+    };
     if let Some(url) = &table.base_url {
         config.base_url.clone_from(url);
     }

@@ -1,6 +1,13 @@
 //! A paid call in this process, settled on the embedded chain, and what must not pass as one.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::as_conversions, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::as_conversions,
+    reason = "test code"
+)]
 
 mod support;
 
@@ -22,17 +29,34 @@ async fn a_payment_buys_one_answer_once_and_gives_it_again() {
     assert_eq!(world.paid(), 2000);
     let receipt = paid.receipt().unwrap();
     assert!(receipt.success);
-    assert_eq!(world.chain.transactions().last().unwrap().hash.to_string(), receipt.transaction);
-    assert_eq!(receipt.payer.as_deref(), Some(world.buyer.address().to_string().as_str()));
-    assert_eq!(paid.headers["x-response-digest"], keccak256(&paid.text).to_string());
-    assert!(paid.headers["cache-control"].to_str().unwrap().starts_with("private"));
+    assert_eq!(
+        world.chain.transactions().last().unwrap().hash.to_string(),
+        receipt.transaction
+    );
+    assert_eq!(
+        receipt.payer.as_deref(),
+        Some(world.buyer.address().to_string().as_str())
+    );
+    assert_eq!(
+        paid.headers["x-response-digest"],
+        keccak256(&paid.text).to_string()
+    );
+    assert!(
+        paid.headers["cache-control"]
+            .to_str()
+            .unwrap()
+            .starts_with("private")
+    );
     let body = paid.body();
     assert_eq!(body["data"]["price_usd"], "118.42");
     assert_eq!(body["meta"]["sources"][0]["mode"], "replay");
 
     for _ in 0..2 {
         let again = world.buyer.get_paid(&target, &payment).await;
-        assert_eq!((again.status, again.text.as_str()), (200, paid.text.as_str()));
+        assert_eq!(
+            (again.status, again.text.as_str()),
+            (200, paid.text.as_str())
+        );
         assert_eq!(again.receipt().unwrap().transaction, receipt.transaction);
         assert_eq!(again.headers["x-served-again"], "true");
         world.restart().await;
@@ -47,7 +71,10 @@ async fn each_asset_pays() {
     for option in 0..3 {
         let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
         draft.option = option;
-        let paid = world.buyer.get_paid(&world.price(), &header_of(&world.buyer.signed(&draft))).await;
+        let paid = world
+            .buyer
+            .get_paid(&world.price(), &header_of(&world.buyer.signed(&draft)))
+            .await;
         assert_eq!(paid.status, 200, "{}", paid.text);
     }
 }
@@ -58,7 +85,10 @@ async fn a_deferred_payment_is_declined_by_a_server_that_settles_by_itself() {
     let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
     draft.option = 3;
     assert_eq!(draft.challenge.accepts[3].scheme, Scheme::AggrDeferred);
-    let answer = world.buyer.get_paid(&world.price(), &header_of(&world.buyer.signed(&draft))).await;
+    let answer = world
+        .buyer
+        .get_paid(&world.price(), &header_of(&world.buyer.signed(&draft)))
+        .await;
     answer.is_refused(402, "unsupported_scheme");
     assert_eq!(world.paid(), 0);
 }
@@ -70,8 +100,16 @@ async fn a_payment_belongs_to_its_request() {
     // Named for one request, sent with another.
     let payment = world.buyer.payment(&target).await;
     let elsewhere = "/price?token=0x779Ded0c9e1022225f8E0630b35a9b54bE713736";
-    world.buyer.get_paid(elsewhere, &payment).await.is_refused(402, "resource_mismatch");
-    world.buyer.get_paid("/all-tokens", &payment).await.is_refused(402, "resource_mismatch");
+    world
+        .buyer
+        .get_paid(elsewhere, &payment)
+        .await
+        .is_refused(402, "resource_mismatch");
+    world
+        .buyer
+        .get_paid("/all-tokens", &payment)
+        .await
+        .is_refused(402, "resource_mismatch");
 
     // Without a resource the first use binds it.
     let draft = world.buyer.draft(Method::GET, &target).await;
@@ -79,8 +117,16 @@ async fn a_payment_belongs_to_its_request() {
     payment.as_object_mut().unwrap().remove("resource");
     let payment = header_of(&payment);
     assert_eq!(world.buyer.get_paid(&target, &payment).await.status, 200);
-    for other in [elsewhere, "/all-tokens", &format!("{target}&max_age=9999999")] {
-        world.buyer.get_paid(other, &payment).await.is_refused(409, "payment_bound_elsewhere");
+    for other in [
+        elsewhere,
+        "/all-tokens",
+        &format!("{target}&max_age=9999999"),
+    ] {
+        world
+            .buyer
+            .get_paid(other, &payment)
+            .await
+            .is_refused(409, "payment_bound_elsewhere");
     }
     assert_eq!(world.paid(), 2000);
 }
@@ -98,7 +144,10 @@ async fn a_payment_belongs_to_its_body() {
     };
     let draft = world.buyer.draft(Method::POST, "/swap").await;
     let payment = header_of(&world.buyer.signed(&draft));
-    let paid = world.buyer.post_paid("/swap", &body("25.5"), &payment).await;
+    let paid = world
+        .buyer
+        .post_paid("/swap", &body("25.5"), &payment)
+        .await;
     assert_eq!(paid.status, 200, "{}", paid.text);
     let data = &paid.body()["data"];
     assert_eq!(data["amount_atoms"], "25500000");
@@ -109,16 +158,33 @@ async fn a_payment_belongs_to_its_body() {
         .post_paid("/swap", &body("26"), &payment)
         .await
         .is_refused(409, "payment_bound_elsewhere");
-    assert_eq!(world.buyer.post_paid("/swap", &body("25.5"), &payment).await.text, paid.text);
+    assert_eq!(
+        world
+            .buyer
+            .post_paid("/swap", &body("25.5"), &payment)
+            .await
+            .text,
+        paid.text
+    );
     assert_eq!(world.paid(), 10_000);
 }
 
 #[tokio::test]
 async fn bad_parameters_are_all_named_and_cost_nothing() {
     let world = World::onchain().await;
-    assert_eq!(world.buyer.get("/price?token=nonsense").await.status, 402, "unpaid: probes see the price");
-    let payment = world.buyer.payment("/approve?token=nonsense&amount=-1").await;
-    let answer = world.buyer.get_paid("/approve?token=nonsense&amount=-1", &payment).await;
+    assert_eq!(
+        world.buyer.get("/price?token=nonsense").await.status,
+        402,
+        "unpaid: probes see the price"
+    );
+    let payment = world
+        .buyer
+        .payment("/approve?token=nonsense&amount=-1")
+        .await;
+    let answer = world
+        .buyer
+        .get_paid("/approve?token=nonsense&amount=-1", &payment)
+        .await;
     answer.is_refused(400, "invalid_params");
     let paths: Vec<_> = answer.body()["error"]["problems"]
         .as_array()
@@ -139,7 +205,11 @@ async fn bad_parameters_are_all_named_and_cost_nothing() {
         assert_eq!(answer.status, code, "{}", answer.text);
     }
     assert_eq!(world.paid(), 0);
-    assert_eq!(world.chain.transactions().len(), 0, "nothing was verified or settled");
+    assert_eq!(
+        world.chain.transactions().len(),
+        0,
+        "nothing was verified or settled"
+    );
 }
 
 #[tokio::test]
@@ -154,7 +224,10 @@ async fn a_refusal_costs_nothing_and_the_payment_can_be_used_again() {
     refused.is_refused(404, "not_found");
     assert_eq!(refused.body()["error"]["reason"], "token_not_priced");
     assert_eq!(world.paid(), 0);
-    assert_eq!(world.buyer.get_paid(&world.price(), &payment).await.status, 200);
+    assert_eq!(
+        world.buyer.get_paid(&world.price(), &payment).await.status,
+        200
+    );
     assert_eq!(world.paid(), 2000);
 }
 
@@ -163,7 +236,11 @@ async fn routes_without_a_source_refuse_uncharged() {
     let world = World::onchain().await;
     for target in ["/crypto-news", "/sub-wallet", "/token-details?symbol=BTC"] {
         let payment = world.buyer.payment(target).await;
-        world.buyer.get_paid(target, &payment).await.is_refused(503, "upstream_unavailable");
+        world
+            .buyer
+            .get_paid(target, &payment)
+            .await
+            .is_refused(503, "upstream_unavailable");
     }
     assert_eq!(world.paid(), 0);
 }
@@ -176,18 +253,58 @@ async fn a_tampered_payment_is_declined_by_name() {
     let good = world.buyer.signed(&draft);
     let other = "0x00000000000000000000000000000000000000AA";
     let cases = [
-        ("/accepted/amount", json!("1"), "invalid_payment_requirements"),
-        ("/accepted/payTo", json!(other), "invalid_payment_requirements"),
-        ("/accepted/asset", json!(other), "invalid_payment_requirements"),
-        ("/accepted/maxTimeoutSeconds", json!(1), "invalid_payment_requirements"),
+        (
+            "/accepted/amount",
+            json!("1"),
+            "invalid_payment_requirements",
+        ),
+        (
+            "/accepted/payTo",
+            json!(other),
+            "invalid_payment_requirements",
+        ),
+        (
+            "/accepted/asset",
+            json!(other),
+            "invalid_payment_requirements",
+        ),
+        (
+            "/accepted/maxTimeoutSeconds",
+            json!(1),
+            "invalid_payment_requirements",
+        ),
         ("/accepted/network", json!("eip155:1"), "network_mismatch"),
         ("/accepted/scheme", json!("upto"), "unsupported_scheme"),
-        ("/accepted/extra/name", json!("USD Coin"), "invalid_exact_evm_token_name_mismatch"),
-        ("/accepted/extra/version", json!("9"), "invalid_exact_evm_token_version_mismatch"),
-        ("/payload/authorization/value", json!("1"), "invalid_exact_evm_payload_authorization_value_mismatch"),
-        ("/payload/authorization/to", json!(other), "invalid_exact_evm_payload_recipient_mismatch"),
-        ("/payload/authorization/from", json!(other), "invalid_exact_evm_payload_signature"),
-        ("/payload/authorization/validBefore", json!("9999999999"), "invalid_exact_evm_payload_signature"),
+        (
+            "/accepted/extra/name",
+            json!("USD Coin"),
+            "invalid_exact_evm_token_name_mismatch",
+        ),
+        (
+            "/accepted/extra/version",
+            json!("9"),
+            "invalid_exact_evm_token_version_mismatch",
+        ),
+        (
+            "/payload/authorization/value",
+            json!("1"),
+            "invalid_exact_evm_payload_authorization_value_mismatch",
+        ),
+        (
+            "/payload/authorization/to",
+            json!(other),
+            "invalid_exact_evm_payload_recipient_mismatch",
+        ),
+        (
+            "/payload/authorization/from",
+            json!(other),
+            "invalid_exact_evm_payload_signature",
+        ),
+        (
+            "/payload/authorization/validBefore",
+            json!("9999999999"),
+            "invalid_exact_evm_payload_signature",
+        ),
         ("/x402Version", json!(1), "invalid_x402_version"),
     ];
     for (pointer, value, reason) in cases {
@@ -195,7 +312,11 @@ async fn a_tampered_payment_is_declined_by_name() {
         *payment.pointer_mut(pointer).unwrap() = value;
         let answer = world.buyer.get_paid(&target, &header_of(&payment)).await;
         answer.is_refused(402, reason);
-        assert_eq!(answer.challenge().accepts.len(), 6, "a fresh challenge comes with the reason");
+        assert_eq!(
+            answer.challenge().accepts.len(),
+            6,
+            "a fresh challenge comes with the reason"
+        );
     }
     assert_eq!(world.chain.transactions().len(), 0);
 }
@@ -208,20 +329,37 @@ async fn signatures_that_the_token_would_refuse_are_declined() {
     let good = world.buyer.signed(&draft);
     let text = good["payload"]["signature"].as_str().unwrap().to_owned();
     let bytes = alloy_primitives::hex::decode(&text).unwrap();
-    let order: U256 =
-        "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141".parse().unwrap();
+    let order: U256 = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
+        .parse()
+        .unwrap();
     let s = order - U256::from_be_slice(&bytes[32..64]);
     let flipped = if bytes[64] == 27 { 28 } else { 27 };
     let high_s = [&bytes[..32], &s.to_be_bytes::<32>()[..], &[flipped]].concat();
     let wrong_v = [&bytes[..64], &[29]].concat();
-    for forged in [high_s, wrong_v, bytes[..64].to_vec(), [&bytes[..], &[0]].concat()] {
+    for forged in [
+        high_s,
+        wrong_v,
+        bytes[..64].to_vec(),
+        [&bytes[..], &[0]].concat(),
+    ] {
         let mut payment = good.clone();
         payment["payload"]["signature"] = json!(alloy_primitives::hex::encode_prefixed(&forged));
         let answer = world.buyer.get_paid(&target, &header_of(&payment)).await;
         assert_eq!(answer.status, 402, "{}", answer.text);
-        assert!(answer.code().starts_with("invalid_exact_evm_payload"), "{}", answer.text);
+        assert!(
+            answer.code().starts_with("invalid_exact_evm_payload"),
+            "{}",
+            answer.text
+        );
     }
-    assert_eq!(world.buyer.get_paid(&target, &header_of(&good)).await.status, 200);
+    assert_eq!(
+        world
+            .buyer
+            .get_paid(&target, &header_of(&good))
+            .await
+            .status,
+        200
+    );
 }
 
 #[tokio::test]
@@ -230,18 +368,42 @@ async fn the_window_must_hold_the_work_and_the_settlement() {
     let target = world.price();
     let now = jiff::Timestamp::now().as_second() as u64;
     for (after, before, reason) in [
-        (0, now - 1, "invalid_exact_evm_payload_authorization_valid_before"),
-        (0, now + 20, "invalid_exact_evm_payload_authorization_valid_before"),
-        (0, now + 90_000, "invalid_exact_evm_payload_authorization_valid_before"),
-        (now + 100, now + 300, "invalid_exact_evm_payload_authorization_valid_after"),
+        (
+            0,
+            now - 1,
+            "invalid_exact_evm_payload_authorization_valid_before",
+        ),
+        (
+            0,
+            now + 20,
+            "invalid_exact_evm_payload_authorization_valid_before",
+        ),
+        (
+            0,
+            now + 90_000,
+            "invalid_exact_evm_payload_authorization_valid_before",
+        ),
+        (
+            now + 100,
+            now + 300,
+            "invalid_exact_evm_payload_authorization_valid_after",
+        ),
     ] {
         let mut draft = world.buyer.draft(Method::GET, &target).await;
         draft.authorization.valid_after = U256::from(after);
         draft.authorization.valid_before = U256::from(before);
         let payment = header_of(&world.buyer.signed(&draft));
-        world.buyer.get_paid(&target, &payment).await.is_refused(402, reason);
+        world
+            .buyer
+            .get_paid(&target, &payment)
+            .await
+            .is_refused(402, reason);
     }
-    assert_eq!(world.replay.served("okx/market_price_okb.json"), 0, "no work was done");
+    assert_eq!(
+        world.replay.served("okx/market_price_okb.json"),
+        0,
+        "no work was done"
+    );
 }
 
 #[tokio::test]
@@ -278,14 +440,21 @@ async fn an_authorization_used_on_chain_is_declined_for_every_asset() {
         let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
         draft.option = option;
         let payment = header_of(&world.buyer.signed(&draft));
-        assert_eq!(world.buyer.get_paid(&world.price(), &payment).await.status, 200);
+        assert_eq!(
+            world.buyer.get_paid(&world.price(), &payment).await.status,
+            200
+        );
         // Another server, which has never seen it, on the same chain.
         let folder = tempfile::tempdir().unwrap();
         world.config.storage.url = format!("sqlite://{}", folder.path().join("other.db").display());
         world.restart().await;
         let answer = world.buyer.get_paid(&world.price(), &payment).await;
         answer.is_refused(402, "invalid_exact_evm_nonce_already_used");
-        assert_eq!(world.chain.transactions().len(), 1, "no second transaction, reverting or not");
+        assert_eq!(
+            world.chain.transactions().len(),
+            1,
+            "no second transaction, reverting or not"
+        );
     }
 }
 
@@ -295,7 +464,11 @@ async fn headers_that_are_no_payment_are_declined_by_name() {
     let target = world.price();
     let deep = x402_wire::encode_header(&format!("{}{}", "[".repeat(3000), "]".repeat(3000)));
     for garbage in ["!!!", "e30=", "bm90IGpzb24=", deep.as_str()] {
-        world.buyer.get_paid(&target, garbage).await.is_refused(402, "invalid_payload");
+        world
+            .buyer
+            .get_paid(&target, garbage)
+            .await
+            .is_refused(402, "invalid_payload");
     }
     let payment = world.buyer.payment(&target).await;
     let twice = world
@@ -303,12 +476,27 @@ async fn headers_that_are_no_payment_are_declined_by_name() {
         .request(Method::GET, &target)
         .header(header::PAYMENT_SIGNATURE, &payment)
         .header(header::PAYMENT_SIGNATURE, &payment);
-    world.buyer.send(twice).await.is_refused(402, "duplicate_payment_header");
-    let v1 = world.buyer.request(Method::GET, &target).header(header::X_PAYMENT, &payment);
-    world.buyer.send(v1).await.is_refused(402, "unsupported_x402_v1");
+    world
+        .buyer
+        .send(twice)
+        .await
+        .is_refused(402, "duplicate_payment_header");
+    let v1 = world
+        .buyer
+        .request(Method::GET, &target)
+        .header(header::X_PAYMENT, &payment);
+    world
+        .buyer
+        .send(v1)
+        .await
+        .is_refused(402, "unsupported_x402_v1");
     let huge = world.buyer.request(Method::GET, &target);
     let huge = huge.header(header::PAYMENT_SIGNATURE, "A".repeat(33 * 1024));
-    world.buyer.send(huge).await.is_refused(431, "headers_too_large");
+    world
+        .buyer
+        .send(huge)
+        .await
+        .is_refused(431, "headers_too_large");
     assert_eq!(world.paid(), 0);
     assert_eq!(world.buyer.get_paid(&target, &payment).await.status, 200);
 }
@@ -322,16 +510,34 @@ async fn methods_are_decided_before_payments() {
         (Method::DELETE, "/price", "GET"),
         (Method::PUT, "/yield-watch", "GET"),
     ] {
-        let request = world.buyer.request(method, target).header(header::PAYMENT_SIGNATURE, &payment);
+        let request = world
+            .buyer
+            .request(method, target)
+            .header(header::PAYMENT_SIGNATURE, &payment);
         let answer = world.buyer.send(request).await;
         answer.is_refused(405, "method_not_allowed");
-        assert!(answer.headers["allow"].to_str().unwrap().contains(allow), "{:?}", answer.headers);
-        assert!(answer.body()["error"]["expected"].to_string().contains(allow));
+        assert!(
+            answer.headers["allow"].to_str().unwrap().contains(allow),
+            "{:?}",
+            answer.headers
+        );
+        assert!(
+            answer.body()["error"]["expected"]
+                .to_string()
+                .contains(allow)
+        );
     }
-    world.buyer.get_paid("/nowhere", &payment).await.is_refused(404, "not_found");
+    world
+        .buyer
+        .get_paid("/nowhere", &payment)
+        .await
+        .is_refused(404, "not_found");
 
     let head = world.buyer.request(Method::HEAD, &world.price());
-    let head = world.buyer.send(head.header(header::PAYMENT_SIGNATURE, &payment)).await;
+    let head = world
+        .buyer
+        .send(head.header(header::PAYMENT_SIGNATURE, &payment))
+        .await;
     assert_eq!((head.status, head.text.as_str()), (402, ""));
     assert_eq!(head.challenge().accepts.len(), 6);
 
@@ -342,13 +548,27 @@ async fn methods_are_decided_before_payments() {
         .header("access-control-request-headers", "payment-signature");
     let preflight = world.buyer.send(preflight).await;
     assert_eq!(preflight.status, 204);
-    let allowed = preflight.headers["access-control-allow-headers"].to_str().unwrap();
-    for name in ["PAYMENT-SIGNATURE", "X-PAYMENT", "Access-Control-Expose-Headers"] {
+    let allowed = preflight.headers["access-control-allow-headers"]
+        .to_str()
+        .unwrap();
+    for name in [
+        "PAYMENT-SIGNATURE",
+        "X-PAYMENT",
+        "Access-Control-Expose-Headers",
+    ] {
         assert!(allowed.contains(name), "{allowed}");
     }
-    let unpaid = world.buyer.request(Method::GET, "/price").header("origin", "https://agent.example");
+    let unpaid = world
+        .buyer
+        .request(Method::GET, "/price")
+        .header("origin", "https://agent.example");
     let unpaid = world.buyer.send(unpaid).await;
-    assert!(unpaid.headers["access-control-expose-headers"].to_str().unwrap().contains("PAYMENT-REQUIRED"));
+    assert!(
+        unpaid.headers["access-control-expose-headers"]
+            .to_str()
+            .unwrap()
+            .contains("PAYMENT-REQUIRED")
+    );
     assert_eq!(unpaid.headers["cache-control"], "no-store");
     assert_eq!(world.paid(), 0);
 }
@@ -362,10 +582,22 @@ async fn an_identifier_names_one_payment() {
             json!({"payment-identifier": {"info": {"required": false, "id": "order-0000000001"}}});
         header_of(&payment)
     };
-    let first = with_id(world.buyer.signed(&world.buyer.draft(Method::GET, &target).await));
+    let first = with_id(
+        world
+            .buyer
+            .signed(&world.buyer.draft(Method::GET, &target).await),
+    );
     assert_eq!(world.buyer.get_paid(&target, &first).await.status, 200);
-    let second = with_id(world.buyer.signed(&world.buyer.draft(Method::GET, &target).await));
-    world.buyer.get_paid(&target, &second).await.is_refused(409, "payment_bound_elsewhere");
+    let second = with_id(
+        world
+            .buyer
+            .signed(&world.buyer.draft(Method::GET, &target).await),
+    );
+    world
+        .buyer
+        .get_paid(&target, &second)
+        .await
+        .is_refused(409, "payment_bound_elsewhere");
     assert_eq!(world.paid(), 2000);
 }
 
@@ -421,12 +653,13 @@ fn assert_same_members(path: &str, data: &Value) {
 
 fn members(path: &str, value: &Value) -> Vec<String> {
     match value {
-        Value::Object(map) => {
-            map.iter().flat_map(|(key, value)| members(&format!("{path}/{key}"), value)).collect()
-        }
-        Value::Array(items) => {
-            items.first().map_or_else(Vec::new, |item| members(&format!("{path}/0"), item))
-        }
+        Value::Object(map) => map
+            .iter()
+            .flat_map(|(key, value)| members(&format!("{path}/{key}"), value))
+            .collect(),
+        Value::Array(items) => items
+            .first()
+            .map_or_else(Vec::new, |item| members(&format!("{path}/0"), item)),
         _ => vec![path.to_owned()],
     }
 }

@@ -1,7 +1,13 @@
 //! Facilitators that fail in every way: nothing is served unpaid, nothing is charged twice, and an unknown outcome stays
 //! unknown until it is decided.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "test code"
+)]
 
 mod support;
 
@@ -24,11 +30,17 @@ async fn a_good_facilitator_gets_the_payment_byte_for_byte_and_our_own_requireme
     let mut payment = world.buyer.signed(&draft);
     payment["accepted"]["extra"]["future"] = serde_json::json!([1, "₮"]);
     let raw = payment.to_string();
-    let paid = world.buyer.get_paid(&target, &x402_wire::encode_header(&raw)).await;
+    let paid = world
+        .buyer
+        .get_paid(&target, &x402_wire::encode_header(&raw))
+        .await;
     assert_eq!(paid.status, 200, "{}", paid.text);
     assert_eq!(paid.receipt().unwrap().transaction, TX);
     for body in facilitator.verified().iter().chain(&facilitator.settled()) {
-        assert!(body.contains(&raw), "the caller's bytes travel on unchanged");
+        assert!(
+            body.contains(&raw),
+            "the caller's bytes travel on unchanged"
+        );
         let body: Value = serde_json::from_str(body).unwrap();
         assert!(body["paymentRequirements"]["extra"].get("future").is_none());
         assert_eq!(body["paymentRequirements"]["amount"], "2000");
@@ -51,20 +63,38 @@ async fn a_facilitator_that_cannot_verify_costs_nothing_and_frees_the_payment() 
         let answer = world.buyer.get_paid(&world.price(), &payment).await;
         answer.is_refused(503, "upstream_unavailable");
         assert!(answer.headers.contains_key("retry-after"), "{fault:?}");
-        assert_eq!(world.replay.served("okx/market_price_okb.json"), 0, "no work before a verdict");
+        assert_eq!(
+            world.replay.served("okx/market_price_okb.json"),
+            0,
+            "no work before a verdict"
+        );
         assert!(facilitator.settled().is_empty());
-        assert_eq!(world.buyer.get_paid(&world.price(), &payment).await.status, 200, "{fault:?}");
+        assert_eq!(
+            world.buyer.get_paid(&world.price(), &payment).await.status,
+            200,
+            "{fault:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_invalid_payment_is_declined_with_the_facilitators_reason() {
-    let invalid = Say::Json(200, r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#.to_owned());
-    let refused = Say::Json(400, r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#.to_owned());
+    let invalid = Say::Json(
+        200,
+        r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#.to_owned(),
+    );
+    let refused = Say::Json(
+        400,
+        r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#.to_owned(),
+    );
     for say in [invalid, refused] {
         let (world, facilitator) = world(vec![say], vec![success(TX)]).await;
         let payment = world.buyer.payment(&world.price()).await;
-        world.buyer.get_paid(&world.price(), &payment).await.is_refused(402, "insufficient_funds");
+        world
+            .buyer
+            .get_paid(&world.price(), &payment)
+            .await
+            .is_refused(402, "insufficient_funds");
         assert!(facilitator.settled().is_empty());
     }
 }
@@ -73,8 +103,11 @@ async fn an_invalid_payment_is_declined_with_the_facilitators_reason() {
 async fn a_settlement_that_failed_is_no_success_whatever_its_status() {
     let failed = r#"{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:196"}"#;
     for status in [200, 400, 402] {
-        let (world, _facilitator) =
-            world(vec![valid()], vec![Say::Json(status, failed.to_owned()), success(TX)]).await;
+        let (world, _facilitator) = world(
+            vec![valid()],
+            vec![Say::Json(status, failed.to_owned()), success(TX)],
+        )
+        .await;
         let payment = world.buyer.payment(&world.price()).await;
         let answer = world.buyer.get_paid(&world.price(), &payment).await;
         answer.is_refused(402, "insufficient_funds");
@@ -110,7 +143,10 @@ async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_on
         answer.is_refused(503, "settlement_pending");
         assert!(!answer.text.contains("118.42"), "the answer is withheld");
         assert!(answer.headers.contains_key("retry-after"));
-        assert!(!answer.headers.contains_key("payment-required"), "no fresh challenge");
+        assert!(
+            !answer.headers.contains_key("payment-required"),
+            "no fresh challenge"
+        );
         let receipt = answer.receipt().unwrap();
         assert_eq!(receipt.error_reason.as_deref(), Some("settlement_pending"));
 
@@ -124,9 +160,16 @@ async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_on
         }
         assert_eq!(decided.status, 200, "{fault:?}: {}", decided.text);
         assert_eq!(decided.receipt().unwrap().transaction, TX);
-        assert_eq!(world.replay.served("okx/market_price_okb.json"), 1, "the work ran once");
+        assert_eq!(
+            world.replay.served("okx/market_price_okb.json"),
+            1,
+            "the work ran once"
+        );
         let settles = facilitator.settled();
-        assert!(settles.iter().all(|body| body == &settles[0]), "only ever the identical settlement");
+        assert!(
+            settles.iter().all(|body| body == &settles[0]),
+            "only ever the identical settlement"
+        );
     }
 }
 
@@ -139,16 +182,24 @@ async fn a_facilitator_that_settles_for_somebody_else_is_not_believed() {
     for lie in [other, elsewhere] {
         let (world, _facilitator) = world(vec![valid()], vec![Say::Json(200, lie)]).await;
         let payment = world.buyer.payment(&world.price()).await;
-        world.buyer.get_paid(&world.price(), &payment).await.is_refused(503, "settlement_pending");
+        world
+            .buyer
+            .get_paid(&world.price(), &payment)
+            .await
+            .is_refused(503, "settlement_pending");
     }
 }
 
 #[tokio::test]
 async fn a_forged_signature_never_reaches_the_facilitator() {
     let (world, facilitator) = world(vec![valid()], vec![success(TX)]).await;
-    let draft = world.buyer.draft(reqwest::Method::GET, &world.price()).await;
+    let draft = world
+        .buyer
+        .draft(reqwest::Method::GET, &world.price())
+        .await;
     let mut payment = world.buyer.signed(&draft);
-    payment["payload"]["authorization"]["nonce"] = serde_json::json!(format!("0x{}", "11".repeat(32)));
+    payment["payload"]["authorization"]["nonce"] =
+        serde_json::json!(format!("0x{}", "11".repeat(32)));
     let payment = support::buyer::header_of(&payment);
     for _ in 0..20 {
         let answer = world.buyer.get_paid(&world.price(), &payment).await;

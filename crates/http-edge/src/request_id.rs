@@ -28,12 +28,18 @@ impl RequestIds {
     #[must_use]
     pub fn new() -> Self {
         // Without randomness ids could repeat between processes; nothing but log search depends on them.
-        Self { process: getrandom::u64().unwrap_or_default(), next: AtomicU64::new(1) }
+        Self {
+            process: getrandom::u64().unwrap_or_default(),
+            next: AtomicU64::new(1),
+        }
     }
 
     /// The next id.
     pub fn next_id(&self) -> RequestId {
-        RequestId { process: self.process, number: self.next.fetch_add(1, Ordering::Relaxed) }
+        RequestId {
+            process: self.process,
+            number: self.next.fetch_add(1, Ordering::Relaxed),
+        }
     }
 }
 

@@ -90,7 +90,11 @@ impl Server {
     pub async fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        Ok(Self { listener, address, limits })
+        Ok(Self {
+            listener,
+            address,
+            limits,
+        })
     }
 
     /// The bound address.
@@ -106,9 +110,13 @@ impl Server {
         handler: Arc<H>,
         shutdown: impl Future<Output = ()> + Send,
     ) -> Drained {
-        let Self { listener, limits, .. } = self;
+        let Self {
+            listener, limits, ..
+        } = self;
         let limits = Arc::new(limits);
-        let slots = Arc::new(Semaphore::new(limits.max_connections.min(Semaphore::MAX_PERMITS)));
+        let slots = Arc::new(Semaphore::new(
+            limits.max_connections.min(Semaphore::MAX_PERMITS),
+        ));
         let connections = GracefulShutdown::new();
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
@@ -117,8 +125,13 @@ impl Server {
                 () = &mut shutdown => break,
                 accepted = accept(&listener, &slots) => accepted,
             };
-            let Some((stream, slot)) = accepted else { continue };
-            let edge = Edge { handler: handler.clone(), limits: limits.clone() };
+            let Some((stream, slot)) = accepted else {
+                continue;
+            };
+            let edge = Edge {
+                handler: handler.clone(),
+                limits: limits.clone(),
+            };
             let connection = connection(stream, edge);
             let connection = connections.watch(connection);
             tokio::spawn(async move {
@@ -197,8 +210,14 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
 }
 
 fn head_bytes(request: &Request<Incoming>) -> usize {
-    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
-    let fields: usize =
-        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    let target = request
+        .uri()
+        .path_and_query()
+        .map_or(0, |target| target.as_str().len());
+    let fields: usize = request
+        .headers()
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4)
+        .sum();
     target + fields
 }

@@ -41,7 +41,16 @@ pub async fn judge<V: DeserializeOwned>(
 ///
 /// # Errors
 /// When the program cannot be started, fails or takes too long.
-pub async fn run(mut command: Command, input: &[u8]) -> Result<String, JudgeError> {
+pub async fn run(command: Command, input: &[u8]) -> Result<String, JudgeError> {
+    run_within(LIMIT, command, input).await
+}
+
+/// [`run`] with another limit.
+pub(crate) async fn run_within(
+    limit: Duration,
+    mut command: Command,
+    input: &[u8],
+) -> Result<String, JudgeError> {
     let program = name(&command);
     let broken = |source| JudgeError::Program {
         program: program.clone(),
@@ -58,11 +67,11 @@ pub async fn run(mut command: Command, input: &[u8]) -> Result<String, JudgeErro
         // A program that ends without reading says why on its standard error.
         let _ = stdin.write_all(input).await;
     }
-    let output = timeout(LIMIT, child.wait_with_output())
+    let output = timeout(limit, child.wait_with_output())
         .await
         .map_err(|_| JudgeError::TimedOut {
             program: program.clone(),
-            seconds: LIMIT.as_secs(),
+            seconds: limit.as_secs(),
             log: String::new(),
         })?
         .map_err(broken)?;

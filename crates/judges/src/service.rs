@@ -4,13 +4,15 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use serde::Deserialize;
 use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::{Account, Daemon, JudgeError, run};
+use crate::process::run_within;
+use crate::{Account, Daemon, JudgeError};
 
 /// How an instance is set up; everything else is as the service comes.
 #[derive(Debug, Clone)]
@@ -119,6 +121,9 @@ impl ServiceConfig {
     }
 }
 
+/// A build from nothing, behind another build, on a small machine.
+const BUILD_LIMIT: Duration = Duration::from_secs(3_600);
+
 /// Lets cargo decide whether the binary is up to date, so that no old one is judged.
 async fn build() -> Result<PathBuf, JudgeError> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -133,7 +138,7 @@ async fn build() -> Result<PathBuf, JudgeError> {
         ])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let messages = run(cargo, b"").await?;
+    let messages = run_within(BUILD_LIMIT, cargo, b"").await?;
     messages
         .lines()
         .filter_map(|line| serde_json::from_str::<BuildMessage>(line).ok())

@@ -34,8 +34,8 @@ use writer::{Call, Job, Marks, Writer};
 /// How a [`SqliteLedger`] is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The most bytes that the ledger may hold; without it the disk is the limit. The write-ahead log beside it may
-    /// take up to 64 MiB more.
+    /// The most bytes that the ledger may hold, the log beside it not counted (usually 8 MiB; more while another
+    /// program reads the file). Without it the disk is the limit.
     pub max_bytes: Option<u64>,
     /// How long an answer can be fetched again after its settlement, in seconds.
     pub retention_seconds: u64,

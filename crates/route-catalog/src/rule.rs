@@ -244,6 +244,7 @@ fn symbol(text: &str) -> Option<String> {
         trimmed.strip_prefix('$').unwrap_or(trimmed),
         MAX_SYMBOL_CHARS,
     )
+    .filter(|symbol| !symbol.starts_with('$'))
 }
 
 fn line(text: &str, max: usize) -> Option<String> {

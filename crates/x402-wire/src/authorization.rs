@@ -108,7 +108,11 @@ impl AuthorizationKey {
 impl fmt::Display for AuthorizationKey {
     /// `eip155:196/<asset>/<payer>/<nonce>`, for logs and operators.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}/{}", self.network, self.asset, self.payer, self.nonce)
+        write!(
+            f,
+            "{}/{}/{}/{}",
+            self.network, self.asset, self.payer, self.nonce
+        )
     }
 }
 
@@ -154,10 +158,22 @@ mod tests {
             nonce: B256::repeat_byte(3),
         };
         let others = [
-            AuthorizationKey { network: Network::evm(1), ..key },
-            AuthorizationKey { asset: Address::repeat_byte(9), ..key },
-            AuthorizationKey { payer: Address::repeat_byte(9), ..key },
-            AuthorizationKey { nonce: B256::repeat_byte(9), ..key },
+            AuthorizationKey {
+                network: Network::evm(1),
+                ..key
+            },
+            AuthorizationKey {
+                asset: Address::repeat_byte(9),
+                ..key
+            },
+            AuthorizationKey {
+                payer: Address::repeat_byte(9),
+                ..key
+            },
+            AuthorizationKey {
+                nonce: B256::repeat_byte(9),
+                ..key
+            },
         ];
         for other in others {
             assert_ne!(other.digest(), key.digest());

@@ -117,15 +117,37 @@ mod tests {
         let standard = encode_header(text);
         assert!(standard.contains('/') || standard.contains('+'));
         let url_safe = standard.replace('+', "-").replace('/', "_");
-        for value in [standard.as_str(), standard.trim_end_matches('='), &url_safe, url_safe.trim_end_matches('=')] {
-            assert_eq!(decode_header(value.as_bytes()).as_deref(), Ok(text), "{value}");
+        for value in [
+            standard.as_str(),
+            standard.trim_end_matches('='),
+            &url_safe,
+            url_safe.trim_end_matches('='),
+        ] {
+            assert_eq!(
+                decode_header(value.as_bytes()).as_deref(),
+                Ok(text),
+                "{value}"
+            );
         }
     }
 
     #[test]
     fn what_is_not_base64_is_refused() {
-        for value in ["a", "ab cd", "=", "====", "a===", "+-_/", "{\"x402Version\":2}", "äö"] {
-            assert_eq!(decode_header(value.as_bytes()), Err(HeaderError::Base64), "{value}");
+        for value in [
+            "a",
+            "ab cd",
+            "=",
+            "====",
+            "a===",
+            "+-_/",
+            "{\"x402Version\":2}",
+            "äö",
+        ] {
+            assert_eq!(
+                decode_header(value.as_bytes()),
+                Err(HeaderError::Base64),
+                "{value}"
+            );
         }
         assert_eq!(decode_header(b"/w=="), Err(HeaderError::Utf8));
     }
@@ -134,7 +156,10 @@ mod tests {
     fn depth_is_counted_outside_strings_only() {
         let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert_eq!(check_depth(&nested(MAX_DEPTH)), Ok(()));
-        assert_eq!(check_depth(&nested(MAX_DEPTH + 1)), Err(HeaderError::TooDeep));
+        assert_eq!(
+            check_depth(&nested(MAX_DEPTH + 1)),
+            Err(HeaderError::TooDeep)
+        );
         assert_eq!(check_depth(&format!("\"\\\"{}\"", nested(100))), Ok(()));
     }
 

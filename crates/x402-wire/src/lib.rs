@@ -25,9 +25,7 @@ pub use payment::{
     Invalid, MAX_WINDOW_SECONDS, MIN_REMAINING_SECONDS, Payment, RestoreError, SignatureStanding,
 };
 pub use reason::Reason;
-pub use requirements::{
-    Asset, AssetName, PaymentRequired, PaymentRequirements, Resource, Terms,
-};
+pub use requirements::{Asset, AssetName, PaymentRequired, PaymentRequirements, Resource, Terms};
 pub use response::SettlementResponse;
 
 /// The protocol version that every message carries (`x402Version`).

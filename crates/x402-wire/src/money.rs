@@ -30,7 +30,10 @@ impl MicroUsd {
     /// # Panics
     /// When the text is malformed; in a constant that is a compile error.
     #[must_use]
-    #[expect(clippy::panic, reason = "in a constant this is the compile error that is wanted")]
+    #[expect(
+        clippy::panic,
+        reason = "in a constant this is the compile error that is wanted"
+    )]
     pub const fn dollars(text: &str) -> Self {
         match Self::parse(text) {
             Ok(price) => price,
@@ -121,7 +124,20 @@ mod tests {
 
     #[test]
     fn malformed_prices_are_refused() {
-        for text in ["", ".", "1.", ".5", "$1", "1e3", "+1", "-1", " 1", "1.1234567", "99999999999999999999", "1.2.3"] {
+        for text in [
+            "",
+            ".",
+            "1.",
+            ".5",
+            "$1",
+            "1e3",
+            "+1",
+            "-1",
+            " 1",
+            "1.1234567",
+            "99999999999999999999",
+            "1.2.3",
+        ] {
             assert_eq!(MicroUsd::parse(text), Err(PriceError), "{text}");
         }
         assert_eq!(MicroUsd::parse("18446744073709.551616"), Err(PriceError));

@@ -49,7 +49,9 @@ impl FromStr for Network {
             .and_then(crate::strict::parse_decimal)
             .and_then(|id| u64::try_from(id).ok())
             .map(Self::evm)
-            .ok_or_else(|| NetworkError { observed: text.chars().take(80).collect() })
+            .ok_or_else(|| NetworkError {
+                observed: text.chars().take(80).collect(),
+            })
     }
 }
 
@@ -110,7 +112,9 @@ impl FromStr for Scheme {
         match text {
             "exact" => Ok(Self::Exact),
             "aggr_deferred" => Ok(Self::AggrDeferred),
-            _ => Err(UnknownScheme { observed: text.chars().take(80).collect() }),
+            _ => Err(UnknownScheme {
+                observed: text.chars().take(80).collect(),
+            }),
         }
     }
 }
@@ -123,7 +127,15 @@ mod tests {
     fn only_caip2_evm_ids_are_networks() {
         assert_eq!("eip155:196".parse(), Ok(Network::evm(196)));
         assert_eq!(Network::evm(196).to_string(), "eip155:196");
-        for text in ["xlayer", "196", "eip155:", "eip155:0196", "EIP155:196", "eip155:196 ", "eip155:18446744073709551616"] {
+        for text in [
+            "xlayer",
+            "196",
+            "eip155:",
+            "eip155:0196",
+            "EIP155:196",
+            "eip155:196 ",
+            "eip155:18446744073709551616",
+        ] {
             assert!(text.parse::<Network>().is_err(), "{text}");
         }
     }

@@ -41,7 +41,10 @@ pub struct PaymentOption {
 impl PaymentOption {
     pub(crate) fn new(requirements: PaymentRequirements) -> Self {
         let domain_separator = requirements.domain_separator();
-        Self { requirements, domain_separator }
+        Self {
+            requirements,
+            domain_separator,
+        }
     }
 
     /// The option as the wire has it.
@@ -152,7 +155,10 @@ impl Offer {
                 asset: asset.address,
                 pay_to: terms.pay_to,
                 max_timeout_seconds: terms.max_timeout_seconds,
-                extra: AssetName { name: asset.name.clone(), version: asset.version.clone() },
+                extra: AssetName {
+                    name: asset.name.clone(),
+                    version: asset.version.clone(),
+                },
             })
             .map(|requirements| Arc::new(PaymentOption::new(requirements)))
             .collect();
@@ -173,29 +179,42 @@ impl Offer {
     /// The first member that differs. The order (scheme, network, asset, then the rest) finds the option
     /// that the caller meant.
     pub fn accept(&self, accepted: &Accepted) -> Result<&Arc<PaymentOption>, Mismatch> {
-        let scheme: Scheme = accepted
-            .scheme
-            .parse()
-            .map_err(|_| Mismatch::Scheme { observed: clip(&accepted.scheme) })?;
-        let mut candidates =
-            self.options.iter().filter(|option| option.requirements.scheme == scheme).peekable();
-        let first = candidates
-            .peek()
-            .ok_or_else(|| Mismatch::Scheme { observed: clip(&accepted.scheme) })?;
+        let scheme: Scheme = accepted.scheme.parse().map_err(|_| Mismatch::Scheme {
+            observed: clip(&accepted.scheme),
+        })?;
+        let mut candidates = self
+            .options
+            .iter()
+            .filter(|option| option.requirements.scheme == scheme)
+            .peekable();
+        let first = candidates.peek().ok_or_else(|| Mismatch::Scheme {
+            observed: clip(&accepted.scheme),
+        })?;
         let network = first.requirements.network;
         if accepted.network.parse() != Ok(network) {
-            return Err(Mismatch::Network { expected: network, observed: clip(&accepted.network) });
+            return Err(Mismatch::Network {
+                expected: network,
+                observed: clip(&accepted.network),
+            });
         }
         let option = candidates
             .find(|option| option.requirements.asset == accepted.asset)
-            .ok_or(Mismatch::Asset { observed: accepted.asset })?;
+            .ok_or(Mismatch::Asset {
+                observed: accepted.asset,
+            })?;
 
         let ours = &option.requirements;
         if accepted.amount != ours.amount {
-            return Err(Mismatch::Amount { expected: ours.amount, observed: accepted.amount });
+            return Err(Mismatch::Amount {
+                expected: ours.amount,
+                observed: accepted.amount,
+            });
         }
         if accepted.pay_to != ours.pay_to {
-            return Err(Mismatch::PayTo { expected: ours.pay_to, observed: accepted.pay_to });
+            return Err(Mismatch::PayTo {
+                expected: ours.pay_to,
+                observed: accepted.pay_to,
+            });
         }
         if accepted.max_timeout_seconds != ours.max_timeout_seconds {
             return Err(Mismatch::MaxTimeout {

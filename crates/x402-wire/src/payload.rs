@@ -38,14 +38,18 @@ impl PaymentPayload {
         let message: Message = serde_json::from_str(&raw).map_err(|error| {
             // A payment of another version has another shape: name the version, not the shape.
             match serde_json::from_str::<VersionOnly>(&raw) {
-                Ok(other) if other.x402_version != X402_VERSION => {
-                    HeaderError::Version { observed: other.x402_version }
-                }
-                _ => HeaderError::Schema { detail: error.to_string() },
+                Ok(other) if other.x402_version != X402_VERSION => HeaderError::Version {
+                    observed: other.x402_version,
+                },
+                _ => HeaderError::Schema {
+                    detail: error.to_string(),
+                },
             }
         })?;
         if message.x402_version != X402_VERSION {
-            return Err(HeaderError::Version { observed: message.x402_version });
+            return Err(HeaderError::Version {
+                observed: message.x402_version,
+            });
         }
         if message.payment_id().is_some_and(|id| !is_payment_id(id)) {
             return Err(HeaderError::PaymentId);
@@ -158,7 +162,10 @@ impl PaymentSignature {
     /// The bytes of a `0x` hexadecimal signature; `None` when it is anything else.
     #[must_use]
     pub fn to_bytes(&self) -> Option<Bytes> {
-        let digits = self.0.strip_prefix("0x").filter(|digits| !digits.starts_with("0x"))?;
+        let digits = self
+            .0
+            .strip_prefix("0x")
+            .filter(|digits| !digits.starts_with("0x"))?;
         hex::decode(digits).ok().map(Bytes::from)
     }
 }
@@ -218,5 +225,7 @@ struct VersionOnly {
 
 fn is_payment_id(id: &str) -> bool {
     (16..=128).contains(&id.len())
-        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }

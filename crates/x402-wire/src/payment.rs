@@ -150,7 +150,10 @@ impl Payment {
     /// The first member of the claim that no option has.
     pub fn matching(offer: &Offer, payload: PaymentPayload) -> Result<Self, Mismatch> {
         let option = offer.accept(payload.accepted())?.clone();
-        Ok(Self { payload: Arc::new(payload), option })
+        Ok(Self {
+            payload: Arc::new(payload),
+            option,
+        })
     }
 
     /// Reads a payment again that was stored as [`PaymentPayload::raw`] and
@@ -160,8 +163,11 @@ impl Payment {
     /// When either text is damaged.
     pub fn restore(payload_json: &[u8], requirements_json: &[u8]) -> Result<Self, RestoreError> {
         let payload = PaymentPayload::from_json(payload_json)?;
-        let requirements = serde_json::from_slice(requirements_json)
-            .map_err(|error| RestoreError::Requirements { detail: error.to_string() })?;
+        let requirements = serde_json::from_slice(requirements_json).map_err(|error| {
+            RestoreError::Requirements {
+                detail: error.to_string(),
+            }
+        })?;
         Ok(Self {
             payload: Arc::new(payload),
             option: Arc::new(PaymentOption::new(requirements)),
@@ -222,10 +228,16 @@ impl Payment {
     pub fn check_terms(&self) -> Result<(), Invalid> {
         let (authorization, ours) = (self.authorization(), self.requirements());
         if authorization.to != ours.pay_to {
-            return Err(Invalid::Recipient { expected: ours.pay_to, observed: authorization.to });
+            return Err(Invalid::Recipient {
+                expected: ours.pay_to,
+                observed: authorization.to,
+            });
         }
         if authorization.value != ours.amount {
-            return Err(Invalid::Value { expected: ours.amount, observed: authorization.value });
+            return Err(Invalid::Value {
+                expected: ours.amount,
+                observed: authorization.value,
+            });
         }
         Ok(())
     }
@@ -236,17 +248,27 @@ impl Payment {
     /// # Errors
     /// [`Invalid::NotYetValid`], [`Invalid::EndsTooSoon`] or [`Invalid::EndsTooLate`].
     pub fn check_window(&self, now: u64, remaining: u64) -> Result<(), Invalid> {
-        let Authorization { valid_after, valid_before, .. } = *self.authorization();
+        let Authorization {
+            valid_after,
+            valid_before,
+            ..
+        } = *self.authorization();
         if valid_after > U256::from(now) {
             return Err(Invalid::NotYetValid { valid_after, now });
         }
         let required = now.saturating_add(remaining.max(MIN_REMAINING_SECONDS));
         if valid_before < U256::from(required) {
-            return Err(Invalid::EndsTooSoon { valid_before, required });
+            return Err(Invalid::EndsTooSoon {
+                valid_before,
+                required,
+            });
         }
         let limit = now.saturating_add(MAX_WINDOW_SECONDS);
         if valid_before > U256::from(limit) {
-            return Err(Invalid::EndsTooLate { valid_before, limit });
+            return Err(Invalid::EndsTooLate {
+                valid_before,
+                limit,
+            });
         }
         Ok(())
     }
@@ -264,9 +286,15 @@ impl Payment {
         if self.scheme() == Scheme::AggrDeferred {
             return Ok(SignatureStanding::Session);
         }
-        let bytes = self.payload.signature().to_bytes().ok_or(Invalid::SignatureText)?;
+        let bytes = self
+            .payload
+            .signature()
+            .to_bytes()
+            .ok_or(Invalid::SignatureText)?;
         if bytes.len() < 65 {
-            return Err(Invalid::SignatureLength { observed: bytes.len() });
+            return Err(Invalid::SignatureLength {
+                observed: bytes.len(),
+            });
         }
         let Ok(compact) = <&[u8; 65]>::try_from(&bytes[..]) else {
             return Ok(SignatureStanding::Contract(bytes));
@@ -274,7 +302,10 @@ impl Payment {
         let signature = parse_signature(compact)?;
         let observed = signature.recover_address_from_prehash(&self.digest()).ok();
         if observed != Some(self.payer()) {
-            return Err(Invalid::Signer { expected: self.payer(), observed });
+            return Err(Invalid::Signer {
+                expected: self.payer(),
+                observed,
+            });
         }
         Ok(SignatureStanding::Recovered)
     }

@@ -27,9 +27,21 @@ impl Asset {
             version: version.to_owned(),
         };
         [
-            asset(address!("0x779Ded0c9e1022225f8E0630b35a9b54bE713736"), "USD\u{20ae}0", "1"),
-            asset(address!("0xB6CEceAB302E2E4948951eE7843FC24E92933061"), "USD Coin", "2"),
-            asset(address!("0x4ae46a509F6b1D9056937BA4500cb143933D2dc8"), "Global Dollar", "1"),
+            asset(
+                address!("0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
+                "USD\u{20ae}0",
+                "1",
+            ),
+            asset(
+                address!("0xB6CEceAB302E2E4948951eE7843FC24E92933061"),
+                "USD Coin",
+                "2",
+            ),
+            asset(
+                address!("0x4ae46a509F6b1D9056937BA4500cb143933D2dc8"),
+                "Global Dollar",
+                "1",
+            ),
         ]
     }
 
@@ -100,7 +112,12 @@ impl PaymentRequirements {
     /// The EIP-712 domain separator under which a payment of this option is signed.
     #[must_use]
     pub fn domain_separator(&self) -> B256 {
-        domain_separator(&self.extra.name, &self.extra.version, self.network, self.asset)
+        domain_separator(
+            &self.extra.name,
+            &self.extra.version,
+            self.network,
+            self.asset,
+        )
     }
 
     /// The option as compact ASCII JSON.

@@ -88,7 +88,8 @@ impl SettlementResponse {
     /// # Errors
     /// [`HeaderError`] when it is not base64 of such a message.
     pub fn from_header(value: &[u8]) -> Result<Self, HeaderError> {
-        serde_json::from_str(&decode_header(value)?)
-            .map_err(|error| HeaderError::Schema { detail: error.to_string() })
+        serde_json::from_str(&decode_header(value)?).map_err(|error| HeaderError::Schema {
+            detail: error.to_string(),
+        })
     }
 }

@@ -120,9 +120,14 @@ mod tests {
         let max = U256::MAX.to_string();
         assert_eq!(parse_decimal("0"), Some(U256::ZERO));
         assert_eq!(parse_decimal(&max), Some(U256::MAX));
-        assert_eq!(parse_decimal("18446744073709551616"), Some(U256::from(1u128 << 64)));
+        assert_eq!(
+            parse_decimal("18446744073709551616"),
+            Some(U256::from(1u128 << 64))
+        );
         let above = format!("{}6", &max[..max.len() - 1]);
-        for refused in ["", "00", "01", "1e3", " 1", "1 ", "+1", "-1", "0x10", "1.0", "1_0", "١", &above] {
+        for refused in [
+            "", "00", "01", "1e3", " 1", "1 ", "+1", "-1", "0x10", "1.0", "1_0", "١", &above,
+        ] {
             assert_eq!(parse_decimal(refused), None, "{refused}");
         }
     }

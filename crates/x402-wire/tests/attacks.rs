@@ -1,6 +1,12 @@
 //! Payments that must not be taken, each made from a good one and refused by name.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code"
+)]
 
 use alloy_primitives::{Address, U256};
 use proptest::prelude::*;
@@ -15,7 +21,9 @@ const NOW: u64 = 1_795_219_200;
 fn offer() -> Offer {
     Terms {
         network: Network::evm(196),
-        pay_to: "0x90F79bf6EB2c4f870365E785982E1f101E93b906".parse().unwrap(),
+        pay_to: "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
+            .parse()
+            .unwrap(),
         max_timeout_seconds: 300,
         assets: Asset::chain_196().to_vec(),
     }
@@ -26,13 +34,20 @@ fn offer() -> Offer {
 fn good() -> Value {
     let vectors: Value =
         serde_json::from_str(include_str!("../../../fixtures/vectors/payments.json")).unwrap();
-    serde_json::from_str(vectors["payment_signature_example"]["json"].as_str().unwrap()).unwrap()
+    serde_json::from_str(
+        vectors["payment_signature_example"]["json"]
+            .as_str()
+            .unwrap(),
+    )
+    .unwrap()
 }
 
 /// The good payment with one member set.
 fn with(pointer: &str, value: Value) -> Value {
     let mut payment = good();
-    *payment.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value;
+    *payment
+        .pointer_mut(pointer)
+        .unwrap_or_else(|| panic!("{pointer}")) = value;
     payment
 }
 
@@ -55,14 +70,29 @@ fn a_tampered_claim_is_a_mismatch_of_that_member() {
         ("/accepted/amount", json!("1999"), "accepted.amount"),
         ("/accepted/amount", json!("2001"), "accepted.amount"),
         ("/accepted/payTo", json!(other), "accepted.payTo"),
-        ("/accepted/maxTimeoutSeconds", json!(301), "accepted.maxTimeoutSeconds"),
-        ("/accepted/extra/name", json!("USD\u{e2}\u{82}\u{ae}0"), "accepted.extra.name"),
-        ("/accepted/extra/version", json!("2"), "accepted.extra.version"),
+        (
+            "/accepted/maxTimeoutSeconds",
+            json!(301),
+            "accepted.maxTimeoutSeconds",
+        ),
+        (
+            "/accepted/extra/name",
+            json!("USD\u{e2}\u{82}\u{ae}0"),
+            "accepted.extra.name",
+        ),
+        (
+            "/accepted/extra/version",
+            json!("2"),
+            "accepted.extra.version",
+        ),
         ("/accepted/extra", json!({}), "accepted.extra.name"),
     ];
     for (pointer, value, named) in cases {
         let mismatch = matching(&with(pointer, value.clone())).expect_err(pointer);
-        assert!(mismatch.to_string().starts_with(named), "{pointer} {value}: {mismatch}");
+        assert!(
+            mismatch.to_string().starts_with(named),
+            "{pointer} {value}: {mismatch}"
+        );
     }
     // One asset's address with another asset's name is no option either.
     let mismatch = matching(&with(
@@ -75,9 +105,12 @@ fn a_tampered_claim_is_a_mismatch_of_that_member() {
 #[test]
 fn case_of_addresses_and_further_members_do_not_matter() {
     let mut payment = good();
-    for pointer in
-        ["/accepted/asset", "/accepted/payTo", "/payload/authorization/from", "/payload/authorization/to"]
-    {
+    for pointer in [
+        "/accepted/asset",
+        "/accepted/payTo",
+        "/payload/authorization/from",
+        "/payload/authorization/to",
+    ] {
         let member = payment.pointer_mut(pointer).unwrap();
         *member = json!(member.as_str().unwrap().to_lowercase());
     }
@@ -90,11 +123,20 @@ fn case_of_addresses_and_further_members_do_not_matter() {
 
 #[test]
 fn the_signed_terms_are_checked_against_our_own_option() {
-    let to = with("/payload/authorization/to", json!("0x00000000000000000000000000000000000000AA"));
-    assert!(matches!(matching(&to).unwrap().check_terms(), Err(Invalid::Recipient { .. })));
+    let to = with(
+        "/payload/authorization/to",
+        json!("0x00000000000000000000000000000000000000AA"),
+    );
+    assert!(matches!(
+        matching(&to).unwrap().check_terms(),
+        Err(Invalid::Recipient { .. })
+    ));
     for value in ["1999", "2001", "0"] {
         let value = with("/payload/authorization/value", json!(value));
-        assert!(matches!(matching(&value).unwrap().check_terms(), Err(Invalid::Value { .. })));
+        assert!(matches!(
+            matching(&value).unwrap().check_terms(),
+            Err(Invalid::Value { .. })
+        ));
     }
 }
 
@@ -102,15 +144,27 @@ fn the_signed_terms_are_checked_against_our_own_option() {
 fn any_signed_member_that_changes_changes_the_signer() {
     let changes = [
         ("/payload/authorization/value", json!("2001")),
-        ("/payload/authorization/to", json!("0x00000000000000000000000000000000000000AA")),
+        (
+            "/payload/authorization/to",
+            json!("0x00000000000000000000000000000000000000AA"),
+        ),
         ("/payload/authorization/validAfter", json!("1")),
         ("/payload/authorization/validBefore", json!("1795219501")),
-        ("/payload/authorization/nonce", json!(format!("0x{}", "11".repeat(32)))),
-        ("/payload/authorization/from", json!("0x00000000000000000000000000000000000000AA")),
+        (
+            "/payload/authorization/nonce",
+            json!(format!("0x{}", "11".repeat(32))),
+        ),
+        (
+            "/payload/authorization/from",
+            json!("0x00000000000000000000000000000000000000AA"),
+        ),
     ];
     for (pointer, value) in changes {
         let invalid = matching(&with(pointer, value)).unwrap().check_signature();
-        assert!(matches!(invalid, Err(Invalid::Signer { .. })), "{pointer}: {invalid:?}");
+        assert!(
+            matches!(invalid, Err(Invalid::Signer { .. })),
+            "{pointer}: {invalid:?}"
+        );
     }
 }
 
@@ -119,43 +173,93 @@ fn the_window_is_strict_at_both_ends() {
     let payment = matching(&good()).unwrap();
     let end = 1_795_219_500;
     assert!(payment.check_window(NOW, 300).is_ok());
-    assert!(matches!(payment.check_window(NOW, 301), Err(Invalid::EndsTooSoon { .. })));
+    assert!(matches!(
+        payment.check_window(NOW, 301),
+        Err(Invalid::EndsTooSoon { .. })
+    ));
     // Never less than the head-room, whatever the caller of the check asks for.
     assert!(payment.check_window(end - 6, 0).is_ok());
-    assert!(matches!(payment.check_window(end - 5, 0), Err(Invalid::EndsTooSoon { .. })));
+    assert!(matches!(
+        payment.check_window(end - 5, 0),
+        Err(Invalid::EndsTooSoon { .. })
+    ));
 
-    let later = with("/payload/authorization/validAfter", json!((NOW + 1).to_string()));
+    let later = with(
+        "/payload/authorization/validAfter",
+        json!((NOW + 1).to_string()),
+    );
     let later = matching(&later).unwrap();
-    assert!(matches!(later.check_window(NOW, 6), Err(Invalid::NotYetValid { .. })));
+    assert!(matches!(
+        later.check_window(NOW, 6),
+        Err(Invalid::NotYetValid { .. })
+    ));
     assert!(later.check_window(NOW + 1, 6).is_ok());
 
-    let endless = with("/payload/authorization/validBefore", json!(U256::MAX.to_string()));
+    let endless = with(
+        "/payload/authorization/validBefore",
+        json!(U256::MAX.to_string()),
+    );
     let endless = matching(&endless).unwrap();
-    assert!(matches!(endless.check_window(NOW, 6), Err(Invalid::EndsTooLate { .. })));
+    assert!(matches!(
+        endless.check_window(NOW, 6),
+        Err(Invalid::EndsTooLate { .. })
+    ));
 }
 
 #[test]
 fn signatures_of_other_forms_are_judged_by_their_form() {
     let signature = good()["payload"]["signature"].as_str().unwrap().to_owned();
     let judged = |signature: &str| {
-        matching(&with("/payload/signature", json!(signature))).unwrap().check_signature()
+        matching(&with("/payload/signature", json!(signature)))
+            .unwrap()
+            .check_signature()
     };
     let body = &signature[..130];
-    assert_eq!(judged(&format!("{body}01")), Ok(SignatureStanding::Recovered), "v 1 stands for 28");
-    assert!(matches!(judged(&format!("{body}1b")), Err(Invalid::Signer { .. })));
+    assert_eq!(
+        judged(&format!("{body}01")),
+        Ok(SignatureStanding::Recovered),
+        "v 1 stands for 28"
+    );
+    assert!(matches!(
+        judged(&format!("{body}1b")),
+        Err(Invalid::Signer { .. })
+    ));
     for v in ["02", "1d", "ff", "25"] {
         let judged = judged(&format!("{body}{v}"));
-        assert!(matches!(judged, Err(Invalid::RecoveryValue { .. })), "{v}: {judged:?}");
+        assert!(
+            matches!(judged, Err(Invalid::RecoveryValue { .. })),
+            "{v}: {judged:?}"
+        );
     }
-    assert!(matches!(judged(body), Err(Invalid::SignatureLength { observed: 64 })));
-    assert!(matches!(judged("0x"), Err(Invalid::SignatureLength { observed: 0 })));
-    assert!(matches!(judged(&signature[2..]), Err(Invalid::SignatureText)));
-    assert!(matches!(judged("c2lnbmF0dXJl"), Err(Invalid::SignatureText)));
-    assert!(matches!(judged(&format!("0x0x{}", &signature[2..])), Err(Invalid::SignatureText)));
+    assert!(matches!(
+        judged(body),
+        Err(Invalid::SignatureLength { observed: 64 })
+    ));
+    assert!(matches!(
+        judged("0x"),
+        Err(Invalid::SignatureLength { observed: 0 })
+    ));
+    assert!(matches!(
+        judged(&signature[2..]),
+        Err(Invalid::SignatureText)
+    ));
+    assert!(matches!(
+        judged("c2lnbmF0dXJl"),
+        Err(Invalid::SignatureText)
+    ));
+    assert!(matches!(
+        judged(&format!("0x0x{}", &signature[2..])),
+        Err(Invalid::SignatureText)
+    ));
     // Only a chain can judge a contract wallet's.
-    assert!(matches!(judged(&format!("{signature}00")), Ok(SignatureStanding::Contract(b)) if b.len() == 66));
+    assert!(
+        matches!(judged(&format!("{signature}00")), Ok(SignatureStanding::Contract(b)) if b.len() == 66)
+    );
     let zero = format!("0x{}1b", "00".repeat(64));
-    assert!(matches!(judged(&zero), Err(Invalid::Signer { observed: None, .. })));
+    assert!(matches!(
+        judged(&zero),
+        Err(Invalid::Signer { observed: None, .. })
+    ));
 }
 
 #[test]
@@ -167,8 +271,15 @@ fn a_session_signature_is_left_to_the_facilitator() {
     assert_eq!(payment.check_signature(), Ok(SignatureStanding::Session));
     let body = x402_wire::facilitator::request_body(&payment, None);
     let body: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(body["paymentPayload"]["accepted"]["extra"]["sessionCert"], "Y2VydA==");
-    assert!(body["paymentRequirements"]["extra"].get("sessionCert").is_none());
+    assert_eq!(
+        body["paymentPayload"]["accepted"]["extra"]["sessionCert"],
+        "Y2VydA=="
+    );
+    assert!(
+        body["paymentRequirements"]["extra"]
+            .get("sessionCert")
+            .is_none()
+    );
 }
 
 #[test]
@@ -195,20 +306,37 @@ fn malformed_messages_are_named() {
     ] {
         assert!(!schema(with(pointer, value)).is_empty(), "{pointer}");
     }
-    let duplicate = good().to_string().replacen("\"accepted\":", "\"accepted\":{},\"accepted\":", 1);
+    let duplicate =
+        good()
+            .to_string()
+            .replacen("\"accepted\":", "\"accepted\":{},\"accepted\":", 1);
     assert!(PaymentPayload::from_json(duplicate.as_bytes()).is_err());
     let trailing = format!("{} {{}}", good());
     assert!(PaymentPayload::from_json(trailing.as_bytes()).is_err());
 
-    assert!(matches!(read(&with("/x402Version", json!(1))), Err(HeaderError::Version { observed: 1 })));
+    assert!(matches!(
+        read(&with("/x402Version", json!(1))),
+        Err(HeaderError::Version { observed: 1 })
+    ));
     let v1 = json!({"x402Version":1,"scheme":"exact","network":"base","payload":{}});
-    assert!(matches!(read(&v1), Err(HeaderError::Version { observed: 1 })));
+    assert!(matches!(
+        read(&v1),
+        Err(HeaderError::Version { observed: 1 })
+    ));
 
-    let deep = format!("{{\"x402Version\":2,\"a\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
+    let deep = format!(
+        "{{\"x402Version\":2,\"a\":{}{}}}",
+        "[".repeat(5000),
+        "]".repeat(5000)
+    );
     let deep = PaymentPayload::from_header(encode_header(&deep).as_bytes());
     assert_eq!(deep.unwrap_err(), HeaderError::TooDeep);
 
-    for (id, good_id) in [("a".repeat(16), true), ("a".repeat(15), false), ("a b".repeat(8), false)] {
+    for (id, good_id) in [
+        ("a".repeat(16), true),
+        ("a".repeat(15), false),
+        ("a b".repeat(8), false),
+    ] {
         let mut payment = good();
         payment["extensions"] = json!({"payment-identifier":{"info":{"required":false,"id":id}}});
         match read(&payment) {
@@ -221,9 +349,11 @@ fn malformed_messages_are_named() {
 #[test]
 fn a_stored_payment_is_the_same_payment() {
     let payment = matching(&good()).unwrap();
-    let restored =
-        Payment::restore(payment.payload().raw().as_bytes(), payment.requirements().to_json().as_bytes())
-            .unwrap();
+    let restored = Payment::restore(
+        payment.payload().raw().as_bytes(),
+        payment.requirements().to_json().as_bytes(),
+    )
+    .unwrap();
     assert_eq!(restored.key(), payment.key());
     assert_eq!(restored.digest(), payment.digest());
     assert_eq!(restored.requirements(), payment.requirements());
@@ -235,20 +365,33 @@ fn a_stored_payment_is_the_same_payment() {
 fn nothing_prints_a_signature() {
     let payment = matching(&good()).unwrap();
     let signature = payment.payload().signature().as_str().to_owned();
-    assert!(!format!("{payment:?} {:?}", payment.payload().signature()).contains(&signature[2..20]));
+    assert!(
+        !format!("{payment:?} {:?}", payment.payload().signature()).contains(&signature[2..20])
+    );
 }
 
 #[test]
 fn every_mismatch_and_fault_has_a_reason_code() {
     let reasons = [
-        matching(&with("/accepted/scheme", json!("upto"))).unwrap_err().reason(),
-        matching(&with("/accepted/network", json!("eip155:1"))).unwrap_err().reason(),
-        matching(&with("/accepted/amount", json!("1"))).unwrap_err().reason(),
+        matching(&with("/accepted/scheme", json!("upto")))
+            .unwrap_err()
+            .reason(),
+        matching(&with("/accepted/network", json!("eip155:1")))
+            .unwrap_err()
+            .reason(),
+        matching(&with("/accepted/amount", json!("1")))
+            .unwrap_err()
+            .reason(),
         read(&with("/x402Version", json!(1))).unwrap_err().reason(),
     ];
     assert_eq!(
         reasons.map(|reason| reason.as_str().to_owned()),
-        ["unsupported_scheme", "network_mismatch", "invalid_payment_requirements", "invalid_x402_version"]
+        [
+            "unsupported_scheme",
+            "network_mismatch",
+            "invalid_payment_requirements",
+            "invalid_x402_version"
+        ]
     );
     assert_eq!(HeaderError::Base64.reason(), Reason::InvalidPayload);
 }

@@ -20,7 +20,9 @@ fn text(value: &Value) -> &str {
 fn offer() -> Offer {
     Terms {
         network: Network::evm(196),
-        pay_to: "0x90F79bf6EB2c4f870365E785982E1f101E93b906".parse().unwrap(),
+        pay_to: "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
+            .parse()
+            .unwrap(),
         max_timeout_seconds: 300,
         assets: Asset::chain_196().to_vec(),
     }
@@ -31,18 +33,35 @@ fn offer() -> Offer {
 fn domain_separators_are_those_of_the_tokens() {
     let vectors = vectors();
     let known = Asset::chain_196();
-    for (row, known) in vectors["domain_separators"].as_array().unwrap().iter().zip(known) {
+    for (row, known) in vectors["domain_separators"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(known)
+    {
         let asset = asset(row);
         assert_eq!(asset, known);
         let separator: B256 = text(&row["domain_separator"]).parse().unwrap();
-        assert_eq!(asset.domain_separator(Network::evm(196)), separator, "{}", asset.name);
+        assert_eq!(
+            asset.domain_separator(Network::evm(196)),
+            separator,
+            "{}",
+            asset.name
+        );
     }
     for row in vectors["domain_separators_negative"].as_array().unwrap() {
         let asset = asset(row);
         let separator: B256 = text(&row["domain_separator"]).parse().unwrap();
-        assert_eq!(asset.domain_separator(Network::evm(196)), separator, "{}", row["note"]);
+        assert_eq!(
+            asset.domain_separator(Network::evm(196)),
+            separator,
+            "{}",
+            row["note"]
+        );
         assert!(
-            Asset::chain_196().iter().all(|k| k.domain_separator(Network::evm(196)) != separator)
+            Asset::chain_196()
+                .iter()
+                .all(|k| k.domain_separator(Network::evm(196)) != separator)
         );
     }
 }
@@ -70,16 +89,24 @@ fn the_signed_example_is_accepted_and_its_variants_are_not() {
     let authorization: Authorization =
         serde_json::from_value(example["typed_data"]["message"].clone()).unwrap();
     let separator: B256 = text(&example["domain_separator"]).parse().unwrap();
-    assert_eq!(authorization.digest(separator).to_string(), text(&example["digest"]));
+    assert_eq!(
+        authorization.digest(separator).to_string(),
+        text(&example["digest"])
+    );
 
     let header = text(&vectors["payment_signature_example"]["PAYMENT-SIGNATURE"]);
     let payload = PaymentPayload::from_header(header.as_bytes()).unwrap();
-    assert_eq!(payload.raw(), text(&vectors["payment_signature_example"]["json"]));
+    assert_eq!(
+        payload.raw(),
+        text(&vectors["payment_signature_example"]["json"])
+    );
     let payment = Payment::matching(&offer(), payload).unwrap();
     let payer: Address = text(&example["recovered"]).parse().unwrap();
     assert_eq!(payment.payer(), payer);
     payment.check_terms().unwrap();
-    payment.check_window(example["clock_unix"].as_u64().unwrap(), 10).unwrap();
+    payment
+        .check_window(example["clock_unix"].as_u64().unwrap(), 10)
+        .unwrap();
     assert_eq!(payment.check_signature(), Ok(SignatureStanding::Recovered));
 
     let json = text(&vectors["payment_signature_example"]["json"]);
@@ -88,7 +115,11 @@ fn the_signed_example_is_accepted_and_its_variants_are_not() {
         let payload = PaymentPayload::from_json(forged.as_bytes()).unwrap();
         let payment = Payment::matching(&offer(), payload).unwrap();
         let invalid = payment.check_signature().unwrap_err();
-        assert_eq!(invalid.reason().as_str(), "invalid_exact_evm_payload_signature", "{negative}");
+        assert_eq!(
+            invalid.reason().as_str(),
+            "invalid_exact_evm_payload_signature",
+            "{negative}"
+        );
     }
 }
 
@@ -96,11 +127,15 @@ fn the_signed_example_is_accepted_and_its_variants_are_not() {
 fn header_examples_are_read_and_written_alike() {
     let vectors = vectors();
     let example = &vectors["payment_required_example"];
-    let required: PaymentRequired =
-        serde_json::from_str(&decode_header(text(&example["PAYMENT-REQUIRED"]).as_bytes()).unwrap())
-            .unwrap();
+    let required: PaymentRequired = serde_json::from_str(
+        &decode_header(text(&example["PAYMENT-REQUIRED"]).as_bytes()).unwrap(),
+    )
+    .unwrap();
     assert_eq!(ascii_json(&required), text(&example["json"]));
-    assert_eq!(encode_header(&ascii_json(&required)), text(&example["PAYMENT-REQUIRED"]));
+    assert_eq!(
+        encode_header(&ascii_json(&required)),
+        text(&example["PAYMENT-REQUIRED"])
+    );
 
     for name in ["success", "failure"] {
         let example = &vectors["payment_response_examples"][name];

@@ -24,6 +24,7 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
         .args([
             "test",
             "--locked",
+            "--no-fail-fast",
             "--package",
             "judges",
             "--features",
@@ -76,6 +77,7 @@ fn install_js(cache: &Cache, source: &Path) -> Result<PathBuf, XtaskError> {
         }
         command::run(command::program("npm").current_dir(folder).args([
             "ci",
+            "--ignore-scripts",
             "--no-audit",
             "--no-fund",
         ]))

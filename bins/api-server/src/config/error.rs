@@ -52,11 +52,17 @@ pub enum ConfigError {
 impl ConfigError {
     pub(crate) fn one(key: &str, message: &str) -> Self {
         Self::Invalid {
-            problems: vec![Problem { key: key.to_owned(), message: message.to_owned() }],
+            problems: vec![Problem {
+                key: key.to_owned(),
+                message: message.to_owned(),
+            }],
         }
     }
 }
 
 fn lines(problems: &[Problem]) -> String {
-    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+    problems
+        .iter()
+        .map(|problem| format!("\n  {problem}"))
+        .collect()
 }

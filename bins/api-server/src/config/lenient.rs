@@ -19,10 +19,13 @@ where
             f.write_str("an unsigned integer")
         }
         fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
-            T::try_from(value).map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(value), &self))
+            T::try_from(value)
+                .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(value), &self))
         }
         fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-            text.trim().parse().map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+            text.trim()
+                .parse()
+                .map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))
         }
     }
     deserializer.deserialize_any(Scalar(PhantomData))
@@ -49,7 +52,9 @@ pub(crate) fn boolean<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool
             Ok(value)
         }
         fn visit_str<E: Error>(self, text: &str) -> Result<bool, E> {
-            text.trim().parse().map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+            text.trim()
+                .parse()
+                .map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))
         }
     }
     deserializer.deserialize_any(Boolean)
@@ -64,7 +69,10 @@ pub(crate) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Str
             f.write_str("a list of texts")
         }
         fn visit_str<E: Error>(self, text: &str) -> Result<Vec<String>, E> {
-            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+            let items = text
+                .split(',')
+                .map(str::trim)
+                .filter(|item| !item.is_empty());
             Ok(items.map(str::to_owned).collect())
         }
         fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<String>, A::Error> {
@@ -86,9 +94,12 @@ where
 {
     let value = match toml::Value::deserialize(deserializer)? {
         toml::Value::String(text) => {
-            let mut document: toml::Table =
-                format!("items = {text}").parse().map_err(D::Error::custom)?;
-            document.remove("items").unwrap_or(toml::Value::Array(Vec::new()))
+            let mut document: toml::Table = format!("items = {text}")
+                .parse()
+                .map_err(D::Error::custom)?;
+            document
+                .remove("items")
+                .unwrap_or(toml::Value::Array(Vec::new()))
         }
         value => value,
     };

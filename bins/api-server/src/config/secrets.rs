@@ -24,7 +24,9 @@ pub(crate) fn read(
     file: Option<&Path>,
     problems: &mut Vec<Problem>,
 ) {
-    let (None, Some(path)) = (&secret, file) else { return };
+    let (None, Some(path)) = (&secret, file) else {
+        return;
+    };
     match std::fs::read_to_string(path) {
         Ok(text) if !text.trim().is_empty() => *secret = Some(text.trim().to_owned().into()),
         Ok(_) => problems.push(Problem {

@@ -12,18 +12,31 @@ pub(crate) fn document(
     text: &str,
     environment: impl IntoIterator<Item = (String, String)>,
 ) -> Result<Table, ConfigError> {
-    let mut document: Table = text
-        .parse()
-        .map_err(|error: toml::de::Error| ConfigError::Syntax { detail: error.to_string() })?;
+    let mut document: Table = text.parse().map_err(|error| syntax(text, &error))?;
     refuse_secrets(&document, "")?;
     for (name, value) in environment {
-        let Some(path) = name.strip_prefix(PREFIX) else { continue };
+        let Some(path) = name.strip_prefix(PREFIX) else {
+            continue;
+        };
         let keys: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
         overlay(&mut document, &keys, value).ok_or_else(|| {
-            ConfigError::one(&name, "expected SVC__SECTION__KEY, naming a key and not a section")
+            ConfigError::one(
+                &name,
+                "expected SVC__SECTION__KEY, naming a key and not a section",
+            )
         })?;
     }
     Ok(document)
+}
+
+/// Where and why. The line itself is not repeated: it may hold a secret that does not belong there.
+fn syntax(text: &str, error: &toml::de::Error) -> ConfigError {
+    let start = error.span().map_or(0, |span| span.start);
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.matches('\n').count().saturating_add(1);
+    ConfigError::Syntax {
+        detail: format!("line {line}: {}", error.message()),
+    }
 }
 
 fn overlay(table: &mut Table, keys: &[String], value: String) -> Option<()> {
@@ -38,7 +51,9 @@ fn overlay(table: &mut Table, keys: &[String], value: String) -> Option<()> {
             Some(())
         }
         [section, rest @ ..] => {
-            let inner = table.entry(section.clone()).or_insert_with(|| Value::Table(Table::new()));
+            let inner = table
+                .entry(section.clone())
+                .or_insert_with(|| Value::Table(Table::new()));
             overlay(inner.as_table_mut()?, rest, value)
         }
     }
@@ -46,7 +61,11 @@ fn overlay(table: &mut Table, keys: &[String], value: String) -> Option<()> {
 
 fn refuse_secrets(table: &Table, path: &str) -> Result<(), ConfigError> {
     for (key, value) in table {
-        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        let full = if path.is_empty() {
+            key.clone()
+        } else {
+            format!("{path}.{key}")
+        };
         if let Value::Table(inner) = value {
             refuse_secrets(inner, &full)?;
         } else if SECRET_KEYS.contains(&key.as_str()) {

@@ -56,7 +56,11 @@ pub(crate) struct Buyer {
 impl Buyer {
     pub(crate) fn new(account: DevAccount, server: SocketAddr) -> Result<Self, BuyerError> {
         let signer = PrivateKeySigner::from_bytes(&account.key).map_err(|_| BuyerError::Sign)?;
-        Ok(Self { signer, account, server })
+        Ok(Self {
+            signer,
+            account,
+            server,
+        })
     }
 
     pub(crate) fn account(&self) -> DevAccount {
@@ -79,7 +83,9 @@ impl Buyer {
         if let Some(payment) = payment {
             request = request.header(header::PAYMENT_SIGNATURE, payment);
         }
-        let response = sender.send_request(request.body(Empty::<Bytes>::new())?).await?;
+        let response = sender
+            .send_request(request.body(Empty::<Bytes>::new())?)
+            .await?;
         let status = response.status().as_u16();
         let challenge = match response.headers().get(header::PAYMENT_REQUIRED) {
             Some(value) => Some(
@@ -100,7 +106,13 @@ impl Buyer {
         let body = response.into_body().collect().await?.to_bytes();
         let text = String::from_utf8_lossy(&body).into_owned();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Ok(Answer { status, body, text, challenge, receipt })
+        Ok(Answer {
+            status,
+            body,
+            text,
+            challenge,
+            receipt,
+        })
     }
 
     /// Signs the first `exact` option of a challenge, valid for so many seconds; gives the header value.
@@ -135,7 +147,10 @@ impl Buyer {
         authorization: &Authorization,
     ) -> Result<String, BuyerError> {
         let digest = authorization.digest(option.domain_separator());
-        let signature = self.signer.sign_hash_sync(&digest).map_err(|_| BuyerError::Sign)?;
+        let signature = self
+            .signer
+            .sign_hash_sync(&digest)
+            .map_err(|_| BuyerError::Sign)?;
         let payment = json!({
             "x402Version": 2,
             "resource": challenge.resource,

@@ -4,10 +4,11 @@ use std::io::Write;
 
 use alloy_primitives::{Address, U256};
 use dev_chain::{DevChain, PAYEE, USDT0};
+use serde_json::Value;
 use x402_wire::Scheme;
 
-use super::buyer::{Answer, Buyer};
 use super::DemoError;
+use super::buyer::{Answer, Buyer};
 
 const TOKEN: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 const UNKNOWN_TOKEN: &str = "0x000000000000000000000000000000000000dEaD";
@@ -21,7 +22,10 @@ pub(super) async fn show(
     let balance = || balance(chain, account.address);
     let payee_before = self::balance(chain, PAYEE.address)?;
     let start = balance()?;
-    writeln!(out, "\nA paid call on an embedded chain (id 196). Upstream answers are recorded ones.\n")?;
+    writeln!(
+        out,
+        "\nA paid call on an embedded chain (id 196). Upstream answers are recorded ones.\n"
+    )?;
     writeln!(out, "1. The buyer")?;
     writeln!(out, "   address      {}", account.address)?;
     writeln!(out, "   private key  {}  (public test key)", account.key)?;
@@ -33,7 +37,11 @@ pub(super) async fn show(
         (402, Some(challenge)) => challenge,
         (status, _) => return Err(step(2, "402 with a challenge", status)),
     };
-    writeln!(out, "\n2. Without payment: GET {target}\n   402, {} options:", challenge.accepts.len())?;
+    writeln!(
+        out,
+        "\n2. Without payment: GET {target}\n   402, {} options:",
+        challenge.accepts.len()
+    )?;
     for option in &challenge.accepts {
         writeln!(
             out,
@@ -52,35 +60,81 @@ pub(super) async fn show(
     let payment = buyer.sign(&challenge, 300)?;
     let paid = buyer.get(&target, Some(&payment)).await?;
     let receipt = settled(3, &paid)?;
-    let price = challenge.accepts.iter().find(|o| o.scheme == Scheme::Exact).map(|o| o.amount);
+    let price = challenge
+        .accepts
+        .iter()
+        .find(|o| o.scheme == Scheme::Exact)
+        .map(|o| o.amount);
     let after = balance()?;
-    if start.checked_sub(after) != price || self::balance(chain, PAYEE.address)?.checked_sub(payee_before) != price {
-        return Err(step(3, "exactly the price moved from buyer to payee", start.saturating_sub(after)));
+    if start.checked_sub(after) != price
+        || self::balance(chain, PAYEE.address)?.checked_sub(payee_before) != price
+    {
+        return Err(step(
+            3,
+            "exactly the price moved from buyer to payee",
+            start.saturating_sub(after),
+        ));
     }
-    writeln!(out, "\n3. The same call with PAYMENT-SIGNATURE\n   200 {}", paid.body["data"])?;
-    writeln!(out, "   source       {} ({})", text(&paid, "id"), text(&paid, "mode"))?;
+    writeln!(
+        out,
+        "\n3. The same call with PAYMENT-SIGNATURE\n   200 {}",
+        member(&paid, "/data")
+    )?;
+    writeln!(
+        out,
+        "   source       {} ({})",
+        text(&paid, "id"),
+        text(&paid, "mode")
+    )?;
     writeln!(out, "   transaction  {receipt}")?;
-    writeln!(out, "   balance      {} -> {} USD₮0", dollars(start), dollars(after))?;
+    writeln!(
+        out,
+        "   balance      {} -> {} USD₮0",
+        dollars(start),
+        dollars(after)
+    )?;
 
     let again = buyer.get(&target, Some(&payment)).await?;
     let second_receipt = settled(4, &again)?;
     if again.text != paid.text || second_receipt != receipt || balance()? != after {
-        return Err(step(4, "the same answer and receipt, and no second charge", again.text));
+        return Err(step(
+            4,
+            "the same answer and receipt, and no second charge",
+            again.text,
+        ));
     }
-    writeln!(out, "\n4. The same payment again\n   200 with the same answer and the same transaction")?;
-    writeln!(out, "   balance      {} USD₮0: nothing was charged twice", dollars(balance()?))?;
+    writeln!(
+        out,
+        "\n4. The same payment again\n   200 with the same answer and the same transaction"
+    )?;
+    writeln!(
+        out,
+        "   balance      {} USD₮0: nothing was charged twice",
+        dollars(balance()?)
+    )?;
 
     let target = format!("/price?token={UNKNOWN_TOKEN}");
     let unpaid = buyer.get(&target, None).await?;
-    let challenge = unpaid.challenge.ok_or_else(|| step(5, "402 with a challenge", unpaid.status))?;
-    let refused = buyer.get(&target, Some(&buyer.sign(&challenge, 300)?)).await?;
-    let uncharged = refused.body["error"]["charged"] == false && balance()? == after;
+    let challenge = unpaid
+        .challenge
+        .ok_or_else(|| step(5, "402 with a challenge", unpaid.status))?;
+    let refused = buyer
+        .get(&target, Some(&buyer.sign(&challenge, 300)?))
+        .await?;
+    let uncharged = *member(&refused, "/error/charged") == false && balance()? == after;
     if refused.status != 404 || !uncharged {
         return Err(step(5, "404 without charge", refused.text));
     }
-    writeln!(out, "\n5. A paid call that cannot be answered: GET {target}")?;
-    writeln!(out, "   {} {}", refused.status, refused.body["error"])?;
-    writeln!(out, "   balance      {} USD₮0: nothing was charged", dollars(balance()?))?;
+    writeln!(
+        out,
+        "\n5. A paid call that cannot be answered: GET {target}"
+    )?;
+    writeln!(out, "   {} {}", refused.status, member(&refused, "/error"))?;
+    writeln!(
+        out,
+        "   balance      {} USD₮0: nothing was charged",
+        dollars(balance()?)
+    )?;
     Ok(out.flush()?)
 }
 
@@ -88,13 +142,18 @@ pub(super) async fn show(
 pub(super) async fn invite(buyer: &Buyer, out: &mut impl Write) -> Result<(), DemoError> {
     let target = "/all-tokens?limit=3";
     let unpaid = buyer.get(target, None).await?;
-    let challenge = unpaid.challenge.ok_or_else(|| step(6, "402 with a challenge", unpaid.status))?;
+    let challenge = unpaid
+        .challenge
+        .ok_or_else(|| step(6, "402 with a challenge", unpaid.status))?;
     let payment = buyer.sign(&challenge, 3600)?;
     let url = buyer.url(target);
     writeln!(out, "\nThe server stays up. Try it (Ctrl-C ends it):\n")?;
     writeln!(out, "# what it costs and how to pay")?;
     writeln!(out, "curl -i '{url}'\n")?;
-    writeln!(out, "# pay for it: signed by the buyer above, unused, good for one hour; run it twice")?;
+    writeln!(
+        out,
+        "# pay for it: signed by the buyer above, unused, good for one hour; run it twice"
+    )?;
     writeln!(out, "curl -i -H 'PAYMENT-SIGNATURE: {payment}' '{url}'\n")?;
     writeln!(out, "# everything that is sold, and the page for people")?;
     writeln!(out, "curl '{}'", buyer.url("/llms.txt"))?;
@@ -109,8 +168,14 @@ fn settled(number: u8, answer: &Answer) -> Result<String, DemoError> {
     }
 }
 
-fn text<'a>(answer: &'a Answer, member: &str) -> &'a str {
-    answer.body.pointer(&format!("/meta/sources/0/{member}")).and_then(|v| v.as_str()).unwrap_or("?")
+fn member<'a>(answer: &'a Answer, pointer: &str) -> &'a Value {
+    answer.body.pointer(pointer).unwrap_or(&Value::Null)
+}
+
+fn text<'a>(answer: &'a Answer, name: &str) -> &'a str {
+    member(answer, &format!("/meta/sources/0/{name}"))
+        .as_str()
+        .unwrap_or("?")
 }
 
 fn balance(chain: &DevChain, account: Address) -> Result<U256, DemoError> {
@@ -124,5 +189,9 @@ fn dollars(atoms: U256) -> String {
 }
 
 fn step(step: u8, expected: &'static str, observed: impl ToString) -> DemoError {
-    DemoError::Step { step, expected, observed: observed.to_string() }
+    DemoError::Step {
+        step,
+        expected,
+        observed: observed.to_string(),
+    }
 }

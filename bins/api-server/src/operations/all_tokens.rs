@@ -15,17 +15,31 @@ pub(crate) const FRESH_SECONDS: u64 = 6 * 3600;
 
 pub(super) async fn answer(okx: &Okx, call: &Call) -> Result<Answered, ErrorReply> {
     let max_age = call.max_age().map(Duration::from_secs);
-    let found = okx.tokens(max_age).await.map_err(|error| fault::reply(&error))?;
+    let found = okx
+        .tokens(max_age)
+        .await
+        .map_err(|error| fault::reply(&error))?;
     let all = &found.value.tokens;
     if all.is_empty() {
-        return Err(ErrorReply::new(ErrorCode::CoreDataMissing, "the token list is empty")
-            .detail("missing", vec!["tokens"]));
+        return Err(
+            ErrorReply::new(ErrorCode::CoreDataMissing, "the token list is empty")
+                .detail("missing", vec!["tokens"]),
+        );
     }
     let start = cursor(call, all.len())?;
-    let limit = call.parameters.integer("limit").and_then(|limit| usize::try_from(limit).ok());
-    let end = limit.map_or(all.len(), |limit| start.saturating_add(limit).min(all.len()));
+    let limit = call
+        .parameters
+        .integer("limit")
+        .and_then(|limit| usize::try_from(limit).ok());
+    let end = limit.map_or(all.len(), |limit| {
+        start.saturating_add(limit).min(all.len())
+    });
     let page = all.get(start..end).unwrap_or_default();
-    let source = found.sources.first().map(|source| source.source).unwrap_or_default();
+    let source = found
+        .sources
+        .first()
+        .map(|source| source.source)
+        .unwrap_or_default();
     let unknown_decimals = page.iter().any(|token| token.decimals.is_none());
     Ok(Answered {
         data: json!({
@@ -61,14 +75,22 @@ fn row(token: &Token) -> Value {
 
 /// The position that an earlier answer's `next_cursor` names.
 fn cursor(call: &Call, count: usize) -> Result<usize, ErrorReply> {
-    let Some(text) = call.parameters.text("cursor") else { return Ok(0) };
-    text.parse().ok().filter(|start| *start <= count).ok_or_else(|| {
-        let problem = json!({
-            "path": "query.cursor",
-            "code": "invalid",
-            "message": "expected the next_cursor of an earlier answer",
-        });
-        ErrorReply::new(ErrorCode::InvalidParams, "the cursor is not one of this list")
+    let Some(text) = call.parameters.text("cursor") else {
+        return Ok(0);
+    };
+    text.parse()
+        .ok()
+        .filter(|start| *start <= count)
+        .ok_or_else(|| {
+            let problem = json!({
+                "path": "query.cursor",
+                "code": "invalid",
+                "message": "expected the next_cursor of an earlier answer",
+            });
+            ErrorReply::new(
+                ErrorCode::InvalidParams,
+                "the cursor is not one of this list",
+            )
             .detail("problems", vec![problem])
-    })
+        })
 }

@@ -16,9 +16,16 @@ pub(super) async fn answer(
 ) -> Result<Answered, ErrorReply> {
     let token = call.parameters.address("token").unwrap_or_default();
     let amount = call.parameters.uint("amount").unwrap_or_default();
-    let found = okx.approval(token, amount).await.map_err(|error| fault::reply(&error))?;
+    let found = okx
+        .approval(token, amount)
+        .await
+        .map_err(|error| fault::reply(&error))?;
     let approval = found.value;
-    let source = found.sources.first().map(|source| source.source).unwrap_or_default();
+    let source = found
+        .sources
+        .first()
+        .map(|source| source.source)
+        .unwrap_or_default();
     let mut unavailable = Vec::new();
     if approval.gas_limit.is_none() {
         unavailable.push(Unavailable {

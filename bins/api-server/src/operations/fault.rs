@@ -29,9 +29,8 @@ pub(crate) fn reply(error: &Error) -> ErrorReply {
         Error::NotPriced { .. } => {
             ErrorReply::new(ErrorCode::NotFound, error.to_string()).detail("reason", error.code())
         }
-        Error::NoRoute { .. } => {
-            ErrorReply::new(ErrorCode::Unsupported, error.to_string()).detail("reason", error.code())
-        }
+        Error::NoRoute { .. } => ErrorReply::new(ErrorCode::Unsupported, error.to_string())
+            .detail("reason", error.code()),
         Error::Request(request) => invalid(request),
         Error::Refused(_) => ErrorReply::new(
             ErrorCode::UpstreamUnavailable,

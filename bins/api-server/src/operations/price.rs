@@ -11,9 +11,16 @@ const FRESH_SECONDS: u64 = 60;
 
 pub(super) async fn answer(okx: &Okx, call: &Call) -> Result<Answered, ErrorReply> {
     let token = call.parameters.address("token").unwrap_or_default();
-    let found = okx.price(token).await.map_err(|error| fault::reply(&error))?;
+    let found = okx
+        .price(token)
+        .await
+        .map_err(|error| fault::reply(&error))?;
     let price = found.value;
-    let source = found.sources.first().map(|source| source.source).unwrap_or_default();
+    let source = found
+        .sources
+        .first()
+        .map(|source| source.source)
+        .unwrap_or_default();
     Ok(Answered {
         data: json!({
             "token": price.token.to_string(),

@@ -25,18 +25,35 @@ pub(super) async fn answer(
         okx.reviewed(),
     )
     .map_err(|error| fault::reply(&error.into()))?;
-    let found = okx.swap(&request).await.map_err(|error| fault::reply(&error))?;
+    let found = okx
+        .swap(&request)
+        .await
+        .map_err(|error| fault::reply(&error))?;
     let quote = found.value;
-    let source = found.sources.first().map(|source| source.source).unwrap_or_default();
+    let source = found
+        .sources
+        .first()
+        .map(|source| source.source)
+        .unwrap_or_default();
     let mut unavailable = Vec::new();
     for (missing, field) in [
-        (quote.price_impact_pct.is_none(), "data.quote.price_impact_pct"),
+        (
+            quote.price_impact_pct.is_none(),
+            "data.quote.price_impact_pct",
+        ),
         (quote.gas_limit.is_none(), "data.tx.gas_limit"),
-        (quote.to_token.is_honeypot.is_none(), "data.to_token_checks.is_honeypot"),
+        (
+            quote.to_token.is_honeypot.is_none(),
+            "data.to_token_checks.is_honeypot",
+        ),
     ] {
         if missing {
             let reason = "not_named_by_source".to_owned();
-            unavailable.push(Unavailable { field, reason, source });
+            unavailable.push(Unavailable {
+                field,
+                reason,
+                source,
+            });
         }
     }
     let route: Vec<_> = quote

@@ -16,7 +16,11 @@ pub(crate) struct Declined {
 
 impl Declined {
     pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into(), receipt: None }
+        Self {
+            reason,
+            message: message.into(),
+            receipt: None,
+        }
     }
 }
 

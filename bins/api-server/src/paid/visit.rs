@@ -80,7 +80,10 @@ where
         return Outcome::Refused(journal_failed());
     }
     // The settler has time limits of its own; this one only guards against one that forgets them.
-    let settled = timeout(Duration::from_secs(settle_budget.saturating_mul(2)), settler.settle(&payment));
+    let settled = timeout(
+        Duration::from_secs(settle_budget.saturating_mul(2)),
+        settler.settle(&payment),
+    );
     match settled.await {
         Ok(Settlement::Settled(receipt)) => till.settled(entry, answer, &receipt).await,
         Ok(Settlement::Rejected { reason, message }) => {
@@ -92,15 +95,20 @@ where
                 payment.payer(),
             );
             let receipt = Some(failed.to_header());
-            Outcome::Declined(Declined { receipt, ..declined(reason, message) })
+            Outcome::Declined(Declined {
+                receipt,
+                ..declined(reason, message)
+            })
         }
         Ok(Settlement::Unknown { transaction, cause }) => {
             tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
-            till.unknown(entry, transaction.clone(), &cause.to_string()).await;
+            till.unknown(entry, transaction.clone(), &cause.to_string())
+                .await;
             standing::pending(&payment, transaction.as_deref())
         }
         Err(_elapsed) => {
-            till.unknown(entry, None, "the settler did not return").await;
+            till.unknown(entry, None, "the settler did not return")
+                .await;
             standing::pending(&payment, None)
         }
     }
@@ -122,11 +130,19 @@ impl<S: Settler, J: Journal> Till<S, J> {
         if let Err(error) = self.journal().settle(entry, stored.clone(), now).await {
             tracing::error!(%entry, code = error.code(), %error, "a settled payment cannot be recorded yet");
             let cause = "settled, not recorded";
-            self.unknown(entry, Some(stored.transaction.clone()), cause).await;
+            self.unknown(entry, Some(stored.transaction.clone()), cause)
+                .await;
         }
         observe::settled(receipt);
-        let stored = StoredAnswer { answer, receipt: stored, settled_at: now };
-        Outcome::Served { stored, again: false }
+        let stored = StoredAnswer {
+            answer,
+            receipt: stored,
+            settled_at: now,
+        };
+        Outcome::Served {
+            stored,
+            again: false,
+        }
     }
 
     pub(crate) async fn release(&self, entry: EntryId, reason: &str) {
@@ -137,7 +153,11 @@ impl<S: Settler, J: Journal> Till<S, J> {
 
     pub(crate) async fn unknown(&self, entry: EntryId, transaction: Option<String>, cause: &str) {
         let now = self.now();
-        if let Err(error) = self.journal().mark_unknown(entry, transaction, cause, now).await {
+        if let Err(error) = self
+            .journal()
+            .mark_unknown(entry, transaction, cause, now)
+            .await
+        {
             tracing::error!(%entry, code = error.code(), %error, "an unknown outcome cannot be recorded");
         }
     }

@@ -60,16 +60,24 @@ impl Buyer {
         }
         let response = request.send().await.ok()?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Some(Answer { status, headers, text: response.text().await.ok()? })
+        Some(Answer {
+            status,
+            headers,
+            text: response.text().await.ok()?,
+        })
     }
 
     pub(crate) async fn get(&self, server: &Server, target: &str) -> Answer {
-        self.try_get(&server.url(target), None).await.expect("an answer")
+        self.try_get(&server.url(target), None)
+            .await
+            .expect("an answer")
     }
 
     pub(crate) async fn present(&self, server: &Server, payment: &Payment) -> Answer {
         let url = server.url(&payment.target);
-        self.try_get(&url, Some(&payment.header)).await.expect("an answer")
+        self.try_get(&url, Some(&payment.header))
+            .await
+            .expect("an answer")
     }
 
     /// Asks what a call costs and signs its `exact` option in the asset of this number.
@@ -78,10 +86,17 @@ impl Buyer {
         assert_eq!(unpaid.status, 402, "{}", unpaid.text);
         let challenge = decode_header(unpaid.headers[header::PAYMENT_REQUIRED].as_bytes()).unwrap();
         let challenge: PaymentRequired = serde_json::from_str(&challenge).unwrap();
-        let mut exact = challenge.accepts.iter().filter(|option| option.scheme == Scheme::Exact);
+        let mut exact = challenge
+            .accepts
+            .iter()
+            .filter(|option| option.scheme == Scheme::Exact);
         let option = exact.nth(asset).unwrap();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        let nonce = B256::random();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs();
+        let mut nonce = B256::ZERO;
+        getrandom::fill(nonce.as_mut_slice()).unwrap();
         let authorization = Authorization {
             from: self.signer.address(),
             to: option.pay_to,
@@ -121,7 +136,10 @@ impl Answer {
 
     /// The transaction of the receipt.
     pub(crate) fn transaction(&self) -> String {
-        let receipt = self.headers.get(header::PAYMENT_RESPONSE).expect("a receipt");
+        let receipt = self
+            .headers
+            .get(header::PAYMENT_RESPONSE)
+            .expect("a receipt");
         let receipt = SettlementResponse::from_header(receipt.as_bytes()).unwrap();
         assert!(receipt.success, "{receipt:?}");
         receipt.transaction
@@ -130,7 +148,11 @@ impl Answer {
     /// That a refusal says that nothing was charged, where its status says where it stands.
     pub(crate) fn assert_uncharged(&self) {
         let body = self.body();
-        let refusal = if self.status == 402 { &body["refusal"] } else { &body["error"] };
+        let refusal = if self.status == 402 {
+            &body["refusal"]
+        } else {
+            &body["error"]
+        };
         assert_eq!(refusal["charged"], false, "{} {}", self.status, self.text);
     }
 }

@@ -55,7 +55,10 @@ impl Book {
             }
             world.assert_paid(&payment, &answer);
             if let Some(first) = self.answers.get(&payment.header) {
-                assert_eq!(first.text, answer.text, "another answer for the same payment");
+                assert_eq!(
+                    first.text, answer.text,
+                    "another answer for the same payment"
+                );
                 assert_eq!(first.transaction(), answer.transaction());
             }
             self.answers.insert(payment.header, answer);
@@ -65,13 +68,21 @@ impl Book {
     /// Presents every payment again until it has its answer: one that the crash kept from being settled is as good as
     /// new. Then counts the money.
     async fn settle_up(&mut self, world: &World, server: &Server) {
-        let settled_before: Vec<Option<String>> =
-            self.payments.iter().map(|payment| world.settled_by(payment.nonce)).collect();
+        let settled_before: Vec<Option<String>> = self
+            .payments
+            .iter()
+            .map(|payment| world.settled_by(payment.nonce))
+            .collect();
         let mut open = self.payments.clone();
         let mut rounds = 0;
         while !open.is_empty() {
             let answers = present(world, server, &open).await;
-            assert_eq!(answers.len(), open.len(), "the server died:\n{}", server.log());
+            assert_eq!(
+                answers.len(),
+                open.len(),
+                "the server died:\n{}",
+                server.log()
+            );
             for (payment, answer) in &answers {
                 // In flight, undecided, or decided as not charged: to be presented again.
                 let pending = matches!(
@@ -86,12 +97,20 @@ impl Book {
                     server.log()
                 );
                 let settled = settled_before[self.number(payment)].is_some();
-                assert!(answer.status != 402 || !settled, "charged, but told not: {}", answer.text);
+                assert!(
+                    answer.status != 402 || !settled,
+                    "charged, but told not: {}",
+                    answer.text
+                );
             }
             self.keep(world, answers);
             open.retain(|payment| !self.answers.contains_key(&payment.header));
             rounds += 1;
-            assert!(POLL * rounds < PATIENCE, "still open: {open:?}\n{}", server.log());
+            assert!(
+                POLL * rounds < PATIENCE,
+                "still open: {open:?}\n{}",
+                server.log()
+            );
             tokio::time::sleep(POLL).await;
         }
         for (payment, before) in self.payments.iter().zip(settled_before) {
@@ -99,11 +118,18 @@ impl Book {
             assert!(before.is_none_or(|transaction| transaction == answer.transaction()));
         }
         let price: U256 = self.payments.iter().map(|payment| payment.amount).sum();
-        assert_eq!(world.received(), price, "each payment moved its amount exactly once");
+        assert_eq!(
+            world.received(),
+            price,
+            "each payment moved its amount exactly once"
+        );
     }
 
     fn number(&self, payment: &Payment) -> usize {
-        self.payments.iter().position(|other| other.nonce == payment.nonce).unwrap()
+        self.payments
+            .iter()
+            .position(|other| other.nonce == payment.nonce)
+            .unwrap()
     }
 }
 
@@ -145,5 +171,128 @@ async fn at_every_request_of_a_paid_call() {
     }
     // Verification, the upstream, and the settlement are several requests.
     assert!(at > 8, "{at}");
+    close(&world, server, &mut book).await;
+}
+
+/// What becomes of the transactions that wait for a block when the server dies.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    MinedBeforeTheRestart,
+    MinedAfterTheRestart,
+    AllForgotten,
+    FirstForgotten,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_transactions_wait_for_a_block() {
+    let world = World::new(Mining::Manual).await;
+    let mut book = Book::default();
+    let mut server = world.start().await;
+    for fate in [
+        Fate::MinedBeforeTheRestart,
+        Fate::MinedAfterTheRestart,
+        Fate::AllForgotten,
+        Fate::FirstForgotten,
+    ] {
+        let payments = book.sign(&world, &server, 3).await;
+        let (answers, ()) = tokio::join!(present(&world, &server, &payments), async {
+            eventually("three transactions", async || {
+                (world.chain.waiting().len() == 3).then_some(())
+            })
+            .await;
+            server.killer().kill();
+        });
+        assert!(
+            answers.is_empty(),
+            "served before it was settled: {answers:?}"
+        );
+        let waiting = world.chain.waiting();
+        let forgotten = match fate {
+            Fate::MinedBeforeTheRestart => {
+                world.chain.mine();
+                0
+            }
+            Fate::MinedAfterTheRestart => 0,
+            Fate::AllForgotten => 3,
+            Fate::FirstForgotten => 1,
+        };
+        assert!(
+            waiting
+                .into_iter()
+                .take(forgotten)
+                .all(|hash| world.chain.evict(hash))
+        );
+        server = world.start().await;
+        tokio::select! {
+            () = book.settle_up(&world, &server) => {}
+            () = make_blocks(&world) => {}
+        }
+    }
+    tokio::select! {
+        () = close(&world, server, &mut book) => {}
+        () = make_blocks(&world) => {}
+    }
+}
+
+async fn make_blocks(world: &World) {
+    loop {
+        tokio::time::sleep(POLL).await;
+        world.chain.mine();
+    }
+}
+
+/// The random numbers of one round (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+
+    fn moment(&mut self) -> Moment {
+        match self.below(4) {
+            0 => Moment::Before,
+            1 => Moment::After,
+            // Between requests the server writes its journal.
+            _ => Moment::Later(Duration::from_micros(self.below(8_000))),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_random_moments_with_several_in_flight() {
+    let world = World::new(Mining::Auto).await;
+    let mut book = Book::default();
+    let mut server = world.start().await;
+    for seed in 1..=16 {
+        let mut random = Random(seed);
+        let payments = book.sign(&world, &server, 4).await;
+        world
+            .wire
+            .arm(1 + random.below(72), random.moment(), server.killer());
+        let answers = present(&world, &server, &payments).await;
+        world.wire.disarm();
+        book.keep(&world, answers);
+        server.killer().kill();
+        if random.below(2) == 0 {
+            // The next one dies while it recovers, or soon after.
+            server = Server::spawn(&world.config(""), &[]);
+            world
+                .wire
+                .arm(1 + random.below(24), random.moment(), server.killer());
+            if server.listens().await {
+                let answers = present(&world, &server, &book.payments).await;
+                book.keep(&world, answers);
+            }
+            world.wire.disarm();
+            server.killer().kill();
+        }
+        server = world.start().await;
+        book.settle_up(&world, &server).await;
+    }
     close(&world, server, &mut book).await;
 }

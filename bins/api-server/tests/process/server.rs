@@ -175,7 +175,11 @@ pub(crate) fn run(arguments: &[&str], environment: Environment<'_>) -> Output {
         }
         std::thread::sleep(POLL);
     };
-    Output { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+    Output {
+        status,
+        stdout: stdout.join().unwrap(),
+        stderr: stderr.join().unwrap(),
+    }
 }
 
 /// The binary with exactly this environment: neither a proxy nor a configuration of the machine's user gets in.

@@ -57,17 +57,29 @@ impl Tripwire {
         };
         match armed {
             None => effect.await,
-            Some(Armed { moment: Moment::Before, victim, .. }) => {
+            Some(Armed {
+                moment: Moment::Before,
+                victim,
+                ..
+            }) => {
                 victim.kill();
                 // Nobody is left to answer; what the request asked for does not happen.
                 std::future::pending().await
             }
-            Some(Armed { moment: Moment::After, victim, .. }) => {
+            Some(Armed {
+                moment: Moment::After,
+                victim,
+                ..
+            }) => {
                 let answer = effect.await;
                 victim.kill();
                 answer
             }
-            Some(Armed { moment: Moment::Later(pause), victim, .. }) => {
+            Some(Armed {
+                moment: Moment::Later(pause),
+                victim,
+                ..
+            }) => {
                 tokio::spawn(async move {
                     tokio::time::sleep(pause).await;
                     victim.kill();

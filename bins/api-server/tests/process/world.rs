@@ -41,11 +41,20 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new(mining: Mining) -> Self {
-        let chain = DevChain::builder().chain_196_assets().mining(mining).build().unwrap();
+        let chain = DevChain::builder()
+            .chain_196_assets()
+            .mining(mining)
+            .build()
+            .unwrap();
         let wire = Arc::new(Tripwire::default());
-        let node = Node { chain: chain.clone(), wire: wire.clone() };
+        let node = Node {
+            chain: chain.clone(),
+            wire: wire.clone(),
+        };
         let upstream = Arc::new(Upstream {
-            replay: ReplayServer::start(Recordings::embedded().unwrap()).await.unwrap(),
+            replay: ReplayServer::start(Recordings::embedded().unwrap())
+                .await
+                .unwrap(),
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
             open: watch::Sender::new(true),
             waiting: watch::Sender::new(0),
@@ -112,14 +121,18 @@ upstreams.okx.timeout_ms = 20000
 
     pub(crate) fn is_settled(&self, payment: &Payment) -> bool {
         let (asset, nonce) = (payment.asset, payment.nonce);
-        self.chain.authorization_used(asset, BUYER.address, nonce).unwrap()
+        self.chain
+            .authorization_used(asset, BUYER.address, nonce)
+            .unwrap()
     }
 
     /// The transaction that moved the money of a payment: the first one that used its authorization.
     pub(crate) fn settled_by(&self, nonce: B256) -> Option<String> {
         let transactions = self.chain.transactions();
         let uses = |input: &[u8]| input.windows(32).any(|window| window == nonce.as_slice());
-        let first = transactions.iter().find(|found| found.success && uses(&found.input));
+        let first = transactions
+            .iter()
+            .find(|found| found.success && uses(&found.input));
         first.map(|found| hex::encode_prefixed(found.hash))
     }
 
@@ -139,9 +152,13 @@ struct Node {
 
 impl Handler for Node {
     async fn handle(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let body = read_body(request.into_body(), 1 << 20, PATIENCE).await.unwrap();
+        let body = read_body(request.into_body(), 1 << 20, PATIENCE)
+            .await
+            .unwrap();
         let answer = self.wire.pass(async { self.chain.answer(&body) }).await;
-        let Reply::Http { status, body } = answer else { return std::future::pending().await };
+        let Reply::Http { status, body } = answer else {
+            return std::future::pending().await;
+        };
         json(status, body.into())
     }
 }
@@ -169,8 +186,10 @@ impl Upstream {
 
     /// Waits until so many requests are held back.
     pub(crate) async fn holds(&self, count: usize) {
-        eventually("requests at the gate", async || (*self.waiting.borrow() >= count).then_some(()))
-            .await;
+        eventually("requests at the gate", async || {
+            (*self.waiting.borrow() >= count).then_some(())
+        })
+        .await;
     }
 }
 
@@ -184,21 +203,31 @@ impl Handler for Upstream {
         }
         let url = format!("{}{}", self.replay.url(), head.uri);
         let forwarded = self.http.request(head.method, url).body(body);
-        let answer = self.wire.pass(async { forwarded.send().await.unwrap() }).await;
+        let answer = self
+            .wire
+            .pass(async { forwarded.send().await.unwrap() })
+            .await;
         json(answer.status().as_u16(), answer.bytes().await.unwrap())
     }
 }
 
 /// Serves for as long as the runtime lives; gives the URL.
 pub(crate) async fn serve<H: Handler>(handler: Arc<H>) -> String {
-    let limits = Limits { header_timeout: Duration::from_secs(600), ..Limits::default() };
-    let server = http_edge::Server::bind(([127, 0, 0, 1], 0).into(), limits).await.unwrap();
+    let limits = Limits {
+        header_timeout: Duration::from_secs(600),
+        ..Limits::default()
+    };
+    let server = http_edge::Server::bind(([127, 0, 0, 1], 0).into(), limits)
+        .await
+        .unwrap();
     let url = format!("http://{}", server.local_addr());
     tokio::spawn(server.serve(handler, std::future::pending()));
     url
 }
 
 pub(crate) fn json(status: u16, body: Bytes) -> Response<Full<Bytes>> {
-    let response = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
+    let response = Response::builder()
+        .status(status)
+        .header(CONTENT_TYPE, "application/json");
     response.body(Full::new(body)).unwrap()
 }

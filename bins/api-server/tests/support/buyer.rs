@@ -32,12 +32,17 @@ impl Answer {
     /// The code of an error answer, or the reason of a 402.
     pub fn code(&self) -> String {
         let body = self.body();
-        let code = body.pointer("/refusal/reason").or_else(|| body.pointer("/error/code"));
+        let code = body
+            .pointer("/refusal/reason")
+            .or_else(|| body.pointer("/error/code"));
         code.and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
     pub fn challenge(&self) -> PaymentRequired {
-        let value = self.headers.get(header::PAYMENT_REQUIRED).expect("PAYMENT-REQUIRED");
+        let value = self
+            .headers
+            .get(header::PAYMENT_REQUIRED)
+            .expect("PAYMENT-REQUIRED");
         serde_json::from_str(&decode_header(value.as_bytes()).unwrap()).unwrap()
     }
 
@@ -49,9 +54,16 @@ impl Answer {
     /// Status, code and that nothing was charged, in one assertion.
     #[track_caller]
     pub fn is_refused(&self, status: u16, code: &str) {
-        assert_eq!((self.status, self.code().as_str()), (status, code), "{}", self.text);
+        assert_eq!(
+            (self.status, self.code().as_str()),
+            (status, code),
+            "{}",
+            self.text
+        );
         let body = self.body();
-        let charged = body.pointer("/refusal/charged").or_else(|| body.pointer("/error/charged"));
+        let charged = body
+            .pointer("/refusal/charged")
+            .or_else(|| body.pointer("/error/charged"));
         assert_eq!(charged, Some(&Value::Bool(false)), "{}", self.text);
     }
 }
@@ -73,13 +85,18 @@ impl Buyer {
     }
 
     pub fn request(&self, method: Method, target: &str) -> RequestBuilder {
-        self.client.request(method, format!("{}{target}", self.base))
+        self.client
+            .request(method, format!("{}{target}", self.base))
     }
 
     pub async fn send(&self, request: RequestBuilder) -> Answer {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Answer { status, headers, text: response.text().await.unwrap() }
+        Answer {
+            status,
+            headers,
+            text: response.text().await.unwrap(),
+        }
     }
 
     pub async fn get(&self, target: &str) -> Answer {
@@ -88,12 +105,14 @@ impl Buyer {
 
     pub async fn get_paid(&self, target: &str, payment: &str) -> Answer {
         let request = self.request(Method::GET, target);
-        self.send(request.header(header::PAYMENT_SIGNATURE, payment)).await
+        self.send(request.header(header::PAYMENT_SIGNATURE, payment))
+            .await
     }
 
     pub async fn post_paid(&self, target: &str, body: &Value, payment: &str) -> Answer {
         let request = self.request(Method::POST, target).body(body.to_string());
-        self.send(request.header(header::PAYMENT_SIGNATURE, payment)).await
+        self.send(request.header(header::PAYMENT_SIGNATURE, payment))
+            .await
     }
 
     /// What a payment for this call would be, unsigned.
@@ -111,7 +130,11 @@ impl Buyer {
             valid_before: U256::from(now + 300),
             nonce,
         };
-        Draft { authorization, option: 0, challenge }
+        Draft {
+            authorization,
+            option: 0,
+            challenge,
+        }
     }
 
     /// A good payment header for a call.

@@ -39,7 +39,8 @@ pub fn valid() -> Say {
 }
 
 pub fn success(transaction: &str) -> Say {
-    let json = format!(r#"{{"success":true,"transaction":"{transaction}","network":"eip155:196"}}"#);
+    let json =
+        format!(r#"{{"success":true,"transaction":"{transaction}","network":"eip155:196"}}"#);
     Say::Json(200, json)
 }
 
@@ -121,7 +122,11 @@ async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
 }
 
 fn next(script: &mut VecDeque<Say>) -> Say {
-    if script.len() > 1 { script.pop_front().unwrap() } else { script.front().unwrap().clone() }
+    if script.len() > 1 {
+        script.pop_front().unwrap()
+    } else {
+        script.front().unwrap().clone()
+    }
 }
 
 async fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {

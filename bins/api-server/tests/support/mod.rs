@@ -7,8 +7,8 @@ pub mod facilitator;
 
 use std::net::SocketAddr;
 
-use api_server::config::{Config, SettlementMode, UpstreamMode, UpstreamTable};
 use api_server::Service;
+use api_server::config::{Config, SettlementMode, UpstreamMode, UpstreamTable};
 use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, RpcServer, USDT0};
 use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
@@ -55,7 +55,9 @@ impl World {
     pub async fn start(change: impl FnOnce(&mut Config, &str)) -> Self {
         let chain = DevChain::with_chain_196_assets().unwrap();
         let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
-        let replay = ReplayServer::start(Recordings::embedded().unwrap()).await.unwrap();
+        let replay = ReplayServer::start(Recordings::embedded().unwrap())
+            .await
+            .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         config.server.listen = ([127, 0, 0, 1], 0).into();

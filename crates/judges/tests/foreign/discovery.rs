@@ -57,6 +57,19 @@ const OPERATIONS: [(&str, &str, &str); 45] = [
     ("GET", "/yield-watch/audit", "0.001"),
 ];
 
+/// What is not sold: decisions section 1.
+const FREE: [&str; 9] = [
+    "/",
+    "/.well-known/x402",
+    "/freshness",
+    "/healthz",
+    "/llms.txt",
+    "/metrics",
+    "/openapi.json",
+    "/readyz",
+    "/status",
+];
+
 async fn ask(world: &World, verb: &str, url: &str) -> Value {
     let mut command = world.toolchain.discovery();
     command.args([verb, url, "--json"]);
@@ -80,20 +93,22 @@ async fn every_operation_is_found_with_its_price() {
     assert_eq!(errors(&report), Vec::<&Value>::new());
 
     let resources = report["resources"].as_array().unwrap();
-    let found: BTreeSet<(String, String, String)> = resources
+    let (paid, free): (Vec<&Value>, _) = resources
+        .iter()
+        .partition(|resource| resource["authHint"] == "paid");
+    assert_eq!(paid.len(), OPERATIONS.len(), "{report:#}");
+    let found: BTreeSet<(String, String, String)> = paid
         .iter()
         .map(|resource| {
-            let text = |name: &str| resource[name].as_str().unwrap_or_default().to_owned();
-            assert_eq!(text("authHint"), "paid", "{resource}");
             assert_eq!(
                 resource["protocols"],
                 serde_json::json!(["x402"]),
                 "{resource}"
             );
+            let text = |name: &str| resource[name].as_str().unwrap_or_default().to_owned();
             (text("method"), text("path"), dollars(&text("priceHint")))
         })
         .collect();
-    assert_eq!(resources.len(), OPERATIONS.len(), "{report:#}");
     let expected = OPERATIONS.iter().map(|&(method, path, price)| {
         (
             method.to_owned(),
@@ -102,6 +117,14 @@ async fn every_operation_is_found_with_its_price() {
         )
     });
     assert_eq!(found, expected.collect());
+    for resource in free {
+        assert_eq!(resource["authHint"], "unprotected", "{resource}");
+        assert!(resource.get("priceHint").is_none(), "{resource}");
+        assert!(
+            FREE.contains(&resource["path"].as_str().unwrap()),
+            "{resource}"
+        );
+    }
     world.stop().await;
 }
 

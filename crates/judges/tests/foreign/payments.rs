@@ -70,7 +70,7 @@ async fn an_approval_that_was_paid_for_decodes_as_it_says() {
     cast.arg(answer["data"]["data"].as_str().expect("calldata"));
     let decoded: Value = serde_json::from_str(&run(cast, b"").await.unwrap()).unwrap();
     assert_eq!(decoded[0], answer["data"]["spender"], "{decoded}");
-    assert_eq!(decoded[1], "25500000", "{decoded}");
+    assert_eq!(decoded[1], 25_500_000, "{decoded}");
     assert_eq!(answer["data"]["to"], json!(usdt0.address.to_string()));
     world.stop().await;
 }

@@ -69,9 +69,10 @@ fn configure(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Resul
         -- On macOS a plain fsync stops at the drive's cache.
         PRAGMA fullfsync = ON;
         PRAGMA checkpoint_fullfsync = ON;
-        -- The tail of the tables and the inner pages of the index fit many times over; the rest of a large index is
-        -- read from the system's cache. Pages are allocated as they are used, so an idle ledger stays small.
-        PRAGMA cache_size = -8192;
+        -- The tail of the tables and the inner pages of the index fit many times over, the index of a large ledger
+        -- never does and is read from the system's cache. Pages are allocated as they are used, so an idle ledger
+        -- stays small; and a split page makes the commit walk through all of them, so more is not better.
+        PRAGMA cache_size = -4096;
         -- A log that has grown under load shrinks again.
         PRAGMA journal_size_limit = 67108864;
         -- The writer checkpoints by itself, after it has answered.

@@ -63,7 +63,7 @@ pub(crate) const SWAP: Route = Route {
     constraints: &[Constraint::Differ("fromToken", "toToken")],
     core: &["quote"],
     work_seconds: READ_SECONDS,
-    example: r#"{"from_token":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","to_token":"0xe538905cf8410324e03A5A23C1c177a474D59b2b","amount_atoms":"25500000","quote":{"amount_out_atoms":"241093500000000000","min_amount_out_atoms":"238682565000000000","price_impact_pct":"0.02","route":[{"venue":"Uniswap V3","share_pct":"100"}]},"tx":{"from":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","to":"0x7c5bEE2a8091C3ef39072f64F18Fac913060AEaF","data":"0xf2c42696…","value":"0","gas_limit":"312000","chain_id":196},"bound":{"function":"dagSwapByOrderId","receiver":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","reviewed_version":"2026-11-21","deadline":"2026-11-21T01:10:00Z","surplus_cut":{"above_amount_out_atoms":"241093500000000000","rate_per_mille":10,"recipient":"0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc","shared_with":null},"trailing_bytes":64},"to_token_checks":{"is_honeypot":false,"tax_rate":"0"},"slippage_pct":"1","broadcast":false}"#,
+    example: r#"{"from_token":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","to_token":"0xe538905cf8410324e03A5A23C1c177a474D59b2b","amount_atoms":"25500000","quote":{"amount_out_atoms":"241093500000000000","min_amount_out_atoms":"238682565000000000","price_impact_pct":"0.02","route":[{"venue":"Uniswap V3","share_pct":"100"}]},"tx":{"from":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","to":"0x7c5bEE2a8091C3ef39072f64F18Fac913060AEaF","data":"0xf2c42696","value":"0","gas_limit":"312000","chain_id":196},"bound":{"function":"dagSwapByOrderId","receiver":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","reviewed_version":"2026-11-21","deadline":"2026-11-21T01:10:00Z","surplus_cut":{"above_amount_out_atoms":"241093500000000000","rate_per_mille":10,"recipient":"0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc","shared_with":null},"trailing_bytes":64},"to_token_checks":{"is_honeypot":false,"tax_rate":"0"},"slippage_pct":"1","broadcast":false}"#,
 };
 
 pub(crate) const APPROVE: Route = Route {
@@ -90,7 +90,7 @@ pub(crate) const APPROVE: Route = Route {
     constraints: &[],
     core: &[],
     work_seconds: READ_SECONDS,
-    example: r#"{"to":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","data":"0x095ea7b3…","value":"0","spender":"0x8b773D83bc66Be128c60e07E17C8901f7a64F000","amount":"25500000","chain_id":196,"gas_limit":"70000","decoded":{"function":"approve(address,uint256)","args":{"spender":"0x8b773D83bc66Be128c60e07E17C8901f7a64F000","amount":"25500000"}},"needs_reset":false,"reviewed_version":"2026-11-21"}"#,
+    example: r#"{"to":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","data":"0x095ea7b30000000000000000000000008b773d83bc66be128c60e07e17c8901f7a64f0000000000000000000000000000000000000000000000000000000000001851960","value":"0","spender":"0x8b773D83bc66Be128c60e07E17C8901f7a64F000","amount":"25500000","chain_id":196,"gas_limit":"70000","decoded":{"function":"approve(address,uint256)","args":{"spender":"0x8b773D83bc66Be128c60e07E17C8901f7a64F000","amount":"25500000"}},"needs_reset":false,"reviewed_version":"2026-11-21"}"#,
 };
 
 pub(crate) const PRICE: Route = Route {

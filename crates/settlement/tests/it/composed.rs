@@ -25,7 +25,8 @@ async fn a_spent_authorization_is_invalid_whatever_the_facilitator_says() {
         let chain = builder().build().unwrap();
         let server = serve(&chain).await;
         let stage = Stage::open().await;
-        stage.plays("/verify", [json(VALID), json(VALID)]);
+        let vague = r#"{"isValid":false,"invalidReason":"invalid_exact_evm_transaction_simulation_failed"}"#;
+        stage.plays("/verify", [json(VALID), json(VALID), json(vague)]);
         let composed = composed(&stage, &server);
         let draft = Draft::new(asset);
         assert_eq!(

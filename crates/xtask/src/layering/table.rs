@@ -186,7 +186,7 @@ pub const RESERVED: &[Reserved] = &[
     },
     Reserved {
         package: "rusqlite",
-        members: &["ledger"],
+        members: &["ledger", "bench"],
     },
     Reserved {
         package: "revm",

@@ -77,7 +77,11 @@ impl PaymentSection {
                 "is missing: it is the address that receives every payment, and there is no default for that",
             ),
             Some(Address::ZERO) => {
-                problem(problems, "payment.pay_to", "the zero address would burn every payment");
+                problem(
+                    problems,
+                    "payment.pay_to",
+                    "the zero address would burn every payment",
+                );
             }
             Some(_) => {}
         }
@@ -93,7 +97,12 @@ impl PaymentSection {
                 let key = format!("payment.assets[{index}]");
                 problem(problems, &key, "expected an address, a name and a version");
             }
-            if self.assets.iter().take(index).any(|other| other.address == asset.address) {
+            if self
+                .assets
+                .iter()
+                .take(index)
+                .any(|other| other.address == asset.address)
+            {
                 let key = format!("payment.assets[{index}].address");
                 problem(problems, &key, "is listed twice");
             }

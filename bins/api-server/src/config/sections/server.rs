@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http_edge::Limits;
 use serde::Deserialize;
+use tracing_subscriber::EnvFilter;
 
 use super::{check_url, problem};
 use crate::config::{Problem, lenient};
@@ -96,7 +97,11 @@ impl ServerSection {
             }
         }
         if self.max_header_bytes < 4096 {
-            problem(problems, "server.max_header_bytes", "expected at least 4096: a payment header has 1 to 8 kB");
+            problem(
+                problems,
+                "server.max_header_bytes",
+                "expected at least 4096: a payment header has 1 to 8 kB",
+            );
         }
         for (key, value) in [
             ("server.header_timeout_seconds", self.header_timeout_seconds),
@@ -140,7 +145,11 @@ impl StorageSection {
             problem(problems, "storage.url", "expected sqlite:// and a path");
         }
         if self.answer_retention_seconds < 60 {
-            problem(problems, "storage.answer_retention_seconds", "expected at least 60");
+            problem(
+                problems,
+                "storage.answer_retention_seconds",
+                "expected at least 60",
+            );
         }
     }
 }
@@ -153,6 +162,15 @@ pub struct LogSection {
     pub format: LogFormat,
     /// A filter as `tracing` has it: `info`, `api_server=debug,info`.
     pub filter: Option<String>,
+}
+
+impl LogSection {
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+        let filter = self.filter.as_deref().unwrap_or_default();
+        if let Err(error) = EnvFilter::try_new(filter) {
+            problem(problems, "log.filter", error.to_string());
+        }
+    }
 }
 
 /// The form of a log line.

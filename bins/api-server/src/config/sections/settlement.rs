@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use secrecy::SecretString;
+use alloy_signer_local::PrivateKeySigner;
+use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
-use super::{check_url, problem};
+use super::{check_rpc_url, check_url, problem};
 use crate::config::{Problem, lenient};
 
 /// `[settlement]`.
@@ -108,7 +109,9 @@ impl SettlementSection {
                     (self.okx_passphrase.is_some(), "okx_passphrase"),
                 ] {
                     let variable = format!("SVC__SETTLEMENT__{}", key.to_ascii_uppercase());
-                    let why = format!("settlement.mode is \"okx\"; set {variable} or settlement.{key}_file");
+                    let why = format!(
+                        "settlement.mode is \"okx\"; set {variable} or settlement.{key}_file"
+                    );
                     needs(problems, present, &format!("settlement.{key}"), &why);
                 }
             }
@@ -117,22 +120,44 @@ impl SettlementSection {
                 needs(problems, self.rpc_url.is_some(), "settlement.rpc_url", why);
                 let why = "settlement.mode is \"onchain\", and this key pays the gas; \
                            set SVC__SETTLEMENT__PRIVATE_KEY or settlement.private_key_file";
-                needs(problems, self.private_key.is_some(), "settlement.private_key", why);
+                needs(
+                    problems,
+                    self.private_key.is_some(),
+                    "settlement.private_key",
+                    why,
+                );
             }
         }
         if let Some(url) = &self.facilitator_url {
             check_url(problems, "settlement.facilitator_url", url);
         }
         check_url(problems, "settlement.okx_base_url", &self.okx_base_url);
-        // An RPC endpoint may carry its key in the query.
-        if self.rpc_url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
-            problem(problems, "settlement.rpc_url", "expected an http:// or https:// URL");
+        if let Some(url) = &self.rpc_url {
+            check_rpc_url(problems, "settlement.rpc_url", url);
+        }
+        if self.private_key.as_ref().is_some_and(|key| !is_key(key)) {
+            problem(
+                problems,
+                "settlement.private_key",
+                "expected 32 bytes as hexadecimal digits that are a secp256k1 private key",
+            );
         }
         if self.timeout_ms == 0 {
             problem(problems, "settlement.timeout_ms", "expected at least 1");
         }
         if self.reconcile_seconds == 0 {
-            problem(problems, "settlement.reconcile_seconds", "expected at least 1");
+            problem(
+                problems,
+                "settlement.reconcile_seconds",
+                "expected at least 1",
+            );
         }
     }
+}
+
+fn is_key(key: &SecretString) -> bool {
+    key.expose_secret()
+        .trim()
+        .parse::<PrivateKeySigner>()
+        .is_ok()
 }

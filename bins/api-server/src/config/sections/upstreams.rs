@@ -6,15 +6,42 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{check_url, problem};
+use super::{check_rpc_url, check_url, problem};
 use crate::config::{Problem, lenient};
 
 /// Every upstream that has a table (decisions section 7).
 const NAMES: [&str; 31] = [
-    "okx", "lifi", "circle", "polymarket", "hyperliquid", "goplus", "coingecko", "coinpaprika", "dexscreener",
-    "defillama", "binance", "okx_futures", "bybit", "yahoo", "fred", "treasury", "cboe", "frankfurter",
-    "alternative_me", "coindesk", "rss", "openai", "anthropic", "gemini", "perplexity", "sourcify", "fourbyte",
-    "blockscout", "fal", "lunarcrush", "cryptopanic",
+    "okx",
+    "lifi",
+    "circle",
+    "polymarket",
+    "hyperliquid",
+    "goplus",
+    "coingecko",
+    "coinpaprika",
+    "dexscreener",
+    "defillama",
+    "binance",
+    "okx_futures",
+    "bybit",
+    "yahoo",
+    "fred",
+    "treasury",
+    "cboe",
+    "frankfurter",
+    "alternative_me",
+    "coindesk",
+    "rss",
+    "openai",
+    "anthropic",
+    "gemini",
+    "perplexity",
+    "sourcify",
+    "fourbyte",
+    "blockscout",
+    "fal",
+    "lunarcrush",
+    "cryptopanic",
 ];
 
 /// All `[upstreams.NAME]` tables.
@@ -48,7 +75,10 @@ impl Upstreams {
 /// One upstream. A path in a URL is a prefix of every request.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "the keys are those of decisions section 7 and say what they are")]
+#[expect(
+    missing_docs,
+    reason = "the keys are those of decisions section 7 and say what they are"
+)]
 pub struct UpstreamTable {
     pub base_url: Option<String>,
     /// `false` switches the upstream off.
@@ -108,7 +138,8 @@ impl UpstreamTable {
             ("blockworks_url", &self.blockworks_url),
             ("thedefiant_url", &self.thedefiant_url),
         ];
-        urls.into_iter().filter_map(|(key, url)| Some((key, url.as_deref()?)))
+        urls.into_iter()
+            .filter_map(|(key, url)| Some((key, url.as_deref()?)))
     }
 }
 
@@ -119,6 +150,21 @@ pub struct ChainTable {
     /// JSON-RPC endpoints in order of preference.
     #[serde(deserialize_with = "lenient::list")]
     pub rpc_urls: Vec<String>,
+}
+
+pub(crate) fn check_chains(chains: &BTreeMap<String, ChainTable>, problems: &mut Vec<Problem>) {
+    for (id, table) in chains {
+        if id.parse::<u64>().is_err() {
+            problem(
+                problems,
+                &format!("chains.{id}"),
+                "expected a chain id as an integer",
+            );
+        }
+        for (index, url) in table.rpc_urls.iter().enumerate() {
+            check_rpc_url(problems, &format!("chains.{id}.rpc_urls[{index}]"), url);
+        }
+    }
 }
 
 fn optional_boolean<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<bool>, D::Error> {

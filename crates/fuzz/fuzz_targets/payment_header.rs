@@ -1,0 +1,13 @@
+//! A `PAYMENT-SIGNATURE` value of any bytes is read or refused; what is read survives its own encoding.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use x402_wire::{PaymentPayload, SettlementResponse, encode_header};
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(payload) = PaymentPayload::from_header(data) {
+        let again = PaymentPayload::from_header(encode_header(payload.raw()).as_bytes());
+        assert_eq!(again.map(|again| again.raw().to_owned()).as_deref(), Ok(payload.raw()));
+    }
+    let _ = SettlementResponse::from_header(data);
+});

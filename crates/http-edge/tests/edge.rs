@@ -1,0 +1,280 @@
+//! The limits of the edge, tried with raw bytes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code"
+)]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use http_edge::{BodyError, Drained, Handler, Limits, RequestIds, Server, read_body};
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+
+/// Long enough for any machine; nothing waits this long when it works.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Echo {
+    limits: Limits,
+    /// `/wait` answers when this is notified.
+    release: Arc<Notify>,
+    /// Notified when `/wait` has begun.
+    begun: Arc<Notify>,
+}
+
+impl Handler for Echo {
+    async fn handle(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        match request.uri().path() {
+            "/wait" => {
+                self.begun.notify_one();
+                self.release.notified().await;
+                Response::new(Full::from("released"))
+            }
+            "/large" => Response::new(Full::from(vec![b'x'; 64 * 1024 * 1024])),
+            _ => {
+                let limits = &self.limits;
+                let body = read_body(
+                    request.into_body(),
+                    limits.max_body_bytes,
+                    limits.body_timeout,
+                );
+                match body.await {
+                    Ok(body) => Response::new(Full::new(body)),
+                    Err(error) => Response::new(Full::from(format!("{error:?}"))),
+                }
+            }
+        }
+    }
+}
+
+struct Running {
+    address: SocketAddr,
+    release: Arc<Notify>,
+    begun: Arc<Notify>,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<Drained>,
+}
+
+async fn start(limits: Limits) -> Running {
+    let server = Server::bind(([127, 0, 0, 1], 0).into(), limits.clone())
+        .await
+        .unwrap();
+    let (release, begun) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let echo = Echo {
+        limits,
+        release: release.clone(),
+        begun: begun.clone(),
+    };
+    let address = server.local_addr();
+    let (stop, stopped) = oneshot::channel();
+    let server = tokio::spawn(async move {
+        server
+            .serve(Arc::new(echo), async move {
+                let _ = stopped.await;
+            })
+            .await
+    });
+    Running {
+        address,
+        release,
+        begun,
+        stop,
+        server,
+    }
+}
+
+async fn connect(address: SocketAddr) -> TcpStream {
+    TcpStream::connect(address).await.unwrap()
+}
+
+/// Sends bytes and reads until the server closes.
+async fn exchange(address: SocketAddr, request: &[u8]) -> String {
+    let mut stream = connect(address).await;
+    // The server may answer and close before it has read everything.
+    let _ = stream.write_all(request).await;
+    read_to_end(&mut stream).await
+}
+
+async fn read_to_end(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer))
+        .await
+        .expect("the server closes the connection");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn with_header(bytes: usize) -> Vec<u8> {
+    format!(
+        "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\nbig: {}\r\n\r\n",
+        "a".repeat(bytes)
+    )
+    .into_bytes()
+}
+
+#[tokio::test]
+async fn a_head_above_the_limit_is_answered_431_with_a_reason() {
+    let running = start(Limits::default()).await;
+    let fits = exchange(running.address, &with_header(31 * 1024)).await;
+    assert!(fits.starts_with("HTTP/1.1 200"), "{fits}");
+    let large = exchange(running.address, &with_header(33 * 1024)).await;
+    assert!(large.starts_with("HTTP/1.1 431"), "{large}");
+    assert!(large.contains(r#""code":"headers_too_large""#), "{large}");
+    let huge = exchange(running.address, &with_header(200 * 1024)).await;
+    assert!(
+        huge.is_empty() || huge.starts_with("HTTP/1.1 431"),
+        "{huge}"
+    );
+}
+
+#[tokio::test]
+async fn a_body_is_read_within_its_bounds() {
+    let limits = Limits {
+        max_body_bytes: 10,
+        body_timeout: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let running = start(limits).await;
+    let send = async |head: &str, body: &str| {
+        let request =
+            format!("POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{head}\r\n\r\n{body}");
+        exchange(running.address, request.as_bytes()).await
+    };
+    assert!(send("content-length: 5", "hello").await.ends_with("hello"));
+    assert!(
+        send("content-length: 11", "").await.contains("TooLarge"),
+        "refused before it is sent"
+    );
+    let chunked = send(
+        "transfer-encoding: chunked",
+        "8\r\naaaaaaaa\r\n8\r\nbbbbbbbb\r\n0\r\n\r\n",
+    );
+    assert!(chunked.await.contains("TooLarge"));
+    assert!(send("content-length: 5", "hel").await.contains("TooSlow"));
+    let error = BodyError::TooLarge { limit: 10 };
+    assert_eq!(error.to_string(), "the body is longer than 10 bytes");
+}
+
+#[tokio::test]
+async fn a_client_that_dawdles_is_cut_off() {
+    let limits = Limits {
+        header_timeout: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let running = start(limits).await;
+    let dawdling = exchange(running.address, b"GET / HTTP/1.1\r\nhost:").await;
+    assert!(!dawdling.contains("200 OK"), "{dawdling}");
+    assert_eq!(
+        exchange(running.address, b"").await,
+        "",
+        "an idle connection is closed"
+    );
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_cut_off() {
+    let limits = Limits {
+        write_timeout: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let running = start(limits).await;
+    let mut stream = connect(running.address).await;
+    stream
+        .write_all(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
+        .await
+        .unwrap();
+    // The answer fills the socket's buffers, and nobody reads: the server must end by itself.
+    running.stop.send(()).unwrap();
+    let drained = tokio::time::timeout(PATIENCE, running.server)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(drained, Drained::Completely);
+}
+
+#[tokio::test]
+async fn connections_above_the_limit_wait_for_a_place() {
+    let limits = Limits {
+        max_connections: 1,
+        ..Limits::default()
+    };
+    let running = start(limits).await;
+    let mut first = connect(running.address).await;
+    first
+        .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        .await
+        .unwrap();
+    assert!(first.read_u8().await.is_ok(), "the first is served");
+    let mut second = connect(running.address).await;
+    second
+        .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        .await
+        .unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(100), second.read_u8()).await;
+    assert!(early.is_err(), "the second waits");
+    drop(first);
+    let served = tokio::time::timeout(PATIENCE, second.read_u8())
+        .await
+        .unwrap();
+    assert!(served.is_ok(), "and is served when the first has gone");
+}
+
+#[tokio::test]
+async fn shutdown_finishes_what_was_begun() {
+    let running = start(Limits::default()).await;
+    let mut stream = connect(running.address).await;
+    stream
+        .write_all(b"GET /wait HTTP/1.1\r\nhost: x\r\n\r\n")
+        .await
+        .unwrap();
+    running.begun.notified().await;
+    running.stop.send(()).unwrap();
+    running.release.notify_one();
+    let answer = read_to_end(&mut stream).await;
+    assert!(answer.ends_with("released"), "{answer}");
+    assert_eq!(running.server.await.unwrap(), Drained::Completely);
+    assert!(
+        TcpStream::connect(running.address).await.is_err(),
+        "nothing new is accepted"
+    );
+}
+
+#[tokio::test]
+async fn shutdown_does_not_wait_for_ever() {
+    let limits = Limits {
+        shutdown_grace: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let running = start(limits).await;
+    let mut stream = connect(running.address).await;
+    stream
+        .write_all(b"GET /wait HTTP/1.1\r\nhost: x\r\n\r\n")
+        .await
+        .unwrap();
+    running.begun.notified().await;
+    running.stop.send(()).unwrap();
+    let drained = tokio::time::timeout(PATIENCE, running.server)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(drained, Drained::GraceEnded);
+}
+
+#[test]
+fn request_ids_do_not_repeat() {
+    let (one, other) = (RequestIds::new(), RequestIds::new());
+    let ids: std::collections::HashSet<_> = (0..100)
+        .flat_map(|_| [one.next_id().to_string(), other.next_id().to_string()])
+        .collect();
+    assert_eq!(ids.len(), 200);
+}
