@@ -10,6 +10,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cargo_metadata::MetadataCommand;
 use toml::{Table, Value};
 use xtask::layering::table;
 
@@ -25,11 +26,15 @@ fn read(path: &Path) -> Table {
 }
 
 fn manifests() -> Vec<PathBuf> {
-    let found: Vec<PathBuf> = ["bins", "crates"]
+    let metadata = MetadataCommand::new()
+        .current_dir(root())
+        .no_deps()
+        .exec()
+        .unwrap();
+    let found: Vec<PathBuf> = metadata
+        .packages
         .iter()
-        .flat_map(|folder| fs::read_dir(root().join(folder)).unwrap())
-        .map(|entry| entry.unwrap().path().join("Cargo.toml"))
-        .filter(|path| path.exists())
+        .map(|package| package.manifest_path.clone().into())
         .collect();
     assert!(found.len() > 5, "{found:?}");
     found
