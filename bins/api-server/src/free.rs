@@ -187,11 +187,6 @@ impl Free {
                 })
             })
             .collect();
-        let serving = sources
-            .okx
-            .health()
-            .iter()
-            .any(|source| source.state != HealthState::Disabled);
         json_now(
             StatusCode::OK,
             &json!({
