@@ -83,9 +83,10 @@ struct SourceEntry<'a> {
 impl Answered {
     /// The oldest time of the data that was used. A source that names no time of its data is as old as its fetch.
     pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
-        let used = self.sources.iter().filter(|source| {
-            !matches!(source.status, SourceStatus::Unavailable { .. })
-        });
+        let used = self
+            .sources
+            .iter()
+            .filter(|source| !matches!(source.status, SourceStatus::Unavailable { .. }));
         let times = used.map(|source| source.as_of.unwrap_or(source.fetched_at));
         times.chain(self.as_of).min().unwrap_or(now)
     }

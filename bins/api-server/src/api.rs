@@ -230,9 +230,12 @@ fn has_payment(headers: &HeaderMap) -> bool {
 }
 
 fn max_age(headers: &HeaderMap) -> Result<Option<u64>, ErrorReply> {
-    let Some(value) = headers.get("x-max-age") else { return Ok(None) };
+    let Some(value) = headers.get("x-max-age") else {
+        return Ok(None);
+    };
     let read = route_catalog::read_max_age(value.to_str().unwrap_or_default());
-    read.map(Some).map_err(|problem| invalid_parameters(&[problem]))
+    read.map(Some)
+        .map_err(|problem| invalid_parameters(&[problem]))
 }
 
 fn invalid_parameters(problems: &[Problem]) -> ErrorReply {

@@ -34,10 +34,7 @@ pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
                 "calls with a payment header by operation and outcome"
             );
             describe_counter!("payments_declined_total", "declined payments by reason");
-            describe_counter!(
-                "payments_settled_total",
-                "settled payments"
-            );
+            describe_counter!("payments_settled_total", "settled payments");
             describe_counter!(
                 "payments_settled_micro_usd_total",
                 "settled amounts in millionths of a dollar"
