@@ -11,6 +11,8 @@ use crate::paid::{Declined, Outcome, Till, standing, stored_receipt};
 /// Further in the past than any paid call lasts.
 const DEAD_CALL_SECONDS: u64 = 900;
 const PAGE: u32 = 64;
+/// At 128 entries a batch and a look every 15 seconds, more than any server takes in.
+const MOST_PRUNE_BATCHES: usize = 4096;
 
 /// What became of an undecided entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,12 +72,15 @@ impl<S: Settler, J: Journal> Till<S, J> {
                 tracing::error!(code = error.code(), %error, "dead calls cannot be decided")
             }
         }
-        match self.journal().prune(now).await {
-            Ok(pruned) => {
-                tracing::debug!(entries = pruned.entries, answers = pruned.answers, "pruned")
-            }
-            Err(error) => {
-                tracing::error!(code = error.code(), %error, "the journal cannot be pruned")
+        // Small batches, so that paid calls get their turn between them.
+        for _ in 0..MOST_PRUNE_BATCHES {
+            match self.journal().prune(now).await {
+                Ok(pruned) if pruned.more => {}
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::error!(code = error.code(), %error, "the journal cannot be pruned");
+                    return;
+                }
             }
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Server {
     address: Option<SocketAddr>,
     announced: Option<oneshot::Receiver<SocketAddr>>,
     log: Arc<Mutex<String>>,
-    reader: Option<JoinHandle<()>>,
+    readers: Vec<JoinHandle<()>>,
 }
 
 /// The power to SIGKILL a server, for those who do not own it.
@@ -49,38 +49,27 @@ impl Server {
 
     /// Starts the server without waiting for anything.
     pub(crate) fn spawn(config: &Path, environment: Environment<'_>) -> Self {
+        Self::spawn_with(&["serve", "--config", config.to_str().unwrap()], environment)
+    }
+
+    /// Starts a command that serves.
+    pub(crate) fn spawn_with(arguments: &[&str], environment: Environment<'_>) -> Self {
         let mut child = command(environment)
-            .arg("serve")
-            .arg("--config")
-            .arg(config)
-            .stdout(Stdio::null())
+            .args(arguments)
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
         let log = Arc::new(Mutex::new(String::new()));
         let (announce, announced) = oneshot::channel();
-        let reader = {
-            let log = log.clone();
-            std::thread::spawn(move || {
-                let mut announce = Some(announce);
-                for line in stderr.lines().map_while(Result::ok) {
-                    let address = line.strip_prefix("listening on http://");
-                    if let Some(address) = address.and_then(|address| address.parse().ok())
-                        && let Some(announce) = announce.take()
-                    {
-                        drop(announce.send(address));
-                    }
-                    writeln!(log.lock().unwrap(), "{line}").unwrap();
-                }
-            })
-        };
+        let stdout = keep_lines(child.stdout.take().unwrap(), log.clone(), None);
+        let stderr = keep_lines(child.stderr.take().unwrap(), log.clone(), Some(announce));
         Self {
             child: Killer(Arc::new(Mutex::new(child))),
             address: None,
             announced: Some(announced),
             log,
-            reader: Some(reader),
+            readers: vec![stdout, stderr],
         }
     }
 
@@ -101,7 +90,7 @@ impl Server {
         format!("http://{}{target}", self.address())
     }
 
-    /// Everything that it has written to standard error so far.
+    /// Everything that it has written so far.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
@@ -121,15 +110,17 @@ impl Server {
             self.child.0.lock().unwrap().try_wait().unwrap()
         })
         .await;
-        self.reader.take().unwrap().join().unwrap();
+        self.readers.drain(..).for_each(|reader| reader.join().unwrap());
         (status, self.log())
     }
 
-    /// SIGTERM, and an end without complaint.
+    /// SIGTERM to a server without requests in flight: a prompt end without complaint.
     pub(crate) async fn stop(self) -> String {
+        let asked = Instant::now();
         self.terminate();
         let (status, log) = self.ended().await;
         assert_eq!(status.code(), Some(0), "{log}");
+        assert!(asked.elapsed() < PATIENCE / 3, "idle, and not gone after {:?}", asked.elapsed());
         log
     }
 }
@@ -142,6 +133,26 @@ impl Drop for Server {
             let _ = child.wait();
         }
     }
+}
+
+/// Collects lines until the pipe ends, and passes on the address that one of them announces.
+fn keep_lines(
+    pipe: impl Read + Send + 'static,
+    log: Arc<Mutex<String>>,
+    mut announce: Option<oneshot::Sender<SocketAddr>>,
+) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            let address = line.strip_prefix("listening on http://");
+            if let Some(address) = address.and_then(|address| address.parse().ok())
+                && let Some(announce) = announce.take()
+            {
+                // Nobody may be waiting for it.
+                let _ = announce.send(address);
+            }
+            writeln!(log.lock().unwrap(), "{line}").unwrap();
+        }
+    })
 }
 
 /// Runs the binary to its end.

@@ -1,5 +1,6 @@
 //! Kills a server at a chosen one of the requests that it makes to the outside world.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub(crate) enum Moment {
 pub(crate) struct Tripwire {
     armed: Mutex<Option<Armed>>,
     seen: AtomicU64,
+    struck: Mutex<BTreeSet<String>>,
 }
 
 struct Armed {
@@ -42,19 +44,18 @@ impl Tripwire {
         self.armed.lock().unwrap().take().is_some()
     }
 
-    /// How many requests came since the wire was armed.
-    pub(crate) fn seen(&self) -> u64 {
-        self.seen.load(Ordering::SeqCst)
+    /// The names of the requests at which a server has died.
+    pub(crate) fn struck(&self) -> BTreeSet<String> {
+        self.struck.lock().unwrap().clone()
     }
 
-    /// Lets one request have its effect, and the server die before, after or a while after it.
-    pub(crate) async fn pass<T>(&self, effect: impl Future<Output = T>) -> T {
+    /// Lets a request have its effect, and the server die before, after or a while after it.
+    pub(crate) async fn pass<T>(&self, name: &str, effect: impl Future<Output = T>) -> T {
         let number = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
-        let armed = {
-            let mut armed = self.armed.lock().unwrap();
-            let strikes = armed.as_ref().is_some_and(|armed| armed.at == number);
-            if strikes { armed.take() } else { None }
-        };
+        let armed = self.armed.lock().unwrap().take_if(|armed| armed.at == number);
+        if armed.is_some() {
+            self.struck.lock().unwrap().insert(name.to_owned());
+        }
         match armed {
             None => effect.await,
             Some(Armed {

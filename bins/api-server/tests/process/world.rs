@@ -1,7 +1,7 @@
 //! What the server lives in: the embedded chain and the recorded upstream, both behind a tripwire, and a folder with
 //! its configuration and its ledger.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use http_edge::{Handler, Limits, read_body};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use replay::{Recordings, ReplayServer};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -75,10 +76,6 @@ impl World {
 
     pub(crate) fn ledger(&self) -> PathBuf {
         self.folder.path().join("service.db")
-    }
-
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
     }
 
     /// Writes a configuration that settles on this chain, with further lines.
@@ -155,7 +152,9 @@ impl Handler for Node {
         let body = read_body(request.into_body(), 1 << 20, PATIENCE)
             .await
             .unwrap();
-        let answer = self.wire.pass(async { self.chain.answer(&body) }).await;
+        let call: Value = serde_json::from_slice(&body).unwrap();
+        let method = call["method"].as_str().unwrap_or("batch");
+        let answer = self.wire.pass(method, async { self.chain.answer(&body) }).await;
         let Reply::Http { status, body } = answer else {
             return std::future::pending().await;
         };
@@ -201,11 +200,12 @@ impl Handler for Upstream {
             self.waiting.send_modify(|waiting| *waiting += 1);
             self.open.subscribe().wait_for(|open| *open).await.unwrap();
         }
+        let path = head.uri.path().to_owned();
         let url = format!("{}{}", self.replay.url(), head.uri);
         let forwarded = self.http.request(head.method, url).body(body);
         let answer = self
             .wire
-            .pass(async { forwarded.send().await.unwrap() })
+            .pass(&path, async { forwarded.send().await.unwrap() })
             .await;
         json(answer.status().as_u16(), answer.bytes().await.unwrap())
     }
