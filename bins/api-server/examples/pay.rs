@@ -30,7 +30,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let response = pay(&url, &key.parse()?).await?;
     if let Some(receipt) = response.headers().get(header::PAYMENT_RESPONSE) {
         let receipt = SettlementResponse::from_header(receipt.as_bytes())?;
-        println!("settled: {}, transaction {}", receipt.success, receipt.transaction);
+        println!(
+            "settled: {}, transaction {}",
+            receipt.success, receipt.transaction
+        );
     }
     println!("{} {}", response.status(), response.text().await?);
     Ok(())
@@ -73,5 +76,9 @@ pub async fn pay(url: &str, signer: &PrivateKeySigner) -> Result<Response, Box<d
     });
     // Should this request get lost, send the same header again: it is charged once, whatever happens.
     let payment = encode_header(&ascii_json(&payment));
-    Ok(client.get(url).header(header::PAYMENT_SIGNATURE, payment).send().await?)
+    Ok(client
+        .get(url)
+        .header(header::PAYMENT_SIGNATURE, payment)
+        .send()
+        .await?)
 }

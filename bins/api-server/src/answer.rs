@@ -183,7 +183,9 @@ impl<'a> SourceEntry<'a> {
     }
 }
 
-/// RFC 3339 UTC in whole seconds.
+/// RFC 3339 UTC in whole seconds, never later than the time itself.
 pub(crate) fn seconds(time: Timestamp) -> String {
-    time.round(jiff::Unit::Second).unwrap_or(time).to_string()
+    Timestamp::from_second(time.as_second())
+        .unwrap_or(time)
+        .to_string()
 }

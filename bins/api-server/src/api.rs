@@ -7,7 +7,7 @@ use data_sources::Clock;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, StatusCode};
-use http_edge::{BodyError, Handler, RequestId, RequestIds, read_body};
+use http_edge::{BodyError, Handler, RequestId, read_body};
 use hyper::body::Incoming;
 use ledger::{Answer, Journal, RequestBinding};
 use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, resolve};
@@ -31,7 +31,6 @@ pub struct Api<S, J> {
     sources: Arc<Sources>,
     free: Free,
     clock: Arc<dyn Clock>,
-    ids: RequestIds,
     challenges: Challenges,
     origins: Origins,
     hosts: Vec<String>,
@@ -54,7 +53,6 @@ impl<S: Settler, J: Journal> Api<S, J> {
             till,
             sources,
             clock,
-            ids: RequestIds::new(),
             challenges: Challenges::new(),
             origins: Origins::new(&server.allowed_origins),
             hosts: server
@@ -180,7 +178,11 @@ impl<S: Settler, J: Journal> Api<S, J> {
             Ok(parameters) => parameters,
             Err(problems) => return Outcome::Refused(invalid_parameters(&problems)),
         };
-        let binding = RequestBinding::new(route.method.as_str(), route.path, query, &body);
+        let binding = RequestBinding::new(route.method.as_str(), route.path, query, &body)
+            .for_payment(
+                payment.payload().signature().as_str(),
+                payment.payload().payment_id(),
+            );
         let call = Call {
             operation,
             parameters,
@@ -214,8 +216,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
 }
 
 impl<S: Settler, J: Journal> Handler for Api<S, J> {
-    async fn handle(&self, request: Request<Incoming>) -> Reply {
-        let id = self.ids.next_id();
+    async fn handle(&self, request: Request<Incoming>, id: RequestId) -> Reply {
         let origin = request.headers().get(header::ORIGIN).cloned();
         let mut reply = self.dispatch(id, request).await;
         let headers = reply.headers_mut();
@@ -342,7 +343,7 @@ impl Origins {
         headers.insert(
             header::ACCESS_CONTROL_EXPOSE_HEADERS,
             HeaderValue::from_static(
-                "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Response-Digest, X-Request-Id, Retry-After",
+                "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Response-Digest, X-Request-Id, X-Served-Again, Retry-After",
             ),
         );
     }

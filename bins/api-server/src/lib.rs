@@ -11,7 +11,6 @@ mod observe;
 mod operations;
 mod page;
 mod paid;
-mod reconcile;
 mod reply;
 mod resource;
 mod serve;

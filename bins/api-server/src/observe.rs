@@ -3,7 +3,9 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use metrics::{Counter, counter, describe_counter, describe_histogram, histogram};
+use metrics::{
+    Counter, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use route_catalog::Operation;
 use settlement::Receipt;
@@ -42,6 +44,10 @@ pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
             describe_counter!(
                 "http_answers_total",
                 "answers of the free endpoints by status"
+            );
+            describe_gauge!(
+                "payments_undecided",
+                "payments whose outcome was unknown at the last look"
             );
             describe_histogram!(
                 "paid_call_seconds",
@@ -105,6 +111,11 @@ pub(crate) fn settled(receipt: &Receipt) {
     counter!("payments_settled_total").increment(1);
     let amount = u64::try_from(receipt.amount).unwrap_or(u64::MAX);
     counter!("payments_settled_micro_usd_total").increment(amount);
+}
+
+/// Payments whose outcome was not known at the last look.
+pub(crate) fn undecided(entries: usize) {
+    gauge!("payments_undecided").set(u32::try_from(entries).unwrap_or(u32::MAX));
 }
 
 pub(crate) fn free_answer(status: u16) {

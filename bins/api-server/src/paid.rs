@@ -7,22 +7,26 @@
 
 mod admission;
 mod outcome;
-pub(crate) mod standing;
+mod reconcile;
+mod standing;
 mod visit;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use data_sources::Clock;
 use ledger::{Answer, Claim, EntryId, Journal, RequestBinding, Reservation, Standing};
+use route_catalog::ErrorCode;
 use settlement::Settler;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use x402_wire::{Invalid, Payment};
+use x402_wire::{Invalid, Payment, SignatureStanding};
 
 pub(crate) use admission::{Declined, admit};
 pub(crate) use outcome::Outcome;
-pub(crate) use visit::stored_receipt;
 
 use crate::reply::ErrorReply;
 
@@ -31,7 +35,14 @@ use crate::reply::ErrorReply;
 pub struct PaymentPolicy {
     /// Seconds that a settlement may take. A payment must outlive the work and this.
     pub settle_budget_seconds: u64,
+    /// How long the settler's own time limits may take together. Only a settler that forgets them is cut off.
+    pub settle_guard: Duration,
 }
+
+/// Paid calls under way at once, hung-up callers included.
+const MOST_VISITS: usize = 4096;
+/// Of these, calls whose signature only a chain or a facilitator can judge: forging one costs nothing.
+const MOST_UNPROVEN_VISITS: usize = 64;
 
 /// Where payments are taken. Cheap to clone.
 pub struct Till<S, J> {
@@ -45,8 +56,13 @@ struct Shared<S, J> {
     clock: Arc<dyn Clock>,
     /// Paid calls run in tasks of their own: a caller that hangs up must not stop a settlement half-way.
     visits: TaskTracker,
+    places: Arc<Semaphore>,
+    unproven_places: Arc<Semaphore>,
+    closing: CancellationToken,
     /// Entries that somebody is reconciling right now.
     reconciling: Mutex<HashSet<EntryId>>,
+    /// When an undecided entry is looked at again, in unix seconds.
+    next_look: Mutex<HashMap<EntryId, u64>>,
 }
 
 impl<S, J> Clone for Till<S, J> {
@@ -73,7 +89,11 @@ impl<S: Settler, J: Journal> Till<S, J> {
                 policy,
                 clock,
                 visits: TaskTracker::new(),
+                places: Arc::new(Semaphore::new(MOST_VISITS)),
+                unproven_places: Arc::new(Semaphore::new(MOST_UNPROVEN_VISITS)),
+                closing: CancellationToken::new(),
                 reconciling: Mutex::new(HashSet::new()),
+                next_look: Mutex::new(HashMap::new()),
             }),
         }
     }
@@ -101,9 +121,16 @@ impl<S: Settler, J: Journal> Till<S, J> {
     where
         F: Future<Output = Result<Answer, ErrorReply>> + Send + 'static,
     {
-        if let Err(invalid) = judge_offline(&payment) {
-            return Outcome::Declined(invalid.into());
-        }
+        let proven = match judge_offline(&payment) {
+            Ok(standing) => standing == SignatureStanding::Recovered,
+            Err(invalid) => return Outcome::Declined(invalid.into()),
+        };
+        let Some(place) = self.place(proven) else {
+            let message = "too many paid calls are under way; the payment was not used";
+            return Outcome::Refused(
+                ErrorReply::new(ErrorCode::RateLimited, message).retry_after(1),
+            );
+        };
         let now = self.now();
         let needed = work
             .budget_seconds
@@ -125,7 +152,7 @@ impl<S: Settler, J: Journal> Till<S, J> {
             Err(invalid) => return Outcome::Declined(invalid.into()),
         };
         match reservation {
-            Ok(Reservation::Reserved(entry)) => self.visit(entry, payment, work).await,
+            Ok(Reservation::Reserved(entry)) => self.visit(entry, payment, work, place).await,
             Ok(Reservation::Standing(Standing::Unknown { entry, .. })) => {
                 self.decide_and_answer(entry, &payment, &request).await
             }
@@ -137,24 +164,44 @@ impl<S: Settler, J: Journal> Till<S, J> {
         }
     }
 
-    async fn visit<F>(&self, entry: EntryId, payment: Payment, work: Work<F>) -> Outcome
+    async fn visit<F>(
+        &self,
+        entry: EntryId,
+        payment: Payment,
+        work: Work<F>,
+        place: OwnedSemaphorePermit,
+    ) -> Outcome
     where
         F: Future<Output = Result<Answer, ErrorReply>> + Send + 'static,
     {
-        let till = self.clone();
-        let visit = async move { visit::run(&till, entry, payment, work).await };
+        let (till, paid) = (self.clone(), payment.clone());
+        let visit = async move {
+            let outcome = visit::run(&till, entry, paid, work).await;
+            drop(place);
+            outcome
+        };
         match self.shared.visits.spawn(visit).await {
             Ok(outcome) => outcome,
-            // The journal still has the entry open; `Journal::abandon` decides it.
+            // How far it came is not known here. The journal has the entry open; `Journal::abandon` decides it.
             Err(error) => {
                 tracing::error!(%entry, panicked = error.is_panic(), "a paid call ended early");
-                Outcome::Refused(journal_failed())
+                standing::pending(&payment, None)
             }
         }
     }
 
-    /// Waits until every paid call that was begun has come to its end.
+    fn place(&self, proven: bool) -> Option<OwnedSemaphorePermit> {
+        let places = if proven {
+            &self.shared.places
+        } else {
+            &self.shared.unproven_places
+        };
+        places.clone().try_acquire_owned().ok()
+    }
+
+    /// Stops reconciling and waits until every paid call that was begun has come to its end.
     pub async fn close(&self) {
+        self.shared.closing.cancel();
         self.shared.visits.close();
         self.shared.visits.wait().await;
     }
@@ -191,9 +238,9 @@ impl Drop for Reconciling<'_> {
 
 /// Everything about a payment that needs neither a clock nor a network. A forged signature ends here, at the cost of one
 /// recovery.
-fn judge_offline(payment: &Payment) -> Result<(), Invalid> {
+fn judge_offline(payment: &Payment) -> Result<SignatureStanding, Invalid> {
     payment.check_terms()?;
-    payment.check_signature().map(drop)
+    payment.check_signature()
 }
 
 fn claim(payment: &Payment, request: RequestBinding, now: u64) -> Claim {
@@ -210,8 +257,8 @@ fn claim(payment: &Payment, request: RequestBinding, now: u64) -> Claim {
 
 pub(crate) fn journal_failed() -> ErrorReply {
     ErrorReply::new(
-        route_catalog::ErrorCode::Internal,
-        "the payment journal is not available, so the payment was not taken",
+        ErrorCode::Internal,
+        "the payment journal is not available; send the same payment again, and do not sign a new one",
     )
     .retryable(true)
     .retry_after(5)

@@ -76,6 +76,7 @@ pub struct Service<S, J> {
     api: Arc<Api<S, J>>,
     till: Till<S, J>,
     reconcile_every: Duration,
+    settle_guard: Duration,
 }
 
 impl Service<AnySettler, SqliteLedger> {
@@ -125,8 +126,10 @@ impl<S: Settler, J: Journal> Service<S, J> {
             sources,
             clock,
         } = parts;
+        let settle_guard = settle_guard(&config.settlement);
         let policy = PaymentPolicy {
             settle_budget_seconds: config.payment.settle_budget_seconds,
+            settle_guard,
         };
         let till = Till::new(settler, journal, policy, clock.clone());
         let recovered = till.journal().recover(till.now()).await?;
@@ -160,6 +163,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             api: Arc::new(api),
             till,
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
+            settle_guard,
         })
     }
 
@@ -176,6 +180,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             api,
             till,
             reconcile_every,
+            settle_guard,
         } = self;
         let background = {
             let till = till.clone();
@@ -183,13 +188,15 @@ impl<S: Settler, J: Journal> Service<S, J> {
         };
         let upkeep = tokio::spawn(observe::keep_metrics());
         let drained = server.serve(api, shutdown).await;
-        background.abort();
         upkeep.abort();
-        // Calls whose caller hung up go on without a connection.
-        let grace = Duration::from_secs(5);
-        if tokio::time::timeout(grace, till.close()).await.is_err() {
+        // Calls whose caller hung up, and payments being reconciled, go on without a connection.
+        if tokio::time::timeout(settle_guard, till.close())
+            .await
+            .is_err()
+        {
             tracing::warn!("paid calls are still open; the next start decides them");
         }
+        drop(background.await);
         drained
     }
 }
@@ -250,6 +257,13 @@ pub(crate) async fn shutdown_signal() {
     #[cfg(not(unix))]
     drop(interrupted.await);
     tracing::info!("shutting down: no new connections, requests in flight are finished");
+}
+
+/// Longer than a settlement takes by its own limits: the call, an identical second one, reading the chain.
+fn settle_guard(section: &SettlementSection) -> Duration {
+    Duration::from_millis(section.timeout_ms)
+        .saturating_mul(3)
+        .saturating_add(Duration::from_secs(30))
 }
 
 fn settlement(section: &SettlementSection) -> SettlementConfig {

@@ -1,6 +1,10 @@
 //! The example that the README shows, run against a real server.
 
-#![allow(clippy::unwrap_used, dead_code, reason = "test code; the example has a main function")]
+#![allow(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "test code; the example has a main function"
+)]
 
 mod support;
 

@@ -132,6 +132,29 @@ async fn a_payment_belongs_to_its_request() {
 }
 
 #[tokio::test]
+async fn a_stored_answer_is_not_for_whoever_read_payer_and_nonce_on_the_chain() {
+    let world = World::onchain().await;
+    let draft = world.buyer.draft(Method::GET, &world.price()).await;
+    let good = world.buyer.signed(&draft);
+    assert_eq!(
+        world
+            .buyer
+            .get_paid(&world.price(), &header_of(&good))
+            .await
+            .status,
+        200
+    );
+    let mut forged = good.clone();
+    forged["payload"]["signature"] = json!(format!("0x{}", "ab".repeat(66)));
+    let answer = world
+        .buyer
+        .get_paid(&world.price(), &header_of(&forged))
+        .await;
+    answer.is_refused(409, "payment_bound_elsewhere");
+    assert!(!answer.text.contains("118.42"));
+}
+
+#[tokio::test]
 async fn a_payment_belongs_to_its_body() {
     let world = World::onchain().await;
     let body = |amount: &str| {

@@ -21,6 +21,7 @@ use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::refusal::headers_too_large;
+use crate::{RequestId, RequestIds};
 
 /// What one client may cost.
 #[derive(Debug, Clone)]
@@ -58,10 +59,11 @@ impl Default for Limits {
 /// What answers requests. It cannot fail: an error is an answer. The edge sets no limit to how long an answer takes, and
 /// drops the future when the client goes away: work that must not stop half-way belongs in a task of its own.
 pub trait Handler: Send + Sync + 'static {
-    /// Answers one request.
+    /// Answers one request, which answers and logs name by `id`.
     fn handle(
         &self,
         request: Request<Incoming>,
+        id: RequestId,
     ) -> impl Future<Output = Response<Full<Bytes>>> + Send;
 }
 
@@ -114,6 +116,7 @@ impl Server {
             listener, limits, ..
         } = self;
         let limits = Arc::new(limits);
+        let ids = Arc::new(RequestIds::new());
         let slots = Arc::new(Semaphore::new(
             limits.max_connections.min(Semaphore::MAX_PERMITS),
         ));
@@ -131,6 +134,7 @@ impl Server {
             let edge = Edge {
                 handler: handler.clone(),
                 limits: limits.clone(),
+                ids: ids.clone(),
             };
             let connection = connection(stream, edge);
             let connection = connections.watch(connection);
@@ -192,6 +196,7 @@ fn connection<H: Handler>(
 struct Edge<H> {
     handler: Arc<H>,
     limits: Arc<Limits>,
+    ids: Arc<RequestIds>,
 }
 
 impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
@@ -200,12 +205,13 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let id = self.ids.next_id();
         let limit = self.limits.max_header_bytes;
         if head_bytes(&request) > limit {
-            return Box::pin(std::future::ready(Ok(headers_too_large(limit))));
+            return Box::pin(std::future::ready(Ok(headers_too_large(limit, id))));
         }
         let handler = self.handler.clone();
-        Box::pin(async move { Ok(handler.handle(request).await) })
+        Box::pin(async move { Ok(handler.handle(request, id).await) })
     }
 }
 

@@ -63,6 +63,26 @@ impl RequestBinding {
         }
     }
 
+    /// Binds to one payment for the request as well: to its signature and its identifier.
+    ///
+    /// Payer and nonce of a settled authorization are public. Without this, whoever reads them from the chain and
+    /// guesses the request could fetch the stored answer with a signature of their own making.
+    #[must_use]
+    pub fn for_payment(self, signature: &str, payment_id: Option<&str>) -> Self {
+        let mut hasher = Keccak256::new();
+        hasher.update(BINDING_TAG);
+        hasher.update(self.digest);
+        for part in [signature, payment_id.unwrap_or_default()] {
+            let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
+            hasher.update(length.to_be_bytes());
+            hasher.update(part);
+        }
+        Self {
+            digest: hasher.finalize(),
+            ..self
+        }
+    }
+
     /// The digest that decides whether two requests are the same.
     #[must_use]
     pub fn digest(&self) -> B256 {
@@ -114,6 +134,23 @@ mod tests {
             RequestBinding::new("GET", "/price", Some("token="), b"1"),
             RequestBinding::new("GE", "T/price", Some("token=1"), b""),
             RequestBinding::new("GET", "/pricetoken=1", None, b""),
+        ];
+        for (i, a) in bindings.iter().enumerate() {
+            for b in &bindings[i + 1..] {
+                assert_ne!(a.digest(), b.digest());
+            }
+        }
+    }
+
+    #[test]
+    fn another_signature_or_identifier_is_another_binding() {
+        let request = || RequestBinding::new("GET", "/price", None, b"");
+        let bindings = [
+            request(),
+            request().for_payment("0x01", None),
+            request().for_payment("0x02", None),
+            request().for_payment("0x01", Some("a")),
+            request().for_payment("0x01a", None),
         ];
         for (i, a) in bindings.iter().enumerate() {
             for b in &bindings[i + 1..] {

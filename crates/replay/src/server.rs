@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE};
 use http_body_util::Full;
-use http_edge::{Handler, Limits, Server, read_body};
+use http_edge::{Handler, Limits, RequestId, Server, read_body};
 use hyper::body::Incoming;
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -101,7 +101,7 @@ struct State {
 }
 
 impl Handler for State {
-    async fn handle(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn handle(&self, request: Request<Incoming>, _id: RequestId) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let Ok(body) = read_body(body, MAX_BODY, BODY_TIME).await else {
             return answer(

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use x402_wire::{Payment, Reason, Scheme};
 
 use crate::http::Reply;
-use crate::reason::{Weight, weight};
+use crate::reason::{Weight, is_failed, is_used, weight};
 use crate::{Call, Cause, Malformation, Receipt, Reconciliation, Settlement, Verification};
 
 /// The longest text of a facilitator that is passed on, in characters.
@@ -158,18 +158,15 @@ impl SettleBody {
                 ),
             };
         }
-        // A server error, or "something unexpected" after a broadcast, leaves the outcome open; a stated
-        // reason does not.
+        let call = Call::Settle;
         let vague = weight(&reason) == Weight::Vague;
-        let broadcast = named.is_some() && reason == Reason::UnexpectedSettleError;
-        if vague && (status >= 500 || broadcast) {
-            return unknown(
-                named,
-                Cause::Status {
-                    call: Call::Settle,
-                    status,
-                },
-            );
+        if vague && status >= 500 {
+            return unknown(named, Cause::Status { call, status });
+        }
+        // A named transaction was broadcast, and may still make the payment or have made it, unless the
+        // reason is its failure or one that comes before a broadcast.
+        if named.is_some() && (is_used(&reason) || vague && !is_failed(&reason)) {
+            return unknown(named, inconclusive(&reason));
         }
         Answer::Final(Settlement::Rejected {
             reason,
@@ -220,15 +217,34 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
         }
         Settlement::Rejected { reason, .. } => Reconciliation::Undecided {
             transaction: known,
-            cause: Cause::Inconclusive {
-                call: Call::Settle,
-                reason: reason.as_str().to_owned(),
-            },
+            cause: inconclusive(&reason),
+        },
+        // This time; an earlier attempt may have been.
+        Settlement::NotSent { cause } => Reconciliation::Undecided {
+            transaction: known,
+            cause,
         },
         Settlement::Unknown { transaction, cause } => Reconciliation::Undecided {
             transaction: transaction.or(known),
             cause,
         },
+    }
+}
+
+/// What it means that `/settle` gave no answer that can be read.
+pub(crate) fn unanswered(cause: Cause) -> Answer {
+    if matches!(cause, Cause::Unreachable { .. }) {
+        Answer::Final(Settlement::NotSent { cause })
+    } else {
+        unknown(None, cause)
+    }
+}
+
+/// A refusal of a settlement that decides nothing.
+pub(crate) fn inconclusive(reason: &Reason) -> Cause {
+    Cause::Inconclusive {
+        call: Call::Settle,
+        reason: clip(reason.as_str()),
     }
 }
 

@@ -238,24 +238,36 @@ impl ChainReader {
     /// simulation does not show for every token), the payer has the money, and a contract wallet agrees
     /// with its signature. Of an `aggr_deferred` payment only the authorization's state is looked at.
     pub async fn verify(&self, payment: &Payment) -> Verification {
-        match self.examine(payment).await {
+        match payment.check_signature() {
+            Ok(standing) => self.verify_with(payment, standing).await,
+            Err(invalid) => Verification::invalid(invalid.reason()),
+        }
+    }
+
+    /// As [`verify`](Self::verify), for a caller that has looked at the signature already.
+    pub(crate) async fn verify_with(
+        &self,
+        payment: &Payment,
+        standing: SignatureStanding,
+    ) -> Verification {
+        match self.examine(payment, standing).await {
             Ok(None) => Verification::Valid,
             Ok(Some(reason)) => Verification::invalid(reason),
             Err(cause) => Verification::Unavailable { cause },
         }
     }
 
-    async fn examine(&self, payment: &Payment) -> Result<Option<Reason>, Cause> {
+    async fn examine(
+        &self,
+        payment: &Payment,
+        standing: SignatureStanding,
+    ) -> Result<Option<Reason>, Cause> {
         self.confirm_for(payment).await?;
         let key = payment.key();
         if payment.scheme() == Scheme::AggrDeferred {
             let used = self.authorization_used(&key).await?;
             return Ok(used.then_some(Reason::InvalidExactEvmNonceAlreadyUsed));
         }
-        let standing = match payment.check_signature() {
-            Ok(standing) => standing,
-            Err(invalid) => return Ok(Some(invalid.reason())),
-        };
         let (used, balance, signature) = tokio::join!(
             self.authorization_used(&key),
             self.balance(key.asset, key.payer),
@@ -349,7 +361,7 @@ impl ChainReader {
         }
     }
 
-    /// What a transaction proves; `None` when it is not in a block, or failed.
+    /// What a transaction proves; `None` when it is not in a block. One that failed has left no trace.
     pub(crate) async fn prove(
         &self,
         payment: &Payment,
@@ -357,8 +369,14 @@ impl ChainReader {
     ) -> Result<Option<Proof>, Cause> {
         let outcome = self.rpc().outcome(hash).await.map_err(RpcFault::cause)?;
         Ok(outcome
-            .filter(|outcome| outcome.transaction_hash == hash && outcome.succeeded())
-            .map(|outcome| of_logs(payment, &outcome.logs)))
+            .filter(|outcome| outcome.transaction_hash == hash)
+            .map(|outcome| {
+                if outcome.succeeded() {
+                    of_logs(payment, &outcome.logs)
+                } else {
+                    Proof::Nothing
+                }
+            }))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 use thiserror::Error;
-use x402_wire::{Payment, Terms};
+use x402_wire::{Payment, Scheme, Terms};
 
 use crate::http::Http;
 use crate::{
@@ -216,6 +216,14 @@ async fn confirm(chain: &ChainReader) -> Result<(), SettlementError> {
 }
 
 impl Settler for AnySettler {
+    async fn supports(&self, scheme: Scheme) -> Verification {
+        match self {
+            Self::Facilitator(settler) => settler.supports(scheme).await,
+            Self::Okx(settler) => settler.supports(scheme).await,
+            Self::Onchain(settler) => settler.supports(scheme).await,
+        }
+    }
+
     async fn verify(&self, payment: &Payment, now: u64) -> Verification {
         let outcome = match self {
             Self::Facilitator(settler) => settler.verify(payment, now).await,
@@ -246,6 +254,9 @@ impl Settler for AnySettler {
             }
             Settlement::Rejected { reason, .. } => {
                 tracing::info!(key = %payment.key(), %reason, "payment rejected");
+            }
+            Settlement::NotSent { cause } => {
+                tracing::warn!(key = %payment.key(), code = cause.code(), %cause, "settlement not sent");
             }
             Settlement::Unknown { transaction, cause } => {
                 tracing::warn!(key = %payment.key(), ?transaction, code = cause.code(), %cause, "settlement unknown");

@@ -178,7 +178,7 @@ pub enum Cause {
         /// How long was waited.
         after: Duration,
     },
-    /// No connection.
+    /// No connection could be established: not a byte was sent.
     #[error("{call}: no connection")]
     Unreachable {
         /// What was asked.
@@ -278,8 +278,9 @@ pub enum Cause {
         /// How many blocks were searched.
         blocks: u64,
     },
-    /// A refusal of a re-sent settlement that does not exclude that the first one succeeded.
-    #[error("{call}: `{reason}` does not exclude that an earlier settlement succeeded")]
+    /// A refusal that does not exclude that the payment is taken: by the transaction that it names, by an
+    /// earlier settlement, or by one that our node has not seen yet.
+    #[error("{call}: `{reason}` does not exclude that the payment is taken")]
     Inconclusive {
         /// What was asked.
         call: Call,

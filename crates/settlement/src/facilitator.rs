@@ -3,11 +3,11 @@
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use x402_wire::facilitator::{SupportedResponse, request_body};
-use x402_wire::{Network, Payment, Reason, Scheme};
+use x402_wire::{Network, Payment, Scheme};
 
 use crate::answer::{self, Answer};
 use crate::http::{self, Http};
-use crate::support::{FOR_PAYMENTS, FOR_READINESS, Support, SupportCache};
+use crate::support::{FOR_READINESS, Support, SupportCache};
 use crate::{
     Call, Cause, Readiness, Reconciliation, Settlement, SettlementError, Settler, Timeouts,
     Verification,
@@ -71,7 +71,7 @@ impl Facilitator {
             .await;
         match reply {
             Ok(reply) => answer::settlement(payment, &reply),
-            Err(cause) => answer::unknown(None, cause),
+            Err(cause) => answer::unanswered(cause),
         }
     }
 
@@ -98,16 +98,14 @@ impl Facilitator {
 }
 
 impl Settler for Facilitator {
+    async fn supports(&self, scheme: Scheme) -> Verification {
+        self.support.admits(scheme, self.supported()).await
+    }
+
     async fn verify(&self, payment: &Payment, _now: u64) -> Verification {
-        if payment.scheme() == Scheme::AggrDeferred {
-            match self.support.get(FOR_PAYMENTS, self.supported()).await {
-                Ok(Support {
-                    aggr_deferred: true,
-                    ..
-                }) => {}
-                Ok(_) => return Verification::invalid(Reason::UnsupportedScheme),
-                Err(cause) => return Verification::Unavailable { cause },
-            }
+        let supported = self.supports(payment.scheme()).await;
+        if supported != Verification::Valid {
+            return supported;
         }
         let body = request_body(payment, None);
         let url = self.verify_url.clone();

@@ -142,10 +142,12 @@ pub(crate) fn join(base: &Url, path: &str) -> Url {
 }
 
 fn transport_cause(call: Call, after: Duration, error: &reqwest::Error) -> Cause {
-    if error.is_timeout() {
-        Cause::Timeout { call, after }
-    } else if error.is_connect() {
+    // First, because a connection that is not established in time is both, and in neither case was anything
+    // sent.
+    if error.is_connect() {
         Cause::Unreachable { call }
+    } else if error.is_timeout() {
+        Cause::Timeout { call, after }
     } else {
         Cause::Interrupted { call }
     }

@@ -17,7 +17,7 @@ pub use self::signing::OkxCredentials;
 use crate::answer::{self, Answer, SettleBody};
 use crate::http::{self, Http, Reply};
 use crate::reason::is_used;
-use crate::support::{FOR_PAYMENTS, FOR_READINESS, Support, SupportCache};
+use crate::support::{FOR_READINESS, Support, SupportCache};
 use crate::{
     Call, Cause, Malformation, Readiness, Receipt, Reconciliation, Settlement, SettlementError,
     Settler, Timeouts, Verification,
@@ -142,7 +142,7 @@ impl Okx {
             Ok((_, Opened::Refused { reason, message })) => {
                 Answer::Final(Settlement::Rejected { reason, message })
             }
-            Err(cause) => answer::unknown(None, cause),
+            Err(cause) => answer::unanswered(cause),
         }
     }
 
@@ -256,16 +256,14 @@ impl StatusBody {
 }
 
 impl Settler for Okx {
+    async fn supports(&self, scheme: Scheme) -> Verification {
+        self.support.admits(scheme, self.supported()).await
+    }
+
     async fn verify(&self, payment: &Payment, _now: u64) -> Verification {
-        if payment.scheme() == Scheme::AggrDeferred {
-            match self.support.get(FOR_PAYMENTS, self.supported()).await {
-                Ok(Support {
-                    aggr_deferred: true,
-                    ..
-                }) => {}
-                Ok(_) => return Verification::invalid(Reason::UnsupportedScheme),
-                Err(cause) => return Verification::Unavailable { cause },
-            }
+        let supported = self.supports(payment.scheme()).await;
+        if supported != Verification::Valid {
+            return supported;
         }
         let body = request_body(payment, None);
         let reply = self

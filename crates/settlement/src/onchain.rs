@@ -214,9 +214,17 @@ impl OnchainSettler {
 }
 
 impl Settler for OnchainSettler {
+    async fn supports(&self, scheme: Scheme) -> Verification {
+        match scheme {
+            Scheme::Exact => Verification::Valid,
+            Scheme::AggrDeferred => Verification::invalid(Reason::UnsupportedScheme),
+        }
+    }
+
     async fn verify(&self, payment: &Payment, _now: u64) -> Verification {
-        if payment.scheme() == Scheme::AggrDeferred {
-            return Verification::invalid(Reason::UnsupportedScheme);
+        let supported = self.supports(payment.scheme()).await;
+        if supported != Verification::Valid {
+            return supported;
         }
         let (state, simulation) = tokio::join!(self.chain.verify(payment), self.simulate(payment));
         match state {
@@ -230,8 +238,8 @@ impl Settler for OnchainSettler {
         if payment.scheme() == Scheme::AggrDeferred {
             return Settlement::rejected(Reason::UnsupportedScheme);
         }
-        let unknown = |hash: Option<B256>, cause| Settlement::Unknown {
-            transaction: hash.map(|hash| hash.to_string()),
+        let unknown = |hash: B256, cause| Settlement::Unknown {
+            transaction: Some(hash.to_string()),
             cause,
         };
         let outgoing = match self.prepare(payment).await {
@@ -239,19 +247,19 @@ impl Settler for OnchainSettler {
             Err(Obstacle::Refused(reason)) => {
                 return doubt(&self.chain, payment, reason, None).await;
             }
-            Err(Obstacle::Unreadable(cause)) => return unknown(None, cause),
+            Err(Obstacle::Unreadable(cause)) => return Settlement::NotSent { cause },
         };
         let hash = match self.account.send(self.chain.rpc(), &outgoing).await {
             Ok(hash) => hash,
-            Err(SendFault::NotSent(cause)) => return unknown(None, cause),
-            Err(SendFault::Lost { hash, cause }) => return unknown(Some(hash), cause),
+            Err(SendFault::NotSent(cause)) => return Settlement::NotSent { cause },
+            Err(SendFault::Lost { hash, cause }) => return unknown(hash, cause),
         };
         tracing::info!(key = %payment.key(), transaction = %hash, "settlement sent");
         match self.receipt(hash).await {
             Ok(outcome) => self.conclude(payment, &outcome).await,
             Err(cause) => {
                 self.account.resync().await;
-                unknown(Some(hash), cause)
+                unknown(hash, cause)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, U256};
 use serde_json::value::RawValue;
-use x402_wire::{Network, Payment, Reason, SettlementResponse};
+use x402_wire::{Network, Payment, Reason, Scheme, SettlementResponse};
 
 use crate::Cause;
 
@@ -15,6 +15,12 @@ use crate::Cause;
 /// Dropping a future of [`settle`](Self::settle) does not undo what it has sent. A caller that may be
 /// cancelled runs it in a task of its own, or treats the payment as unknown and reconciles.
 pub trait Settler: Send + Sync + 'static {
+    /// Whether payments of this scheme are taken at all, as far as that can be told without asking about
+    /// one; a remote party's own list is kept for a while. [`verify`](Self::verify) includes it.
+    fn supports(&self, _scheme: Scheme) -> impl Future<Output = Verification> + Send {
+        std::future::ready(Verification::Valid)
+    }
+
     /// The remote checks before the work. The caller has already made the offline ones: terms, window, and
     /// the signature as far as [`Payment::check_signature`] can tell. `now` is unix seconds.
     fn verify(&self, payment: &Payment, now: u64) -> impl Future<Output = Verification> + Send;
@@ -66,6 +72,12 @@ pub enum Settlement {
         reason: Reason,
         /// Why, for people, at most 300 characters.
         message: Option<String>,
+    },
+    /// It is not taken: nothing was broadcast, so the authorization is untouched, and the caller may release
+    /// it or settle it again.
+    NotSent {
+        /// What kept it from being sent.
+        cause: Cause,
     },
     /// It may or may not be taken. Not a failure: reconcile before anything else is done with it.
     Unknown {
@@ -158,12 +170,13 @@ impl Receipt {
 }
 
 impl Settlement {
-    /// A short name for logs and metrics: `settled`, `rejected` or `unknown`.
+    /// A short name for logs and metrics: `settled`, `rejected`, `not_sent` or `unknown`.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
         match self {
             Self::Settled(_) => "settled",
             Self::Rejected { .. } => "rejected",
+            Self::NotSent { .. } => "not_sent",
             Self::Unknown { .. } => "unknown",
         }
     }

@@ -76,6 +76,14 @@ pub(crate) fn is_used(reason: &Reason) -> bool {
     }
 }
 
+/// The refusal says that the transaction it speaks of is on chain and failed.
+pub(crate) fn is_failed(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::TransactionFailed | Reason::InvalidTransactionState
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use x402_wire::facilitator::SupportedResponse;
-use x402_wire::{Network, Scheme};
+use x402_wire::{Network, Reason, Scheme};
 
-use crate::{Cause, Readiness};
+use crate::{Cause, Readiness, Verification};
 
 /// How old an answer may be when a payment is verified.
-pub(crate) const FOR_PAYMENTS: Duration = Duration::from_secs(300);
+const FOR_PAYMENTS: Duration = Duration::from_secs(300);
 
 /// How old an answer may be when readiness is asked.
 pub(crate) const FOR_READINESS: Duration = Duration::from_secs(5);
@@ -58,6 +58,22 @@ struct State {
 }
 
 impl SupportCache {
+    /// Whether payments of a scheme are taken: `exact` is what every facilitator is for, `aggr_deferred` has
+    /// to be listed.
+    pub(crate) async fn admits<F>(&self, scheme: Scheme, ask: F) -> Verification
+    where
+        F: Future<Output = Result<Support, Cause>>,
+    {
+        if scheme == Scheme::Exact {
+            return Verification::Valid;
+        }
+        match self.get(FOR_PAYMENTS, ask).await {
+            Ok(support) if support.aggr_deferred => Verification::Valid,
+            Ok(_) => Verification::invalid(Reason::UnsupportedScheme),
+            Err(cause) => Verification::Unavailable { cause },
+        }
+    }
+
     /// The answer, not older than `max_age`; `ask` is called when there is none, by one caller at a time.
     pub(crate) async fn get<F>(&self, max_age: Duration, ask: F) -> Result<Support, Cause>
     where

@@ -1,8 +1,9 @@
 //! A remote settler whose word is compared with the chain.
 
 use alloy_primitives::B256;
-use x402_wire::{Payment, Reason, Scheme};
+use x402_wire::{Payment, Reason, Scheme, SignatureStanding};
 
+use crate::answer::inconclusive;
 use crate::chain::{Finding, Proof, RECEIPT};
 use crate::reason::{Weight, is_used, weight};
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
 ///
 /// Without a reader it is the backend as it is. With one:
 /// - a payment is valid only when the chain agrees: a facilitator may call a spent authorization valid;
+/// - a signature that cannot be checked here is shown to the chain before the backend hears of it;
 /// - a receipt whose transaction is on chain must show the transfer;
 /// - a refusal that leaves doubt is looked up before it counts;
 /// - reconciliation is decided by the chain, and the backend is only asked to settle what is unused.
@@ -44,12 +46,34 @@ impl<B: Settler> WithChain<B> {
 }
 
 impl<B: Settler> Settler for WithChain<B> {
+    async fn supports(&self, scheme: Scheme) -> Verification {
+        self.backend.supports(scheme).await
+    }
+
     async fn verify(&self, payment: &Payment, now: u64) -> Verification {
         let Some(chain) = &self.chain else {
             return self.backend.verify(payment, now).await;
         };
-        let (chain, backend) =
-            tokio::join!(chain.verify(payment), self.backend.verify(payment, now));
+        let standing = match payment.check_signature() {
+            Ok(standing) => standing,
+            Err(invalid) => return Verification::invalid(invalid.reason()),
+        };
+        if standing != SignatureStanding::Recovered {
+            // Anybody can write such a signature, in any number: each question is only asked when the
+            // cheaper one before it has been answered.
+            let supported = self.supports(payment.scheme()).await;
+            if supported != Verification::Valid {
+                return supported;
+            }
+            return match chain.verify_with(payment, standing).await {
+                Verification::Valid => self.backend.verify(payment, now).await,
+                refused => refused,
+            };
+        }
+        let (chain, backend) = tokio::join!(
+            chain.verify_with(payment, standing),
+            self.backend.verify(payment, now)
+        );
         match (chain, backend) {
             (invalid @ Verification::Invalid { .. }, _) => invalid,
             (_, invalid @ Verification::Invalid { .. }) => invalid,
@@ -76,7 +100,7 @@ impl<B: Settler> Settler for WithChain<B> {
             Settlement::Rejected { reason, message } => {
                 doubt(chain, payment, reason, message).await
             }
-            unknown @ Settlement::Unknown { .. } => unknown,
+            open @ (Settlement::NotSent { .. } | Settlement::Unknown { .. }) => open,
         }
     }
 
@@ -161,6 +185,11 @@ pub(crate) async fn doubt(
             transaction: Some(receipt.transaction),
             cause: Cause::UsedElsewhere,
         },
+        // Our node may be behind the one that the refusal comes from.
+        Ok(Finding::Open) if may_have_settled(&reason) => Settlement::Unknown {
+            transaction: None,
+            cause: inconclusive(&reason),
+        },
         Ok(Finding::Spent | Finding::Open | Finding::Expired) => {
             Settlement::Rejected { reason, message }
         }
@@ -169,4 +198,10 @@ pub(crate) async fn doubt(
             cause,
         },
     }
+}
+
+/// The refusal is also what a settlement looks like that has succeeded. A transaction that failed is not: it
+/// has used nothing.
+fn may_have_settled(reason: &Reason) -> bool {
+    is_used(reason) || matches!(reason, Reason::UnexpectedSettleError | Reason::Other(_))
 }

@@ -10,7 +10,7 @@ use crate::command;
 use crate::counts::Counts;
 
 const NODE: (&str, &[u32]) = ("20", &[20]);
-const PYTHON: (&str, &[u32]) = ("3.10", &[3, 10]);
+const PYTHON: (&str, &[u32]) = ("3.11", &[3, 11]);
 
 /// Installs what is missing and runs the tests that use it.
 ///
@@ -168,9 +168,9 @@ mod tests {
         assert!(is_at_least("v20.20.2", &[20]));
         assert!(is_at_least("v100.0.0", &[20]));
         assert!(!is_at_least("v18.19.1", &[20]));
-        assert!(is_at_least("Python 3.11.7", &[3, 10]));
-        assert!(is_at_least("Python 3.10", &[3, 10]));
-        assert!(!is_at_least("Python 3.9.18", &[3, 10]));
+        assert!(is_at_least("Python 3.11.7", &[3, 11]));
+        assert!(is_at_least("Python 3.11", &[3, 11]));
+        assert!(!is_at_least("Python 3.10.18", &[3, 11]));
         assert!(!is_at_least("", &[20]));
         assert!(!is_at_least("not found", &[20]));
     }

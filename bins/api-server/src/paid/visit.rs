@@ -3,7 +3,10 @@
 use std::future::Future;
 use std::time::Duration;
 
-use ledger::{Answer, EntryId, Journal, Settlement as Settling, StoredAnswer, StoredReceipt};
+use ledger::{
+    Answer, EntryId, Journal, LedgerError, Settlement as Settling, State, StoredAnswer,
+    StoredReceipt,
+};
 use route_catalog::ErrorCode;
 use settlement::{Receipt, Settlement, Settler, Verification};
 use tokio::time::timeout;
@@ -12,6 +15,11 @@ use x402_wire::{Payment, Reason, SettlementResponse};
 use super::{Declined, Outcome, Till, Work, journal_failed, standing};
 use crate::observe;
 use crate::reply::ErrorReply;
+
+/// Bytes of a `PAYMENT-RESPONSE` value.
+const LONGEST_RECEIPT: usize = 4096;
+/// Pauses, in seconds, between tries to record a settlement.
+const RECORD_AGAIN_AFTER: [u64; 6] = [1, 2, 5, 15, 60, 300];
 
 /// Verify, work, settle, answer. Whatever ends it early before the settlement releases the reservation.
 pub(crate) async fn run<S, J, F>(
@@ -35,14 +43,7 @@ where
         Verification::Unavailable { cause } => {
             tracing::warn!(%entry, %cause, "a payment cannot be verified");
             till.release(entry, "verification_unavailable").await;
-            return Outcome::Refused(
-                ErrorReply::new(
-                    ErrorCode::UpstreamUnavailable,
-                    "the payment cannot be verified right now; it was not used",
-                )
-                .detail("reason", "settlement_unavailable")
-                .retry_after(5),
-            );
+            return Outcome::Refused(settlement_unavailable());
         }
     }
 
@@ -80,14 +81,14 @@ where
         return Outcome::Refused(journal_failed());
     }
     // The settler has time limits of its own; this one only guards against one that forgets them.
-    let settled = timeout(
-        Duration::from_secs(settle_budget.saturating_mul(2)),
-        settler.settle(&payment),
-    );
+    let settled = timeout(till.shared.policy.settle_guard, settler.settle(&payment));
     match settled.await {
         Ok(Settlement::Settled(receipt)) => till.settled(entry, answer, &receipt).await,
         Ok(Settlement::Rejected { reason, message }) => {
-            till.release(entry, reason.as_str()).await;
+            if !till.release(entry, reason.as_str()).await {
+                // The journal still holds the entry as settling and would send it again: not a case for a new payment.
+                return standing::pending(&payment, None);
+            }
             let failed = SettlementResponse::failed(
                 &reason,
                 "",
@@ -99,6 +100,13 @@ where
                 receipt,
                 ..declined(reason, message)
             })
+        }
+        Ok(Settlement::NotSent { cause }) => {
+            tracing::warn!(%entry, %cause, "a settlement could not be sent");
+            if !till.release(entry, "settlement_not_sent").await {
+                return standing::pending(&payment, None);
+            }
+            Outcome::Refused(settlement_unavailable())
         }
         Ok(Settlement::Unknown { transaction, cause }) => {
             tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
@@ -118,26 +126,20 @@ impl<S: Settler, J: Journal> Till<S, J> {
     /// Records a settled payment and hands out its answer.
     ///
     /// The answer is durable since before the settlement. Should the record of the settlement itself fail, the caller has
-    /// paid and gets the answer all the same, and the entry is written by the reconciler.
+    /// paid and gets the answer all the same, and the record is tried again.
     pub(crate) async fn settled(
         &self,
         entry: EntryId,
         answer: Answer,
         receipt: &Receipt,
     ) -> Outcome {
-        let now = self.now();
         let stored = stored_receipt(receipt);
-        if let Err(error) = self.journal().settle(entry, stored.clone(), now).await {
-            tracing::error!(%entry, code = error.code(), %error, "a settled payment cannot be recorded yet");
-            let cause = "settled, not recorded";
-            self.unknown(entry, Some(stored.transaction.clone()), cause)
-                .await;
-        }
+        self.record(entry, stored.clone()).await;
         observe::settled(receipt);
         let stored = StoredAnswer {
             answer,
             receipt: stored,
-            settled_at: now,
+            settled_at: self.now(),
         };
         Outcome::Served {
             stored,
@@ -145,9 +147,53 @@ impl<S: Settler, J: Journal> Till<S, J> {
         }
     }
 
-    pub(crate) async fn release(&self, entry: EntryId, reason: &str) {
-        if let Err(error) = self.journal().release(entry, reason, self.now()).await {
-            tracing::error!(%entry, code = error.code(), %error, "a reservation cannot be released");
+    /// Writes down that an entry is settled. What is known only here must not be lost to a full disk: a facilitator may
+    /// not be able to tell it a second time.
+    pub(crate) async fn record(&self, entry: EntryId, receipt: StoredReceipt) {
+        if self.try_record(entry, receipt.clone()).await {
+            return;
+        }
+        let till = self.clone();
+        self.shared.visits.spawn(async move {
+            let _claim = till.begin_reconciling(entry);
+            for seconds in RECORD_AGAIN_AFTER {
+                let pause = tokio::time::sleep(Duration::from_secs(seconds));
+                // At shutdown there is one last try, at once.
+                let closing = tokio::select! {
+                    () = pause => false,
+                    () = till.shared.closing.cancelled() => true,
+                };
+                if till.try_record(entry, receipt.clone()).await || closing {
+                    return;
+                }
+            }
+            till.unknown(entry, Some(receipt.transaction), "settled, not recorded")
+                .await;
+        });
+    }
+
+    async fn try_record(&self, entry: EntryId, receipt: StoredReceipt) -> bool {
+        match self.journal().settle(entry, receipt, self.now()).await {
+            Ok(())
+            | Err(LedgerError::WrongState {
+                observed: State::Settled,
+                ..
+            }) => true,
+            Err(error) => {
+                tracing::error!(%entry, code = error.code(), %error, "a settled payment cannot be recorded yet");
+                false
+            }
+        }
+    }
+
+    /// Gives an authorization back; whether the journal could write that down.
+    pub(crate) async fn release(&self, entry: EntryId, reason: &str) -> bool {
+        match self.journal().release(entry, reason, self.now()).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::error!(%entry, code = error.code(), %error, "a reservation cannot be released");
+                false
+            }
         }
     }
 
@@ -164,11 +210,28 @@ impl<S: Settler, J: Journal> Till<S, J> {
 }
 
 /// What the journal keeps of a receipt.
+///
+/// Clients refuse heads above 8 to 16 kB, and a receipt that cannot be read is no receipt: what a facilitator adds beyond
+/// the protocol is left out when it makes the header too long.
 pub(crate) fn stored_receipt(receipt: &Receipt) -> StoredReceipt {
+    let mut response = receipt.to_response();
+    if response.to_header().len() > LONGEST_RECEIPT {
+        response.extensions = None;
+        response.extra = None;
+    }
     StoredReceipt {
-        header: receipt.to_response().to_header(),
+        header: response.to_header(),
         transaction: receipt.transaction.clone(),
     }
+}
+
+fn settlement_unavailable() -> ErrorReply {
+    ErrorReply::new(
+        ErrorCode::UpstreamUnavailable,
+        "payments cannot be verified or settled right now; the payment was not used",
+    )
+    .detail("reason", "settlement_unavailable")
+    .retry_after(5)
 }
 
 fn declined(reason: Reason, message: Option<String>) -> Declined {

@@ -38,11 +38,18 @@ fn assert_refused(file: &str, environment: Environment<'_>, says: &[&str]) {
     for command in ["serve", "check-config"] {
         let output = run_on(command, &path, environment);
         let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{command} {file} {environment:?}: {stderr}");
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{command} {file} {environment:?}: {stderr}"
+        );
         assert_eq!(text(&output.stdout), "");
         assert!(!stderr.contains("panicked"), "{stderr}");
         for said in says {
-            assert!(stderr.contains(said), "{command}: expected {said:?} in {stderr}");
+            assert!(
+                stderr.contains(said),
+                "{command}: expected {said:?} in {stderr}"
+            );
         }
     }
 }
@@ -52,7 +59,10 @@ fn what_is_missing_is_named_with_its_reason() {
     assert_refused(
         "",
         &[],
-        &["payment.pay_to: is missing", "settlement.facilitator_url: is missing: settlement.mode"],
+        &[
+            "payment.pay_to: is missing",
+            "settlement.facilitator_url: is missing: settlement.mode",
+        ],
     );
     assert_refused(PAYEE, &[], &["settlement.facilitator_url: is missing"]);
     assert_refused(
@@ -67,7 +77,10 @@ fn what_is_missing_is_named_with_its_reason() {
     assert_refused(
         &format!("{PAYEE}settlement.mode = 'onchain'"),
         &[],
-        &["settlement.rpc_url: is missing", "settlement.private_key: is missing"],
+        &[
+            "settlement.rpc_url: is missing",
+            "settlement.private_key: is missing",
+        ],
     );
 }
 
@@ -76,29 +89,89 @@ fn a_key_that_cannot_be_used_is_named() {
     for (line, says) in [
         ("payment.pay_too = '0x'", "payment.pay_too: unknown field"),
         ("paiment.pay_to = '0x'", "paiment: unknown field"),
-        ("upstreams.okex.enabled = false", "upstreams.okex: unknown upstream"),
-        ("upstreams.okx.base = 'http://x'", "upstreams.okx.base: unknown field"),
-        ("upstreams.okx.enabled = 'perhaps'", "upstreams.okx.enabled: "),
-        ("upstreams.okx.base_url = 'web3.okx.com'", "upstreams.okx.base_url: expected an http"),
+        (
+            "upstreams.okex.enabled = false",
+            "upstreams.okex: unknown upstream",
+        ),
+        (
+            "upstreams.okx.base = 'http://x'",
+            "upstreams.okx.base: unknown field",
+        ),
+        (
+            "upstreams.okx.enabled = 'perhaps'",
+            "upstreams.okx.enabled: ",
+        ),
+        (
+            "upstreams.okx.base_url = 'web3.okx.com'",
+            "upstreams.okx.base_url: expected an http",
+        ),
         ("server.listen = 'nowhere'", "server.listen: "),
-        ("server.max_connections = 'many'", "server.max_connections: "),
+        (
+            "server.max_connections = 'many'",
+            "server.max_connections: ",
+        ),
         ("server.max_connections = -1", "server.max_connections: "),
-        ("server.max_body_bytes = 0", "server.max_body_bytes: expected at least 1"),
-        ("server.max_header_bytes = 100", "server.max_header_bytes: expected at least 4096"),
-        ("server.public_url = 'ftp://x'", "server.public_url: expected an http"),
-        ("payment.max_timeout_seconds = 10", "payment.max_timeout_seconds: expected at least"),
-        ("payment.assets = []", "payment.assets: expected three assets, observed 0"),
-        ("settlement.mode = 'magic'", "settlement.mode: unknown variant"),
-        ("settlement.rpc_url = 'ws://127.0.0.1'", "settlement.rpc_url: expected an http"),
-        ("settlement.rpc_url = 'http://'", "settlement.rpc_url: expected an http"),
-        ("settlement.timeout_ms = 0", "settlement.timeout_ms: expected at least 1"),
-        ("settlement.reconcile_seconds = 0", "settlement.reconcile_seconds: expected"),
-        ("settlement.private_key_file = '/nowhere/key'", "settlement.private_key_file: cannot read"),
-        ("storage.url = 'mysql://x'", "storage.url: expected sqlite://"),
-        ("storage.answer_retention_seconds = 1", "storage.answer_retention_seconds: expected"),
+        (
+            "server.max_body_bytes = 0",
+            "server.max_body_bytes: expected at least 1",
+        ),
+        (
+            "server.max_header_bytes = 100",
+            "server.max_header_bytes: expected at least 4096",
+        ),
+        (
+            "server.public_url = 'ftp://x'",
+            "server.public_url: expected an http",
+        ),
+        (
+            "payment.max_timeout_seconds = 10",
+            "payment.max_timeout_seconds: expected at least",
+        ),
+        (
+            "payment.assets = []",
+            "payment.assets: expected three assets, observed 0",
+        ),
+        (
+            "settlement.mode = 'magic'",
+            "settlement.mode: unknown variant",
+        ),
+        (
+            "settlement.rpc_url = 'ws://127.0.0.1'",
+            "settlement.rpc_url: expected an http",
+        ),
+        (
+            "settlement.rpc_url = 'http://'",
+            "settlement.rpc_url: expected an http",
+        ),
+        (
+            "settlement.timeout_ms = 0",
+            "settlement.timeout_ms: expected at least 1",
+        ),
+        (
+            "settlement.reconcile_seconds = 0",
+            "settlement.reconcile_seconds: expected",
+        ),
+        (
+            "settlement.private_key_file = '/nowhere/key'",
+            "settlement.private_key_file: cannot read",
+        ),
+        (
+            "storage.url = 'mysql://x'",
+            "storage.url: expected sqlite://",
+        ),
+        (
+            "storage.answer_retention_seconds = 1",
+            "storage.answer_retention_seconds: expected",
+        ),
         ("storage.max_bytes = 'much'", "storage.max_bytes: "),
-        ("chains.abc.rpc_urls = []", "chains.abc: expected a chain id"),
-        ("chains.1.rpc_urls = ['x']", "chains.1.rpc_urls[0]: expected an http"),
+        (
+            "chains.abc.rpc_urls = []",
+            "chains.abc: expected a chain id",
+        ),
+        (
+            "chains.1.rpc_urls = ['x']",
+            "chains.1.rpc_urls[0]: expected an http",
+        ),
         ("log.format = 'xml'", "log.format: unknown variant"),
         ("log.filter = 'info=loud'", "log.filter: "),
         ("plans = 1", "plans: "),
@@ -115,7 +188,11 @@ fn a_key_that_cannot_be_used_is_named() {
         assert_refused(&format!("{payee}{rest}"), &[], &[says]);
     }
     let url = "settlement.facilitator_url = 'ftp://x'";
-    assert_refused(&format!("{PAYEE}{url}"), &[], &["settlement.facilitator_url: expected"]);
+    assert_refused(
+        &format!("{PAYEE}{url}"),
+        &[],
+        &["settlement.facilitator_url: expected"],
+    );
 }
 
 #[test]
@@ -123,7 +200,12 @@ fn every_unusable_value_is_named_at_once() {
     assert_refused(
         "server.max_body_bytes = 0\nsettlement.timeout_ms = 0\nstorage.url = 'x'\n",
         &[],
-        &["server.max_body_bytes", "settlement.timeout_ms", "storage.url", "payment.pay_to"],
+        &[
+            "server.max_body_bytes",
+            "settlement.timeout_ms",
+            "storage.url",
+            "payment.pay_to",
+        ],
     );
 }
 
@@ -131,7 +213,10 @@ fn every_unusable_value_is_named_at_once() {
 fn a_file_that_cannot_be_read_or_is_not_toml_is_said_to_be() {
     let folder = tempfile::tempdir().unwrap();
     for (path, says) in [
-        (folder.path().join("none.toml"), "none.toml: entity not found"),
+        (
+            folder.path().join("none.toml"),
+            "none.toml: entity not found",
+        ),
         (folder.path().to_owned(), "is a directory"),
     ] {
         for command in ["serve", "check-config"] {
@@ -193,16 +278,28 @@ fn the_environment_wins_over_the_file() {
         &[
             ("SVC__SERVER__LISTEN", "127.0.0.1:0"),
             ("SVC__SERVER__MAX_CONNECTIONS", "12"),
-            ("SVC__SERVER__ALLOWED_ORIGINS", "https://a.test, https://b.test"),
+            (
+                "SVC__SERVER__ALLOWED_ORIGINS",
+                "https://a.test, https://b.test",
+            ),
             ("SVC__UPSTREAMS__OKX__ENABLED", "false"),
             ("SVC__UPSTREAMS__OKX__API_KEY", MARKER),
             ("SVC__UPSTREAMS__OKX__SECRET_KEY", MARKER),
             ("SVC__UPSTREAMS__OKX__PASSPHRASE", MARKER),
-            ("SVC__CHAINS__8453__RPC_URLS", "https://rpc.test/key,https://rpc.test"),
+            (
+                "SVC__CHAINS__8453__RPC_URLS",
+                "https://rpc.test/key,https://rpc.test",
+            ),
             ("SVC__PAYMENT__PAY_TO", payee),
             ("SVC__SETTLEMENT__MODE", "onchain"),
-            ("SVC__SETTLEMENT__RPC_URL", &format!("http://127.0.0.1:9/?key={MARKER}")),
-            ("SVC__SETTLEMENT__PRIVATE_KEY_FILE", secrets.to_str().unwrap()),
+            (
+                "SVC__SETTLEMENT__RPC_URL",
+                &format!("http://127.0.0.1:9/?key={MARKER}"),
+            ),
+            (
+                "SVC__SETTLEMENT__PRIVATE_KEY_FILE",
+                secrets.to_str().unwrap(),
+            ),
             ("SERVER__LISTEN", "not ours"),
         ],
     );
@@ -210,23 +307,58 @@ fn the_environment_wins_over_the_file() {
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert_eq!(stderr, "");
     assert!(stdout.contains("listening on 127.0.0.1:0"), "{stdout}");
-    assert!(stdout.contains(&format!("paid to {payee}, settled by onchain")), "{stdout}");
+    assert!(
+        stdout.contains(&format!("paid to {payee}, settled by onchain")),
+        "{stdout}"
+    );
 }
 
 #[test]
 fn a_variable_that_cannot_be_used_is_named() {
     for (name, value, says) in [
-        ("SVC__PAYMENT", MARKER, "SVC__PAYMENT: expected SVC__SECTION__KEY"),
+        (
+            "SVC__PAYMENT",
+            MARKER,
+            "SVC__PAYMENT: expected SVC__SECTION__KEY",
+        ),
         ("SVC__", MARKER, "SVC__: expected SVC__SECTION__KEY"),
-        ("SVC__PAYMENT__", MARKER, "SVC__PAYMENT__: expected SVC__SECTION__KEY"),
-        ("SVC__PAYMENT__PAY_TO__X", MARKER, "SVC__PAYMENT__PAY_TO__X: expected SVC__SECTION__KEY"),
-        ("SVC__PAYMENT__PAYTO", MARKER, "payment.payto: unknown field"),
+        (
+            "SVC__PAYMENT__",
+            MARKER,
+            "SVC__PAYMENT__: expected SVC__SECTION__KEY",
+        ),
+        (
+            "SVC__PAYMENT__PAY_TO__X",
+            MARKER,
+            "SVC__PAYMENT__PAY_TO__X: expected SVC__SECTION__KEY",
+        ),
+        (
+            "SVC__PAYMENT__PAYTO",
+            MARKER,
+            "payment.payto: unknown field",
+        ),
         ("SVC__PRIVATE_KEY", MARKER, "private_key: unknown field"),
-        ("SVC__SETTLEMENT__PRIVAT_KEY", MARKER, "settlement.privat_key: unknown field"),
+        (
+            "SVC__SETTLEMENT__PRIVAT_KEY",
+            MARKER,
+            "settlement.privat_key: unknown field",
+        ),
         ("SVC__STORAGE", MARKER, "storage: expected a section"),
-        ("SVC__UPSTREAMS__OKX", MARKER, "upstreams.okx: expected a section"),
-        ("SVC__SERVER__MAX_CONNECTIONS", "many", "server.max_connections: "),
-        ("SVC__SETTLEMENT__PRIVATE_KEY", MARKER, "settlement.private_key: expected 32 bytes"),
+        (
+            "SVC__UPSTREAMS__OKX",
+            MARKER,
+            "upstreams.okx: expected a section",
+        ),
+        (
+            "SVC__SERVER__MAX_CONNECTIONS",
+            "many",
+            "server.max_connections: ",
+        ),
+        (
+            "SVC__SETTLEMENT__PRIVATE_KEY",
+            MARKER,
+            "settlement.private_key: expected 32 bytes",
+        ),
     ] {
         assert_refused(USABLE, &[(name, value)], &[says]);
     }
@@ -246,7 +378,12 @@ fn an_environment_that_is_not_text_is_no_reason_to_panic() {
             .env(name, OsStr::from_bytes(b"\xff"))
             .output()
             .unwrap();
-        assert_eq!(output.status.code(), Some(expected), "{}", text(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(expected),
+            "{}",
+            text(&output.stderr)
+        );
     }
 }
 
@@ -264,17 +401,49 @@ async fn a_token_that_is_not_what_the_configuration_says_is_refused_by_name() {
         token(USDC, "USD Coin", "2"),
         token(USDG, "Global Dollar", "1"),
     ];
-    let version = [right[0].clone(), token(USDC, "USD Coin", "1"), right[2].clone()];
-    let name = [token(USDT0, "USDT0", "1"), right[1].clone(), right[2].clone()];
+    let version = [
+        right[0].clone(),
+        token(USDC, "USD Coin", "1"),
+        right[2].clone(),
+    ];
+    let name = [
+        token(USDT0, "USDT0", "1"),
+        right[1].clone(),
+        right[2].clone(),
+    ];
     for (chain_id, tokens, says) in [
-        (196, &version[..], vec![USDC.to_string(), "`USD Coin` version `2`".to_owned()]),
-        (196, &name[..], vec![USDT0.to_string(), "`USD\u{20ae}0` version `1`".to_owned()]),
-        (196, &right[..2], vec![USDG.to_string(), "has no code".to_owned()]),
-        (1, &right[..], vec!["settlement.rpc_url: expected chain 196, observed 1".to_owned()]),
+        (
+            196,
+            &version[..],
+            vec![USDC.to_string(), "`USD Coin` version `2`".to_owned()],
+        ),
+        (
+            196,
+            &name[..],
+            vec![USDT0.to_string(), "`USD\u{20ae}0` version `1`".to_owned()],
+        ),
+        (
+            196,
+            &right[..2],
+            vec![USDG.to_string(), "has no code".to_owned()],
+        ),
+        (
+            1,
+            &right[..],
+            vec!["settlement.rpc_url: expected chain 196, observed 1".to_owned()],
+        ),
     ] {
         let builder = DevChain::builder().chain_id(chain_id);
-        let builder = tokens.iter().cloned().fold(builder, |builder, token| builder.token(token));
-        let rpc = builder.build().unwrap().serve(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let builder = tokens
+            .iter()
+            .cloned()
+            .fold(builder, |builder, token| builder.token(token));
+        let rpc = builder
+            .build()
+            .unwrap()
+            .serve(([127, 0, 0, 1], 0).into())
+            .await
+            .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("api.toml");
         let ledger = format!("sqlite://{}", folder.path().join("service.db").display());
@@ -304,22 +473,42 @@ fn the_catalog_is_listed() {
     let output = run(&["routes", "--json"], &[]);
     assert_eq!(output.status.code(), Some(0));
     let routes: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!([&routes["operations"], &routes["paths"], &routes["resources"]], [45, 43, 42]);
+    assert_eq!(
+        [
+            &routes["operations"],
+            &routes["paths"],
+            &routes["resources"]
+        ],
+        [45, 43, 42]
+    );
     assert_eq!(routes["routes"].as_array().unwrap().len(), 45);
 
     let output = run(&["routes"], &[]);
     assert_eq!(output.status.code(), Some(0));
     let table = text(&output.stdout);
     assert!(table.contains("/hyperliquid-market"), "{table}");
-    assert!(table.trim_end().ends_with("45 operations, 43 paths, 42 resources"), "{table}");
+    assert!(
+        table
+            .trim_end()
+            .ends_with("45 operations, 43 paths, 42 resources"),
+        "{table}"
+    );
 
-    let output = run(&["openapi", "--public-url", "https://api.example.test"], &[]);
+    let output = run(
+        &["openapi", "--public-url", "https://api.example.test"],
+        &[],
+    );
     assert_eq!(output.status.code(), Some(0));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["servers"][0]["url"], "https://api.example.test");
     let paths = document["paths"].as_object().unwrap().values();
     let operations = paths.flat_map(|path| path.as_object().unwrap().values());
-    assert_eq!(operations.filter(|found| found.get("x-payment-info").is_some()).count(), 45);
+    assert_eq!(
+        operations
+            .filter(|found| found.get("x-payment-info").is_some())
+            .count(),
+        45
+    );
 }
 
 #[test]
@@ -327,8 +516,10 @@ fn the_demo_shows_five_steps_and_ends() {
     let output = run(&["demo", "--listen", "127.0.0.1:0", "--once"], &[]);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stderr}");
-    let headings: Vec<&str> =
-        stdout.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
+    let headings: Vec<&str> = stdout
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+        .collect();
     assert_eq!(headings.len(), 5, "{stdout}");
     for (number, heading) in (1..).zip(headings) {
         assert!(heading.starts_with(&format!("{number}. ")), "{heading}");
@@ -337,7 +528,10 @@ fn the_demo_shows_five_steps_and_ends() {
     assert!(stdout.contains("1000.000000 -> 999.998000"), "{stdout}");
     assert!(stdout.contains("(replay)"), "{stdout}");
     // One line for scripts, and nothing to complain about.
-    assert!(stderr.starts_with("listening on http://127.0.0.1:"), "{stderr}");
+    assert!(
+        stderr.starts_with("listening on http://127.0.0.1:"),
+        "{stderr}"
+    );
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
 }
 
@@ -349,7 +543,10 @@ fn a_demo_on_a_busy_port_says_so() {
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains(&address), "{stderr}");
-    assert!(stderr.to_lowercase().contains("address already in use"), "{stderr}");
+    assert!(
+        stderr.to_lowercase().contains("address already in use"),
+        "{stderr}"
+    );
     assert_eq!(text(&output.stdout), "");
 }
 
@@ -357,19 +554,29 @@ fn a_demo_on_a_busy_port_says_so() {
 fn help_tells_every_command() {
     let mut help = String::new();
     for command in ["", "serve", "demo", "routes", "openapi", "check-config"] {
-        let arguments: Vec<&str> =
-            [command, "--help"].into_iter().filter(|part| !part.is_empty()).collect();
+        let arguments: Vec<&str> = [command, "--help"]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
         let output = run(&arguments, &[]);
         assert_eq!(output.status.code(), Some(0));
-        help += &format!("$ api-server {}\n{}\n", arguments.join(" "), text(&output.stdout));
+        help += &format!(
+            "$ api-server {}\n{}\n",
+            arguments.join(" "),
+            text(&output.stdout)
+        );
     }
     insta::assert_snapshot!(help);
 }
 
 #[test]
 fn a_command_line_that_is_not_understood_is_usage() {
-    for arguments in [&["server"][..], &["serve"], &["routes", "--yaml"], &["demo", "--listen", "x"]]
-    {
+    for arguments in [
+        &["server"][..],
+        &["serve"],
+        &["routes", "--yaml"],
+        &["demo", "--listen", "x"],
+    ] {
         let output = run(arguments, &[]);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(text(&output.stderr).contains("--help"), "{arguments:?}");

@@ -20,8 +20,10 @@ async fn a_facilitator_that_is_down_stops_payments_and_nothing_else() {
     let down = TcpSocket::new_v4().unwrap();
     down.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let facilitator = format!("http://{}/{MARKER}", down.local_addr().unwrap());
-    let environment =
-        [("SVC__SETTLEMENT__MODE", "facilitator"), ("SVC__SETTLEMENT__FACILITATOR_URL", &facilitator)];
+    let environment = [
+        ("SVC__SETTLEMENT__MODE", "facilitator"),
+        ("SVC__SETTLEMENT__FACILITATOR_URL", &facilitator),
+    ];
     let server = Server::start(&world.config(""), &environment).await;
 
     assert_eq!(world.buyer.get(&server, "/healthz").await.status, 200);
@@ -56,7 +58,10 @@ async fn a_facilitator_that_is_down_stops_payments_and_nothing_else() {
     })
     .await;
     let log = server.stop().await;
-    assert!(!log.contains(MARKER) && !ready.text.contains(MARKER), "a URL may hold a key: {log}");
+    assert!(
+        !log.contains(MARKER) && !ready.text.contains(MARKER),
+        "a URL may hold a key: {log}"
+    );
 }
 
 /// A facilitator as far as readiness asks for it.
@@ -121,8 +126,15 @@ async fn the_grace_period_ends() {
     server.terminate();
     let (status, log) = server.ended().await;
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(call.await.unwrap().is_none_or(|answer| answer.status != 200));
-    assert!(!world.is_settled(&payment), "nothing is charged for what was not delivered");
+    assert!(
+        call.await
+            .unwrap()
+            .is_none_or(|answer| answer.status != 200)
+    );
+    assert!(
+        !world.is_settled(&payment),
+        "nothing is charged for what was not delivered"
+    );
 
     world.upstream.open();
     let server = world.start().await;
@@ -136,13 +148,15 @@ async fn one_ledger_has_one_server() {
     let world = World::new(Mining::Auto).await;
     let server = world.start().await;
     let config = world.config("");
-    let second = tokio::task::block_in_place(|| {
-        run(&["serve", "--config", config.to_str().unwrap()], &[])
-    });
+    let second =
+        tokio::task::block_in_place(|| run(&["serve", "--config", config.to_str().unwrap()], &[]));
     let stderr = String::from_utf8(second.stderr).unwrap();
     assert_eq!(second.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("storage.url: "), "{stderr}");
-    assert!(stderr.contains(world.ledger().to_str().unwrap()), "{stderr}");
+    assert!(
+        stderr.contains(world.ledger().to_str().unwrap()),
+        "{stderr}"
+    );
     assert!(stderr.contains("in use by another server"), "{stderr}");
     assert!(!stderr.contains("listening on"), "{stderr}");
     // The first one goes on.
@@ -183,8 +197,11 @@ async fn a_restart_keeps_the_answers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_free_endpoints_answer() {
     let world = World::new(Mining::Auto).await;
-    let server =
-        Server::start(&world.config("server.public_url = 'https://api.example.test'"), &[]).await;
+    let server = Server::start(
+        &world.config("server.public_url = 'https://api.example.test'"),
+        &[],
+    )
+    .await;
     let before = world.buyer.get(&server, "/freshness").await.body();
     assert_eq!(before["datasets"][0]["verdict"], "absent");
     let payment = world.buyer.sign(&server, "/all-tokens", 0).await;
@@ -203,39 +220,73 @@ async fn the_free_endpoints_answer() {
     ] {
         let answer = world.buyer.get(&server, path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
-        assert!(answer.headers["content-type"].to_str().unwrap().starts_with(media_type), "{path}");
+        assert!(
+            answer.headers["content-type"]
+                .to_str()
+                .unwrap()
+                .starts_with(media_type),
+            "{path}"
+        );
         assert!(answer.headers.contains_key("x-request-id"), "{path}");
         assert!(!answer.text.is_empty(), "{path}");
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let head = client.head(server.url(path)).send().await.unwrap();
         assert_eq!(head.status(), StatusCode::OK, "HEAD {path}");
         for method in [Method::POST, Method::PUT, Method::DELETE] {
-            let refused = client.request(method, server.url(path)).send().await.unwrap();
+            let refused = client
+                .request(method, server.url(path))
+                .send()
+                .await
+                .unwrap();
             assert_eq!(refused.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");
             assert_eq!(refused.headers()["allow"], "GET, HEAD, OPTIONS");
         }
     }
 
     let ready = world.buyer.get(&server, "/readyz").await.body();
-    assert_eq!((&ready["ready"], &ready["reasons"]), (&Value::from(true), &serde_json::json!([])));
+    assert_eq!(
+        (&ready["ready"], &ready["reasons"]),
+        (&Value::from(true), &serde_json::json!([]))
+    );
 
     let status = world.buyer.get(&server, "/status").await.body();
     let upstreams = status["upstreams"].as_array().unwrap();
-    let tokens = upstreams.iter().find(|upstream| upstream["id"] == "okx.all-tokens").unwrap();
-    assert_eq!((&tokens["state"], &tokens["calls"]), (&Value::from("ok"), &Value::from(1)));
-    assert!(tokens["p50_ms"].is_u64() && tokens["p95_ms"].is_u64(), "{tokens}");
+    let tokens = upstreams
+        .iter()
+        .find(|upstream| upstream["id"] == "okx.all-tokens")
+        .unwrap();
+    assert_eq!(
+        (&tokens["state"], &tokens["calls"]),
+        (&Value::from("ok"), &Value::from(1))
+    );
+    assert!(
+        tokens["p50_ms"].is_u64() && tokens["p95_ms"].is_u64(),
+        "{tokens}"
+    );
     for upstream in upstreams {
         let state = upstream["state"].as_str().unwrap();
-        assert!(["ok", "degraded", "disabled", "unavailable"].contains(&state), "{upstream}");
+        assert!(
+            ["ok", "degraded", "disabled", "unavailable"].contains(&state),
+            "{upstream}"
+        );
     }
     let dataset = &world.buyer.get(&server, "/freshness").await.body()["datasets"][0];
-    assert_eq!((&dataset["route"], &dataset["verdict"]), (&"/all-tokens".into(), &"fresh".into()));
+    assert_eq!(
+        (&dataset["route"], &dataset["verdict"]),
+        (&"/all-tokens".into(), &"fresh".into())
+    );
     assert!(dataset["age_seconds"].as_u64().unwrap() < 60, "{dataset}");
 
     let metrics = world.buyer.get(&server, "/metrics").await.text;
     assert!(metrics.contains("paid_calls_total{operation=\"all_tokens\",outcome=\"served\"} 1"));
-    assert!(metrics.contains("\npayments_settled_total 1\n"), "{metrics}");
-    for line in metrics.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
+    assert!(
+        metrics.contains("\npayments_settled_total 1\n"),
+        "{metrics}"
+    );
+    for line in metrics
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with("# "))
+    {
         let (_series, value) = line.rsplit_once(' ').unwrap();
         value.parse::<f64>().unwrap_or_else(|_| panic!("{line}"));
     }
@@ -244,16 +295,28 @@ async fn the_free_endpoints_answer() {
     let resources = known["resources"].as_array().unwrap();
     assert_eq!(resources.len(), 43);
     for resource in resources {
-        assert!(resource.as_str().unwrap().starts_with("https://api.example.test/"), "{resource}");
+        assert!(
+            resource
+                .as_str()
+                .unwrap()
+                .starts_with("https://api.example.test/"),
+            "{resource}"
+        );
     }
     let openapi = world.buyer.get(&server, "/openapi.json").await.body();
     assert_eq!(openapi["servers"][0]["url"], "https://api.example.test");
-    assert_eq!(openapi["openapi"].as_str().unwrap().split('.').next(), Some("3"));
+    assert_eq!(
+        openapi["openapi"].as_str().unwrap().split('.').next(),
+        Some("3")
+    );
     let page = world.buyer.get(&server, "/").await;
     assert!(page.headers.contains_key("content-security-policy"));
     assert!(page.text.contains("https://api.example.test/price"));
     let unknown = world.buyer.get(&server, "/nowhere").await;
-    assert_eq!((unknown.status, unknown.error("code")), (404, "not_found".into()));
+    assert_eq!(
+        (unknown.status, unknown.error("code")),
+        (404, "not_found".into())
+    );
     server.stop().await;
 }
 
@@ -287,7 +350,10 @@ async fn logs_name_requests_and_neither_payments_nor_secrets() {
         let id = answer.headers["x-request-id"].to_str().unwrap();
         assert!(log.contains(id), "{id} is not in the log:\n{log}");
     }
-    for line in log.lines().filter(|line| !line.starts_with("listening on ")) {
+    for line in log
+        .lines()
+        .filter(|line| !line.starts_with("listening on "))
+    {
         let event: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
         assert!(event["level"].is_string(), "{line}");
     }
@@ -295,8 +361,15 @@ async fn logs_name_requests_and_neither_payments_nor_secrets() {
     for payment in [&payment, &refused, &forged] {
         let signature = payment.signature.trim_start_matches("0x");
         // Whole, or as the r and s of a call to the token.
-        for secret in [&payment.header[..], &payment.header[64..128], &signature[..128]] {
-            assert!(!log.contains(&secret.to_lowercase()), "{secret} is in the log:\n{log}");
+        for secret in [
+            &payment.header[..],
+            &payment.header[64..128],
+            &signature[..128],
+        ] {
+            assert!(
+                !log.contains(&secret.to_lowercase()),
+                "{secret} is in the log:\n{log}"
+            );
         }
     }
     let gas_key = format!("{:x}", GAS_PAYER.key);
@@ -315,11 +388,20 @@ async fn the_demo_stays_up_and_its_lines_work() {
     })
     .await;
     let quoted = |line: &str| -> Vec<String> {
-        line.split('\'').skip(1).step_by(2).map(str::to_owned).collect()
+        line.split('\'')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
     };
-    let lines: Vec<Vec<String>> =
-        log.lines().filter(|line| line.starts_with("curl ")).map(quoted).collect();
-    let [costs, pays, _all] = &lines[..] else { panic!("three lines to try: {log}") };
+    let lines: Vec<Vec<String>> = log
+        .lines()
+        .filter(|line| line.starts_with("curl "))
+        .map(quoted)
+        .collect();
+    let [costs, pays, _all] = &lines[..] else {
+        panic!("three lines to try: {log}")
+    };
     let unpaid = buyer.try_get(&costs[0], None).await.unwrap();
     assert_eq!(unpaid.status, 402, "{}", unpaid.text);
     let (name, payment) = pays[0].split_once(": ").unwrap();
@@ -328,6 +410,9 @@ async fn the_demo_stays_up_and_its_lines_work() {
     assert_eq!(paid.status, 200, "{}", paid.text);
     let again = buyer.try_get(&pays[1], Some(payment)).await.unwrap();
     assert_eq!((again.text, again.status), (paid.text.clone(), 200));
-    assert_eq!(again.headers["payment-response"], paid.headers["payment-response"]);
+    assert_eq!(
+        again.headers["payment-response"],
+        paid.headers["payment-response"]
+    );
     demo.stop().await;
 }

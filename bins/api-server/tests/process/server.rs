@@ -49,7 +49,10 @@ impl Server {
 
     /// Starts the server without waiting for anything.
     pub(crate) fn spawn(config: &Path, environment: Environment<'_>) -> Self {
-        Self::spawn_with(&["serve", "--config", config.to_str().unwrap()], environment)
+        Self::spawn_with(
+            &["serve", "--config", config.to_str().unwrap()],
+            environment,
+        )
     }
 
     /// Starts a command that serves.
@@ -110,7 +113,9 @@ impl Server {
             self.child.0.lock().unwrap().try_wait().unwrap()
         })
         .await;
-        self.readers.drain(..).for_each(|reader| reader.join().unwrap());
+        self.readers
+            .drain(..)
+            .for_each(|reader| reader.join().unwrap());
         (status, self.log())
     }
 
@@ -120,7 +125,11 @@ impl Server {
         self.terminate();
         let (status, log) = self.ended().await;
         assert_eq!(status.code(), Some(0), "{log}");
-        assert!(asked.elapsed() < PATIENCE / 3, "idle, and not gone after {:?}", asked.elapsed());
+        assert!(
+            asked.elapsed() < PATIENCE / 3,
+            "idle, and not gone after {:?}",
+            asked.elapsed()
+        );
         log
     }
 }

@@ -52,7 +52,11 @@ impl Tripwire {
     /// Lets a request have its effect, and the server die before, after or a while after it.
     pub(crate) async fn pass<T>(&self, name: &str, effect: impl Future<Output = T>) -> T {
         let number = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
-        let armed = self.armed.lock().unwrap().take_if(|armed| armed.at == number);
+        let armed = self
+            .armed
+            .lock()
+            .unwrap()
+            .take_if(|armed| armed.at == number);
         if armed.is_some() {
             self.struck.lock().unwrap().insert(name.to_owned());
         }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use dev_chain::{BUYER, DevChain, GAS_PAYER, Mining, PAYEE, Reply, USDC, USDG, USDT0};
 use http::header::CONTENT_TYPE;
 use http_body_util::Full;
-use http_edge::{Handler, Limits, read_body};
+use http_edge::{Handler, Limits, RequestId, read_body};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use replay::{Recordings, ReplayServer};
@@ -148,13 +148,16 @@ struct Node {
 }
 
 impl Handler for Node {
-    async fn handle(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn handle(&self, request: Request<Incoming>, _id: RequestId) -> Response<Full<Bytes>> {
         let body = read_body(request.into_body(), 1 << 20, PATIENCE)
             .await
             .unwrap();
         let call: Value = serde_json::from_slice(&body).unwrap();
         let method = call["method"].as_str().unwrap_or("batch");
-        let answer = self.wire.pass(method, async { self.chain.answer(&body) }).await;
+        let answer = self
+            .wire
+            .pass(method, async { self.chain.answer(&body) })
+            .await;
         let Reply::Http { status, body } = answer else {
             return std::future::pending().await;
         };
@@ -193,7 +196,7 @@ impl Upstream {
 }
 
 impl Handler for Upstream {
-    async fn handle(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn handle(&self, request: Request<Incoming>, _id: RequestId) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let body = read_body(body, 1 << 20, PATIENCE).await.unwrap();
         if !*self.open.borrow() {

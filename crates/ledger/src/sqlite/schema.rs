@@ -131,6 +131,34 @@ mod tests {
         (folder, path)
     }
 
+    /// One payer can make any number of released entries with one identifier: they must cost the next claim nothing.
+    #[test]
+    fn an_identifier_is_looked_up_without_its_released_entries() {
+        let (_folder, path) = folder_with(|_| ());
+        let connection = open(&path, None).unwrap();
+        let plans: Vec<String> = connection
+            .prepare(&format!(
+                "EXPLAIN QUERY PLAN {}",
+                crate::sqlite::store::IS_TAKEN
+            ))
+            .unwrap()
+            .query_map([[1u8; 20].as_slice(), b"id".as_slice()], |row| {
+                row.get("detail")
+            })
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert!(
+            plans.iter().any(|step| step.contains("entry_payment_id")),
+            "{plans:?}"
+        );
+        assert_eq!(
+            State::Released.code(),
+            7,
+            "the number that query and index have in common"
+        );
+    }
+
     #[test]
     fn settings_hold() {
         let (_folder, path) = folder_with(|_| ());

@@ -48,6 +48,10 @@ struct Found {
     transaction: Option<String>,
 }
 
+/// The condition repeats that of the index `entry_payment_id` word for word, or SQLite would not use it.
+pub(super) const IS_TAKEN: &str = "SELECT EXISTS (SELECT 1 FROM entry
+     WHERE payer = ?1 AND payment_id = ?2 AND payment_id IS NOT NULL AND state <> 7)";
+
 impl Store {
     pub(super) fn open(location: Location, options: Options) -> Result<Self, LedgerError> {
         let connection = schema::open(location.path(), options.max_bytes)?;
@@ -241,18 +245,10 @@ impl Store {
     /// Whether the payer has used the identifier for an authorization that was not released.
     fn is_taken(&self, claim: &Claim, payment_id: &str) -> rusqlite::Result<bool> {
         self.connection
-            .prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM entry
-                 WHERE payer = ?1 AND payment_id = ?2 AND payment_id IS NOT NULL AND state <> ?3)",
-            )?
-            .query_row(
-                params![
-                    claim.key.payer.as_slice(),
-                    payment_id,
-                    State::Released.code()
-                ],
-                |row| row.get(0),
-            )
+            .prepare_cached(IS_TAKEN)?
+            .query_row(params![claim.key.payer.as_slice(), payment_id], |row| {
+                row.get(0)
+            })
     }
 
     fn insert(&mut self, digest: B256, claim: &Claim) -> Result<EntryId, Failure> {

@@ -13,6 +13,10 @@ use crate::chain::{Head, Rpc, RpcFault};
 /// How often a transaction number that turns out to be taken is replaced by a later one.
 const MAX_ATTEMPTS: usize = 5;
 
+/// Codes of a call that was not executed: not readable, not a request, no such method, wrong parameters
+/// (JSON-RPC 2.0), transaction rejected, limit exceeded (EIP-1474).
+const DECLINED_CODES: [i64; 6] = [-32700, -32600, -32601, -32602, -32003, -32005];
+
 /// The account that sends the settlements.
 pub(crate) struct Account {
     signer: PrivateKeySigner,
@@ -43,7 +47,7 @@ pub(crate) enum Fees {
 /// A transaction that was not certainly accepted.
 #[derive(Debug)]
 pub(crate) enum SendFault {
-    /// The node does not have it.
+    /// No node has it.
     NotSent(Cause),
     /// The node may have it.
     Lost { hash: B256, cause: Cause },
@@ -58,8 +62,10 @@ enum Refusal {
     NumberTaken,
     /// Numbers before this one are missing.
     NumberAhead,
-    /// Anything else: not enough for the gas, fees too low, …
-    Other,
+    /// It does not take the transaction: not enough for the gas, fees too low, too many calls, …
+    Declined,
+    /// Anything else. A gateway that fails or times out says so after it may have passed the transaction on.
+    Unclear,
 }
 
 impl Fees {
@@ -105,6 +111,12 @@ impl Account {
         let mut next = self.next.lock().await;
         let mut at_least = 0;
         let mut refused = None;
+        // A gateway that repeats a call gets "number taken" for the very transaction that it has delivered.
+        let mut doubtful = None;
+        let failed = |doubtful: Option<B256>, cause| match doubtful {
+            Some(hash) => SendFault::Lost { hash, cause },
+            None => SendFault::NotSent(cause),
+        };
         for _ in 0..MAX_ATTEMPTS {
             // Taken, and put back only after a success: whatever else happens, being dropped in the middle
             // included, the node is asked again.
@@ -113,7 +125,7 @@ impl Account {
                 None => {
                     let pending = rpc.next_nonce(self.address()).await;
                     pending
-                        .map_err(|fault| SendFault::NotSent(fault.cause()))?
+                        .map_err(|fault| failed(doubtful, fault.cause()))?
                         .max(at_least)
                 }
             };
@@ -125,6 +137,9 @@ impl Account {
                     *next = number.checked_add(1);
                     return Ok(hash);
                 }
+                Err(RpcFault::Lost(cause @ Cause::Unreachable { .. })) => {
+                    return Err(failed(doubtful, cause));
+                }
                 Err(RpcFault::Lost(cause)) => return Err(SendFault::Lost { hash, cause }),
                 // Nodes that execute at once report the revert here; its receipt tells the same.
                 Err(RpcFault::Reverted(_)) => return Ok(hash),
@@ -135,16 +150,20 @@ impl Account {
                     *next = number.checked_add(1);
                     return Ok(hash);
                 }
-                Refusal::NumberTaken => at_least = number.saturating_add(1),
+                Refusal::NumberTaken => {
+                    at_least = number.saturating_add(1);
+                    doubtful = doubtful.or(Some(hash));
+                }
                 Refusal::NumberAhead => at_least = 0,
-                Refusal::Other => return Err(SendFault::NotSent(cause)),
+                Refusal::Declined => return Err(failed(doubtful, cause)),
+                Refusal::Unclear => return Err(SendFault::Lost { hash, cause }),
             }
             refused = Some(cause);
         }
         let unsignable = Cause::NoGas {
             account: self.address(),
         };
-        Err(SendFault::NotSent(refused.unwrap_or(unsignable)))
+        Err(failed(doubtful, refused.unwrap_or(unsignable)))
     }
 
     /// Asks the node for the next transaction number before the next transaction: one that was sent has not
@@ -199,10 +218,10 @@ impl Account {
 }
 
 impl Refusal {
-    /// Nodes have no codes for these, only words; the words of geth, reth, erigon and nethermind.
+    /// Nodes have hardly any codes for these, only words; the words of geth, reth, erigon and nethermind.
     fn read(cause: &Cause) -> Self {
-        let Cause::Rpc { message, .. } = cause else {
-            return Self::Other;
+        let Cause::Rpc { code, message, .. } = cause else {
+            return Self::Unclear;
         };
         let message = message.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
@@ -218,8 +237,24 @@ impl Refusal {
             Self::NumberTaken
         } else if has(&["nonce too high", "nonce gap", "nonce is too high"]) {
             Self::NumberAhead
+        } else if DECLINED_CODES.contains(code)
+            || has(&[
+                "insufficient funds",
+                "insufficient balance",
+                "underpriced",
+                "max fee per gas less than block base fee",
+                "max priority fee per gas higher than max fee per gas",
+                "exceeds block gas limit",
+                "intrinsic gas too low",
+                "exceeds the configured cap",
+                "pool is full",
+                "rate limit",
+                "too many requests",
+            ])
+        {
+            Self::Declined
         } else {
-            Self::Other
+            Self::Unclear
         }
     }
 }
@@ -270,8 +305,14 @@ mod tests {
             ),
             ("replacement transaction underpriced", Refusal::NumberTaken),
             ("nonce too high", Refusal::NumberAhead),
-            ("insufficient funds for gas * price + value", Refusal::Other),
-            ("transaction underpriced", Refusal::Other),
+            (
+                "insufficient funds for gas * price + value",
+                Refusal::Declined,
+            ),
+            ("transaction underpriced", Refusal::Declined),
+            ("rate limited", Refusal::Declined),
+            ("request timed out", Refusal::Unclear),
+            ("internal error", Refusal::Unclear),
         ] {
             let cause = Cause::Rpc {
                 call: Call::Rpc("eth_sendRawTransaction"),

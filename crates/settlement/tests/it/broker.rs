@@ -10,7 +10,8 @@ use settlement::{
 use sha2::Sha256;
 use x402_wire::{Network, Reason, facilitator};
 
-use crate::facilitator::{HASH, unknown};
+use crate::facilitator::{HASH, not_sent, unknown};
+use crate::facilitator_faults::nobody;
 use crate::payments::{NOW, USDC, USDT0, deferred, impatient, payment, timeouts};
 use crate::stage::{Act, Seen, Stage, json, with_status};
 
@@ -232,6 +233,16 @@ async fn silence_is_a_time_out() {
     stage.plays(SETTLE, [Act::Hang]);
     let outcome = broker(&stage, impatient()).settle(&payment(USDT0)).await;
     assert_eq!(unknown(&outcome).1.code(), "timeout");
+}
+
+#[tokio::test]
+async fn without_a_connection_nothing_is_sent() {
+    let network = Network::evm(196);
+    let down = Okx::new(&nobody().await, credentials(), network, timeouts()).unwrap();
+    let outcome = down.settle(&payment(USDT0)).await;
+    assert_eq!(not_sent(&outcome).code(), "unreachable");
+    let outcome = down.reconcile(&payment(USDT0), None, NOW).await;
+    assert_eq!(outcome.outcome(), "undecided");
 }
 
 #[test]

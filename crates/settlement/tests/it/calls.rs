@@ -6,7 +6,7 @@ use alloy_primitives::{Address, B256, Bytes, TxKind, U256, hex, keccak256};
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall, SolValue, sol};
-use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, Reply};
+use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, MinedSummary, PAYEE, Reply};
 use x402_wire::Authorization;
 
 use crate::payments::Draft;
@@ -19,8 +19,15 @@ sol! {
     ) external;
 }
 
-/// Sends a call from account 6 and returns the transaction's hash.
+/// Sends a call from account 6 that takes effect, and returns the transaction's hash.
 fn send(chain: &DevChain, to: Address, input: Vec<u8>) -> B256 {
+    let sent = attempt(chain, to, input);
+    assert!(sent.success);
+    sent.hash
+}
+
+/// Sends a call from account 6.
+fn attempt(chain: &DevChain, to: Address, input: Vec<u8>) -> MinedSummary {
     let sender = DEV_ACCOUNTS[6];
     let before = chain.transactions();
     let nonce = before
@@ -51,8 +58,8 @@ fn send(chain: &DevChain, to: Address, input: Vec<u8>) -> B256 {
         .transactions()
         .pop()
         .unwrap_or_else(|| panic!("{:?}", String::from_utf8(body)));
-    assert!(sent.success && sent.from == sender.address);
-    sent.hash
+    assert!(sent.from == sender.address);
+    sent
 }
 
 fn sign(digest: B256) -> Bytes {
@@ -77,6 +84,18 @@ pub(crate) fn cancel(chain: &DevChain, draft: &Draft) -> B256 {
 
 /// Somebody sends an authorization with the draft's nonce: the draft's own, or one that pays another.
 pub(crate) fn transfer(chain: &DevChain, draft: &Draft, to: Address) -> B256 {
+    send(chain, draft.requirements().asset, transfer_input(draft, to))
+}
+
+/// Somebody sends the draft's spent authorization to a token that reverts.
+pub(crate) fn transfer_in_vain(chain: &DevChain, draft: &Draft) -> B256 {
+    let input = transfer_input(draft, PAYEE.address);
+    let sent = attempt(chain, draft.requirements().asset, input);
+    assert!(!sent.success);
+    sent.hash
+}
+
+fn transfer_input(draft: &Draft, to: Address) -> Vec<u8> {
     let requirements = draft.requirements();
     let authorization = Authorization {
         to,
@@ -91,5 +110,5 @@ pub(crate) fn transfer(chain: &DevChain, draft: &Draft, to: Address) -> B256 {
         nonce: authorization.nonce,
         signature: sign(authorization.digest(requirements.domain_separator())),
     };
-    send(chain, requirements.asset, call.abi_encode())
+    call.abi_encode()
 }

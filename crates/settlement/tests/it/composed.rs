@@ -1,14 +1,18 @@
 //! A facilitator whose word is compared with the chain.
 
-use dev_chain::{BUYER, BadAnswer, DEV_ACCOUNTS, Fault, PAYEE, RpcServer};
-use settlement::{Facilitator, Readiness, Settlement, Settler, Verification, WithChain};
+use alloy_primitives::U256;
+use dev_chain::{BUYER, BadAnswer, DEV_ACCOUNTS, Fault, PAYEE, RpcServer, USDC as USDC_ADDRESS};
+use settlement::{
+    ChainReader, Facilitator, LogSearch, Readiness, Settlement, Settler, Verification, WithChain,
+};
 use x402_wire::{Network, Reason};
 
-use crate::calls::{cancel, transfer};
-use crate::chain::{builder, invalid, reader, serve};
-use crate::facilitator::{HASH, refused, settled, unknown};
+use crate::calls::{cancel, transfer, transfer_in_vain};
+use crate::chain::{builder, invalid, reader, serve, wrap_6492};
+use crate::facilitator::{HASH, not_sent, refused, settled, unknown};
+use crate::facilitator_faults::nobody;
 use crate::onchain::rejection;
-use crate::payments::{Draft, NOW, USDC, USDG, USDT0, deferred, payment, timeouts};
+use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
 use crate::stage::{Stage, json};
 
 const VALID: &str = r#"{"isValid":true}"#;
@@ -119,10 +123,13 @@ async fn a_receipt_is_compared_with_its_transaction() {
 /// paid.
 #[tokio::test]
 async fn a_doubtful_refusal_is_looked_up() {
-    for reason in [
-        "transaction_failed",
-        "unexpected_settle_error",
-        "invalid_exact_evm_nonce_already_used",
+    for (reason, final_when_unused) in [
+        ("transaction_failed", true),
+        ("invalid_transaction_state", true),
+        ("unexpected_settle_error", false),
+        ("confirmation_timed_out", false),
+        ("invalid_exact_evm_nonce_already_used", false),
+        ("invalid_exact_evm_transfer_event_mismatch", false),
     ] {
         let chain = builder().build().unwrap();
         let server = serve(&chain).await;
@@ -130,9 +137,15 @@ async fn a_doubtful_refusal_is_looked_up() {
         let composed = composed(&stage, &server);
         stage.plays("/settle", vec![json(refused(reason, "")); 4]);
 
+        // Unused as far as this node knows, which may be behind the facilitator's.
         let unused = Draft::new(USDC).nonce(1);
         let outcome = composed.settle(&unused.sign()).await;
-        assert_eq!(rejection(outcome).as_str(), reason);
+        if final_when_unused {
+            assert_eq!(rejection(outcome).as_str(), reason);
+        } else {
+            let (hash, cause) = unknown(&outcome);
+            assert_eq!((hash, cause.code()), (None, "refusal_inconclusive"));
+        }
 
         let paid = Draft::new(USDC).nonce(2);
         let hash = transfer(&chain, &paid, PAYEE.address).to_string();
@@ -148,6 +161,111 @@ async fn a_doubtful_refusal_is_looked_up() {
         let outcome = composed.settle(&unused.sign()).await;
         assert_eq!(unknown(&outcome).1.code(), "interrupted", "{reason}");
     }
+}
+
+/// A facilitator that reports success when it has broadcast, and a transaction that then fails.
+#[tokio::test]
+async fn a_receipt_of_a_failed_transaction_is_no_payment() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server);
+    let spent = Draft::new(USDC).nonce(9);
+    transfer(&chain, &spent, PAYEE.address);
+    let failed = transfer_in_vain(&chain, &spent).to_string();
+    stage.plays("/settle", vec![json(settled().replace(HASH, &failed)); 2]);
+
+    let payment = payment(USDC);
+    let outcome = composed.settle(&payment).await;
+    let (hash, cause) = unknown(&outcome);
+    assert_eq!((hash, cause.code()), (Some(failed.as_str()), "malformed"));
+    // The facilitator says the same again, and it still has not happened.
+    let outcome = composed.reconcile(&payment, hash, NOW).await;
+    assert_eq!(outcome.outcome(), "undecided");
+    chain.advance_time(330);
+    chain.mine();
+    let outcome = composed.reconcile(&payment, hash, NOW).await;
+    assert_eq!(outcome.outcome(), "not_settled");
+}
+
+#[tokio::test]
+async fn an_unreachable_facilitator_is_sent_nothing() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let backend = Facilitator::new(&nobody().await, Network::evm(196), timeouts()).unwrap();
+    let composed = WithChain::new(backend, Some(reader(&server)));
+    let outcome = composed.settle(&payment(USDC)).await;
+    assert_eq!(not_sent(&outcome).code(), "unreachable");
+}
+
+/// A contract wallet's signature can be made up: the facilitator hears of it once the chain agrees.
+#[tokio::test]
+async fn a_signature_for_the_chain_is_shown_to_the_chain_first() {
+    let wallet = DEV_ACCOUNTS[5].address;
+    let chain = builder()
+        .wallet(wallet, BUYER.address)
+        .holder(USDC_ADDRESS, wallet, U256::from(PRICE))
+        .build()
+        .unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server);
+    let draft = Draft {
+        from: wallet,
+        ..Draft::new(USDC)
+    };
+    let forged = draft.with_signature(&[7; 130]);
+    assert_eq!(
+        composed.verify(&forged, NOW).await,
+        invalid(Reason::InvalidExactEvmPayloadSignature)
+    );
+    chain.inject(Fault::new("eth_call", BadAnswer::Close));
+    let good = draft.with_signature(&wrap_6492(&draft.signature()));
+    let verification = composed.verify(&good, NOW).await;
+    assert!(
+        matches!(verification, Verification::Unavailable { .. }),
+        "{verification:?}"
+    );
+    assert!(stage.seen().is_empty());
+
+    stage.plays("/verify", [json(VALID)]);
+    assert_eq!(composed.verify(&good, NOW).await, Verification::Valid);
+    assert_eq!(stage.bodies("/verify").len(), 1);
+}
+
+#[tokio::test]
+async fn a_session_payment_costs_no_more_than_its_first_refusal() {
+    let (stage, node) = (Stage::open().await, Stage::open().await);
+    let rpc = ChainReader::new(
+        &node.url().into(),
+        &terms(),
+        timeouts(),
+        LogSearch::default(),
+    );
+    let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    let unlisted = WithChain::new(backend, Some(rpc.unwrap()));
+    stage.plays("/supported", [json(r#"{"kinds":[]}"#)]);
+    for _ in 0..2 {
+        assert_eq!(
+            unlisted.verify(&deferred(USDC), NOW).await,
+            invalid(Reason::UnsupportedScheme)
+        );
+    }
+    assert!(node.seen().is_empty());
+    assert_eq!(stage.seen().len(), 1);
+
+    // Listed, and its authorization is spent.
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    transfer(&chain, &Draft::new(USDC), PAYEE.address);
+    let listed = composed(&stage, &server);
+    let kinds = r#"{"kinds":[{"x402Version":2,"scheme":"aggr_deferred","network":"eip155:196"}]}"#;
+    stage.plays("/supported", [json(kinds)]);
+    assert_eq!(
+        listed.verify(&deferred(USDC), NOW).await,
+        invalid(Reason::InvalidExactEvmNonceAlreadyUsed)
+    );
+    assert!(stage.bodies("/verify").is_empty());
 }
 
 #[tokio::test]

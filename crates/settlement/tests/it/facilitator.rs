@@ -54,6 +54,13 @@ pub(crate) fn unknown(settlement: &Settlement) -> (Option<&str>, &Cause) {
     }
 }
 
+pub(crate) fn not_sent(settlement: &Settlement) -> &Cause {
+    match settlement {
+        Settlement::NotSent { cause } => cause,
+        other => panic!("expected that nothing is sent, observed {other:?}"),
+    }
+}
+
 #[tokio::test]
 async fn the_callers_message_is_sent_byte_for_byte_with_our_own_requirements() {
     let stage = Stage::open().await;
@@ -136,9 +143,39 @@ async fn a_server_error_is_conclusive_only_with_a_reason_that_is() {
 }
 
 #[tokio::test]
-async fn something_unexpected_after_a_broadcast_is_unknown_with_its_hash() {
-    let outcome = settle_with(json(refused("unexpected_settle_error", HASH))).await;
-    assert_eq!(unknown(&outcome).0, Some(HASH));
+async fn a_refusal_after_a_broadcast_is_unknown_with_its_hash() {
+    for open in [
+        "unexpected_settle_error",
+        "confirmation_timed_out",
+        "invalid_exact_evm_nonce_already_used",
+        "invalid_exact_evm_transfer_event_mismatch",
+    ] {
+        for status in [200, 400, 402] {
+            let outcome = settle_with(with_status(status, refused(open, HASH))).await;
+            let (hash, cause) = unknown(&outcome);
+            assert_eq!(
+                (hash, cause.code()),
+                (Some(HASH), "refusal_inconclusive"),
+                "{open} {status}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_hash_does_not_open_what_its_reason_decides() {
+    for decided in [
+        "transaction_failed",
+        "invalid_transaction_state",
+        "invalid_exact_evm_payload_signature",
+        "invalid_exact_evm_transaction_simulation_failed",
+        "insufficient_funds",
+    ] {
+        for status in [200, 402] {
+            let outcome = settle_with(with_status(status, refused(decided, HASH))).await;
+            assert_eq!(reason(&outcome), decided, "{status}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,12 +1,14 @@
 //! A facilitator that fails: unknown is not failed, and unavailable is not invalid.
 
 use settlement::{
-    AnySettler, Cause, Facilitator, Readiness, Settlement, SettlementConfig, Settler, Verification,
+    AnySettler, Cause, Facilitator, Readiness, Reconciliation, SettlementConfig, Settler,
+    Verification,
 };
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use x402_wire::Network;
 
-use crate::facilitator::{HASH, settle_with, settled, unknown};
+use crate::facilitator::{HASH, not_sent, refused, settle_with, settled, unknown};
 use crate::payments::{NOW, USDT0, deferred, impatient, payment, terms, timeouts};
 use crate::stage::{Act, Stage, json, with_status};
 
@@ -169,23 +171,67 @@ async fn redirects_are_not_followed() {
     assert!(elsewhere.seen().is_empty());
 }
 
+/// Bound and dropped: a port on which nobody listens.
+pub(crate) async fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
+/// No byte has left, so the authorization is untouched. Everything later is unknown.
+#[tokio::test]
+async fn without_a_connection_nothing_is_sent() {
+    let down = Facilitator::new(&nobody().await, Network::evm(196), timeouts()).unwrap();
+    let outcome = down.settle(&payment(USDT0)).await;
+    assert_eq!(not_sent(&outcome).code(), "unreachable");
+    assert_eq!(outcome.outcome(), "not_sent");
+
+    // An earlier attempt may have been sent.
+    let outcome = down.reconcile(&payment(USDT0), Some(HASH), NOW).await;
+    let Reconciliation::Undecided { transaction, cause } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(
+        (transaction.as_deref(), cause.code()),
+        (Some(HASH), "unreachable")
+    );
+}
+
+/// The second request of a pending settlement finds nobody: the first was sent all the same.
+#[tokio::test]
+async fn a_pending_settlement_stays_open_when_the_facilitator_goes_down() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let client = Facilitator::new(&url, Network::evm(196), timeouts()).unwrap();
+    let once = async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        drop(listener);
+        let mut request = Vec::new();
+        while !request.ends_with(b"}") {
+            stream.read_buf(&mut request).await.unwrap();
+        }
+        let body = refused("settlement_pending", HASH);
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+    };
+    let payment = payment(USDT0);
+    let (outcome, ()) = tokio::join!(client.settle(&payment), once);
+    let (hash, cause) = unknown(&outcome);
+    assert_eq!((hash, cause.code()), (Some(HASH), "pending"));
+}
+
 #[tokio::test]
 async fn a_facilitator_that_is_down_keeps_nobody_from_starting() {
-    // Bound and dropped: a port on which nobody listens.
-    let port = TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
     let config = SettlementConfig {
-        facilitator_url: Some(format!("http://127.0.0.1:{port}")),
+        facilitator_url: Some(nobody().await),
         timeouts: timeouts(),
         ..SettlementConfig::default()
     };
     let settler = AnySettler::connect(config, &terms()).await.unwrap();
     let outcome = settler.settle(&payment(USDT0)).await;
-    assert_eq!(unknown(&outcome).1.code(), "unreachable");
+    assert_eq!(not_sent(&outcome).code(), "unreachable");
     assert!(matches!(
         settler.verify(&payment(USDT0), NOW).await,
         Verification::Unavailable { .. }
@@ -205,9 +251,7 @@ async fn no_cause_repeats_the_url() {
     };
     let settler = AnySettler::connect(config, &terms()).await.unwrap();
     let outcome = settler.settle(&payment(USDT0)).await;
-    let Settlement::Unknown { cause, .. } = &outcome else {
-        panic!("{outcome:?}")
-    };
+    let cause = not_sent(&outcome);
     let text = format!("{cause} {cause:?} {outcome:?}");
     assert!(!text.contains("s3cret"), "{text}");
 }

@@ -3,10 +3,11 @@
 use alloy_primitives::U256;
 use dev_chain::{BadAnswer, Fault, Mining, Reply};
 use settlement::{Reconciliation, Settlement, Settler};
+use x402_wire::Reason;
 
 use crate::chain::{builder, serve};
-use crate::facilitator::unknown;
-use crate::onchain::{paid, settler, settler_with};
+use crate::facilitator::{not_sent, unknown};
+use crate::onchain::{paid, rejection, settler, settler_with};
 use crate::payments::{Draft, NOW, PRICE, USDC, USDT0, impatient, payment, timeouts};
 
 const SEND: &str = "eth_sendRawTransaction";
@@ -63,7 +64,7 @@ async fn a_send_that_never_arrived_is_sent_again_by_reconciling() {
 }
 
 #[tokio::test]
-async fn a_node_that_refuses_to_be_asked_leaves_it_unknown_and_nothing_sent() {
+async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
     for method in [
         "eth_call",
         "eth_estimateGas",
@@ -76,10 +77,69 @@ async fn a_node_that_refuses_to_be_asked_leaves_it_unknown_and_nothing_sent() {
         settler.chain().confirm().await.unwrap();
         chain.inject(Fault::new(method, error("rate limited")));
         let outcome = settler.settle(&payment(USDC)).await;
-        let (hash, cause) = unknown(&outcome);
-        assert_eq!((hash, cause.code()), (None, "rpc_refused"), "{method}");
+        assert_eq!(not_sent(&outcome).code(), "rpc_refused", "{method}");
+        assert!(chain.transactions().is_empty());
+
+        // An earlier attempt may have been sent, so that reconciling decides nothing by this.
+        if method == "eth_estimateGas" {
+            chain.inject(Fault::new(method, error("rate limited")));
+            let outcome = settler.reconcile(&payment(USDC), None, NOW).await;
+            assert_eq!(outcome.outcome(), "undecided");
+        }
+    }
+}
+
+/// What a node declines it does not have; what a gateway says when it fails may come after the broadcast.
+#[tokio::test]
+async fn only_a_certain_refusal_leaves_it_unsent() {
+    for message in ["insufficient funds for gas * price + value", "rate limited"] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        chain.inject(Fault::new(SEND, error(message)));
+        let outcome = settler(&server).settle(&payment(USDC)).await;
+        assert_eq!(not_sent(&outcome).code(), "rpc_refused", "{message}");
         assert!(chain.transactions().is_empty());
     }
+    for message in ["request timed out", "internal error"] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        chain.inject(Fault::new(SEND, error(message)).after());
+        let outcome = settler(&server).settle(&payment(USDC)).await;
+        let sent = chain.transactions()[0].hash.to_string();
+        assert_eq!(unknown(&outcome).0, Some(sent.as_str()), "{message}");
+    }
+}
+
+/// A gateway delivers the transaction, repeats the call and passes the second answer on.
+#[tokio::test]
+async fn a_number_that_is_taken_by_the_transaction_itself_leaves_it_unknown() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let settler = settler(&server);
+    chain.inject(Fault::new(SEND, error("nonce too low")).after());
+    chain.inject(Fault::new(SEND, error("rate limited")));
+    let outcome = settler.settle(&payment(USDC)).await;
+    let sent = chain.transactions()[0].hash.to_string();
+    assert_eq!(unknown(&outcome).0, Some(sent.as_str()));
+}
+
+/// Its transaction is in a block, failed, and has used nothing.
+#[tokio::test]
+async fn an_own_transaction_that_failed_is_a_rejection() {
+    let chain = builder().mining(Mining::Manual).build().unwrap();
+    let server = serve(&chain).await;
+    let failing = async {
+        while chain.waiting().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let hash = chain.waiting()[0];
+        let receipt = format!(r#"{{"transactionHash":"{hash}","status":"0x0","logs":[]}}"#);
+        let body = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{receipt}}}"#).into_bytes();
+        chain.inject(Fault::new(RECEIPT, BadAnswer::Raw { status: 200, body }));
+    };
+    let (settler, payment) = (settler(&server), payment(USDC));
+    let (outcome, ()) = tokio::join!(settler.settle(&payment), failing);
+    assert_eq!(rejection(outcome), Reason::TransactionFailed);
 }
 
 #[tokio::test]

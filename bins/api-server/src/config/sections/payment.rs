@@ -1,6 +1,7 @@
 //! `[payment]`: to whom and in what the calls are paid.
 
 use alloy_primitives::Address;
+use route_catalog::Operation;
 use serde::Deserialize;
 use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 
@@ -46,7 +47,7 @@ impl Default for PaymentSection {
         Self {
             pay_to: None,
             max_timeout_seconds: 300,
-            settle_budget_seconds: 30,
+            settle_budget_seconds: 40,
             assets: assets.collect(),
         }
     }
@@ -107,7 +108,7 @@ impl PaymentSection {
                 problem(problems, &key, "is listed twice");
             }
         }
-        let longest_work = 120;
+        let longest_work = longest_work_seconds();
         if self.max_timeout_seconds < longest_work + self.settle_budget_seconds {
             problem(
                 problems,
@@ -126,4 +127,12 @@ impl PaymentSection {
             );
         }
     }
+}
+
+/// The longest that the work behind any route may take.
+fn longest_work_seconds() -> u64 {
+    let budgets = Operation::ALL
+        .iter()
+        .map(|operation| operation.route().work_seconds);
+    budgets.max().unwrap_or_default()
 }

@@ -82,7 +82,8 @@ impl Default for SettlementSection {
             rpc_url: None,
             private_key: None,
             private_key_file: None,
-            timeout_ms: 20_000,
+            // A broker that settles synchronously takes up to 30 seconds.
+            timeout_ms: 35_000,
             reconcile_seconds: 15,
         }
     }

@@ -1,16 +1,22 @@
 //! Deciding payments whose outcome is unknown, and keeping the journal tidy.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use ledger::{EntryId, Journal, RequestBinding, Undecided};
 use settlement::{Reconciliation, Settler};
+use tokio::task::JoinHandle;
 use x402_wire::{Payment, Reason};
 
-use crate::paid::{Declined, Outcome, Till, standing, stored_receipt};
+use super::visit::stored_receipt;
+use super::{Declined, Outcome, Till, standing};
+use crate::observe;
 
 /// Further in the past than any paid call lasts.
 const DEAD_CALL_SECONDS: u64 = 900;
-const PAGE: u32 = 64;
+/// Undecided payments that are looked at side by side.
+const AT_ONCE: u32 = 8;
+const LONGEST_PAUSE_SECONDS: u64 = 3600;
 /// At 128 entries a batch and a look every 15 seconds, more than any server takes in.
 const MOST_PRUNE_BATCHES: usize = 4096;
 
@@ -23,34 +29,75 @@ enum Decision {
 }
 
 impl<S: Settler, J: Journal> Till<S, J> {
-    /// Looks at undecided payments at every tick, for as long as the future is polled.
+    /// Looks at undecided payments at every tick, until the till is closed.
     pub(crate) async fn keep_reconciling(&self, every: Duration) {
         let mut ticks = tokio::time::interval(every);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            self.reconcile_all().await;
-            self.tidy().await;
-        }
+        let look = async {
+            loop {
+                ticks.tick().await;
+                self.tidy().await;
+                self.reconcile_all().await;
+            }
+        };
+        // What a look has begun goes on in tasks of its own.
+        self.shared.closing.run_until_cancelled(look).await;
     }
 
-    /// Looks once at every undecided payment.
-    pub(crate) async fn reconcile_all(&self) {
+    /// Looks once at every undecided payment whose time has come, a few at a time.
+    async fn reconcile_all(&self) {
         let mut after = None;
+        let mut open: usize = 0;
         loop {
-            let page = match self.journal().undecided(after, PAGE).await {
+            let page = match self.journal().undecided(after, AT_ONCE).await {
                 Ok(page) => page,
                 Err(error) => {
                     tracing::error!(code = error.code(), %error, "undecided payments cannot be read");
                     return;
                 }
             };
-            let Some(last) = page.last() else { return };
+            let Some(last) = page.last() else { break };
+            open = open.saturating_add(page.len());
             after = Some(last.entry);
-            for undecided in page {
-                self.reconcile(undecided).await;
+            let now = self.now();
+            let due = page
+                .into_iter()
+                .filter(|undecided| self.is_due(undecided, now));
+            let looks: Vec<_> = due.map(|undecided| self.begin(undecided)).collect();
+            for look in looks {
+                drop(look.await);
             }
         }
+        observe::undecided(open);
+    }
+
+    /// Decides in a task of its own: a facilitator that was asked half a question may have settled.
+    fn begin(&self, undecided: Undecided) -> JoinHandle<Decision> {
+        let till = self.clone();
+        self.shared
+            .visits
+            .spawn(async move { till.reconcile(undecided).await })
+    }
+
+    fn is_due(&self, undecided: &Undecided, now: u64) -> bool {
+        let looks = self
+            .shared
+            .next_look
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        looks.get(&undecided.entry).is_none_or(|next| *next <= now)
+    }
+
+    /// Looks at old riddles ever more rarely.
+    fn look_again_later(&self, undecided: &Undecided) {
+        let now = self.now();
+        let pause = (now.saturating_sub(undecided.since) / 4).min(LONGEST_PAUSE_SECONDS);
+        let mut looks = self
+            .shared
+            .next_look
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        looks.insert(undecided.entry, now.saturating_add(pause));
     }
 
     async fn tidy(&self) {
@@ -91,6 +138,22 @@ impl<S: Settler, J: Journal> Till<S, J> {
         let Some(_claim) = self.begin_reconciling(entry) else {
             return Decision::Undecided;
         };
+        let decision = self.decide(&undecided).await;
+        if decision == Decision::Undecided {
+            self.look_again_later(&undecided);
+        } else {
+            let mut looks = self
+                .shared
+                .next_look
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            looks.remove(&entry);
+        }
+        decision
+    }
+
+    async fn decide(&self, undecided: &Undecided) -> Decision {
+        let entry = undecided.entry;
         let payload = undecided.payload_json.as_bytes();
         let payment = match Payment::restore(payload, undecided.requirements_json.as_bytes()) {
             Ok(payment) => payment,
@@ -102,20 +165,19 @@ impl<S: Settler, J: Journal> Till<S, J> {
         let known = undecided.transaction.as_deref();
         match self.settler().reconcile(&payment, known, self.now()).await {
             Reconciliation::Settled(receipt) => {
+                observe::settled(&receipt);
                 let receipt = stored_receipt(&receipt);
                 tracing::info!(%entry, transaction = %receipt.transaction, "an unknown payment was settled");
-                match self.journal().settle(entry, receipt, self.now()).await {
-                    Ok(()) => Decision::Settled,
-                    Err(error) => {
-                        tracing::error!(%entry, code = error.code(), %error, "a decision cannot be recorded");
-                        Decision::Undecided
-                    }
-                }
+                self.record(entry, receipt).await;
+                Decision::Settled
             }
             Reconciliation::NotSettled { reason } => {
                 tracing::info!(%entry, %reason, "an unknown payment was not settled");
-                self.release(entry, reason.as_str()).await;
-                Decision::Released { reason }
+                if self.release(entry, reason.as_str()).await {
+                    Decision::Released { reason }
+                } else {
+                    Decision::Undecided
+                }
             }
             Reconciliation::Undecided { transaction, cause } => {
                 tracing::debug!(%entry, %cause, "a payment is still undecided");
@@ -139,7 +201,7 @@ impl<S: Settler, J: Journal> Till<S, J> {
         let before = EntryId::new(entry.number().saturating_sub(1));
         let decision = match self.journal().undecided(Some(before), 1).await {
             Ok(page) => match page.into_iter().find(|undecided| undecided.entry == entry) {
-                Some(undecided) => self.reconcile(undecided).await,
+                Some(undecided) => self.begin(undecided).await.unwrap_or(Decision::Undecided),
                 None => Decision::Undecided,
             },
             Err(error) => {
