@@ -226,3 +226,42 @@ async fn a_caller_that_hangs_up_has_paid_for_an_answer_that_waits() {
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(facilitator.settled().len(), 1);
 }
+
+#[tokio::test]
+async fn payments_that_nobody_can_judge_here_are_few_at_a_time() {
+    let (world, facilitator) = world(vec![Say::Hang], vec![success(TX)]).await;
+    let draft = world
+        .buyer
+        .draft(reqwest::Method::GET, &world.price())
+        .await;
+    let calls: Vec<_> = (0..100u8)
+        .map(|number| {
+            let mut payment = world.buyer.signed(&draft);
+            payment["payload"]["authorization"]["nonce"] =
+                serde_json::json!(format!("0x{}", format!("{number:02x}").repeat(32)));
+            payment["payload"]["signature"] = serde_json::json!(format!("0x{}", "ab".repeat(66)));
+            let payment = support::buyer::header_of(&payment);
+            let request = world.buyer.request(reqwest::Method::GET, &world.price());
+            tokio::spawn(request.header("payment-signature", payment).send())
+        })
+        .collect();
+    let mut limited = 0;
+    for call in calls {
+        let response = call.await.unwrap().unwrap();
+        if response.status() == 429 {
+            assert!(response.headers().contains_key("retry-after"));
+            limited += 1;
+        }
+    }
+    assert!(
+        limited > 0 && facilitator.verified().len() <= 64,
+        "{limited}"
+    );
+    // A caller with a signature of his own is not shut out by them.
+    let payment = world.buyer.payment(&world.price()).await;
+    world
+        .buyer
+        .get_paid(&world.price(), &payment)
+        .await
+        .is_refused(503, "upstream_unavailable");
+}

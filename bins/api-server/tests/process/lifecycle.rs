@@ -1,13 +1,12 @@
-//! From start to end: dependencies that are down, shutdown, restart, what is observed and what is logged.
+//! From start to end: dependencies that are down, shutdown, restart.
 
-use dev_chain::{GAS_PAYER, Mining};
-use reqwest::{Method, StatusCode};
-use serde_json::Value;
+use dev_chain::{DevChain, GAS_PAYER, Mining, Reuse, TokenSpec, USDC, USDG, USDT0};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
+use crate::config::{PAYEE, run_on};
 use crate::eventually;
-use crate::server::{Server, run};
+use crate::server::{Server, run, text};
 use crate::world::{PRICED, World};
 
 /// Stands for a secret in the environment.
@@ -150,7 +149,7 @@ async fn one_ledger_has_one_server() {
     let config = world.config("");
     let second =
         tokio::task::block_in_place(|| run(&["serve", "--config", config.to_str().unwrap()], &[]));
-    let stderr = String::from_utf8(second.stderr).unwrap();
+    let stderr = text(&second.stderr);
     assert_eq!(second.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("storage.url: "), "{stderr}");
     assert!(
@@ -170,8 +169,8 @@ async fn a_restart_keeps_the_answers() {
     let world = World::new(Mining::Auto).await;
     let mut server = world.start().await;
     let mut bought = Vec::new();
-    for asset in 0..3 {
-        let payment = world.buyer.sign(&server, PRICED[asset], asset).await;
+    for (asset, target) in PRICED.into_iter().enumerate() {
+        let payment = world.buyer.sign(&server, target, asset).await;
         let answer = world.buyer.present(&server, &payment).await;
         world.assert_paid(&payment, &answer);
         bought.push((payment, answer));
@@ -192,190 +191,6 @@ async fn a_restart_keeps_the_answers() {
     }
     assert_eq!(world.received(), received);
     server.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_free_endpoints_answer() {
-    let world = World::new(Mining::Auto).await;
-    let server = Server::start(
-        &world.config("server.public_url = 'https://api.example.test'"),
-        &[],
-    )
-    .await;
-    let before = world.buyer.get(&server, "/freshness").await.body();
-    assert_eq!(before["datasets"][0]["verdict"], "absent");
-    let payment = world.buyer.sign(&server, "/all-tokens", 0).await;
-    world.assert_paid(&payment, &world.buyer.present(&server, &payment).await);
-
-    for (path, media_type) in [
-        ("/", "text/html"),
-        ("/healthz", "application/json"),
-        ("/readyz", "application/json"),
-        ("/status", "application/json"),
-        ("/freshness", "application/json"),
-        ("/metrics", "text/plain"),
-        ("/openapi.json", "application/json"),
-        ("/.well-known/x402", "application/json"),
-        ("/llms.txt", "text/plain"),
-    ] {
-        let answer = world.buyer.get(&server, path).await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
-        assert!(
-            answer.headers["content-type"]
-                .to_str()
-                .unwrap()
-                .starts_with(media_type),
-            "{path}"
-        );
-        assert!(answer.headers.contains_key("x-request-id"), "{path}");
-        assert!(!answer.text.is_empty(), "{path}");
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let head = client.head(server.url(path)).send().await.unwrap();
-        assert_eq!(head.status(), StatusCode::OK, "HEAD {path}");
-        for method in [Method::POST, Method::PUT, Method::DELETE] {
-            let refused = client
-                .request(method, server.url(path))
-                .send()
-                .await
-                .unwrap();
-            assert_eq!(refused.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");
-            assert_eq!(refused.headers()["allow"], "GET, HEAD, OPTIONS");
-        }
-    }
-
-    let ready = world.buyer.get(&server, "/readyz").await.body();
-    assert_eq!(
-        (&ready["ready"], &ready["reasons"]),
-        (&Value::from(true), &serde_json::json!([]))
-    );
-
-    let status = world.buyer.get(&server, "/status").await.body();
-    let upstreams = status["upstreams"].as_array().unwrap();
-    let tokens = upstreams
-        .iter()
-        .find(|upstream| upstream["id"] == "okx.all-tokens")
-        .unwrap();
-    assert_eq!(
-        (&tokens["state"], &tokens["calls"]),
-        (&Value::from("ok"), &Value::from(1))
-    );
-    assert!(
-        tokens["p50_ms"].is_u64() && tokens["p95_ms"].is_u64(),
-        "{tokens}"
-    );
-    for upstream in upstreams {
-        let state = upstream["state"].as_str().unwrap();
-        assert!(
-            ["ok", "degraded", "disabled", "unavailable"].contains(&state),
-            "{upstream}"
-        );
-    }
-    let dataset = &world.buyer.get(&server, "/freshness").await.body()["datasets"][0];
-    assert_eq!(
-        (&dataset["route"], &dataset["verdict"]),
-        (&"/all-tokens".into(), &"fresh".into())
-    );
-    assert!(dataset["age_seconds"].as_u64().unwrap() < 60, "{dataset}");
-
-    let metrics = world.buyer.get(&server, "/metrics").await.text;
-    assert!(metrics.contains("paid_calls_total{operation=\"all_tokens\",outcome=\"served\"} 1"));
-    assert!(
-        metrics.contains("\npayments_settled_total 1\n"),
-        "{metrics}"
-    );
-    for line in metrics
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with("# "))
-    {
-        let (_series, value) = line.rsplit_once(' ').unwrap();
-        value.parse::<f64>().unwrap_or_else(|_| panic!("{line}"));
-    }
-
-    let known = world.buyer.get(&server, "/.well-known/x402").await.body();
-    let resources = known["resources"].as_array().unwrap();
-    assert_eq!(resources.len(), 43);
-    for resource in resources {
-        assert!(
-            resource
-                .as_str()
-                .unwrap()
-                .starts_with("https://api.example.test/"),
-            "{resource}"
-        );
-    }
-    let openapi = world.buyer.get(&server, "/openapi.json").await.body();
-    assert_eq!(openapi["servers"][0]["url"], "https://api.example.test");
-    assert_eq!(
-        openapi["openapi"].as_str().unwrap().split('.').next(),
-        Some("3")
-    );
-    let page = world.buyer.get(&server, "/").await;
-    assert!(page.headers.contains_key("content-security-policy"));
-    assert!(page.text.contains("https://api.example.test/price"));
-    let unknown = world.buyer.get(&server, "/nowhere").await;
-    assert_eq!(
-        (unknown.status, unknown.error("code")),
-        (404, "not_found".into())
-    );
-    server.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn logs_name_requests_and_neither_payments_nor_secrets() {
-    let world = World::new(Mining::Auto).await;
-    let environment = [
-        ("SVC__LOG__FORMAT", "json"),
-        ("SVC__LOG__FILTER", "debug"),
-        ("SVC__UPSTREAMS__OKX__API_KEY", MARKER),
-        ("SVC__UPSTREAMS__OKX__SECRET_KEY", MARKER),
-        ("SVC__UPSTREAMS__OKX__PASSPHRASE", MARKER),
-    ];
-    let server = Server::start(&world.config(""), &environment).await;
-    let payment = world.buyer.sign(&server, PRICED[0], 0).await;
-    let answer = world.buyer.present(&server, &payment).await;
-    world.assert_paid(&payment, &answer);
-    let again = world.buyer.present(&server, &payment).await;
-    // A payment that does not settle, and one that is no good.
-    let unpriced = "/price?token=0x000000000000000000000000000000000000dEaD";
-    let refused = world.buyer.sign(&server, unpriced, 1).await;
-    let second = world.buyer.present(&server, &refused).await;
-    assert_eq!(second.status, 404);
-    let mut forged = world.buyer.sign(&server, PRICED[1], 2).await;
-    forged.target = PRICED[2].to_owned();
-    let third = world.buyer.present(&server, &forged).await;
-    assert_eq!(third.status, 402);
-    let log = server.stop().await;
-
-    for answer in [&answer, &again, &second, &third] {
-        let id = answer.headers["x-request-id"].to_str().unwrap();
-        assert!(log.contains(id), "{id} is not in the log:\n{log}");
-    }
-    for line in log
-        .lines()
-        .filter(|line| !line.starts_with("listening on "))
-    {
-        let event: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
-        assert!(event["level"].is_string(), "{line}");
-    }
-    let log = log.to_lowercase();
-    for payment in [&payment, &refused, &forged] {
-        let signature = payment.signature.trim_start_matches("0x");
-        // Whole, or as the r and s of a call to the token.
-        for secret in [
-            &payment.header[..],
-            &payment.header[64..128],
-            &signature[..128],
-        ] {
-            assert!(
-                !log.contains(&secret.to_lowercase()),
-                "{secret} is in the log:\n{log}"
-            );
-        }
-    }
-    let gas_key = format!("{:x}", GAS_PAYER.key);
-    for secret in [MARKER, gas_key.as_str()] {
-        assert!(!log.contains(secret), "{secret} is in the log:\n{log}");
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -415,4 +230,85 @@ async fn the_demo_stays_up_and_its_lines_work() {
         paid.headers["payment-response"]
     );
     demo.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_token_that_is_not_what_the_configuration_says_is_refused_by_name() {
+    let token = |address, name: &str, version: &str| TokenSpec {
+        address,
+        name: name.to_owned(),
+        symbol: "T".to_owned(),
+        version: version.to_owned(),
+        reuse: Reuse::Reverts,
+    };
+    let right = [
+        token(USDT0, "USD\u{20ae}0", "1"),
+        token(USDC, "USD Coin", "2"),
+        token(USDG, "Global Dollar", "1"),
+    ];
+    let version = [
+        right[0].clone(),
+        token(USDC, "USD Coin", "1"),
+        right[2].clone(),
+    ];
+    let name = [
+        token(USDT0, "USDT0", "1"),
+        right[1].clone(),
+        right[2].clone(),
+    ];
+    for (chain_id, tokens, says) in [
+        (
+            196,
+            &version[..],
+            vec![USDC.to_string(), "`USD Coin` version `2`".to_owned()],
+        ),
+        (
+            196,
+            &name[..],
+            vec![USDT0.to_string(), "`USD\u{20ae}0` version `1`".to_owned()],
+        ),
+        (
+            196,
+            &right[..2],
+            vec![USDG.to_string(), "has no code".to_owned()],
+        ),
+        (
+            1,
+            &right[..],
+            vec!["settlement.rpc_url: expected chain 196, observed 1".to_owned()],
+        ),
+    ] {
+        let builder = DevChain::builder().chain_id(chain_id);
+        let builder = tokens
+            .iter()
+            .cloned()
+            .fold(builder, |builder, token| builder.token(token));
+        let rpc = builder
+            .build()
+            .unwrap()
+            .serve(([127, 0, 0, 1], 0).into())
+            .await
+            .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("api.toml");
+        let ledger = format!("sqlite://{}", folder.path().join("service.db").display());
+        std::fs::write(&path, PAYEE).unwrap();
+        let output = tokio::task::block_in_place(|| {
+            let key = GAS_PAYER.key.to_string();
+            let environment = [
+                ("SVC__SERVER__LISTEN", "127.0.0.1:0"),
+                ("SVC__STORAGE__URL", &ledger),
+                ("SVC__SETTLEMENT__MODE", "onchain"),
+                ("SVC__SETTLEMENT__RPC_URL", &rpc.url()),
+                ("SVC__SETTLEMENT__PRIVATE_KEY", &key),
+            ];
+            run_on("serve", &path, &environment)
+        });
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(!stderr.contains("listening on"), "{stderr}");
+        for said in says {
+            assert!(stderr.contains(&said), "expected {said:?} in {stderr}");
+        }
+    }
 }

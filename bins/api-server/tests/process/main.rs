@@ -11,9 +11,11 @@
 
 mod buyer;
 mod commands;
+mod config;
 mod crash;
 mod disk_full;
 mod lifecycle;
+mod observation;
 mod server;
 mod tripwire;
 mod world;

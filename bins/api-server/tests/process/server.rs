@@ -208,3 +208,8 @@ fn command(environment: Environment<'_>) -> Command {
     command.env_clear().envs(environment.iter().copied());
     command
 }
+
+/// What a command wrote.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}

@@ -196,6 +196,20 @@ async fn without_a_connection_nothing_is_sent() {
     );
 }
 
+/// The other side takes the connection and says nothing, so that the TLS handshake does not end.
+#[tokio::test]
+async fn a_connection_that_is_not_established_in_time_has_sent_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    let hasty = settlement::Timeouts {
+        connect: impatient().settle,
+        ..timeouts()
+    };
+    let client = Facilitator::new(&url, Network::evm(196), hasty).unwrap();
+    let outcome = client.settle(&payment(USDT0)).await;
+    assert_eq!(not_sent(&outcome).code(), "unreachable");
+}
+
 /// The second request of a pending settlement finds nobody: the first was sent all the same.
 #[tokio::test]
 async fn a_pending_settlement_stays_open_when_the_facilitator_goes_down() {
