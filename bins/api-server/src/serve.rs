@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use data_sources::okx::{Credentials, Okx, OkxConfig};
 use data_sources::transport::{Transport, TransportError};
@@ -76,7 +76,7 @@ pub struct Service<S, J> {
     api: Arc<Api<S, J>>,
     till: Till<S, J>,
     reconcile_every: Duration,
-    settle_guard: Duration,
+    grace: Duration,
 }
 
 impl Service<AnySettler, SqliteLedger> {
@@ -163,7 +163,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             api: Arc::new(api),
             till,
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
-            settle_guard,
+            grace: config.server.limits().shutdown_grace,
         })
     }
 
@@ -180,17 +180,25 @@ impl<S: Settler, J: Journal> Service<S, J> {
             api,
             till,
             reconcile_every,
-            settle_guard,
+            grace,
         } = self;
         let background = {
             let till = till.clone();
             tokio::spawn(async move { till.keep_reconciling(reconcile_every).await })
         };
         let upkeep = tokio::spawn(observe::keep_metrics());
-        let drained = server.serve(api, shutdown).await;
+        let signalled = Arc::new(OnceLock::new());
+        let noted = signalled.clone();
+        let drained = server
+            .serve(api, async move {
+                shutdown.await;
+                noted.get_or_init(Instant::now);
+            })
+            .await;
         upkeep.abort();
-        // Calls whose caller hung up, and payments being reconciled, go on without a connection.
-        if tokio::time::timeout(settle_guard, till.close())
+        // Calls whose caller hung up, and payments being reconciled, go on without a connection, within the same grace.
+        let used = signalled.get().map_or(grace, |at| at.elapsed());
+        if tokio::time::timeout(grace.saturating_sub(used), till.close())
             .await
             .is_err()
         {

@@ -123,8 +123,15 @@ async fn the_grace_period_ends() {
     let call = tokio::spawn(async move { buyer.try_get(&url, Some(&header)).await });
     world.upstream.holds(1).await;
     server.terminate();
+    let asked = std::time::Instant::now();
     let (status, log) = server.ended().await;
     assert_eq!(status.code(), Some(0), "{log}");
+    // The upstream alone would take four seconds to time out.
+    assert!(
+        asked.elapsed() < std::time::Duration::from_millis(3500),
+        "{:?}",
+        asked.elapsed()
+    );
     assert!(
         call.await
             .unwrap()

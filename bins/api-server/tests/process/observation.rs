@@ -141,7 +141,7 @@ async fn logs_name_requests_and_neither_payments_nor_secrets() {
     let world = World::new(Mining::Auto).await;
     let environment = [
         ("SVC__LOG__FORMAT", "json"),
-        ("SVC__LOG__FILTER", "debug"),
+        ("SVC__LOG__FILTER", "trace"),
         ("SVC__UPSTREAMS__OKX__API_KEY", MARKER),
         ("SVC__UPSTREAMS__OKX__SECRET_KEY", MARKER),
         ("SVC__UPSTREAMS__OKX__PASSPHRASE", MARKER),

@@ -65,6 +65,19 @@ impl Upstreams {
                     format!("unknown upstream, expected one of {}", NAMES.join(", ")),
                 );
             }
+            let keys = [
+                ("api_key", table.api_key.is_some()),
+                ("secret_key", table.secret_key.is_some()),
+                ("passphrase", table.passphrase.is_some()),
+            ];
+            // The one upstream whose requests are signed with all three.
+            if name == "okx" && keys.iter().any(|(_, present)| *present) {
+                for (key, _) in keys.iter().filter(|(_, present)| !present) {
+                    let message =
+                        "is missing: a request is signed with api_key, secret_key and passphrase";
+                    problem(problems, &format!("upstreams.{name}.{key}"), message);
+                }
+            }
             for (key, url) in table.urls() {
                 check_url(problems, &format!("upstreams.{name}.{key}"), url);
             }
