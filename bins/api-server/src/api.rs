@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use ledger::{Answer, Journal, RequestBinding};
 use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, resolve};
 use settlement::Settler;
-use x402_wire::Reason;
+use x402_wire::{Payment, Reason};
 
 use crate::config::ServerSection;
 use crate::free::Free;
@@ -74,12 +74,15 @@ impl<S: Settler, J: Journal> Api<S, J> {
         let path = parts.uri.path();
         match resolve(parts.method.as_str(), path) {
             Resolution::Found { operation, head } => {
-                let unpaid = head || !has_payment(&parts.headers);
-                if unpaid {
+                if head || !has_payment(&parts.headers) {
                     self.challenges.count(operation);
                     return self.unpaid(operation, &parts, head, id);
                 }
-                self.paid(operation, &parts, body, id).await
+                match self.admit(operation, &parts) {
+                    Err(declined) => self.declined(operation, &parts, &declined, id),
+                    // Boxed: every other request would carry the room that this future needs.
+                    Ok(payment) => Box::pin(self.paid(operation, parts, body, payment, id)).await,
+                }
             }
             Resolution::Options(allow) => preflight(allow),
             Resolution::MethodNotAllowed(allow) => method_not_allowed(&parts.method, allow, id),
@@ -109,15 +112,45 @@ impl<S: Settler, J: Journal> Api<S, J> {
         challenge::reply(&self.catalog, operation, parts.uri.query(), &declined, id)
     }
 
-    async fn paid(
+    /// What can be said of a payment from the request's head alone.
+    fn admit(&self, operation: Operation, parts: &Parts) -> Result<Payment, Declined> {
+        let payment = admit(&parts.headers, self.catalog.offer(operation))?;
+        if let Some(paid_for) = payment.payload().resource() {
+            let requested = self.catalog.resource_url(operation, parts.uri.query());
+            if !resource::is_same(&paid_for.url, &requested) {
+                return Err(Declined::new(
+                    Reason::ResourceMismatch,
+                    format!(
+                        "resource.url: the payment was made for another request than {requested}"
+                    ),
+                ));
+            }
+        }
+        Ok(payment)
+    }
+
+    fn declined(
         &self,
         operation: Operation,
         parts: &Parts,
+        declined: &Declined,
+        id: RequestId,
+    ) -> Reply {
+        observe::declined(&declined.reason);
+        tracing::info!(request_id = %id, operation = operation.name(), reason = %declined.reason, "payment declined");
+        challenge::reply(&self.catalog, operation, parts.uri.query(), declined, id)
+    }
+
+    async fn paid(
+        &self,
+        operation: Operation,
+        parts: Parts,
         body: Incoming,
+        payment: Payment,
         id: RequestId,
     ) -> Reply {
         let started = Instant::now();
-        let outcome = self.take(operation, parts, body, id).await;
+        let outcome = self.take(operation, &parts, body, payment, id).await;
         let name = outcome.name();
         observe::paid_call(operation, name, started.elapsed());
         tracing::info!(
@@ -128,11 +161,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
             "paid call"
         );
         match outcome {
-            Outcome::Declined(declined) => {
-                observe::declined(&declined.reason);
-                tracing::info!(request_id = %id, reason = %declined.reason, "payment declined");
-                challenge::reply(&self.catalog, operation, parts.uri.query(), &declined, id)
-            }
+            Outcome::Declined(declined) => self.declined(operation, &parts, &declined, id),
             Outcome::Refused(error) => error.into_reply(id),
             Outcome::Served { stored, again } => served(&stored, again),
         }
@@ -143,24 +172,10 @@ impl<S: Settler, J: Journal> Api<S, J> {
         operation: Operation,
         parts: &Parts,
         body: Incoming,
+        payment: Payment,
         id: RequestId,
     ) -> Outcome {
-        let payment = match admit(&parts.headers, self.catalog.offer(operation)) {
-            Ok(payment) => payment,
-            Err(declined) => return Outcome::Declined(declined),
-        };
         let query = parts.uri.query();
-        if let Some(paid_for) = payment.payload().resource() {
-            let requested = self.catalog.resource_url(operation, query);
-            if !resource::is_same(&paid_for.url, &requested) {
-                return Outcome::Declined(Declined::new(
-                    Reason::ResourceMismatch,
-                    format!(
-                        "resource.url: the payment was made for another request than {requested}"
-                    ),
-                ));
-            }
-        }
         let route = operation.route();
         let body = if route.takes_body() {
             match read_body(body, self.max_body_bytes, self.body_timeout).await {
@@ -198,7 +213,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         };
         let work = Work {
             budget_seconds: route.work_seconds,
-            answer: work,
+            answer: Box::pin(work),
         };
         self.till.take(payment, binding, work).await
     }

@@ -13,13 +13,14 @@ mod visit;
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use data_sources::Clock;
 use ledger::{Answer, Claim, EntryId, Journal, RequestBinding, Reservation, Standing};
 use route_catalog::ErrorCode;
-use settlement::Settler;
+use settlement::{Settler, Verification};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -74,9 +75,9 @@ impl<S, J> Clone for Till<S, J> {
 }
 
 /// The work that a payment pays for, and how long it may take.
-pub(crate) struct Work<F> {
+pub(crate) struct Work {
     pub(crate) budget_seconds: u64,
-    pub(crate) answer: F,
+    pub(crate) answer: Pin<Box<dyn Future<Output = Result<Answer, ErrorReply>> + Send>>,
 }
 
 impl<S: Settler, J: Journal> Till<S, J> {
@@ -112,19 +113,22 @@ impl<S: Settler, J: Journal> Till<S, J> {
 
     /// Takes a payment for a request: verifies it, has the work done, settles and answers; or gives back what the same
     /// payment got before.
-    pub(crate) async fn take<F>(
+    pub(crate) async fn take(
         &self,
         payment: Payment,
         request: RequestBinding,
-        work: Work<F>,
-    ) -> Outcome
-    where
-        F: Future<Output = Result<Answer, ErrorReply>> + Send + 'static,
-    {
-        let proven = match judge_offline(&payment) {
-            Ok(standing) => standing == SignatureStanding::Recovered,
+        work: Work,
+    ) -> Outcome {
+        let standing = match judge_offline(&payment) {
+            Ok(standing) => standing,
             Err(invalid) => return Outcome::Declined(invalid.into()),
         };
+        if standing == SignatureStanding::Session
+            && let Some(refused) = self.unsupported(&payment).await
+        {
+            return refused;
+        }
+        let proven = standing == SignatureStanding::Recovered;
         let Some(place) = self.place(proven) else {
             let message = "too many paid calls are under way; the payment was not used";
             return Outcome::Refused(
@@ -164,16 +168,13 @@ impl<S: Settler, J: Journal> Till<S, J> {
         }
     }
 
-    async fn visit<F>(
+    async fn visit(
         &self,
         entry: EntryId,
         payment: Payment,
-        work: Work<F>,
+        work: Work,
         place: OwnedSemaphorePermit,
-    ) -> Outcome
-    where
-        F: Future<Output = Result<Answer, ErrorReply>> + Send + 'static,
-    {
+    ) -> Outcome {
         let (till, paid) = (self.clone(), payment.clone());
         let visit = async move {
             let outcome = visit::run(&till, entry, paid, work).await;
@@ -186,6 +187,19 @@ impl<S: Settler, J: Journal> Till<S, J> {
             Err(error) => {
                 tracing::error!(%entry, panicked = error.is_panic(), "a paid call ended early");
                 standing::pending(&payment, None)
+            }
+        }
+    }
+
+    /// Whether the settler takes this scheme at all, before anything is written down for it.
+    async fn unsupported(&self, payment: &Payment) -> Option<Outcome> {
+        match self.shared.settler.supports(payment.scheme()).await {
+            Verification::Valid => None,
+            Verification::Invalid { reason, message } => {
+                Some(Outcome::Declined(visit::declined(reason, message)))
+            }
+            Verification::Unavailable { .. } => {
+                Some(Outcome::Refused(visit::settlement_unavailable()))
             }
         }
     }

@@ -1,6 +1,5 @@
 //! One paid call from its reservation to its end.
 
-use std::future::Future;
 use std::time::Duration;
 
 use ledger::{
@@ -22,16 +21,15 @@ const LONGEST_RECEIPT: usize = 4096;
 const RECORD_AGAIN_AFTER: [u64; 6] = [1, 2, 5, 15, 60, 300];
 
 /// Verify, work, settle, answer. Whatever ends it early before the settlement releases the reservation.
-pub(crate) async fn run<S, J, F>(
+pub(crate) async fn run<S, J>(
     till: &Till<S, J>,
     entry: EntryId,
     payment: Payment,
-    work: Work<F>,
+    work: Work,
 ) -> Outcome
 where
     S: Settler,
     J: Journal,
-    F: Future<Output = Result<Answer, ErrorReply>> + Send,
 {
     let (settler, journal) = (till.settler(), till.journal());
     match settler.verify(&payment, till.now()).await {
@@ -225,7 +223,7 @@ pub(crate) fn stored_receipt(receipt: &Receipt) -> StoredReceipt {
     }
 }
 
-fn settlement_unavailable() -> ErrorReply {
+pub(super) fn settlement_unavailable() -> ErrorReply {
     ErrorReply::new(
         ErrorCode::UpstreamUnavailable,
         "payments cannot be verified or settled right now; the payment was not used",
@@ -234,7 +232,7 @@ fn settlement_unavailable() -> ErrorReply {
     .retry_after(5)
 }
 
-fn declined(reason: Reason, message: Option<String>) -> Declined {
+pub(super) fn declined(reason: Reason, message: Option<String>) -> Declined {
     let message = message.unwrap_or_else(|| format!("the payment is not valid: {reason}"));
     Declined::new(reason, message)
 }

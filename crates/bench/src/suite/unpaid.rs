@@ -21,7 +21,14 @@ pub(super) async fn run(
     report: &mut Report,
 ) -> Result<(), BenchError> {
     let server = site.api_server(&site.file("unpaid.db"))?;
-    let baseline = site.baseline_402(&unpaid_answer(&server, TARGET).await?)?;
+    let answer = unpaid_answer(&server, TARGET).await?;
+    let baseline = site.baseline_402(&answer)?;
+    let replayed = unpaid_answer(&baseline, TARGET).await?;
+    if replayed.body != answer.body || replayed.headers.len() != answer.headers.len() {
+        return Err(BenchError::Answer {
+            what: "likeness to its baseline",
+        });
+    }
     let load = |requests| Load {
         target: TARGET.to_owned(),
         requests,
