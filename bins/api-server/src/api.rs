@@ -137,7 +137,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
         id: RequestId,
     ) -> Reply {
         observe::declined(&declined.reason);
-        tracing::info!(request_id = %id, operation = operation.name(), reason = %declined.reason, "payment declined");
+        // Anybody can send these by the million; they are counted, and logged only on request.
+        tracing::debug!(request_id = %id, operation = operation.name(), reason = %declined.reason, "payment declined");
         challenge::reply(&self.catalog, operation, parts.uri.query(), declined, id)
     }
 

@@ -14,6 +14,7 @@ use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
+use x402_wire::Reason;
 
 use crate::config::{LogFormat, LogSection};
 
@@ -112,13 +113,19 @@ pub(crate) fn paid_call(operation: Operation, outcome: &'static str, took: Durat
     }
 }
 
-pub(crate) fn declined(reason: &x402_wire::Reason) {
+/// Counters of declined payments by reason, each looked up at its first use.
+static DECLINED: [OnceLock<Counter>; Reason::NAMED.len() + 1] =
+    [const { OnceLock::new() }; Reason::NAMED.len() + 1];
+
+pub(crate) fn declined(reason: &Reason) {
     // Codes of a facilitator that have no name here would let a caller make up label values.
-    let label = match reason {
-        x402_wire::Reason::Other(_) => "other".to_owned(),
-        named => named.as_str().to_owned(),
-    };
-    counter!("payments_declined_total", "reason" => label).increment(1);
+    let named = Reason::NAMED.iter().position(|named| named == reason);
+    let label = named.map_or("other", |_| reason.as_str()).to_owned();
+    if let Some(counter) = DECLINED.get(named.unwrap_or(Reason::NAMED.len())) {
+        counter
+            .get_or_init(|| counter!("payments_declined_total", "reason" => label))
+            .increment(1);
+    }
 }
 
 pub(crate) fn settled(receipt: &Receipt) {

@@ -48,6 +48,9 @@ pub enum ServeError {
     /// The settlement cannot be set up.
     #[error("settlement: {0}")]
     Settlement(#[from] SettlementError),
+    /// A part of the start-up was cut off.
+    #[error("the start was interrupted: {0}")]
+    Interrupted(#[source] tokio::task::JoinError),
     /// An upstream cannot be set up.
     #[error("upstreams.{name}: {error}")]
     Upstream {
@@ -86,15 +89,20 @@ impl Service<AnySettler, SqliteLedger> {
     /// A [`ServeError`] that names the key. A facilitator, broker or RPC that is down is not one.
     pub async fn open(config: &Config) -> Result<Self, ServeError> {
         let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        // Reading the system's certificates takes longer than everything else, and each client reads them.
+        let sources = {
+            let (config, clock) = (config.clone(), clock.clone());
+            tokio::task::spawn_blocking(move || sources(&config, clock))
+        };
         let storage = &config.storage;
         let options = ledger::Options {
             max_bytes: storage.max_bytes,
             retention_seconds: storage.answer_retention_seconds,
         };
         let journal = SqliteLedger::open(&storage.url, options)?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let settler = AnySettler::connect(settlement(&config.settlement), &terms).await?;
-        let sources = sources(config, clock.clone())?;
+        let sources = sources.await.map_err(ServeError::Interrupted)??;
         Self::compose(
             config,
             &terms,

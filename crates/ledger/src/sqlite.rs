@@ -188,6 +188,11 @@ impl Journal for SqliteLedger {
         settlement: Settlement,
         now: u64,
     ) -> Result<(), LedgerError> {
+        // Work that was done before its beginning was noted leaves nothing to note.
+        self.marks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|mark| *mark != entry);
         self.submit("begin_settlement", move |store| {
             store.begin_settlement(entry, &settlement, now)
         })
