@@ -1,6 +1,13 @@
 //! A paid API in this process, on an embedded chain or behind a facilitator that a test directs.
 
-#![allow(dead_code, unreachable_pub, reason = "every test file uses its part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    dead_code,
+    unreachable_pub,
+    reason = "every test file uses its part"
+)]
 
 pub mod buyer;
 pub mod facilitator;
