@@ -1,0 +1,455 @@
+//! What must not pass as a paid call, each refused by name and free of charge.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::as_conversions,
+    reason = "test code"
+)]
+
+mod support;
+
+use alloy_primitives::U256;
+use reqwest::Method;
+use serde_json::{Value, json};
+use support::buyer::header_of;
+use support::{TOKEN, World};
+use x402_wire::{Scheme, header};
+
+#[tokio::test]
+async fn a_deferred_payment_is_declined_by_a_server_that_settles_by_itself() {
+    let world = World::onchain().await;
+    let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
+    draft.option = 3;
+    assert_eq!(draft.challenge.accepts[3].scheme, Scheme::AggrDeferred);
+    let answer = world
+        .buyer
+        .get_paid(&world.price(), &header_of(&world.buyer.signed(&draft)))
+        .await;
+    answer.is_refused(402, "unsupported_scheme");
+    assert_eq!(world.paid(), 0);
+}
+
+#[tokio::test]
+async fn a_stored_answer_is_not_for_whoever_read_payer_and_nonce_on_the_chain() {
+    let world = World::onchain().await;
+    let draft = world.buyer.draft(Method::GET, &world.price()).await;
+    let good = world.buyer.signed(&draft);
+    assert_eq!(
+        world
+            .buyer
+            .get_paid(&world.price(), &header_of(&good))
+            .await
+            .status,
+        200
+    );
+    let mut forged = good.clone();
+    forged["payload"]["signature"] = json!(format!("0x{}", "ab".repeat(66)));
+    let answer = world
+        .buyer
+        .get_paid(&world.price(), &header_of(&forged))
+        .await;
+    answer.is_refused(409, "payment_bound_elsewhere");
+    assert!(!answer.text.contains("118.42"));
+}
+
+#[tokio::test]
+async fn bad_parameters_are_all_named_and_cost_nothing() {
+    let world = World::onchain().await;
+    assert_eq!(
+        world.buyer.get("/price?token=nonsense").await.status,
+        402,
+        "unpaid: probes see the price"
+    );
+    let payment = world
+        .buyer
+        .payment("/approve?token=nonsense&amount=-1")
+        .await;
+    let answer = world
+        .buyer
+        .get_paid("/approve?token=nonsense&amount=-1", &payment)
+        .await;
+    answer.is_refused(400, "invalid_params");
+    let paths: Vec<_> = answer.body()["error"]["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["path"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(paths, ["query.token", "query.amount"]);
+
+    let draft = world.buyer.draft(Method::POST, "/swap").await;
+    let payment = header_of(&world.buyer.signed(&draft));
+    for (body, code) in [
+        (json!({"fromToken": TOKEN}), 400),
+        (json!([1]), 400),
+        (json!({"padding": "x".repeat(70_000)}), 413),
+    ] {
+        let answer = world.buyer.post_paid("/swap", &body, &payment).await;
+        assert_eq!(answer.status, code, "{}", answer.text);
+    }
+    assert_eq!(world.paid(), 0);
+    assert_eq!(
+        world.chain.transactions().len(),
+        0,
+        "nothing was verified or settled"
+    );
+}
+
+#[tokio::test]
+async fn a_tampered_payment_is_declined_by_name() {
+    let world = World::onchain().await;
+    let target = world.price();
+    let draft = world.buyer.draft(Method::GET, &target).await;
+    let good = world.buyer.signed(&draft);
+    let other = "0x00000000000000000000000000000000000000AA";
+    let cases = [
+        (
+            "/accepted/amount",
+            json!("1"),
+            "invalid_payment_requirements",
+        ),
+        (
+            "/accepted/payTo",
+            json!(other),
+            "invalid_payment_requirements",
+        ),
+        (
+            "/accepted/asset",
+            json!(other),
+            "invalid_payment_requirements",
+        ),
+        (
+            "/accepted/maxTimeoutSeconds",
+            json!(1),
+            "invalid_payment_requirements",
+        ),
+        ("/accepted/network", json!("eip155:1"), "network_mismatch"),
+        ("/accepted/scheme", json!("upto"), "unsupported_scheme"),
+        (
+            "/accepted/extra/name",
+            json!("USD Coin"),
+            "invalid_exact_evm_token_name_mismatch",
+        ),
+        (
+            "/accepted/extra/version",
+            json!("9"),
+            "invalid_exact_evm_token_version_mismatch",
+        ),
+        (
+            "/payload/authorization/value",
+            json!("1"),
+            "invalid_exact_evm_payload_authorization_value_mismatch",
+        ),
+        (
+            "/payload/authorization/to",
+            json!(other),
+            "invalid_exact_evm_payload_recipient_mismatch",
+        ),
+        (
+            "/payload/authorization/from",
+            json!(other),
+            "invalid_exact_evm_payload_signature",
+        ),
+        (
+            "/payload/authorization/validBefore",
+            json!("9999999999"),
+            "invalid_exact_evm_payload_signature",
+        ),
+        ("/x402Version", json!(1), "invalid_x402_version"),
+    ];
+    for (pointer, value, reason) in cases {
+        let mut payment = good.clone();
+        *payment.pointer_mut(pointer).unwrap() = value;
+        let answer = world.buyer.get_paid(&target, &header_of(&payment)).await;
+        answer.is_refused(402, reason);
+        assert_eq!(
+            answer.challenge().accepts.len(),
+            6,
+            "a fresh challenge comes with the reason"
+        );
+    }
+    assert_eq!(world.chain.transactions().len(), 0);
+}
+
+#[tokio::test]
+async fn signatures_that_the_token_would_refuse_are_declined() {
+    let world = World::onchain().await;
+    let target = world.price();
+    let draft = world.buyer.draft(Method::GET, &target).await;
+    let good = world.buyer.signed(&draft);
+    let text = good["payload"]["signature"].as_str().unwrap().to_owned();
+    let bytes = alloy_primitives::hex::decode(&text).unwrap();
+    let order: U256 = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
+        .parse()
+        .unwrap();
+    let s = order - U256::from_be_slice(&bytes[32..64]);
+    let flipped = if bytes[64] == 27 { 28 } else { 27 };
+    let high_s = [&bytes[..32], &s.to_be_bytes::<32>()[..], &[flipped]].concat();
+    let wrong_v = [&bytes[..64], &[29]].concat();
+    for forged in [
+        high_s,
+        wrong_v,
+        bytes[..64].to_vec(),
+        [&bytes[..], &[0]].concat(),
+    ] {
+        let mut payment = good.clone();
+        payment["payload"]["signature"] = json!(alloy_primitives::hex::encode_prefixed(&forged));
+        let answer = world.buyer.get_paid(&target, &header_of(&payment)).await;
+        assert_eq!(answer.status, 402, "{}", answer.text);
+        assert!(
+            answer.code().starts_with("invalid_exact_evm_payload"),
+            "{}",
+            answer.text
+        );
+    }
+    assert_eq!(
+        world
+            .buyer
+            .get_paid(&target, &header_of(&good))
+            .await
+            .status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn the_window_must_hold_the_work_and_the_settlement() {
+    let world = World::onchain().await;
+    let target = world.price();
+    let now = jiff::Timestamp::now().as_second() as u64;
+    for (after, before, reason) in [
+        (
+            0,
+            now - 1,
+            "invalid_exact_evm_payload_authorization_valid_before",
+        ),
+        (
+            0,
+            now + 20,
+            "invalid_exact_evm_payload_authorization_valid_before",
+        ),
+        (
+            0,
+            now + 90_000,
+            "invalid_exact_evm_payload_authorization_valid_before",
+        ),
+        (
+            now + 100,
+            now + 300,
+            "invalid_exact_evm_payload_authorization_valid_after",
+        ),
+    ] {
+        let mut draft = world.buyer.draft(Method::GET, &target).await;
+        draft.authorization.valid_after = U256::from(after);
+        draft.authorization.valid_before = U256::from(before);
+        let payment = header_of(&world.buyer.signed(&draft));
+        world
+            .buyer
+            .get_paid(&target, &payment)
+            .await
+            .is_refused(402, reason);
+    }
+    assert_eq!(
+        world.replay.served("okx/market_price_okb.json"),
+        0,
+        "no work was done"
+    );
+}
+
+#[tokio::test]
+async fn one_authorization_sent_fifty_times_is_one_settlement_and_one_run() {
+    let world = World::onchain().await;
+    let target = world.price();
+    let payment = world.buyer.payment(&target).await;
+    let calls: Vec<_> = (0..50)
+        .map(|_| {
+            let request = world.buyer.request(Method::GET, &target);
+            tokio::spawn(request.header(header::PAYMENT_SIGNATURE, &payment).send())
+        })
+        .collect();
+    let mut bodies = Vec::new();
+    for call in calls {
+        let response = call.await.unwrap().unwrap();
+        match response.status().as_u16() {
+            200 => bodies.push(response.text().await.unwrap()),
+            409 => assert!(response.text().await.unwrap().contains("payment_in_flight")),
+            other => panic!("{other}"),
+        }
+    }
+    assert!(!bodies.is_empty());
+    assert!(bodies.iter().all(|body| body == &bodies[0]));
+    assert_eq!(world.paid(), 2000);
+    assert_eq!(world.chain.transactions().len(), 1);
+    assert_eq!(world.replay.served("okx/market_price_okb.json"), 1);
+}
+
+#[tokio::test]
+async fn an_authorization_used_on_chain_is_declined_for_every_asset() {
+    for option in 0..3 {
+        let mut world = World::onchain().await;
+        let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
+        draft.option = option;
+        let payment = header_of(&world.buyer.signed(&draft));
+        assert_eq!(
+            world.buyer.get_paid(&world.price(), &payment).await.status,
+            200
+        );
+        // Another server, which has never seen it, on the same chain.
+        let folder = tempfile::tempdir().unwrap();
+        world.config.storage.url = format!("sqlite://{}", folder.path().join("other.db").display());
+        world.restart().await;
+        let answer = world.buyer.get_paid(&world.price(), &payment).await;
+        answer.is_refused(402, "invalid_exact_evm_nonce_already_used");
+        assert_eq!(
+            world.chain.transactions().len(),
+            1,
+            "no second transaction, reverting or not"
+        );
+    }
+}
+
+#[tokio::test]
+async fn headers_that_are_no_payment_are_declined_by_name() {
+    let world = World::onchain().await;
+    let target = world.price();
+    let deep = x402_wire::encode_header(&format!("{}{}", "[".repeat(3000), "]".repeat(3000)));
+    for garbage in ["!!!", "e30=", "bm90IGpzb24=", deep.as_str()] {
+        world
+            .buyer
+            .get_paid(&target, garbage)
+            .await
+            .is_refused(402, "invalid_payload");
+    }
+    let payment = world.buyer.payment(&target).await;
+    let twice = world
+        .buyer
+        .request(Method::GET, &target)
+        .header(header::PAYMENT_SIGNATURE, &payment)
+        .header(header::PAYMENT_SIGNATURE, &payment);
+    world
+        .buyer
+        .send(twice)
+        .await
+        .is_refused(402, "duplicate_payment_header");
+    let v1 = world
+        .buyer
+        .request(Method::GET, &target)
+        .header(header::X_PAYMENT, &payment);
+    world
+        .buyer
+        .send(v1)
+        .await
+        .is_refused(402, "unsupported_x402_v1");
+    let huge = world.buyer.request(Method::GET, &target);
+    let huge = huge.header(header::PAYMENT_SIGNATURE, "A".repeat(33 * 1024));
+    world
+        .buyer
+        .send(huge)
+        .await
+        .is_refused(431, "headers_too_large");
+    assert_eq!(world.paid(), 0);
+    assert_eq!(world.buyer.get_paid(&target, &payment).await.status, 200);
+}
+
+#[tokio::test]
+async fn methods_are_decided_before_payments() {
+    let world = World::onchain().await;
+    let payment = world.buyer.payment(&world.price()).await;
+    for (method, target, allow) in [
+        (Method::GET, "/swap", "POST"),
+        (Method::DELETE, "/price", "GET"),
+        (Method::PUT, "/yield-watch", "GET"),
+    ] {
+        let request = world
+            .buyer
+            .request(method, target)
+            .header(header::PAYMENT_SIGNATURE, &payment);
+        let answer = world.buyer.send(request).await;
+        answer.is_refused(405, "method_not_allowed");
+        assert!(
+            answer.headers["allow"].to_str().unwrap().contains(allow),
+            "{:?}",
+            answer.headers
+        );
+        assert!(
+            answer.body()["error"]["expected"]
+                .to_string()
+                .contains(allow)
+        );
+    }
+    world
+        .buyer
+        .get_paid("/nowhere", &payment)
+        .await
+        .is_refused(404, "not_found");
+
+    let head = world.buyer.request(Method::HEAD, &world.price());
+    let head = world
+        .buyer
+        .send(head.header(header::PAYMENT_SIGNATURE, &payment))
+        .await;
+    assert_eq!((head.status, head.text.as_str()), (402, ""));
+    assert_eq!(head.challenge().accepts.len(), 6);
+
+    let preflight = world
+        .buyer
+        .request(Method::OPTIONS, "/price")
+        .header("origin", "https://agent.example")
+        .header("access-control-request-headers", "payment-signature");
+    let preflight = world.buyer.send(preflight).await;
+    assert_eq!(preflight.status, 204);
+    let allowed = preflight.headers["access-control-allow-headers"]
+        .to_str()
+        .unwrap();
+    for name in [
+        "PAYMENT-SIGNATURE",
+        "X-PAYMENT",
+        "Access-Control-Expose-Headers",
+    ] {
+        assert!(allowed.contains(name), "{allowed}");
+    }
+    let unpaid = world
+        .buyer
+        .request(Method::GET, "/price")
+        .header("origin", "https://agent.example");
+    let unpaid = world.buyer.send(unpaid).await;
+    assert!(
+        unpaid.headers["access-control-expose-headers"]
+            .to_str()
+            .unwrap()
+            .contains("PAYMENT-REQUIRED")
+    );
+    assert_eq!(unpaid.headers["cache-control"], "no-store");
+    assert_eq!(world.paid(), 0);
+}
+
+#[tokio::test]
+async fn an_identifier_names_one_payment() {
+    let world = World::onchain().await;
+    let target = world.price();
+    let with_id = |mut payment: Value| {
+        payment["extensions"] =
+            json!({"payment-identifier": {"info": {"required": false, "id": "order-0000000001"}}});
+        header_of(&payment)
+    };
+    let first = with_id(
+        world
+            .buyer
+            .signed(&world.buyer.draft(Method::GET, &target).await),
+    );
+    assert_eq!(world.buyer.get_paid(&target, &first).await.status, 200);
+    let second = with_id(
+        world
+            .buyer
+            .signed(&world.buyer.draft(Method::GET, &target).await),
+    );
+    world
+        .buyer
+        .get_paid(&target, &second)
+        .await
+        .is_refused(409, "payment_bound_elsewhere");
+    assert_eq!(world.paid(), 2000);
+}
