@@ -16,12 +16,15 @@ use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::refusal::headers_too_large;
 use crate::{RequestId, RequestIds};
+
+/// Connections that wait to be accepted: room for a burst of clients that all come at once.
+const BACKLOG: u32 = 4096;
 
 /// What one client may cost.
 #[derive(Debug, Clone)]
@@ -90,7 +93,15 @@ impl Server {
     /// # Errors
     /// What the operating system says.
     pub async fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+        let socket = if address.is_ipv4() {
+            TcpSocket::new_v4()?
+        } else {
+            TcpSocket::new_v6()?
+        };
+        // A restart must not wait for connections of the last run to be forgotten.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let listener = socket.listen(BACKLOG)?;
         let address = listener.local_addr()?;
         Ok(Self {
             listener,

@@ -17,7 +17,7 @@ use crate::report::{Amount, Finding, Limit, Report};
 const FEW: u32 = 1_000;
 
 /// A ledger a thousand times as large costs no more than such a figure moves with the machine's load.
-const FLAT: Ratio = Ratio::thousandths(1_250);
+const FLAT: Ratio = Ratio::thousandths(1_150);
 
 pub(super) async fn run(
     site: &Site,
