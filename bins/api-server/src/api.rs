@@ -14,6 +14,7 @@ use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, r
 use settlement::Settler;
 use x402_wire::{Payment, Reason};
 
+use crate::challenge::Challenger;
 use crate::config::ServerSection;
 use crate::free::Free;
 use crate::observe::{self, Challenges};
@@ -22,11 +23,12 @@ use crate::paid::{Declined, Outcome, Till, Work, admit};
 use crate::reply::{
     ErrorReply, PAYMENT_RESPONSE, REQUEST_ID, RESPONSE_DIGEST, Reply, header_value,
 };
-use crate::{challenge, resource};
+use crate::resource;
 
 /// The paid API over a settler and a journal.
 pub struct Api<S, J> {
     catalog: Arc<Catalog>,
+    challenger: Challenger,
     till: Till<S, J>,
     sources: Arc<Sources>,
     free: Free,
@@ -49,6 +51,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
     ) -> Self {
         Self {
             free: Free::new(catalog.clone(), clock.clone()),
+            challenger: Challenger::new(catalog.clone()),
             catalog,
             till,
             sources,
@@ -99,17 +102,15 @@ impl<S: Settler, J: Journal> Api<S, J> {
 
     fn unpaid(&self, operation: Operation, parts: &Parts, head: bool, id: RequestId) -> Reply {
         let declined = if head || !parts.headers.contains_key(x402_wire::header::X_PAYMENT) {
-            Declined::new(
-                Reason::PaymentMissing,
-                "PAYMENT-SIGNATURE header is required",
-            )
+            Declined::unpaid()
         } else {
             Declined::new(
                 Reason::UnsupportedX402V1,
                 "X-PAYMENT is the header of x402 v1; pay with x402 v2 in PAYMENT-SIGNATURE",
             )
         };
-        challenge::reply(&self.catalog, operation, parts.uri.query(), &declined, id)
+        self.challenger
+            .reply(operation, parts.uri.query(), &declined, id)
     }
 
     /// What can be said of a payment from the request's head alone.
@@ -139,7 +140,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
         observe::declined(&declined.reason);
         // Anybody can send these by the million; they are counted, and logged only on request.
         tracing::debug!(request_id = %id, operation = operation.name(), reason = %declined.reason, "payment declined");
-        challenge::reply(&self.catalog, operation, parts.uri.query(), declined, id)
+        self.challenger
+            .reply(operation, parts.uri.query(), declined, id)
     }
 
     async fn paid(

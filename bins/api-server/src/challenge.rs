@@ -1,38 +1,116 @@
 //! The 402 answer.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use http_edge::RequestId;
-use route_catalog::{Catalog, Operation, Refusal};
+use route_catalog::{Catalog, ErrorCode, Operation, Refusal};
+use x402_wire::Reason;
 
 use crate::paid::Declined;
 use crate::reply::{self, NO_STORE, PAYMENT_REQUIRED, PAYMENT_RESPONSE, Reply, header_value};
 
-/// 402 with a fresh challenge in header and body, and why the payment that came was not taken.
-pub(crate) fn reply(
-    catalog: &Catalog,
-    operation: Operation,
-    query: Option<&str>,
-    declined: &Declined,
-    id: RequestId,
-) -> Reply {
-    let request_id = id.to_string();
-    let refusal = Refusal {
-        code: route_catalog::ErrorCode::PaymentRequired.code(),
-        reason: declined.reason.as_str(),
-        retryable: true,
-        request_id: &request_id,
-    };
-    let challenge = catalog.challenge(operation, query, &declined.message, Some(&refusal));
-    let mut reply = reply::json(StatusCode::PAYMENT_REQUIRED, challenge.body);
-    let headers = reply.headers_mut();
-    // Base64 is always a header value.
-    let required = HeaderValue::from_maybe_shared(Bytes::from(challenge.header))
-        .unwrap_or(HeaderValue::from_static(""));
-    headers.insert(PAYMENT_REQUIRED, required);
-    headers.insert(header::CACHE_CONTROL, NO_STORE);
-    if let Some(receipt) = &declined.receipt {
-        headers.insert(PAYMENT_RESPONSE, header_value(receipt));
+/// Headers of unpaid calls that are kept, of about five kilobytes each.
+const MOST_KEPT: usize = 256;
+
+/// Answers 402.
+pub(crate) struct Challenger {
+    catalog: Arc<Catalog>,
+    /// The header of an unpaid call is the same for every call with the same query, and checking its four kilobytes is
+    /// the largest part of answering.
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    headers: HashMap<Operation, HashMap<String, HeaderValue>>,
+    count: usize,
+}
+
+impl Challenger {
+    pub(crate) fn new(catalog: Arc<Catalog>) -> Self {
+        Self {
+            catalog,
+            kept: Mutex::default(),
+        }
     }
-    reply
+
+    /// 402 with a fresh challenge in header and body, and why the payment that came was not taken.
+    pub(crate) fn reply(
+        &self,
+        operation: Operation,
+        query: Option<&str>,
+        declined: &Declined,
+        id: RequestId,
+    ) -> Reply {
+        let request_id = id.to_string();
+        let refusal = Refusal {
+            code: ErrorCode::PaymentRequired.code(),
+            reason: declined.reason.as_str(),
+            retryable: true,
+            request_id: &request_id,
+        };
+        let error = &declined.message;
+        let body = self
+            .catalog
+            .challenge_body(operation, query, error, Some(&refusal));
+        let mut reply = reply::json(StatusCode::PAYMENT_REQUIRED, body);
+        let headers = reply.headers_mut();
+        headers.insert(PAYMENT_REQUIRED, self.header(operation, query, declined));
+        headers.insert(header::CACHE_CONTROL, NO_STORE);
+        if let Some(receipt) = &declined.receipt {
+            headers.insert(PAYMENT_RESPONSE, header_value(receipt));
+        }
+        reply
+    }
+
+    fn header(
+        &self,
+        operation: Operation,
+        query: Option<&str>,
+        declined: &Declined,
+    ) -> HeaderValue {
+        let make = || {
+            let header = self
+                .catalog
+                .challenge_header(operation, query, &declined.message);
+            // Base64 is always a header value.
+            HeaderValue::from_maybe_shared(Bytes::from(header))
+                .unwrap_or(HeaderValue::from_static(""))
+        };
+        if *declined != Declined::unpaid() {
+            return make();
+        }
+        let key = query.unwrap_or_default();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(header) = kept
+            .headers
+            .get(&operation)
+            .and_then(|by_query| by_query.get(key))
+        {
+            return header.clone();
+        }
+        let header = make();
+        if kept.count >= MOST_KEPT {
+            *kept = Kept::default();
+        }
+        kept.count = kept.count.saturating_add(1);
+        kept.headers
+            .entry(operation)
+            .or_default()
+            .insert(key.to_owned(), header.clone());
+        header
+    }
+}
+
+impl Declined {
+    /// There is no payment at all.
+    pub(crate) fn unpaid() -> Self {
+        Self::new(
+            Reason::PaymentMissing,
+            "PAYMENT-SIGNATURE header is required",
+        )
+    }
 }

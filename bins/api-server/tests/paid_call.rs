@@ -65,6 +65,33 @@ async fn a_payment_buys_one_answer_once_and_gives_it_again() {
 }
 
 #[tokio::test]
+async fn every_unpaid_call_gets_the_challenge_of_its_own_url() {
+    let world = World::onchain().await;
+    // More than the server keeps ready, each asked for twice.
+    for round in 0..2 {
+        for number in 0..300 {
+            let target = format!("/price?token={number}");
+            let challenge = world.buyer.get(&target).await.challenge();
+            assert!(
+                challenge.resource.url.ends_with(&target),
+                "{round} {}",
+                challenge.resource.url
+            );
+        }
+    }
+    assert!(
+        world
+            .buyer
+            .get("/all-tokens")
+            .await
+            .challenge()
+            .resource
+            .url
+            .ends_with("/all-tokens")
+    );
+}
+
+#[tokio::test]
 async fn each_asset_pays() {
     let world = World::onchain().await;
     for option in 0..3 {

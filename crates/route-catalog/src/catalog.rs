@@ -90,9 +90,36 @@ impl Catalog {
         error: &str,
         refusal: Option<&Refusal<'_>>,
     ) -> Challenge {
+        Challenge {
+            header: self.challenge_header(operation, query, error),
+            body: self.challenge_body(operation, query, error, refusal),
+        }
+    }
+
+    /// The header of [`Catalog::challenge`] alone. It is the same for every call with the same
+    /// query and error.
+    pub fn challenge_header(
+        &self,
+        operation: Operation,
+        query: Option<&str>,
+        error: &str,
+    ) -> String {
         self.entry(operation)
             .pieces
-            .render(resource_query(query), error, refusal)
+            .header(resource_query(query), error)
+    }
+
+    /// The body of [`Catalog::challenge`] alone.
+    pub fn challenge_body(
+        &self,
+        operation: Operation,
+        query: Option<&str>,
+        error: &str,
+        refusal: Option<&Refusal<'_>>,
+    ) -> Vec<u8> {
+        self.entry(operation)
+            .pieces
+            .body(resource_query(query), error, refusal)
     }
 
     /// The URL of a resource as [`Catalog::challenge`] writes it: with the raw query when that has

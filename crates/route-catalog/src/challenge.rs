@@ -74,52 +74,52 @@ impl ChallengePieces {
         }
     }
 
-    pub(crate) fn render(
-        &self,
-        query: Option<&str>,
-        error: &str,
-        refusal: Option<&Refusal<'_>>,
-    ) -> Challenge {
-        // Room for everything unless text has to be escaped.
-        let fixed = self.prefix.len() + self.tail_start.len() + self.tail_middle.len();
-        let given = query.map_or(0, str::len) + error.len() + refusal.map_or(0, Refusal::text_len);
-        let mut json = String::with_capacity(fixed + given + MEMBER_NAMES_BYTES);
-        json.push_str(&self.prefix);
-        json.push_str(&self.tail_start);
-        if let Some(query) = query {
-            json.push('?');
-            push_ascii_escaped(&mut json, query);
-        }
-        json.push_str(&self.tail_middle);
-        push_ascii_escaped(&mut json, error);
-        json.push_str("\"}");
-
-        let tail = json.get(self.prefix.len()..).unwrap_or_default();
+    pub(crate) fn header(&self, query: Option<&str>, error: &str) -> String {
+        let mut tail = String::with_capacity(self.tail_len(query, error));
+        self.push_tail(&mut tail, query, error);
+        tail.push('}');
         let mut header =
             String::with_capacity(self.prefix_base64.len() + tail.len().div_ceil(3) * 4);
         header.push_str(&self.prefix_base64);
         STANDARD.encode_string(tail, &mut header);
+        header
+    }
 
+    pub(crate) fn body(
+        &self,
+        query: Option<&str>,
+        error: &str,
+        refusal: Option<&Refusal<'_>>,
+    ) -> Vec<u8> {
+        let mut json = String::with_capacity(self.prefix.len() + self.tail_len(query, error) + 256);
+        json.push_str(&self.prefix);
+        self.push_tail(&mut json, query, error);
         if let Some(refusal) = refusal {
-            json.pop();
             refusal.push_member(&mut json);
-            json.push('}');
         }
-        Challenge {
-            header,
-            body: json.into_bytes(),
+        json.push('}');
+        json.into_bytes()
+    }
+
+    /// What depends on the request, without the brace that ends the object.
+    fn push_tail(&self, json: &mut String, query: Option<&str>, error: &str) {
+        json.push_str(&self.tail_start);
+        if let Some(query) = query {
+            json.push('?');
+            push_ascii_escaped(json, query);
         }
+        json.push_str(&self.tail_middle);
+        push_ascii_escaped(json, error);
+        json.push('"');
+    }
+
+    fn tail_len(&self, query: Option<&str>, error: &str) -> usize {
+        let query_len = query.map_or(0, str::len);
+        self.tail_start.len() + self.tail_middle.len() + query_len + error.len() + 8
     }
 }
 
-/// At least the bytes of the punctuation and member names that [`ChallengePieces::render`] adds.
-const MEMBER_NAMES_BYTES: usize = 96;
-
 impl Refusal<'_> {
-    fn text_len(&self) -> usize {
-        self.code.len() + self.reason.len() + self.request_id.len()
-    }
-
     /// Appends `,"refusal":{…}`.
     fn push_member(&self, json: &mut String) {
         json.push_str(r#","refusal":{"code":""#);

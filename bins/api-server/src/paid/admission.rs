@@ -61,9 +61,6 @@ fn payment_header(headers: &HeaderMap) -> Result<&HeaderValue, Declined> {
             Reason::UnsupportedX402V1,
             "X-PAYMENT is the header of x402 v1; pay with x402 v2 in PAYMENT-SIGNATURE",
         )),
-        (None, _) => Err(Declined::new(
-            Reason::PaymentMissing,
-            "PAYMENT-SIGNATURE header is required",
-        )),
+        (None, _) => Err(Declined::unpaid()),
     }
 }
