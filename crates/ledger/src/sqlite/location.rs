@@ -4,9 +4,16 @@ use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use crate::error::LedgerError;
+
+/// How long another server may take to go: a supervisor starts the next one the moment the last one has exited, and a
+/// process that was just forked holds the lock until it becomes another program.
+const LEAVING: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A ledger's file, claimed for this process for as long as the value lives.
 #[derive(Debug)]
@@ -33,10 +40,14 @@ pub(super) fn claim(path_or_url: &str) -> Result<Location, LedgerError> {
     let lock = private_file()
         .open(&lock_path)
         .map_err(|error| cannot_open(&lock_path, &error))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(Location { path, _lock: lock }),
-        Err(TryLockError::WouldBlock) => Err(LedgerError::InUse { path }),
-        Err(TryLockError::Error(error)) => Err(cannot_open(&lock_path, &error)),
+    let deadline = Instant::now() + LEAVING;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(Location { path, _lock: lock }),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOOK_AGAIN),
+            Err(TryLockError::WouldBlock) => return Err(LedgerError::InUse { path }),
+            Err(TryLockError::Error(error)) => return Err(cannot_open(&lock_path, &error)),
+        }
     }
 }
 
