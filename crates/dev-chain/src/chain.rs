@@ -57,6 +57,15 @@ impl DevChain {
         Self::builder().chain_196_assets().build()
     }
 
+    /// A chain as [`DevChainBuilder::base_stage`] describes it.
+    ///
+    /// # Errors
+    ///
+    /// None that a caller can cause.
+    pub fn with_base_stage() -> Result<Self, DevChainError> {
+        Self::builder().base_stage().build()
+    }
+
     pub(crate) fn new(node: Node) -> Self {
         Self {
             node: Arc::new(Mutex::new(node)),
@@ -148,6 +157,20 @@ impl DevChain {
     /// When there is no such token.
     pub fn balance_of(&self, token: Address, account: Address) -> Result<U256, DevChainError> {
         self.read(token, &Token::balanceOfCall { account })
+    }
+
+    /// What `spender` may take of what `owner` holds of a token, in atomic units.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such token.
+    pub fn allowance(
+        &self,
+        token: Address,
+        owner: Address,
+        spender: Address,
+    ) -> Result<U256, DevChainError> {
+        self.read(token, &Token::allowanceCall { owner, spender })
     }
 
     /// Whether an authorization was used or cancelled.

@@ -7,62 +7,125 @@ use serde_json::Value;
 use crate::error::DevChainError;
 
 sol! {
-    /// What the builder and the direct reads use of a token.
+    /// What the builder and the direct reads use of a token with authorizations.
     interface Token {
         function initialize(string name, string symbol, string version, address minter) external;
         function mint(address to, uint256 amount) external returns (bool);
         function balanceOf(address account) external view returns (uint256);
+        function allowance(address owner, address spender) external view returns (uint256);
         function authorizationState(address authorizer, bytes32 nonce) external view returns (bool);
     }
 
-    /// What the builder uses of a contract wallet.
-    interface Wallet {
+    /// What the builder uses of a token without.
+    interface Erc20 {
+        function initialize(string name, string symbol, uint8 decimals, address minter) external;
+    }
+
+    /// What the builder uses of everything that has an owner and nothing else to set up.
+    interface Owned {
         function initialize(address owner) external;
+    }
+
+    /// What the builder uses of the router.
+    interface Router {
+        function setAllowed(address target, bytes4 selector, bool isAllowed) external;
+    }
+
+    /// What the builder uses of the exchange.
+    interface Exchange {
+        function setRate(address tokenIn, address tokenOut, uint256 numerator, uint256 denominator) external;
+    }
+
+    /// What the builder uses of the bridge.
+    interface Messenger {
+        function initialize(address owner, uint32 domain) external;
+        function setRemoteTokenMessenger(uint32 domain, bytes32 tokenMessenger) external;
+        function setMaxBurnAmountPerMessage(address token, uint256 limit) external;
+    }
+
+    /// What the builder uses of a multi-signature account.
+    interface Safe {
+        function initialize(address[] owners, uint256 threshold, string version) external;
     }
 }
 
-/// One of the compiled contracts that are part of this crate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Contract {
-    /// The strict token.
+/// One of the compiled contracts that are part of this crate, described in
+/// `fixtures/contracts/README.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Contract {
+    /// The token with EIP-3009 authorizations that reverts on a spent one.
     Eip3009Token,
-    /// The token whose spent authorizations do not revert.
+    /// The same, which returns from a spent one.
     LenientReuseToken,
-    /// The EIP-1271 wallet.
+    /// A token with nothing but ERC-20.
+    PlainToken,
+    /// A token that returns nothing and changes an allowance only by way of zero.
+    UsdtLikeToken,
+    /// The EIP-1271 wallet with one owner.
     Eip1271Wallet,
+    /// What a multi-signature account says about itself.
+    SafeAccount,
+    /// The aggregator's router.
+    AggregatorRouter,
+    /// The aggregator's fee forwarder.
+    FeeForwarder,
+    /// A venue with fixed rates.
+    FixedRateExchange,
+    /// The source side of the burn-and-mint bridge.
+    BurnMessenger,
 }
 
 impl Contract {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Eip3009Token => "Eip3009Token",
-            Self::LenientReuseToken => "LenientReuseToken",
-            Self::Eip1271Wallet => "Eip1271Wallet",
-        }
-    }
+    /// Every contract.
+    pub const ALL: [Self; 10] = [
+        Self::Eip3009Token,
+        Self::LenientReuseToken,
+        Self::PlainToken,
+        Self::UsdtLikeToken,
+        Self::Eip1271Wallet,
+        Self::SafeAccount,
+        Self::AggregatorRouter,
+        Self::FeeForwarder,
+        Self::FixedRateExchange,
+        Self::BurnMessenger,
+    ];
 
-    fn artifact(self) -> &'static str {
+    fn name_and_artifact(self) -> (&'static str, &'static str) {
+        macro_rules! of {
+            ($name:literal) => {
+                (
+                    $name,
+                    include_str!(concat!(
+                        "../../../fixtures/contracts/artifacts/",
+                        $name,
+                        ".json"
+                    )),
+                )
+            };
+        }
         match self {
-            Self::Eip3009Token => {
-                include_str!("../../../fixtures/contracts/artifacts/Eip3009Token.json")
-            }
-            Self::LenientReuseToken => {
-                include_str!("../../../fixtures/contracts/artifacts/LenientReuseToken.json")
-            }
-            Self::Eip1271Wallet => {
-                include_str!("../../../fixtures/contracts/artifacts/Eip1271Wallet.json")
-            }
+            Self::Eip3009Token => of!("Eip3009Token"),
+            Self::LenientReuseToken => of!("LenientReuseToken"),
+            Self::PlainToken => of!("PlainToken"),
+            Self::UsdtLikeToken => of!("UsdtLikeToken"),
+            Self::Eip1271Wallet => of!("Eip1271Wallet"),
+            Self::SafeAccount => of!("SafeAccount"),
+            Self::AggregatorRouter => of!("AggregatorRouter"),
+            Self::FeeForwarder => of!("FeeForwarder"),
+            Self::FixedRateExchange => of!("FixedRateExchange"),
+            Self::BurnMessenger => of!("BurnMessenger"),
         }
     }
 
     /// The code that stands at the contract's address.
-    pub(crate) fn runtime_code(self) -> Result<Bytes, DevChainError> {
-        let unreadable = |reason| DevChainError::Artifact {
-            contract: self.name(),
-            reason,
-        };
-        let artifact: Value =
-            serde_json::from_str(self.artifact()).map_err(|_| unreadable("not JSON"))?;
+    ///
+    /// # Errors
+    ///
+    /// None that a caller can cause.
+    pub fn runtime_code(self) -> Result<Bytes, DevChainError> {
+        let (contract, artifact) = self.name_and_artifact();
+        let unreadable = |reason| DevChainError::Artifact { contract, reason };
+        let artifact: Value = serde_json::from_str(artifact).map_err(|_| unreadable("not JSON"))?;
         artifact
             .get("deployedBytecode")
             .and_then(Value::as_str)
@@ -78,16 +141,8 @@ mod tests {
 
     #[test]
     fn every_artifact_has_code() {
-        for contract in [
-            Contract::Eip3009Token,
-            Contract::LenientReuseToken,
-            Contract::Eip1271Wallet,
-        ] {
-            assert!(
-                contract.runtime_code().unwrap().len() > 500,
-                "{}",
-                contract.name()
-            );
+        for contract in Contract::ALL {
+            assert!(contract.runtime_code().unwrap().len() > 500, "{contract:?}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Running one transaction on a state.
 
+use std::convert::Infallible;
+
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, address, keccak256};
 use revm::{
     Context, ExecuteEvm, MainBuilder, MainContext,
@@ -7,11 +9,11 @@ use revm::{
         BlockEnv, TxEnv,
         result::{EVMError, ResultAndState},
     },
-    database_interface::WrapDatabaseRef,
+    database_interface::{DatabaseRef, WrapDatabaseRef},
     primitives::hardfork::SpecId,
 };
 
-use crate::{error::ExecutionError, state::StateAt};
+use crate::error::ExecutionError;
 
 /// The rules of the chain: those of the Prague upgrade.
 pub(crate) const SPEC: SpecId = SpecId::PRAGUE;
@@ -47,7 +49,7 @@ pub(crate) enum Checks {
 
 /// Runs the transaction and returns what it did, without changing the state.
 pub(crate) fn execute(
-    state: StateAt<'_>,
+    state: impl DatabaseRef<Error = Infallible>,
     block: BlockContext,
     tx: TxEnv,
     checks: Checks,

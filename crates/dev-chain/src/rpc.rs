@@ -7,6 +7,7 @@ mod fees;
 mod logs;
 mod methods;
 mod params;
+mod simulate;
 
 use serde_json::{Map, Value, json};
 

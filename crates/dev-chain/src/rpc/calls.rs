@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Gas of a call that names none, and the most that one may name.
-const CALL_GAS_CAP: u64 = 50_000_000;
+pub(super) const CALL_GAS_CAP: u64 = 50_000_000;
 
 /// Gas that a call with value hands on, which an estimate has to leave room for.
 const CALL_STIPEND: u64 = 2_300;
@@ -24,7 +24,7 @@ const CALL_STIPEND: u64 = 2_300;
 pub(super) fn call(node: &Node, mut params: Params) -> Result<Value, RpcError> {
     let (view, request) = target(node, &mut params)?;
     params.end()?;
-    let tx = to_env(request, view, CALL_GAS_CAP)?;
+    let tx = to_env(request, view.context.chain_id, CALL_GAS_CAP)?;
     let gas = tx.gas_limit;
     let result = Node::simulate(view, tx).map_err(|error| match error {
         ExecutionError::Invalid(InvalidTransaction::CallGasCostMoreThanGasLimit {
@@ -42,7 +42,7 @@ pub(super) fn call(node: &Node, mut params: Params) -> Result<Value, RpcError> {
 pub(super) fn estimate_gas(node: &Node, mut params: Params) -> Result<Value, RpcError> {
     let (view, request) = target(node, &mut params)?;
     params.end()?;
-    let mut tx = to_env(request, view, view.context.gas_limit)?;
+    let mut tx = to_env(request, view.context.chain_id, view.context.gas_limit)?;
     let ceiling = affordable_gas(view, &tx)?;
     let exceeds = || RpcError::server(format!("gas required exceeds allowance ({ceiling})"));
     tx.gas_limit = ceiling;
@@ -101,8 +101,8 @@ fn target<'a>(
     Ok((view, request))
 }
 
-fn to_env(request: TransactionRequest, view: View<'_>, cap: u64) -> Result<TxEnv, RpcError> {
-    let want = view.context.chain_id;
+/// The call as the EVM takes it, with at most this much gas. `want` is the chain's id.
+pub(super) fn to_env(request: TransactionRequest, want: u64, cap: u64) -> Result<TxEnv, RpcError> {
     if let Some(have) = request.chain_id.filter(|&have| have != want) {
         let text = format!("chainId does not match node's (have={have}, want={want})");
         return Err(RpcError::server(text));
@@ -158,10 +158,15 @@ fn output(result: ExecutionResult) -> Result<Bytes, RpcError> {
     match result {
         ExecutionResult::Success { output, .. } => Ok(output.into_data()),
         ExecutionResult::Revert { output, .. } => Err(RpcError::reverted(&output)),
-        ExecutionResult::Halt { reason, .. } => Err(RpcError::server(match reason {
-            HaltReason::OutOfGas(_) => "out of gas".to_owned(),
-            HaltReason::InvalidFEOpcode => "invalid opcode: INVALID".to_owned(),
-            other => other.to_string(),
-        })),
+        ExecutionResult::Halt { reason, .. } => Err(RpcError::server(halted(&reason))),
+    }
+}
+
+/// Why the EVM stopped, in the words of go-ethereum.
+pub(super) fn halted(reason: &HaltReason) -> String {
+    match reason {
+        HaltReason::OutOfGas(_) => "out of gas".to_owned(),
+        HaltReason::InvalidFEOpcode => "invalid opcode: INVALID".to_owned(),
+        other => other.to_string(),
     }
 }

@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use serde::Serialize;
 use serde_json::{Value, json, to_value};
 
-use super::{blocks, calls, error::RpcError, fees, logs, params::Params};
+use super::{blocks, calls, error::RpcError, fees, logs, params::Params, simulate};
 use crate::node::{Node, View};
 
 /// Runs one method.
@@ -50,6 +50,7 @@ pub(super) fn dispatch(
         "eth_getLogs" => logs::logs(node, &params.single()?),
         "eth_call" => calls::call(node, params),
         "eth_estimateGas" => calls::estimate_gas(node, params),
+        "eth_simulateV1" => simulate::simulate(node, params),
         "eth_sendRawTransaction" => {
             let raw: Bytes = params.single()?;
             Ok(json!(node.send(&raw)?))

@@ -1,6 +1,8 @@
 //! The JSON-RPC envelope, and everything that is none.
 
-use dev_chain::{DevChain, DevChainError, Reply, Reuse, TokenSpec, USDC};
+use dev_chain::{
+    Contract, DevChain, DevChainError, ExchangeSpec, Rate, Reply, Reuse, SafeSpec, TokenSpec, USDC,
+};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
@@ -112,6 +114,28 @@ fn a_chain_that_makes_no_sense_is_not_built() {
         builder().code(nobody, vec![0xef, 1, 0, 1].into()).build(),
         "invalid_code",
     );
+    let twice = builder().contract(USDC, Contract::FeeForwarder).build();
+    check(twice, "address_taken");
+    let rate = Rate {
+        token_in: USDC,
+        token_out: USDC,
+        numerator: one,
+        denominator: alloy_primitives::U256::ZERO,
+    };
+    let exchange = ExchangeSpec {
+        address: nobody,
+        rates: vec![rate],
+    };
+    check(builder().exchange(exchange).build(), "call_failed");
+    let safe = SafeSpec {
+        address: nobody,
+        owners: vec![USDC],
+        threshold: 2,
+        version: "1.4.1".to_owned(),
+    };
+    check(builder().safe(safe).build(), "call_failed");
+    let refused = builder().call(nobody, USDC, vec![0xde, 0xad].into());
+    check(refused.build(), "call_failed");
     let chain = chain();
     assert_eq!(
         chain.balance_of(nobody, nobody).unwrap_err().code(),
@@ -119,7 +143,7 @@ fn a_chain_that_makes_no_sense_is_not_built() {
     );
 }
 
-const METHODS: [&str; 23] = [
+const METHODS: [&str; 24] = [
     "web3_clientVersion",
     "net_version",
     "eth_chainId",
@@ -133,6 +157,7 @@ const METHODS: [&str; 23] = [
     "eth_getTransactionCount",
     "eth_call",
     "eth_estimateGas",
+    "eth_simulateV1",
     "eth_gasPrice",
     "eth_maxPriorityFeePerGas",
     "eth_feeHistory",
@@ -198,6 +223,8 @@ fn value() -> impl Strategy<Value = Value> {
         "blockHash",
         "blockNumber",
         "requireCanonical",
+        "blockStateCalls",
+        "calls",
     ]);
     leaf.prop_recursive(3, 24, 6, move |inner| {
         prop_oneof![

@@ -1,0 +1,258 @@
+//! What can stand on a chain from its first block, and the calls that set it up.
+
+use alloy_primitives::{Address, Bytes, Selector, U256};
+use alloy_sol_types::SolCall;
+
+use crate::{
+    accounts::MINTER,
+    contract::{Contract, Erc20, Exchange, Messenger, Owned, Router, Safe, Token},
+};
+
+/// What a token does with an authorization that was used or cancelled before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reuse {
+    /// The call reverts, as on Circle's and Tether's tokens.
+    Reverts,
+    /// The call emits `AuthorizationAlreadyUsed` and returns, as on Global Dollar (USDG).
+    Returns,
+}
+
+/// A token with EIP-3009 authorizations and 6 decimals.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TokenSpec {
+    /// Where it stands.
+    pub address: Address,
+    /// `name()`, part of the EIP-712 domain byte for byte.
+    pub name: String,
+    /// `symbol()`.
+    pub symbol: String,
+    /// `version()`, part of the EIP-712 domain.
+    pub version: String,
+    /// What it does with a spent authorization.
+    pub reuse: Reuse,
+}
+
+/// How a token without authorizations behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Erc20Kind {
+    /// As ERC-20 says.
+    Plain,
+    /// As Tether's on Ethereum: it returns nothing, and `approve` reverts when neither the old nor
+    /// the new allowance is zero.
+    UsdtLike,
+}
+
+/// A token without authorizations.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Erc20Spec {
+    /// Where it stands.
+    pub address: Address,
+    /// `name()`.
+    pub name: String,
+    /// `symbol()`.
+    pub symbol: String,
+    /// `decimals()`.
+    pub decimals: u8,
+    /// How it behaves.
+    pub kind: Erc20Kind,
+}
+
+/// The aggregator's router.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RouterSpec {
+    /// Where it stands.
+    pub address: Address,
+    /// What its legs may call. The selector `ffffffff` means: approve, but not call.
+    pub allowed: Vec<(Address, Selector)>,
+}
+
+/// A price of a [`FixedRateExchange`](Contract::FixedRateExchange).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rate {
+    /// The token that the exchange takes.
+    pub token_in: Address,
+    /// The token that it pays.
+    pub token_out: Address,
+    /// So many atomic units of `token_out`…
+    pub numerator: U256,
+    /// …for so many of `token_in`; not zero.
+    pub denominator: U256,
+}
+
+/// A venue with fixed rates. What it sells has to be minted to it
+/// ([`DevChainBuilder::holder`](crate::DevChainBuilder::holder)).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ExchangeSpec {
+    /// Where it stands.
+    pub address: Address,
+    /// Its prices, each in one direction.
+    pub rates: Vec<Rate>,
+}
+
+/// The source side of the burn-and-mint bridge (CCTP V2).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BurnMessengerSpec {
+    /// Where it stands. The messengers of the other domains have the same address, as on the
+    /// networks themselves.
+    pub address: Address,
+    /// The CCTP domain of this chain.
+    pub local_domain: u32,
+    /// The domains that can be reached.
+    pub remote_domains: Vec<u32>,
+    /// The tokens that can be burned, and the most that one burn may take, in atomic units.
+    pub burn_limits: Vec<(Address, U256)>,
+}
+
+/// A multi-signature account, as far as it can be read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SafeSpec {
+    /// Where it stands.
+    pub address: Address,
+    /// `getOwners()`.
+    pub owners: Vec<Address>,
+    /// `getThreshold()`: at least one, at most the number of owners.
+    pub threshold: u64,
+    /// `VERSION()`.
+    pub version: String,
+}
+
+/// A contract at an address and what sets it up.
+#[derive(Clone, Debug)]
+pub(crate) struct Placement {
+    pub(crate) address: Address,
+    pub(crate) contract: Contract,
+    pub(crate) calls: Vec<SetupCall>,
+}
+
+/// A call before the first block.
+#[derive(Clone, Debug)]
+pub(crate) struct SetupCall {
+    pub(crate) from: Address,
+    pub(crate) to: Address,
+    pub(crate) data: Bytes,
+}
+
+impl Placement {
+    pub(crate) fn new(address: Address, contract: Contract) -> Self {
+        Self {
+            address,
+            contract,
+            calls: Vec::new(),
+        }
+    }
+
+    /// Adds a call to the contract in the name of [`MINTER`], who owns whatever has an owner.
+    fn then(mut self, call: &impl SolCall) -> Self {
+        self.calls.push(SetupCall {
+            from: MINTER.address,
+            to: self.address,
+            data: call.abi_encode().into(),
+        });
+        self
+    }
+
+    /// An EIP-1271 wallet.
+    pub(crate) fn wallet(address: Address, owner: Address) -> Self {
+        Self::new(address, Contract::Eip1271Wallet).then(&Owned::initializeCall { owner })
+    }
+
+    /// A contract whose set-up is the appointment of its owner.
+    fn owned(address: Address, contract: Contract) -> Self {
+        Self::new(address, contract).then(&Owned::initializeCall {
+            owner: MINTER.address,
+        })
+    }
+}
+
+impl From<TokenSpec> for Placement {
+    fn from(spec: TokenSpec) -> Self {
+        let contract = match spec.reuse {
+            Reuse::Reverts => Contract::Eip3009Token,
+            Reuse::Returns => Contract::LenientReuseToken,
+        };
+        Self::new(spec.address, contract).then(&Token::initializeCall {
+            name: spec.name,
+            symbol: spec.symbol,
+            version: spec.version,
+            minter: MINTER.address,
+        })
+    }
+}
+
+impl From<Erc20Spec> for Placement {
+    fn from(spec: Erc20Spec) -> Self {
+        let contract = match spec.kind {
+            Erc20Kind::Plain => Contract::PlainToken,
+            Erc20Kind::UsdtLike => Contract::UsdtLikeToken,
+        };
+        Self::new(spec.address, contract).then(&Erc20::initializeCall {
+            name: spec.name,
+            symbol: spec.symbol,
+            decimals: spec.decimals,
+            minter: MINTER.address,
+        })
+    }
+}
+
+impl From<RouterSpec> for Placement {
+    fn from(spec: RouterSpec) -> Self {
+        let router = Self::owned(spec.address, Contract::AggregatorRouter);
+        spec.allowed
+            .into_iter()
+            .fold(router, |router, (target, selector)| {
+                router.then(&Router::setAllowedCall {
+                    target,
+                    selector,
+                    isAllowed: true,
+                })
+            })
+    }
+}
+
+impl From<ExchangeSpec> for Placement {
+    fn from(spec: ExchangeSpec) -> Self {
+        let exchange = Self::owned(spec.address, Contract::FixedRateExchange);
+        spec.rates.into_iter().fold(exchange, |exchange, rate| {
+            exchange.then(&Exchange::setRateCall {
+                tokenIn: rate.token_in,
+                tokenOut: rate.token_out,
+                numerator: rate.numerator,
+                denominator: rate.denominator,
+            })
+        })
+    }
+}
+
+impl From<BurnMessengerSpec> for Placement {
+    fn from(spec: BurnMessengerSpec) -> Self {
+        let messenger =
+            Self::new(spec.address, Contract::BurnMessenger).then(&Messenger::initializeCall {
+                owner: MINTER.address,
+                domain: spec.local_domain,
+            });
+        let connected = spec
+            .remote_domains
+            .into_iter()
+            .fold(messenger, |messenger, domain| {
+                messenger.then(&Messenger::setRemoteTokenMessengerCall {
+                    domain,
+                    tokenMessenger: spec.address.into_word(),
+                })
+            });
+        spec.burn_limits
+            .into_iter()
+            .fold(connected, |messenger, (token, limit)| {
+                messenger.then(&Messenger::setMaxBurnAmountPerMessageCall { token, limit })
+            })
+    }
+}
+
+impl From<SafeSpec> for Placement {
+    fn from(spec: SafeSpec) -> Self {
+        Self::new(spec.address, Contract::SafeAccount).then(&Safe::initializeCall {
+            owners: spec.owners,
+            threshold: U256::from(spec.threshold),
+            version: spec.version,
+        })
+    }
+}
