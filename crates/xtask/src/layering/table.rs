@@ -80,6 +80,18 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: IMPURE,
     },
     Member {
+        name: "plan-checks",
+        layer: 0,
+        may_use: &[],
+        must_not_reach: IMPURE,
+    },
+    Member {
+        name: "plan-builder",
+        layer: 1,
+        may_use: &["plan-checks"],
+        must_not_reach: IMPURE,
+    },
+    Member {
         name: "route-catalog",
         layer: 1,
         may_use: &["x402-wire"],
@@ -106,8 +118,14 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "data-sources",
         layer: 3,
-        may_use: &[],
+        may_use: &["plan-builder", "plan-checks"],
         must_not_reach: &[STORAGE, &["revm"]],
+    },
+    Member {
+        name: "server-config",
+        layer: 3,
+        may_use: &[],
+        must_not_reach: &[STORAGE, &["hyper", "reqwest", "alloy-primitives"]],
     },
     Member {
         name: "dev-chain",
@@ -131,10 +149,45 @@ pub const MEMBERS: &[Member] = &[
             "ledger",
             "replay",
             "route-catalog",
+            "server-config",
             "settlement",
             "x402-wire",
         ],
         must_not_reach: &[&["delegation-fence"]],
+    },
+    Member {
+        name: "mcp-server",
+        layer: 5,
+        may_use: &[
+            "data-sources",
+            "dev-chain",
+            "http-edge",
+            "plan-builder",
+            "plan-checks",
+            "replay",
+            "server-config",
+        ],
+        must_not_reach: &[
+            STORAGE,
+            &[
+                "x402-wire",
+                "settlement",
+                "route-catalog",
+                "alloy-signer",
+                "alloy-signer-local",
+            ],
+        ],
+    },
+    Member {
+        name: "fence-cli",
+        layer: 5,
+        may_use: &["plan-builder", "plan-checks"],
+        must_not_reach: &[
+            NETWORK,
+            STORAGE,
+            EFFECTS,
+            &["x402-wire", "route-catalog"],
+        ],
     },
     // Not shipped.
     Member {

@@ -1,0 +1,174 @@
+//! The forms of an argument: how each is read, described and written as JSON Schema.
+
+use alloy_primitives::{Address, B256, U256};
+use plan_checks::Decimal;
+use serde_json::{Value, json};
+
+/// The form of an argument.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Address,
+    Amount,
+    AmountOrInteger,
+    Digits,
+    Decimal,
+    Integer { min: u64, max: u64 },
+    Choice(&'static [&'static str]),
+    Choices(&'static [&'static str]),
+    Flag,
+    Word,
+    Text { pattern: &'static str, max_length: usize, accepts: fn(&str) -> bool },
+}
+
+/// The digits of 2^256 - 1.
+const MOST_DIGITS: usize = 78;
+
+impl Kind {
+    /// What is expected, for a problem.
+    pub(super) fn expectation(&self) -> String {
+        match self {
+            Self::Address => {
+                "an address: 0x and 40 hex digits, not zero, with a right checksum when in mixed case".to_owned()
+            }
+            Self::Amount => "a string of digits above zero, in the smallest unit".to_owned(),
+            Self::AmountOrInteger => "a string of digits, or a non-negative integer below 2^64".to_owned(),
+            Self::Digits => "a string of digits below 2^256".to_owned(),
+            Self::Decimal => "a decimal above zero as a string, for example \"0.5\"".to_owned(),
+            Self::Integer { min, max } => format!("an integer from {min} to {max}"),
+            Self::Choice(words) => format!("one of {}", quoted(words)),
+            Self::Choices(words) => format!("a list of different words of {}", quoted(words)),
+            Self::Flag => "true or false".to_owned(),
+            Self::Word => "0x and 64 hex digits".to_owned(),
+            Self::Text { pattern, .. } => format!("a string that matches {pattern}"),
+        }
+    }
+
+    pub(super) fn schema(&self) -> Value {
+        match self {
+            Self::Address => json!({"type": "string", "pattern": "^0x[0-9a-fA-F]{40}$"}),
+            Self::Amount => json!({"type": "string", "pattern": "^[1-9][0-9]{0,77}$"}),
+            Self::AmountOrInteger => json!({
+                "type": ["string", "integer"], "pattern": "^(0|[1-9][0-9]{0,77})$", "minimum": 0
+            }),
+            Self::Digits => json!({"type": "string", "pattern": "^(0|[1-9][0-9]{0,77})$"}),
+            Self::Decimal => json!({
+                "type": "string", "pattern": "^(0|[1-9][0-9]*)(\\.[0-9]+)?$", "maxLength": 37
+            }),
+            Self::Integer { min, max } => json!({
+                "type": ["integer", "string"], "minimum": min, "maximum": max, "pattern": "^(0|[1-9][0-9]{0,19})$"
+            }),
+            Self::Choice(words) => json!({"type": "string", "enum": words}),
+            Self::Choices(words) => json!({
+                "type": "array", "items": {"type": "string", "enum": words}, "uniqueItems": true
+            }),
+            Self::Flag => json!({"type": "boolean"}),
+            Self::Word => json!({"type": "string", "pattern": "^0x[0-9a-fA-F]{64}$"}),
+            Self::Text { pattern, max_length, .. } => json!({
+                "type": "string", "pattern": pattern, "maxLength": max_length
+            }),
+        }
+    }
+}
+
+pub(super) fn address(json: &Value) -> Option<Address> {
+    let text = json.as_str()?;
+    let digits = text.strip_prefix("0x")?;
+    if digits.len() != 40 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    let one_case = !digits.bytes().any(|b| b.is_ascii_uppercase())
+        || !digits.bytes().any(|b| b.is_ascii_lowercase());
+    let address = if one_case {
+        text.to_ascii_lowercase().parse().ok()?
+    } else {
+        Address::parse_checksummed(text, None).ok()?
+    };
+    (address != Address::ZERO).then_some(address)
+}
+
+pub(super) fn digits(json: &Value) -> Option<U256> {
+    let text = json.as_str()?;
+    let canonical = text == "0" || !text.starts_with('0');
+    if !canonical || text.is_empty() || text.len() > MOST_DIGITS || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    U256::from_str_radix(text, 10).ok()
+}
+
+pub(super) fn amount(json: &Value) -> Option<U256> {
+    digits(json).filter(|amount| !amount.is_zero())
+}
+
+pub(super) fn amount_or_integer(json: &Value) -> Option<U256> {
+    match json {
+        Value::Number(number) => number.as_u64().map(U256::from),
+        _ => digits(json),
+    }
+}
+
+pub(super) fn decimal(json: &Value) -> Option<Decimal> {
+    let value: Decimal = json.as_str()?.parse().ok()?;
+    (!value.is_zero()).then_some(value)
+}
+
+pub(super) fn integer(kind: &Kind, json: &Value) -> Option<u64> {
+    let Kind::Integer { min, max } = kind else {
+        return None;
+    };
+    let value = match json {
+        Value::Number(number) => number.as_u64()?,
+        _ => u64::try_from(digits(json)?).ok()?,
+    };
+    (*min..=*max).contains(&value).then_some(value)
+}
+
+pub(super) fn choice(kind: &Kind, json: &Value) -> Option<&'static str> {
+    let Kind::Choice(words) = kind else {
+        return None;
+    };
+    word_of(words, json)
+}
+
+pub(super) fn choices(kind: &Kind, json: &Value) -> Option<Vec<&'static str>> {
+    let Kind::Choices(words) = kind else {
+        return None;
+    };
+    let mut chosen = Vec::new();
+    for item in json.as_array()? {
+        let word = word_of(words, item)?;
+        if chosen.contains(&word) {
+            return None;
+        }
+        chosen.push(word);
+    }
+    Some(chosen)
+}
+
+pub(super) fn word(json: &Value) -> Option<B256> {
+    let text = json.as_str()?;
+    if text.len() != 66 || !text.starts_with("0x") {
+        return None;
+    }
+    text.parse().ok()
+}
+
+pub(super) fn text(kind: &Kind, json: &Value) -> Option<String> {
+    let Kind::Text { max_length, accepts, .. } = kind else {
+        return None;
+    };
+    let text = json.as_str()?;
+    (text.len() <= *max_length && accepts(text)).then(|| text.to_owned())
+}
+
+fn word_of(words: &'static [&'static str], json: &Value) -> Option<&'static str> {
+    let text = json.as_str()?;
+    words.iter().find(|word| **word == text).copied()
+}
+
+fn quoted(words: &[&str]) -> String {
+    words
+        .iter()
+        .map(|word| format!("\"{word}\""))
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,172 @@
+//! Reads a JSON object by its declarations and collects every problem.
+
+use std::cell::RefCell;
+
+use serde_json::{Map, Value};
+
+use super::{Argument, Member, Object, Problem, Property};
+use crate::{Refusal, strict};
+
+/// Most characters of a foreign value that a problem repeats.
+const SHOWN: usize = 80;
+
+/// Collects the problems of one set of arguments.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome(RefCell<Vec<Problem>>);
+
+impl Outcome {
+    /// Notes a problem that no single declaration can see.
+    pub(crate) fn note(&self, path: &str, expected: impl Into<String>, observed: impl Into<String>) {
+        self.0.borrow_mut().push(Problem {
+            path: path.to_owned(),
+            expected: expected.into(),
+            observed: observed.into(),
+        });
+    }
+
+    /// The parsed request, if nothing was wrong.
+    ///
+    /// # Errors
+    /// Every problem. `None` without a problem cannot be: a missing value is always noted.
+    pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Refusal> {
+        let problems = self.0.into_inner();
+        match value {
+            Some(value) if problems.is_empty() => Ok(value),
+            _ => Err(Refusal::of_input(problems)),
+        }
+    }
+}
+
+/// Reads one object.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    members: &'a Map<String, Value>,
+    path: String,
+    properties: &'static [Property],
+    outcome: &'a Outcome,
+}
+
+/// Parses the JSON text of arguments; duplicates are refused here.
+///
+/// # Errors
+/// `input_invalid`
+pub(crate) fn parse(text: &str) -> Result<Value, Refusal> {
+    strict::parse(text).map_err(Refusal::of_input)
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of the arguments object itself. Unknown members are noted at once.
+    pub(crate) fn over(
+        arguments: &'a Value,
+        properties: &'static [Property],
+        outcome: &'a Outcome,
+    ) -> Option<Self> {
+        Self::of(arguments, "$".to_owned(), properties, outcome)
+    }
+
+    fn of(
+        value: &'a Value,
+        path: String,
+        properties: &'static [Property],
+        outcome: &'a Outcome,
+    ) -> Option<Self> {
+        let Some(members) = value.as_object() else {
+            outcome.note(&path, "an object", shown(value));
+            return None;
+        };
+        for name in members.keys() {
+            if !properties.iter().any(|property| property.name() == name) {
+                let known: Vec<_> = properties.iter().map(Property::name).collect();
+                outcome.note(
+                    &format!("{path}.{}", shortened(name)),
+                    format!("no unknown member (known: {})", known.join(", ")),
+                    "an unknown member",
+                );
+            }
+        }
+        Some(Self { members, path, properties, outcome })
+    }
+
+    /// A member that must be there.
+    pub(crate) fn required<T>(&self, argument: &Argument<T>) -> Option<T> {
+        match self.members.get(argument.name) {
+            Some(json) => self.read(argument, json),
+            None => {
+                self.outcome.note(
+                    &self.path_of(argument.name),
+                    argument.kind.expectation(),
+                    "nothing",
+                );
+                None
+            }
+        }
+    }
+
+    /// A member that may be missing. `null` counts as missing. The outer `None` says that a problem was noted.
+    pub(crate) fn optional<T>(&self, argument: &Argument<T>) -> Option<Option<T>> {
+        match self.members.get(argument.name) {
+            None | Some(Value::Null) => Some(None),
+            Some(json) => self.read(argument, json).map(Some),
+        }
+    }
+
+    /// A nested object; `None` when it is missing (which is noted when it is required) or is no object.
+    pub(crate) fn object(&self, object: &'static Object) -> Option<Reader<'a>> {
+        let path = self.path_of(object.name);
+        match self.members.get(object.name) {
+            None | Some(Value::Null) => {
+                let required = self.properties.iter().any(|property| {
+                    property.required
+                        && matches!(property.member, Member::Object(o) if o.name == object.name)
+                });
+                if required {
+                    self.outcome.note(&path, "an object", "nothing");
+                }
+                None
+            }
+            Some(value) => Reader::of(value, path, object.properties, self.outcome),
+        }
+    }
+
+    /// Whether a member is there.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.members.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// The path of a member.
+    pub(crate) fn path_of(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    fn read<T>(&self, argument: &Argument<T>, json: &Value) -> Option<T> {
+        let value = argument.value(json);
+        if value.is_none() {
+            self.outcome.note(
+                &self.path_of(argument.name),
+                argument.kind.expectation(),
+                shown(json),
+            );
+        }
+        value
+    }
+}
+
+/// A foreign value in a problem: its kind, and its text when that is short.
+fn shown(json: &Value) -> String {
+    match json {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "a boolean".to_owned(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(text) => format!("the string {:?}", shortened(text)),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,146 @@
+//! The bridge rail: native USDC between Ethereum, Polygon, Base, Arbitrum and Avalanche, burned and minted by the protocol
+//! itself (CCTP V2).
+//!
+//! A plan covers the source chain only. The mint cannot be built before the burn: its message and its attestation do not
+//! exist yet. What the caller does about it afterwards stands in `payload.post_submission`.
+
+mod account;
+mod build;
+mod join;
+mod payload;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use plan_checks::{
+    Commitment, Failure, Violation,
+    bridge::{BridgeFacts, Context, chains::TOKEN_MESSENGER, checks},
+};
+use serde::{Deserialize, Serialize};
+
+use self::payload::{BridgePayload, Readings};
+pub(crate) use self::request::PROPERTIES;
+pub use self::{build::build, request::BridgeRequest};
+use crate::{
+    AccountKind, Policy, Refusal,
+    envelope::Text,
+    policy::LifeSeconds,
+    rail::{Evm, RailPlan, Terms},
+    simulation::Effect,
+    wire::{self, Digits},
+};
+
+/// The rail's plans.
+#[derive(Debug)]
+pub(crate) enum BridgeRail {}
+
+impl RailPlan for BridgeRail {
+    type Request = BridgeRequest;
+    type Payload = BridgePayload;
+    type Fees = FeeAttribution;
+    type Facts = BridgeFacts;
+
+    fn facts(
+        request: &BridgeRequest,
+        payload: &BridgePayload,
+        policy: &Policy,
+        commitment: Commitment,
+    ) -> Result<BridgeFacts, Failure> {
+        let Readings {
+            fees,
+            fast_allowance,
+            control,
+        } = payload.readings();
+        let context = Context {
+            asked: request.asked(),
+            fees,
+            fast_allowance,
+            control,
+            caps: policy.fees.bridge_caps,
+            chain_id: payload.chain_id,
+            commitment,
+        };
+        BridgeFacts::decode(context, &wire::steps(&payload.steps))
+    }
+
+    fn terms(
+        request: &BridgeRequest,
+        payload: &BridgePayload,
+        policy: &Policy,
+    ) -> Result<Terms<FeeAttribution>, Failure> {
+        let again =
+            BridgePayload::assemble(&request.asked(), payload.readings(), payload.steps.clone())?;
+        if let Some((member, expected, observed)) = again.first_difference(payload) {
+            let message =
+                format!("payload.{member} does not follow from the request and the readings");
+            let violation = Violation::new(message, expected, observed);
+            return Err(Failure::new(Refusal::PLAN_REBUILT, violation));
+        }
+        let account = request.account();
+        Ok(Terms {
+            account: account.address,
+            kind: account.kind,
+            chain_id: payload.chain_id,
+            roles: &["depositor", "mint_recipient"],
+            fees: FeeAttribution {
+                mechanism: Cow::Borrowed("none"),
+                protocol_fee: ProtocolFee {
+                    deducted: Cow::Borrowed("at the mint, from 0 to max_fee"),
+                    max_fee: payload.max_fee(),
+                },
+                upfront_fees: Cow::Borrowed("not_used"),
+                version: Cow::Owned(policy.fees.version.clone()),
+            },
+            adapter_owned_fields: &["nonce", "gas", "serialization"],
+            required_capabilities: vec![Cow::Borrowed(match account.kind {
+                AccountKind::Eoa => "send_evm_transaction",
+                AccountKind::Safe => "execute_safe_transaction",
+            })],
+            onchain_replay_boundary: "signer_account_nonce",
+        })
+    }
+
+    fn life(policy: &Policy) -> LifeSeconds {
+        policy.validity.bridge
+    }
+
+    fn evm<'a>(request: &'a BridgeRequest, payload: &'a BridgePayload) -> Option<Evm<'a>> {
+        let asked = request.asked();
+        Some(Evm {
+            chain_id: payload.chain_id,
+            account: asked.account,
+            steps: &payload.steps,
+            exports: request.exports(),
+            effect: Effect {
+                spent_token: asked.source().ok()?.usdc,
+                spent: asked.amount,
+                spender: TOKEN_MESSENGER,
+                received: None,
+            },
+        })
+    }
+}
+
+/// `fee_attribution`: a direct burn carries no fee of the service. The protocol's own is deducted at the mint.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FeeAttribution {
+    mechanism: Text,
+    protocol_fee: ProtocolFee,
+    upfront_fees: Text,
+    version: Text,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProtocolFee {
+    deducted: Text,
+    max_fee: Digits,
+}
+
+/// What does not hold of a route, by the name of the check that it belongs to.
+fn off_route(violation: Violation) -> Failure {
+    Failure::new(checks::ROUTE, violation)
+}

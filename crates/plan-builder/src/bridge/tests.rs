@@ -1,0 +1,207 @@
+//! The bridge constructor against upstreams that answer what a test says.
+
+mod arguments;
+mod plans;
+mod refusals;
+mod safe;
+mod tampering;
+
+use std::{
+    collections::HashMap,
+    pin::pin,
+    sync::Mutex,
+    task::{Context, Poll, Waker},
+};
+
+use alloy_primitives::{Address, B256, Bytes, U256, address};
+use alloy_sol_types::SolCall;
+use plan_checks::{
+    BasisPoints, FeePolicy,
+    fees::{BridgeCaps, FeeModel, Rounding},
+};
+use serde_json::{Value, json};
+
+use super::{BridgeRequest, build};
+use crate::{
+    Moment, Policy, Refusal, Sealed,
+    ports::{Accounts, BridgeFeeReading, BridgeFees, NoSimulator, PortError, PortErrorReason},
+};
+
+const ACCOUNT: Address = address!("70997970C51812dc3A010C7d01b50e0d17dc79C8");
+
+/// Fees as the protocol's service gives them.
+#[derive(Debug)]
+struct Fees {
+    reading: Result<BridgeFeeReading, PortError>,
+    allowance: Result<U256, PortError>,
+    asked: Mutex<Vec<(u32, u32, bool)>>,
+}
+
+impl Default for Fees {
+    fn default() -> Self {
+        Self {
+            reading: Ok(BridgeFeeReading {
+                fast_bps: Some("1.3".parse().unwrap()),
+                standard_bps: "0".parse().unwrap(),
+                forward_fee: None,
+            }),
+            allowance: Ok(U256::from(52_455_615_650_179u64)),
+            asked: Mutex::default(),
+        }
+    }
+}
+
+impl BridgeFees for Fees {
+    async fn fees(
+        &self,
+        source: u32,
+        to: u32,
+        forward: bool,
+    ) -> Result<BridgeFeeReading, PortError> {
+        self.asked.lock().unwrap().push((source, to, forward));
+        let mut reading = self.reading.clone()?;
+        if forward && reading.forward_fee.is_none() {
+            reading.forward_fee = Some(U256::from(250_000));
+        }
+        Ok(reading)
+    }
+
+    async fn fast_allowance(&self) -> Result<U256, PortError> {
+        self.allowance.clone()
+    }
+}
+
+/// Accounts on chains; a chain that is not there has no endpoint.
+#[derive(Debug, Default)]
+struct Chains(HashMap<u64, Account>);
+
+#[derive(Debug, Clone, Default)]
+struct Account {
+    code: Bytes,
+    answers: HashMap<[u8; 4], Option<Bytes>>,
+}
+
+impl Chains {
+    fn with(mut self, chain_id: u64, account: Account) -> Self {
+        self.0.insert(chain_id, account);
+        self
+    }
+
+    fn account(&self, chain_id: u64, address: Address) -> Result<&Account, PortError> {
+        assert_eq!(address, ACCOUNT);
+        self.0.get(&chain_id).ok_or_else(|| unavailable("rpc"))
+    }
+}
+
+impl Account {
+    fn of_code(code: &[u8]) -> Self {
+        Self {
+            code: Bytes::copy_from_slice(code),
+            answers: HashMap::new(),
+        }
+    }
+
+    fn answering<C: SolCall>(mut self, answer: Option<Vec<u8>>) -> Self {
+        self.answers.insert(C::SELECTOR, answer.map(Bytes::from));
+        self
+    }
+}
+
+impl Accounts for Chains {
+    async fn code(&self, chain_id: u64, address: Address) -> Result<Bytes, PortError> {
+        Ok(self.account(chain_id, address)?.code.clone())
+    }
+
+    async fn call(
+        &self,
+        chain_id: u64,
+        to: Address,
+        data: Bytes,
+    ) -> Result<Option<Bytes>, PortError> {
+        let account = self.account(chain_id, to)?;
+        assert_eq!(data.len(), 4);
+        Ok(account.answers.get(&data[..4]).cloned().flatten())
+    }
+}
+
+fn unavailable(source_name: &'static str) -> PortError {
+    PortError {
+        source_name,
+        reason: PortErrorReason::Unavailable {
+            detail: "no endpoint is configured".to_owned(),
+        },
+    }
+}
+
+fn policy() -> Policy {
+    Policy::new(FeePolicy {
+        version: "2026-11-01".to_owned(),
+        fee_model: FeeModel::ForwarderV2,
+        integrator: "svc".to_owned(),
+        aggregate_cap: BasisPoints::new(60).unwrap(),
+        rounding: Rounding::Floor,
+        recipients: Vec::new(),
+        chains: Vec::new(),
+        pm_builder_code: B256::ZERO,
+        perp_builder: None,
+        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        bridge_caps: BridgeCaps::DEFAULT,
+    })
+}
+
+fn moment() -> Moment {
+    Moment {
+        now_millis: 1_800_000_000_123,
+        entropy: [7; 32],
+    }
+}
+
+/// 1234.56789 USDC from Base to Arbitrum at standard speed, with these members set (or removed by `null`).
+fn arguments(changes: Value) -> Value {
+    let mut arguments = json!({
+        "accountProfile": {"kind": "eoa", "address": ACCOUNT.to_string(), "chainId": 8453},
+        "fromChainId": 8453,
+        "toChainId": 42161,
+        "token": "USDC",
+        "amount": "1234567890",
+    });
+    let Value::Object(changes) = changes else {
+        panic!("members to change")
+    };
+    for (name, value) in changes {
+        arguments[name.as_str()] = value;
+    }
+    arguments
+}
+
+fn request(changes: Value) -> BridgeRequest {
+    BridgeRequest::parse(&arguments(changes)).unwrap()
+}
+
+/// The name that arguments are refused by, and the path.
+fn refused(changes: Value) -> (String, String) {
+    let refusal = BridgeRequest::parse(&arguments(changes)).unwrap_err();
+    (
+        refusal.check.into_owned(),
+        refusal.request_path.unwrap_or_default(),
+    )
+}
+
+fn built(request: &BridgeRequest, fees: &Fees, chains: &Chains) -> Result<Sealed, Refusal> {
+    let (policy, moment) = (policy(), moment());
+    let plan = build(request, fees, chains, &NoSimulator, &policy, &moment);
+    let mut plan = pin!(movable(plan));
+    match plan.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(plan) => plan,
+        Poll::Pending => panic!("nothing here waits"),
+    }
+}
+
+/// A server moves plans that are being built between threads.
+fn movable<T: Send>(future: T) -> T {
+    future
+}
+
+fn envelope(plan: &Sealed) -> Value {
+    serde_json::from_str(plan.json()).unwrap()
+}

@@ -1,0 +1,64 @@
+//! The same steps in the forms that wallets import.
+
+mod eip5792;
+mod safe;
+
+use serde::{Deserialize, Serialize};
+
+use self::{eip5792::SendCalls, safe::Batch};
+use crate::rail::Evm;
+
+/// Which exports were asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ExportSet {
+    /// `wallet_sendCalls` (EIP-5792).
+    pub eip5792: bool,
+    /// A batch for the Safe Transaction Builder.
+    pub safe_tx_builder: bool,
+}
+
+impl ExportSet {
+    pub(crate) const WORDS: &'static [&'static str] = &["eip5792", "safe_tx_builder"];
+
+    /// From the words of the argument `exports`.
+    pub(crate) fn from_words(words: &[&str]) -> Self {
+        Self {
+            eip5792: words.contains(&"eip5792"),
+            safe_tx_builder: words.contains(&"safe_tx_builder"),
+        }
+    }
+
+    /// The words, in order.
+    pub(crate) fn words(self) -> Vec<&'static str> {
+        [(self.eip5792, "eip5792"), (self.safe_tx_builder, "safe_tx_builder")]
+            .into_iter()
+            .filter_map(|(chosen, word)| chosen.then_some(word))
+            .collect()
+    }
+}
+
+/// The member `exports`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Exports {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    eip5792: Option<SendCalls>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    safe_tx_builder: Option<Batch>,
+}
+
+impl Exports {
+    /// What was asked for; `None` when nothing was. `created_millis` is a label of the Safe batch.
+    pub(crate) fn of(evm: Evm<'_>, artifact_id: &str, created_millis: u64) -> Option<Self> {
+        let ExportSet { eip5792, safe_tx_builder } = evm.exports;
+        (eip5792 || safe_tx_builder).then(|| Self {
+            eip5792: eip5792.then(|| SendCalls::of(evm, artifact_id)),
+            safe_tx_builder: safe_tx_builder.then(|| Batch::of(evm, created_millis)),
+        })
+    }
+
+    /// The label of the Safe batch.
+    pub(crate) fn created_millis(&self) -> u64 {
+        self.safe_tx_builder.as_ref().map_or(0, Batch::created_millis)
+    }
+}

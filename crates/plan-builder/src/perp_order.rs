@@ -1,0 +1,1 @@
+//! The perp_order rail.

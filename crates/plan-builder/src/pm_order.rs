@@ -1,0 +1,157 @@
+//! Limit orders of the prediction market: good till cancelled, to be signed by the caller's own EOA on Polygon.
+//!
+//! An order plan has no steps. It holds what the caller signs (`typed_data`), what signing gives (`order_hash`), what the
+//! caller posts (`order`, `post`), the market as it was read, and what the caller must see to first. Nothing of it says that the
+//! venue takes the order.
+
+mod draft;
+mod payload;
+mod request;
+
+use std::borrow::Cow;
+
+use alloy_primitives::B256;
+use plan_checks::{Commitment, Failure, Violation, pm_order as checks};
+use serde::{Deserialize, Serialize};
+
+use self::payload::{PmOrderPayload, Venue};
+pub(crate) use self::request::PROPERTIES;
+pub use self::request::PmOrderRequest;
+use crate::{
+    Moment, Policy, Refusal, Sealed,
+    envelope::Text,
+    policy::LifeSeconds,
+    ports::PmVenue,
+    rail::{RailPlan, Terms},
+    seal::Judged,
+    wire::Word,
+};
+
+/// Builds the plan of an order from the market of its token as the venue describes it now.
+///
+/// # Errors
+/// The venue's failure, or the first check that does not hold.
+pub async fn build<V: PmVenue>(
+    request: &PmOrderRequest,
+    venue: &V,
+    policy: &Policy,
+    moment: &Moment,
+) -> Result<Sealed, Refusal> {
+    let market = venue.market(request.token_id.0).await?;
+    let payload = draft::payload(request, &market, policy.fees.pm_builder_code, moment);
+    Judged::<PmOrderRail>::judge(request, payload, policy, moment)?.seal()
+}
+
+/// The prediction-market rail.
+#[derive(Debug)]
+pub(crate) struct PmOrderRail;
+
+impl RailPlan for PmOrderRail {
+    type Request = PmOrderRequest;
+    type Payload = PmOrderPayload;
+    type Fees = FeeAttribution;
+    type Facts = checks::PmOrderFacts;
+
+    fn facts(
+        request: &PmOrderRequest,
+        payload: &PmOrderPayload,
+        policy: &Policy,
+        commitment: Commitment,
+    ) -> Result<checks::PmOrderFacts, Failure> {
+        let salt = payload.post.body_template.order.salt.to_string();
+        checks::PmOrderFacts::decode(
+            &payload.text(&salt),
+            request.as_asked(),
+            payload.market.as_facts(),
+            policy.fees.pm_builder_code,
+            commitment,
+        )
+    }
+
+    fn terms(
+        request: &PmOrderRequest,
+        payload: &PmOrderPayload,
+        policy: &Policy,
+    ) -> Result<Terms<FeeAttribution>, Failure> {
+        // Labels and disclosures that no check decodes follow from the side, or from nothing.
+        let [prerequisite] = &payload.prerequisites;
+        same(
+            "prerequisites",
+            &prerequisite.relabelled(request.side),
+            prerequisite,
+        )?;
+        same("venue", &Venue::stated(), &payload.venue)?;
+        let profile = request.account_profile;
+        Ok(Terms {
+            account: profile.address,
+            kind: profile.kind,
+            chain_id: profile.chain_id,
+            roles: &["maker", "signer"],
+            fees: FeeAttribution::of(policy.fees.pm_builder_code, &policy.fees.version),
+            // The exchange has no nonce, and the caller sends no transaction: these are what signer and credentials add.
+            adapter_owned_fields: &["signature", "owner", "authenticated_headers"],
+            required_capabilities: vec![
+                Cow::Borrowed("sign_typed_data_v4"),
+                Cow::Borrowed("polymarket_l2_api_credentials"),
+            ],
+            onchain_replay_boundary: "venue_order_hash",
+        })
+    }
+
+    /// As configured, but never longer than a tick can be relied on.
+    fn life(policy: &Policy) -> LifeSeconds {
+        let configured = policy.validity.pm_order;
+        LifeSeconds::new(checks::MAX_LIFE_SECONDS).map_or(configured, |most| most.min(configured))
+    }
+}
+
+/// `fee_attribution`: the builder code in the signed order is the rail's only fee mechanism.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FeeAttribution {
+    builder_code: Word,
+    mechanism: Text,
+    platform_fee: Text,
+    rate: Text,
+    version: Text,
+}
+
+impl FeeAttribution {
+    fn of(builder_code: B256, version: &str) -> Self {
+        let (mechanism, rate) = if builder_code.is_zero() {
+            ("none", "no builder fee")
+        } else {
+            (
+                "venue_builder_code",
+                "set at the venue for this code; added to the platform fee",
+            )
+        };
+        Self {
+            builder_code: Word(builder_code),
+            mechanism: mechanism.into(),
+            platform_fee: "set by the venue when the order matches; no member of the order".into(),
+            rate: rate.into(),
+            version: version.to_owned().into(),
+        }
+    }
+}
+
+fn same<T: PartialEq + Serialize>(
+    member: &'static str,
+    expected: &T,
+    observed: &T,
+) -> Result<(), Failure> {
+    if observed == expected {
+        return Ok(());
+    }
+    let text = |value: &T| -> String {
+        serde_json::to_string(value)
+            .unwrap_or_default()
+            .chars()
+            .take(400)
+            .collect()
+    };
+    let message = format!("member payload.{member} is not what the plan's own bytes give");
+    let violation = Violation::new(message, text(expected), text(observed));
+    Err(Failure::new(Refusal::PLAN_REBUILT, violation))
+}

@@ -1,0 +1,81 @@
+//! The market as it was read, in its wire form.
+
+use plan_checks::pm_order::PmMarketFacts;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ports::{PmMarket, PmToken},
+    wire::{Digits, Exact, Time, Word},
+};
+
+/// The market as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Market {
+    accepting_orders: bool,
+    active: bool,
+    closed: bool,
+    condition_id: Word,
+    min_order_size: Exact,
+    neg_risk: bool,
+    order_book: bool,
+    read_at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    taker_fee_rate: Option<Exact>,
+    tick_size: Exact,
+    tokens: [Token; 2],
+    version: u64,
+}
+
+/// A token of the market.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Token {
+    outcome: String,
+    token_id: Digits,
+}
+
+impl Market {
+    /// As the checks read it.
+    pub(in crate::pm_order) fn as_facts(&self) -> PmMarketFacts {
+        PmMarketFacts {
+            version: self.version,
+            condition_id: self.condition_id.0,
+            tokens: self
+                .tokens
+                .each_ref()
+                .map(|token| (token.token_id.0, token.outcome.clone())),
+            tick_size: self.tick_size.0,
+            min_order_size: self.min_order_size.0,
+            neg_risk: self.neg_risk,
+            accepting_orders: self.accepting_orders,
+            order_book: self.order_book,
+            active: self.active,
+            closed: self.closed,
+            read_at: self.read_at.0,
+        }
+    }
+}
+
+impl From<&PmMarket> for Market {
+    fn from(market: &PmMarket) -> Self {
+        let token = |token: &PmToken| Token {
+            outcome: token.outcome.clone(),
+            token_id: Digits(token.token_id),
+        };
+        Self {
+            accepting_orders: market.accepting_orders,
+            active: market.active,
+            closed: market.closed,
+            condition_id: Word(market.condition_id),
+            min_order_size: Exact(market.min_order_size),
+            neg_risk: market.neg_risk,
+            order_book: market.order_book,
+            read_at: Time(market.read_at),
+            taker_fee_rate: market.fee_rate.map(Exact),
+            tick_size: Exact(market.tick_size),
+            tokens: market.tokens.each_ref().map(token),
+            version: market.version,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `accountProfile`: the account that a plan is bound to. Every constructor takes it.
+
+use alloy_primitives::Address;
+use serde::Serialize;
+
+use crate::{
+    arguments::{Argument, Object, Outcome, Property, Reader},
+    rail::AccountKind,
+};
+
+static KIND: Argument<&'static str> = Argument::choice(
+    "kind",
+    "eoa: an externally owned account; safe: a Safe-type contract account",
+    AccountKind::WORDS,
+);
+static ADDRESS: Argument<Address> =
+    Argument::address("address", "the caller's own account; the plan is bound to it");
+static CHAIN_ID: Argument<u64> =
+    Argument::integer("chainId", "the chain on which the account signs", 1, u64::MAX >> 11);
+
+/// With a chain id that must be given.
+pub(crate) static PROFILE: Object = Object {
+    name: "accountProfile",
+    description: "the account that the plan is bound to",
+    properties: &[
+        Property::required(&KIND),
+        Property::required(&ADDRESS),
+        Property::required(&CHAIN_ID),
+    ],
+};
+
+/// With a chain id that the rail fixes.
+pub(crate) static PROFILE_WITHOUT_CHAIN: Object = Object {
+    name: "accountProfile",
+    description: "the account that the plan is bound to",
+    properties: &[
+        Property::required(&KIND),
+        Property::required(&ADDRESS),
+        Property::optional(&CHAIN_ID),
+    ],
+};
+
+/// The account that a plan is bound to, in normal form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountProfile {
+    /// The address.
+    pub address: Address,
+    /// The chain on which it signs.
+    pub chain_id: u64,
+    /// What it is.
+    pub kind: AccountKind,
+}
+
+impl AccountProfile {
+    /// Reads the member `accountProfile`; a missing chain id becomes `default_chain_id`, where there is one.
+    pub(crate) fn read(
+        reader: &Reader<'_>,
+        object: &'static Object,
+        default_chain_id: Option<u64>,
+    ) -> Option<Self> {
+        let profile = reader.object(object)?;
+        let kind = profile.required(&KIND);
+        let address = profile.required(&ADDRESS);
+        let chain_id = match default_chain_id {
+            Some(default) => profile.optional(&CHAIN_ID).map(|given| given.unwrap_or(default)),
+            None => profile.required(&CHAIN_ID),
+        };
+        Some(Self {
+            address: address?,
+            chain_id: chain_id?,
+            kind: AccountKind::from_word(kind?),
+        })
+    }
+}
+
+/// Reads an arguments object with one function that returns `None` when it noted a problem.
+pub(crate) fn read_arguments<T>(
+    arguments: &serde_json::Value,
+    properties: &'static [Property],
+    read: impl FnOnce(&Reader<'_>, &Outcome) -> Option<T>,
+) -> Result<T, crate::Refusal> {
+    let outcome = Outcome::default();
+    let value = Reader::over(arguments, properties, &outcome)
+        .and_then(|reader| read(&reader, &outcome));
+    outcome.finish(value)
+}

@@ -1,0 +1,124 @@
+//! What a rail gives so that its plans can be sealed and verified: one implementation per folder.
+
+use std::borrow::Cow;
+
+use alloy_primitives::Address;
+use plan_checks::{Commitment, Facts, Failure, Rail};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    Policy, Refusal,
+    exports::ExportSet,
+    policy::LifeSeconds,
+    simulation::Effect,
+    wire::StepRecord,
+};
+
+/// One rail. Sealing and verifying are the same code for all of them.
+pub(crate) trait RailPlan {
+    /// The parsed request. Its serde form is the normalised request: members declared in the order of their JSON names.
+    type Request: Serialize;
+    /// `payload`: the plan's own bytes, and the disclosed readings that the checks need beside the request.
+    type Payload: Serialize + DeserializeOwned;
+    /// `fee_attribution`.
+    type Fees: Serialize + DeserializeOwned;
+    /// What is decoded of the payload's bytes.
+    type Facts: Facts;
+
+    /// Whether every struct of the payload and the fees declares its members in the order of RFC 8785, so that its serde
+    /// form already is canonical. A rail that must keep another order (a message that is hashed in it) says no.
+    const DECLARED_CANONICAL: bool = true;
+
+    /// Decodes the payload's own bytes and puts them beside the request, the readings and the policy.
+    fn facts(
+        request: &Self::Request,
+        payload: &Self::Payload,
+        policy: &Policy,
+        commitment: Commitment,
+    ) -> Result<Self::Facts, Failure>;
+
+    /// The members of the envelope that follow from request, payload and policy.
+    fn terms(
+        request: &Self::Request,
+        payload: &Self::Payload,
+        policy: &Policy,
+    ) -> Result<Terms<Self::Fees>, Failure>;
+
+    /// How long a plan lives.
+    fn life(policy: &Policy) -> LifeSeconds;
+
+    /// The steps, and which exports of them were asked for. Order rails have none.
+    fn evm<'a>(_request: &'a Self::Request, _payload: &'a Self::Payload) -> Option<Evm<'a>> {
+        None
+    }
+}
+
+/// The rail's name.
+pub(crate) const fn rail_of<R: RailPlan>() -> Rail {
+    <R::Facts as Facts>::RAIL
+}
+
+/// The transactions of an EVM rail.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Evm<'a> {
+    /// The chain of the steps.
+    pub(crate) chain_id: u64,
+    /// Whose steps they are.
+    pub(crate) account: Address,
+    /// The steps.
+    pub(crate) steps: &'a [StepRecord],
+    /// What was asked for.
+    pub(crate) exports: ExportSet,
+    /// What the steps are meant to do.
+    pub(crate) effect: Effect,
+}
+
+/// The members of an envelope that follow from request, payload and policy.
+#[derive(Debug)]
+pub(crate) struct Terms<F> {
+    /// To whom the plan is bound.
+    pub(crate) account: Address,
+    /// What that account is.
+    pub(crate) kind: AccountKind,
+    /// The chain on which the account signs.
+    pub(crate) chain_id: u64,
+    /// The protocol roles it fills.
+    pub(crate) roles: &'static [&'static str],
+    /// Fees.
+    pub(crate) fees: F,
+    /// What the caller's signer fills in.
+    pub(crate) adapter_owned_fields: &'static [&'static str],
+    /// What the signer needs.
+    pub(crate) required_capabilities: Vec<Cow<'static, str>>,
+    /// What keeps a signed plan from running twice.
+    pub(crate) onchain_replay_boundary: &'static str,
+}
+
+/// What the bound account is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccountKind {
+    /// An externally owned account.
+    Eoa,
+    /// A Safe-type contract account.
+    Safe,
+}
+
+impl AccountKind {
+    pub(crate) const WORDS: &'static [&'static str] = &["eoa", "safe"];
+
+    /// From its word in the arguments.
+    pub(crate) fn from_word(word: &str) -> Self {
+        if word == "safe" { Self::Safe } else { Self::Eoa }
+    }
+
+    /// The refusal of a Safe-type account on an order rail.
+    pub(crate) fn require_eoa(self, why: &'static str) -> Result<(), Refusal> {
+        match self {
+            Self::Eoa => Ok(()),
+            Self::Safe => Err(Refusal::new(Refusal::ACCOUNT_KIND_UNSUPPORTED, why)
+                .comparing("eoa", "safe")
+                .at("$.accountProfile.kind")),
+        }
+    }
+}

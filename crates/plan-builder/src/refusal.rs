@@ -1,0 +1,179 @@
+//! The one answer that is not a plan (decisions section 5).
+
+use std::borrow::Cow;
+
+use plan_checks::Failure;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::{
+    arguments::Problem,
+    ports::{PortError, PortErrorReason},
+};
+
+/// Why no plan is given, or why a plan is not accepted. Its JSON form is
+/// `{"refused": {"check", "message", "expected"?, "observed"?, "request_path"?, "problems"?}}`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{check}: {message}")]
+pub struct Refusal {
+    /// The name of the check that does not hold, or of the input or upstream refusal (the constants of this type).
+    pub check: Cow<'static, str>,
+    /// What is wrong, for people.
+    pub message: String,
+    /// What was required.
+    pub expected: Option<String>,
+    /// What was there instead.
+    pub observed: Option<String>,
+    /// Which argument it is about, as a path: `$.accountProfile.address`.
+    pub request_path: Option<String>,
+    /// Every problem of the arguments, when it is about those.
+    pub problems: Vec<Problem>,
+}
+
+impl Refusal {
+    /// Arguments that are missing, mistyped, unknown or twice.
+    pub const INPUT_INVALID: &'static str = "input_invalid";
+    /// A chain that the rail does not serve.
+    pub const CHAIN_UNSUPPORTED: &'static str = "chain_unsupported";
+    /// A token, coin or asset that the rail does not serve.
+    pub const TOKEN_UNSUPPORTED: &'static str = "token_unsupported";
+    /// A route or pair that the rail, or the upstream, does not serve.
+    pub const ROUTE_UNSUPPORTED: &'static str = "route_unsupported";
+    /// An account kind that the rail does not serve.
+    pub const ACCOUNT_KIND_UNSUPPORTED: &'static str = "account_kind_unsupported";
+    /// An upstream gave no answer.
+    pub const QUOTE_UNAVAILABLE: &'static str = "quote_unavailable";
+    /// An upstream's answer cannot be read.
+    pub const QUOTE_MALFORMED: &'static str = "quote_malformed";
+    /// An upstream's or the server's own rate limit.
+    pub const RATE_LIMITED: &'static str = "rate_limited";
+    /// A plan that is not a plan of this rail: not JSON, a missing, unknown or duplicate member.
+    pub const PLAN_MALFORMED: &'static str = "plan_malformed";
+    /// A sealed plan for another request.
+    pub const INTENT_DIGEST: &'static str = "intent_digest_bound";
+    /// A member of a plan that is not what the plan's own bytes give.
+    pub const PLAN_REBUILT: &'static str = "plan_rebuilt_exact";
+    /// A simulation that does not do what the plan says.
+    pub const SIMULATION: &'static str = "simulation_as_planned";
+
+    /// Every name that is not a check of a table, with what it says: for documentation.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        (Self::INPUT_INVALID, "arguments are missing, mistyped, unknown or twice; `problems` names each with its path"),
+        (Self::CHAIN_UNSUPPORTED, "the rail does not serve this chain"),
+        (Self::TOKEN_UNSUPPORTED, "the rail does not serve this token or coin"),
+        (Self::ROUTE_UNSUPPORTED, "there is no route for this pair, here or upstream"),
+        (Self::ACCOUNT_KIND_UNSUPPORTED, "the rail does not serve this kind of account"),
+        (Self::QUOTE_UNAVAILABLE, "an upstream did not answer; try again later"),
+        (Self::QUOTE_MALFORMED, "an upstream's answer cannot be read"),
+        (Self::RATE_LIMITED, "a rate limit was reached; try again later"),
+        (Self::PLAN_MALFORMED, "what is to be verified is not a plan of this rail"),
+        (Self::INTENT_DIGEST, "the plan was sealed for another request"),
+        (Self::PLAN_REBUILT, "a member of the plan is not what its own bytes give"),
+        (Self::SIMULATION, "the simulated plan fails, or moves something else than it says"),
+    ];
+
+    /// A refusal with a name and a message only.
+    pub fn new(check: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            check: Cow::Borrowed(check),
+            message: message.into(),
+            expected: None,
+            observed: None,
+            request_path: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// With both sides shown.
+    #[must_use]
+    pub fn comparing(mut self, expected: impl ToString, observed: impl ToString) -> Self {
+        self.expected = Some(expected.to_string());
+        self.observed = Some(observed.to_string());
+        self
+    }
+
+    /// About one argument.
+    #[must_use]
+    pub fn at(mut self, request_path: impl Into<String>) -> Self {
+        self.request_path = Some(request_path.into());
+        self
+    }
+
+    /// The refusal of arguments, with every problem.
+    #[must_use]
+    pub fn of_input(problems: Vec<Problem>) -> Self {
+        let message = problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ");
+        let first = problems.first();
+        Self {
+            check: Cow::Borrowed(Self::INPUT_INVALID),
+            message,
+            expected: first.map(|problem| problem.expected.clone()),
+            observed: first.map(|problem| problem.observed.clone()),
+            request_path: first.map(|problem| problem.path.clone()),
+            problems,
+        }
+    }
+
+    /// The JSON of a refusal.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Strings and arrays of strings: serialisation cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::new(failure.check, failure.violation.message)
+            .comparing(failure.violation.expected, failure.violation.observed)
+    }
+}
+
+impl From<PortError> for Refusal {
+    fn from(error: PortError) -> Self {
+        let name = match &error.reason {
+            PortErrorReason::Unavailable { .. } | PortErrorReason::Refused { .. } => {
+                Self::QUOTE_UNAVAILABLE
+            }
+            PortErrorReason::RateLimited { .. } => Self::RATE_LIMITED,
+            PortErrorReason::Malformed { .. } => Self::QUOTE_MALFORMED,
+            PortErrorReason::NoRoute { .. } => Self::ROUTE_UNSUPPORTED,
+            PortErrorReason::Unknown { .. } => Self::TOKEN_UNSUPPORTED,
+        };
+        Self::new(name, error.to_string())
+    }
+}
+
+impl Serialize for Refusal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Members<'a> {
+            check: &'a str,
+            message: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            expected: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            observed: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            request_path: Option<&'a str>,
+            #[serde(skip_serializing_if = "<[Problem]>::is_empty")]
+            problems: &'a [Problem],
+        }
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(
+            "refused",
+            &Members {
+                check: &self.check,
+                message: &self.message,
+                expected: self.expected.as_deref(),
+                observed: self.observed.as_deref(),
+                request_path: self.request_path.as_deref(),
+                problems: &self.problems,
+            },
+        )?;
+        map.end()
+    }
+}

@@ -1,0 +1,219 @@
+//! From a draft to a sealed plan. A draft cannot be serialised: only a report of all checks turns it into an envelope.
+
+use alloy_primitives::{B256, hex};
+use plan_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
+use serde::Serialize;
+
+use crate::{
+    Moment, Policy, Refusal,
+    digest,
+    envelope::{self, AccountBinding, Body, RailRecord, ReplayDisclosure, SCHEMA_VERSION, Submission},
+    exports::Exports,
+    ports::Simulator,
+    rail::{RailPlan, Terms, rail_of},
+    simulation::{self, Simulation},
+    wire::{Eip55, Time, Word},
+};
+
+/// A plan that passed every check of its rail, with its digest. It can be read, not changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    text: String,
+    digest: B256,
+    rail: Rail,
+    artifact_id: String,
+    valid_until: UtcSeconds,
+}
+
+impl Sealed {
+    /// The envelope as JSON text.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        &self.text
+    }
+
+    /// The envelope as JSON text, by value.
+    #[must_use]
+    pub fn into_json(self) -> String {
+        self.text
+    }
+
+    /// `submission.payload_digest`.
+    #[must_use]
+    pub const fn payload_digest(&self) -> B256 {
+        self.digest
+    }
+
+    /// The rail.
+    #[must_use]
+    pub const fn rail(&self) -> Rail {
+        self.rail
+    }
+
+    /// `artifact_id`.
+    #[must_use]
+    pub fn artifact_id(&self) -> &str {
+        &self.artifact_id
+    }
+
+    /// `valid_until`.
+    #[must_use]
+    pub const fn valid_until(&self) -> UtcSeconds {
+        self.valid_until
+    }
+}
+
+/// A payload of which every check holds.
+#[derive(Debug)]
+pub(crate) struct Judged<'a, R: RailPlan> {
+    request: &'a R::Request,
+    payload: R::Payload,
+    policy: &'a Policy,
+    moment: &'a Moment,
+    valid_until: UtcSeconds,
+    report: CheckReport,
+    simulation: Option<Simulation>,
+}
+
+impl<'a, R: RailPlan> Judged<'a, R> {
+    /// Runs every check of the rail over a payload's own bytes.
+    ///
+    /// # Errors
+    /// The first check that does not hold.
+    pub(crate) fn judge(
+        request: &'a R::Request,
+        payload: R::Payload,
+        policy: &'a Policy,
+        moment: &'a Moment,
+    ) -> Result<Self, Refusal> {
+        let valid_until = moment.now().saturating_add(R::life(policy).get());
+        let commitment = Commitment {
+            valid_until,
+            now: moment.now(),
+            digest: DigestStanding::Sealing,
+        };
+        let facts = R::facts(request, &payload, policy, commitment)?;
+        let report = judge(&facts)?;
+        Ok(Self { request, payload, policy, moment, valid_until, report, simulation: None })
+    }
+
+    /// Runs the steps in a simulator, if it knows the chain.
+    ///
+    /// # Errors
+    /// `simulation_as_planned`
+    pub(crate) async fn simulate<S: Simulator>(
+        mut self,
+        simulator: &S,
+    ) -> Result<Self, Refusal> {
+        if let Some(evm) = R::evm(self.request, &self.payload) {
+            self.simulation = simulation::run(
+                simulator,
+                self.moment.now(),
+                evm.chain_id,
+                evm.account,
+                evm.steps,
+                evm.effect,
+            )
+            .await?;
+        }
+        Ok(self)
+    }
+
+    /// The envelope with its digest.
+    ///
+    /// # Errors
+    /// None that a payload of this crate can cause; a member that JSON cannot hold would be `plan_malformed`.
+    pub(crate) fn seal(self) -> Result<Sealed, Refusal> {
+        let (id, _) = self.moment.entropy.split_at(16);
+        let artifact_id = format!("{}-{}", rail_of::<R>().as_str(), hex::encode(id));
+        let mut body = body::<R>(
+            self.request,
+            self.payload,
+            self.policy,
+            self.report,
+            Labels {
+                artifact_id,
+                valid_until: self.valid_until,
+                created_millis: self.moment.now_millis,
+                simulation: self.simulation,
+            },
+        )?;
+        let written = body.write::<R>().ok_or_else(unwritable)?;
+        Ok(Sealed {
+            text: written.text,
+            digest: written.digest.0,
+            rail: rail_of::<R>(),
+            artifact_id: body.artifact_id,
+            valid_until: self.valid_until,
+        })
+    }
+}
+
+/// The members of an envelope that follow from nothing else.
+pub(crate) struct Labels {
+    pub(crate) artifact_id: String,
+    pub(crate) valid_until: UtcSeconds,
+    pub(crate) created_millis: u64,
+    pub(crate) simulation: Option<Simulation>,
+}
+
+/// Puts an envelope together: the one place where that is done, for building and for verifying.
+pub(crate) fn body<R: RailPlan>(
+    request: &R::Request,
+    payload: R::Payload,
+    policy: &Policy,
+    report: CheckReport,
+    labels: Labels,
+) -> Result<Body<R::Payload, R::Fees>, Refusal> {
+    let Terms {
+        account,
+        kind,
+        chain_id,
+        roles,
+        fees,
+        adapter_owned_fields,
+        required_capabilities,
+        onchain_replay_boundary,
+    } = R::terms(request, &payload, policy)?;
+    let exports = R::evm(request, &payload)
+        .and_then(|evm| Exports::of(evm, &labels.artifact_id, labels.created_millis));
+    Ok(Body {
+        account_binding: AccountBinding {
+            address: Eip55(account),
+            chain_id,
+            kind,
+            roles: roles.iter().map(|role| (*role).into()).collect(),
+        },
+        artifact_id: labels.artifact_id,
+        assertions: envelope::assertions(report),
+        exports,
+        fee_attribution: fees,
+        intent_digest: Word(intent_digest::<R>(request).ok_or_else(unwritable)?),
+        payload,
+        rail: RailRecord(rail_of::<R>()),
+        replay_disclosure: ReplayDisclosure::with_boundary(onchain_replay_boundary),
+        required_capabilities,
+        schema_version: SCHEMA_VERSION.into(),
+        simulation: labels.simulation,
+        submission: Submission {
+            adapter_owned_fields: adapter_owned_fields.iter().map(|field| (*field).into()).collect(),
+            payload_digest: None,
+        },
+        valid_until: Time(labels.valid_until),
+    })
+}
+
+/// keccak-256 over the RFC 8785 form of `{"arguments": <normalised>, "rail": <name>}`.
+pub(crate) fn intent_digest<R: RailPlan>(request: &R::Request) -> Option<B256> {
+    #[derive(Serialize)]
+    struct Intent<'a, A> {
+        arguments: &'a A,
+        rail: &'static str,
+    }
+    let intent = Intent { arguments: request, rail: rail_of::<R>().as_str() };
+    Some(digest::keccak(&serde_json::to_vec(&intent).ok()?))
+}
+
+pub(crate) fn unwritable() -> Refusal {
+    Refusal::new(Refusal::PLAN_MALFORMED, "the plan cannot be written as JSON")
+}

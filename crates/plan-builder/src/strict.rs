@@ -1,0 +1,157 @@
+//! JSON that says one thing: no duplicate member anywhere, nothing after the value.
+
+use std::{cell::RefCell, fmt};
+
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::arguments::Problem;
+
+/// Most duplicates that are listed.
+const MOST_PROBLEMS: usize = 32;
+
+/// Parses JSON text. Numbers that are not exact 64-bit integers stay floats; who reads them refuses them.
+///
+/// # Errors
+/// Every duplicate member with its path, or one problem at `$` for text that is not JSON (or nested deeper than 128).
+pub(crate) fn parse(text: &str) -> Result<Value, Vec<Problem>> {
+    let problems = RefCell::new(Vec::new());
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let seed = Node {
+        path: "$".to_owned(),
+        problems: &problems,
+    };
+    let parsed = seed
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value));
+    let problems_found = problems.into_inner();
+    match parsed {
+        Ok(value) if problems_found.is_empty() => Ok(value),
+        Ok(_) => Err(problems_found),
+        Err(error) => Err(vec![Problem {
+            path: "$".to_owned(),
+            expected: "JSON".to_owned(),
+            observed: format!(
+                "an error at line {} column {}",
+                error.line(),
+                error.column()
+            ),
+        }]),
+    }
+}
+
+struct Node<'a> {
+    path: String,
+    problems: &'a RefCell<Vec<Problem>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("a number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = access.next_element_seed(Node {
+            path: format!("{}[{}]", self.path, items.len()),
+            problems: self.problems,
+        })? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some(name) = access.next_key::<String>()? {
+            let path = format!("{}.{name}", self.path);
+            let value = access.next_value_seed(Node {
+                path: path.clone(),
+                problems: self.problems,
+            })?;
+            if members.insert(name, value).is_some() {
+                let mut problems = self.problems.borrow_mut();
+                if problems.len() >= MOST_PROBLEMS {
+                    return Err(A::Error::custom("too many duplicate members"));
+                }
+                problems.push(Problem {
+                    path,
+                    expected: "each member once".to_owned(),
+                    observed: "a duplicate member".to_owned(),
+                });
+            }
+        }
+        Ok(Value::Object(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duplicates_are_named_at_every_depth() {
+        let problems = parse(r#"{"a":1,"b":{"c":1,"c":2},"a":[{"d":1,"d":1}]}"#).unwrap_err();
+        let paths: Vec<_> = problems.iter().map(|p| p.path.as_str()).collect();
+        assert_eq!(paths, ["$.b.c", "$.a[0].d", "$.a"]);
+    }
+
+    #[test]
+    fn an_escaped_name_is_the_same_name() {
+        assert_eq!(parse(r#"{"a":1,"\u0061":2}"#).unwrap_err()[0].path, "$.a");
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused() {
+        for text in ["", "{", "{}x", "{\"a\":1,}", "NaN", "1e999", &"[".repeat(200)] {
+            let problems = parse(text).unwrap_err();
+            assert_eq!(problems[0].path, "$", "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_kept() {
+        let text = r#"{"a":[1,-2,18446744073709551615,"x",null,true],"b":{}}"#;
+        assert_eq!(parse(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+    }
+}

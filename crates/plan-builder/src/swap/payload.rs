@@ -1,0 +1,127 @@
+//! `payload` of a swap plan: the steps, and what the quote said about itself.
+
+use std::borrow::Cow;
+
+use plan_checks::{Step, StepKind, fees::ReviewedChain, step, swap::SwapQuoted};
+use serde::{Deserialize, Serialize};
+
+use super::SwapRequest;
+use crate::{
+    envelope::Text,
+    ports::SwapQuote,
+    wire::{Digits, Eip55, StepRecord},
+};
+
+/// Most characters of an upstream's name of something that a plan repeats.
+const LONGEST_NAME: usize = 64;
+
+/// The member `payload`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SwapPayload {
+    pub(super) chain_id: u64,
+    pub(super) quote: QuoteRecord,
+    pub(super) steps: Vec<StepRecord>,
+}
+
+/// What the quote said about itself: each reading is compared with the request and with what the calldata says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QuoteRecord {
+    pub(super) approval_address: Eip55,
+    call_chain_id: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call_from: Option<Eip55>,
+    call_to: Eip55,
+    call_value: Digits,
+    from_amount: Digits,
+    from_chain_id: u64,
+    from_token: Eip55,
+    integrator: Text,
+    receiver: Eip55,
+    sender: Eip55,
+    /// Which aggregator; a label.
+    source: Text,
+    to_amount: Digits,
+    pub(super) to_amount_min: Digits,
+    to_chain_id: u64,
+    to_token: Eip55,
+    /// Which exchange, in the aggregator's words; a label.
+    tool: Text,
+}
+
+impl SwapPayload {
+    /// Allowance reset and approval for the reviewed router, then the quote's transaction as it is.
+    pub(super) fn compose(request: &SwapRequest, chain: &ReviewedChain, quote: &SwapQuote) -> Self {
+        let approval =
+            |kind, amount| step::approval(kind, request.from_token, chain.router, amount);
+        let steps = [
+            approval(StepKind::ApproveReset, alloy_primitives::U256::ZERO),
+            approval(StepKind::Approve, request.from_amount.0),
+            Step {
+                kind: StepKind::Call,
+                to: quote.call_to,
+                value: quote.call_value,
+                data: quote.call_data.clone(),
+            },
+        ];
+        Self {
+            chain_id: request.chain_id,
+            quote: quote.into(),
+            steps: steps.iter().map(StepRecord::from).collect(),
+        }
+    }
+}
+
+impl QuoteRecord {
+    /// As the checks read it.
+    pub(super) fn as_read(&self) -> SwapQuoted {
+        SwapQuoted {
+            integrator: self.integrator.clone().into_owned(),
+            from_chain_id: self.from_chain_id,
+            to_chain_id: self.to_chain_id,
+            from_token: self.from_token.0,
+            to_token: self.to_token.0,
+            from_amount: self.from_amount.0,
+            sender: self.sender.0,
+            receiver: self.receiver.0,
+            to_amount: self.to_amount.0,
+            to_amount_min: self.to_amount_min.0,
+            approval_address: self.approval_address.0,
+            call_to: self.call_to.0,
+            call_from: self.call_from.map(|from| from.0),
+            call_chain_id: self.call_chain_id,
+            call_value: self.call_value.0,
+        }
+    }
+}
+
+impl From<&SwapQuote> for QuoteRecord {
+    fn from(quote: &SwapQuote) -> Self {
+        Self {
+            approval_address: Eip55(quote.approval_address),
+            call_chain_id: quote.call_chain_id,
+            call_from: quote.call_from.map(Eip55),
+            call_to: Eip55(quote.call_to),
+            call_value: Digits(quote.call_value),
+            from_amount: Digits(quote.from_amount),
+            from_chain_id: quote.from_chain_id,
+            from_token: Eip55(quote.from_token),
+            integrator: Cow::Owned(quote.integrator.clone()),
+            receiver: Eip55(quote.receiver),
+            sender: Eip55(quote.sender),
+            source: name(&quote.source),
+            to_amount: Digits(quote.to_amount),
+            to_amount_min: Digits(quote.to_amount_min),
+            to_chain_id: quote.to_chain_id,
+            to_token: Eip55(quote.to_token),
+            tool: name(&quote.tool),
+        }
+    }
+}
+
+/// A foreign name as one short line.
+fn name(foreign: &str) -> Text {
+    let plain = |c: &char| !c.is_control();
+    Cow::Owned(foreign.chars().filter(plain).take(LONGEST_NAME).collect())
+}

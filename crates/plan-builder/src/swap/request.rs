@@ -1,0 +1,199 @@
+//! The arguments of `prepare_swap` (service document 4.2).
+
+use alloy_primitives::{Address, U256};
+use plan_checks::{
+    BasisPoints,
+    swap::{SwapAsked, checks},
+};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::{
+    AccountProfile, ExportSet, Refusal,
+    arguments::{Argument, Object, Outcome, Property, Reader},
+    profile::{PROFILE, read_arguments},
+    wire::Digits,
+};
+
+/// What aggregators write where a chain's native coin is meant.
+const NATIVE: [&str; 2] = [
+    "0x0000000000000000000000000000000000000000",
+    "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee",
+];
+
+static CHAIN_ID: Argument<u64> =
+    Argument::integer("chainId", "the chain of the swap", 1, u64::MAX >> 11);
+static FROM_TOKEN: Argument<Address> =
+    Argument::address("fromToken", "input token, an ERC-20; never the native coin");
+static TO_TOKEN: Argument<Address> = Argument::address(
+    "toToken",
+    "output token, another ERC-20; never the native coin",
+);
+static FROM_AMOUNT: Argument<U256> = Argument::amount(
+    "fromAmount",
+    "gross input in the input token's smallest unit, fees included",
+);
+static MAX_BPS: Argument<u64> = Argument::integer(
+    "maxBps",
+    "the most that the output may fall below the quoted one, in basis points; at most half of it",
+    0,
+    5000,
+);
+static SLIPPAGE: Object = Object {
+    name: "slippage",
+    description: "how far the output may fall below the quoted one",
+    properties: &[Property::required(&MAX_BPS)],
+};
+static MIN_AMOUNT_OUT: Argument<U256> = Argument::amount_or_integer(
+    "minAmountOut",
+    "the least output that is accepted, in the output token's smallest unit; refused if the quote guarantees less",
+);
+static EXPORTS: Argument<Vec<&'static str>> = Argument::choices(
+    "exports",
+    "also give the steps in these forms: wallet_sendCalls (EIP-5792), a Safe Transaction Builder batch",
+    ExportSet::WORDS,
+);
+
+/// The members of the arguments object.
+pub(crate) const PROPERTIES: &[Property] = &[
+    Property::required_object(&PROFILE),
+    Property::required(&CHAIN_ID),
+    Property::required(&FROM_TOKEN),
+    Property::required(&TO_TOKEN),
+    Property::required(&FROM_AMOUNT),
+    Property::required_object(&SLIPPAGE),
+    Property::optional(&MIN_AMOUNT_OUT),
+    Property::optional(&EXPORTS),
+];
+
+/// A swap that is asked for, in normal form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SwapRequest {
+    /// The caller's account: sender and receiver.
+    pub account_profile: AccountProfile,
+    /// The chain of the swap.
+    pub chain_id: u64,
+    /// In which further forms the steps are given.
+    #[serde(
+        skip_serializing_if = "nothing_chosen",
+        serialize_with = "export_words"
+    )]
+    pub exports: ExportSet,
+    /// Gross input, in the input token's smallest unit.
+    pub from_amount: Digits,
+    /// Input token.
+    pub from_token: Address,
+    /// The least output that is accepted, in the output token's smallest unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_amount_out: Option<Digits>,
+    /// Slippage.
+    pub slippage: Slippage,
+    /// Output token.
+    pub to_token: Address,
+}
+
+/// How far the output may fall below the quoted one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Slippage {
+    /// In basis points.
+    #[serde(serialize_with = "bps_number")]
+    pub max_bps: BasisPoints,
+}
+
+impl SwapRequest {
+    /// Reads the arguments.
+    ///
+    /// # Errors
+    /// `input_invalid` with every problem; `token_unsupported` for a chain's native coin; `agg_receiver_account_bound` for an
+    /// account on another chain than the swap.
+    pub(crate) fn parse(arguments: &Value) -> Result<Self, Refusal> {
+        for token in [FROM_TOKEN.name, TO_TOKEN.name] {
+            refuse_native(arguments, token)?;
+        }
+        let request = read_arguments(arguments, PROPERTIES, Self::read)?;
+        if request.account_profile.chain_id != request.chain_id {
+            let message = "the account is on another chain than the swap";
+            return Err(Refusal::new(checks::RECEIVER, message)
+                .comparing(request.chain_id, request.account_profile.chain_id)
+                .at("$.accountProfile.chainId"));
+        }
+        Ok(request)
+    }
+
+    fn read(reader: &Reader<'_>, outcome: &Outcome) -> Option<Self> {
+        let account_profile = AccountProfile::read(reader, &PROFILE, None);
+        let chain_id = reader.required(&CHAIN_ID);
+        let from_token = reader.required(&FROM_TOKEN);
+        let to_token = reader.required(&TO_TOKEN);
+        let from_amount = reader.required(&FROM_AMOUNT);
+        let max_bps = reader
+            .object(&SLIPPAGE)
+            .and_then(|slippage| slippage.required(&MAX_BPS));
+        let min_amount_out = reader.optional(&MIN_AMOUNT_OUT);
+        let exports = reader.optional(&EXPORTS);
+        if from_token.is_some() && from_token == to_token {
+            outcome.note(
+                &reader.path_of(TO_TOKEN.name),
+                "another token than fromToken",
+                "the same token",
+            );
+        }
+        Some(Self {
+            account_profile: account_profile?,
+            chain_id: chain_id?,
+            exports: ExportSet::from_words(&exports?.unwrap_or_default()),
+            from_amount: Digits(from_amount?),
+            from_token: from_token?,
+            min_amount_out: min_amount_out?.map(Digits),
+            slippage: Slippage {
+                max_bps: u16::try_from(max_bps?).ok().and_then(BasisPoints::new)?,
+            },
+            to_token: to_token?,
+        })
+    }
+
+    /// As the checks read it.
+    pub(super) fn asked(&self) -> SwapAsked {
+        SwapAsked {
+            account: self.account_profile.address,
+            account_chain_id: self.account_profile.chain_id,
+            chain_id: self.chain_id,
+            from_token: self.from_token,
+            to_token: self.to_token,
+            from_amount: self.from_amount.0,
+            max_slippage: self.slippage.max_bps,
+            min_amount_out: self.min_amount_out.map(|least| least.0),
+        }
+    }
+}
+
+fn refuse_native(arguments: &Value, token: &str) -> Result<(), Refusal> {
+    let text = arguments.get(token).and_then(Value::as_str);
+    match text.filter(|text| {
+        NATIVE
+            .iter()
+            .any(|native| native.eq_ignore_ascii_case(text))
+    }) {
+        Some(native) => Err(Refusal::new(
+            Refusal::TOKEN_UNSUPPORTED,
+            "swaps are between ERC-20 tokens; a chain's native coin has to be wrapped first",
+        )
+        .comparing("the address of an ERC-20 token", native)
+        .at(format!("$.{token}"))),
+        None => Ok(()),
+    }
+}
+
+fn nothing_chosen(exports: &ExportSet) -> bool {
+    *exports == ExportSet::default()
+}
+
+fn export_words<S: Serializer>(exports: &ExportSet, serializer: S) -> Result<S::Ok, S::Error> {
+    exports.words().serialize(serializer)
+}
+
+fn bps_number<S: Serializer>(bps: &BasisPoints, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u16(bps.get())
+}

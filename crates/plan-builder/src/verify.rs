@@ -1,0 +1,175 @@
+//! The verifier: a plan is taken apart, judged again by the same engine, built again, and compared.
+
+use alloy_primitives::B256;
+use plan_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
+use serde_json::Value;
+
+use crate::{
+    Policy, Refusal,
+    digest,
+    envelope::Body,
+    rail::{RailPlan, rail_of},
+    seal::{self, Labels, intent_digest, unwritable},
+    strict,
+};
+
+/// A plan that holds for a request at a time. Only [`verify`](crate::verify) makes one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// The rail.
+    pub rail: Rail,
+    /// `submission.payload_digest`, recomputed.
+    pub payload_digest: B256,
+    /// `intent_digest`, recomputed.
+    pub intent_digest: B256,
+    /// Until when it is current.
+    pub valid_until: UtcSeconds,
+    /// Every check, run again.
+    pub report: CheckReport,
+}
+
+/// Verifies a plan of one rail.
+///
+/// # Errors
+/// The first thing that does not hold, in this order: the form (`plan_malformed`), the digest
+/// (`payload_digest_committed`), the request it is for, the rail's table, every member that follows from the rest.
+pub(crate) fn verify<R: RailPlan>(
+    request: &R::Request,
+    text: &str,
+    now: UtcSeconds,
+    policy: &Policy,
+) -> Result<Verified, Refusal> {
+    let mut given: Body<R::Payload, R::Fees> = parse(text)?;
+    if given.rail.0 != rail_of::<R>() {
+        return Err(malformed("a plan of another rail")
+            .comparing(rail_of::<R>().as_str(), given.rail.0.as_str()));
+    }
+    let claimed = given
+        .submission
+        .payload_digest
+        .ok_or_else(|| malformed("submission.payload_digest is missing"))?
+        .0;
+    let written = given.write::<R>().ok_or_else(unwritable)?;
+    let computed = if written.text == text {
+        written.digest.0
+    } else {
+        foreign_digest(text)?
+    };
+    let commitment = Commitment {
+        valid_until: given.valid_until.0,
+        now,
+        digest: DigestStanding::Recomputed { claimed, computed },
+    };
+    commitment.judge_digest().map_err(|violation| {
+        plan_checks::Failure::new(plan_checks::commitment::PAYLOAD_DIGEST, violation)
+    })?;
+    let facts = R::facts(request, &given.payload, policy, commitment)?;
+    let report = judge(&facts)?;
+    let intent = intent_digest::<R>(request).ok_or_else(unwritable)?;
+    if given.intent_digest.0 != intent {
+        return Err(Refusal::new(Refusal::INTENT_DIGEST, "the plan was sealed for another request")
+            .comparing(intent, given.intent_digest.0));
+    }
+    judge_artifact_id::<R>(&given.artifact_id)?;
+    if let Some(simulation) = &given.simulation {
+        match R::evm(request, &given.payload) {
+            Some(evm) => simulation.judge(evm.steps.len(), evm.effect)?,
+            None => return Err(rebuilt("simulation", "nothing", "a simulation of an order")),
+        }
+    }
+    let valid_until = given.valid_until.0;
+    let created_millis = given.exports.as_ref().map_or(0, |exports| exports.created_millis());
+    let mut rebuilt_body = seal::body::<R>(
+        request,
+        given.payload,
+        policy,
+        report.clone(),
+        Labels {
+            artifact_id: given.artifact_id,
+            valid_until,
+            created_millis,
+            simulation: given.simulation,
+        },
+    )?;
+    let again = rebuilt_body.write::<R>().ok_or_else(unwritable)?;
+    if again.text != written.text {
+        return Err(first_difference(&again.text, &written.text));
+    }
+    Ok(Verified {
+        rail: rail_of::<R>(),
+        payload_digest: claimed,
+        intent_digest: intent,
+        valid_until,
+        report,
+    })
+}
+
+fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
+    serde_json::from_str(text).map_err(|error| {
+        // The parser's own text may repeat foreign input; its place is enough to find the member.
+        let what = match error.classify() {
+            serde_json::error::Category::Data => "a missing, unknown, duplicate or mistyped member",
+            _ => "not JSON",
+        };
+        malformed(what).comparing(
+            "an envelope of this rail",
+            format_args!("{what} at line {} column {}", error.line(), error.column()),
+        )
+    })
+}
+
+/// The digest of a text that is not spelled as this crate spells it: any JSON with the same canonical form is the same plan.
+fn foreign_digest(text: &str) -> Result<B256, Refusal> {
+    let mut value = strict::parse(text).map_err(|problems| {
+        let first = problems.first().map_or_else(String::new, ToString::to_string);
+        malformed(&first)
+    })?;
+    if let Some(Value::Object(submission)) = value.get_mut("submission") {
+        submission.remove("payload_digest");
+    }
+    digest::canonical(&value).map(|bytes| digest::keccak(&bytes)).ok_or_else(unwritable)
+}
+
+fn judge_artifact_id<R: RailPlan>(id: &str) -> Result<(), Refusal> {
+    let named = id
+        .strip_prefix(rail_of::<R>().as_str())
+        .and_then(|rest| rest.strip_prefix('-'))
+        .is_some_and(|rest| {
+            rest.len() == 32 && rest.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        });
+    if named { Ok(()) } else { Err(rebuilt("artifact_id", "the rail's name and 32 hex digits", id)) }
+}
+
+/// Which member differs, at the top of the envelope.
+fn first_difference(expected: &str, observed: &str) -> Refusal {
+    let (Ok(Value::Object(expected)), Ok(Value::Object(observed))) =
+        (serde_json::from_str(expected), serde_json::from_str(observed))
+    else {
+        return unwritable();
+    };
+    let shown = |value: Option<&Value>| {
+        value.map_or_else(|| "nothing".to_owned(), |v| v.to_string().chars().take(400).collect())
+    };
+    expected
+        .keys()
+        .chain(observed.keys())
+        // The digest follows from the member that differs.
+        .filter(|name| *name != "submission")
+        .find(|name| expected.get(*name) != observed.get(*name))
+        .map_or_else(
+            || rebuilt("submission", &shown(expected.get("submission")), &shown(observed.get("submission"))),
+            |name| rebuilt(name, &shown(expected.get(name)), &shown(observed.get(name))),
+        )
+}
+
+fn rebuilt(member: &str, expected: &str, observed: &str) -> Refusal {
+    Refusal::new(
+        Refusal::PLAN_REBUILT,
+        format!("member {member} is not what the plan's own bytes give"),
+    )
+    .comparing(expected, observed)
+}
+
+fn malformed(message: &str) -> Refusal {
+    Refusal::new(Refusal::PLAN_MALFORMED, message)
+}

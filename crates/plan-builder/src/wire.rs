@@ -1,0 +1,277 @@
+//! How values stand in an envelope: one text form each, and nothing else is read.
+
+use std::fmt;
+
+use alloy_primitives::{Address, B256, Bytes, U256, hex};
+use plan_checks::{Decimal, Step, StepKind, UtcSeconds};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error, Visitor},
+};
+
+/// Text that is read without a copy where the input allows it.
+struct Text<T>(fn(&str) -> Option<T>, &'static str);
+
+impl<T> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.1)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.0)(text).ok_or_else(|| E::custom(format_args!("expected {}", self.1)))
+    }
+}
+
+/// An address, written with its checksum (EIP-55). Only that spelling is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Eip55(pub Address);
+
+impl Serialize for Eip55 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.to_checksum_buffer(None).as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Eip55 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(
+            |text| Address::parse_checksummed(text, None).ok().map(Self),
+            "an address with its checksum",
+        ))
+    }
+}
+
+/// A number of up to 256 bits, written as decimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Digits(pub U256);
+
+impl Serialize for Digits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match u64::try_from(self.0) {
+            Ok(small) => serializer.collect_str(&small),
+            Err(_) => serializer.collect_str(&self.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Digits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(
+            |text| {
+                let canonical = text == "0" || !text.starts_with('0');
+                let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+                (canonical && digits && text.len() <= 78)
+                    .then(|| U256::from_str_radix(text, 10).ok().map(Self))
+                    .flatten()
+            },
+            "decimal digits without leading zeros",
+        ))
+    }
+}
+
+/// Bytes, written as `0x` and lower-case hex.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hex(pub Bytes);
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex::encode_prefixed(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Hex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(
+            |text| lower_hex(text).and_then(|t| hex::decode(t).ok()).map(|b| Self(b.into())),
+            "0x and lower-case hex",
+        ))
+    }
+}
+
+/// Thirty-two bytes, written as `0x` and 64 lower-case hex digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Word(pub B256);
+
+impl Serialize for Word {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(hex::Buffer::<32, true>::new().format(&self.0.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(
+            |text| {
+                let digits = lower_hex(text)?;
+                (digits.len() == 64).then(|| digits.parse().ok().map(Self)).flatten()
+            },
+            "0x and 64 lower-case hex digits",
+        ))
+    }
+}
+
+/// A time, written as RFC 3339 in UTC with whole seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(pub UtcSeconds);
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(
+            |text| text.parse().ok().map(Self),
+            "a time of the form 2026-11-21T15:30:00Z",
+        ))
+    }
+}
+
+/// An exact decimal, written in canonical form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Exact(pub Decimal);
+
+impl Serialize for Exact {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Exact {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(
+            |text| {
+                let value: Decimal = text.parse().ok()?;
+                (value.to_string() == text).then_some(Self(value))
+            },
+            "a decimal in canonical form",
+        ))
+    }
+}
+
+/// A step, as it stands in `payload.steps`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepRecord {
+    /// Calldata.
+    pub data: Hex,
+    /// What it is for.
+    pub kind: KindRecord,
+    /// Where it is sent.
+    pub to: Eip55,
+    /// Native coin, in wei.
+    pub value: Digits,
+}
+
+/// The kind of a step in its wire form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KindRecord {
+    /// `approve_reset`
+    ApproveReset,
+    /// `approve`
+    Approve,
+    /// `call`
+    Call,
+}
+
+impl From<StepKind> for KindRecord {
+    fn from(kind: StepKind) -> Self {
+        match kind {
+            StepKind::ApproveReset => Self::ApproveReset,
+            StepKind::Approve => Self::Approve,
+            StepKind::Call => Self::Call,
+        }
+    }
+}
+
+impl From<KindRecord> for StepKind {
+    fn from(kind: KindRecord) -> Self {
+        match kind {
+            KindRecord::ApproveReset => Self::ApproveReset,
+            KindRecord::Approve => Self::Approve,
+            KindRecord::Call => Self::Call,
+        }
+    }
+}
+
+impl From<&Step> for StepRecord {
+    fn from(step: &Step) -> Self {
+        Self {
+            data: Hex(step.data.clone()),
+            kind: step.kind.into(),
+            to: Eip55(step.to),
+            value: Digits(step.value),
+        }
+    }
+}
+
+impl From<&StepRecord> for Step {
+    fn from(record: &StepRecord) -> Self {
+        Self {
+            kind: record.kind.into(),
+            to: record.to.0,
+            value: record.value.0,
+            data: record.data.0.clone(),
+        }
+    }
+}
+
+/// The steps of a payload, as the checks read them.
+#[must_use]
+pub fn steps(records: &[StepRecord]) -> Vec<Step> {
+    records.iter().map(Step::from).collect()
+}
+
+fn lower_hex(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix("0x")?;
+    digits
+        .bytes()
+        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        .then_some(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Option<T> {
+        serde_json::from_str(&format!("{text:?}")).ok()
+    }
+
+    #[test]
+    fn one_spelling_each() {
+        assert!(read::<Eip55>("0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE").is_some());
+        assert!(read::<Eip55>("0x1231deb6f5749ef6ce6943a275a1d3e7486f4eae").is_none());
+        assert_eq!(read(&U256::MAX.to_string()), Some(Digits(U256::MAX)));
+        for text in ["", "00", "01", "-1", "+1", "0x1", "1.0", &format!("{}0", U256::MAX)] {
+            assert!(read::<Digits>(text).is_none(), "{text}");
+        }
+        assert!(read::<Hex>("0x").is_some() && read::<Hex>("0xab").is_some());
+        for text in ["", "ab", "0xA0", "0xa", "0xzz", "0X00"] {
+            assert!(read::<Hex>(text).is_none(), "{text}");
+        }
+        assert!(read::<Word>(&format!("0x{}", "0a".repeat(32))).is_some());
+        assert!(read::<Word>(&format!("0x{}", "0a".repeat(31))).is_none());
+        assert!(read::<Exact>("0.5").is_some() && read::<Exact>("0.50").is_none());
+        assert!(read::<Time>("2026-11-21T15:30:00Z").is_some());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let step = StepRecord {
+            data: Hex(Bytes::from_static(&[1, 0xab])),
+            kind: KindRecord::ApproveReset,
+            to: Eip55(Address::repeat_byte(0xcd)),
+            value: Digits(U256::MAX),
+        };
+        let text = serde_json::to_string(&step).unwrap();
+        assert_eq!(serde_json::from_str::<StepRecord>(&text).unwrap(), step);
+        let word = Word(B256::repeat_byte(0xfe));
+        assert_eq!(serde_json::from_str::<Word>(&serde_json::to_string(&word).unwrap()).unwrap(), word);
+    }
+}

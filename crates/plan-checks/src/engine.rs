@@ -1,0 +1,192 @@
+//! The check engine: a table of named, pure judgements over decoded facts, and the one report type.
+
+use std::borrow::Cow;
+
+/// One row of a rail's table: a named judgement over the facts of a plan.
+///
+/// The tables are static. The names are part of the contract: they are the `assertions` of an envelope and the
+/// `check` of a refusal (service document 4.2).
+#[derive(Debug)]
+pub struct Check<F> {
+    /// The assertion's name, snake case.
+    pub name: &'static str,
+    /// What a passed check establishes, in one clause.
+    pub establishes: &'static str,
+    /// The judgement.
+    pub judge: fn(&F) -> Verdict,
+}
+
+/// What a check found: the observation that it passed on, or how it is violated.
+pub type Verdict = Result<Observed, Violation>;
+
+/// What a passed check saw: a short text for people. It never decides anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed(Cow<'static, str>);
+
+impl Observed {
+    /// A fixed observation.
+    #[must_use]
+    pub const fn fixed(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text, without a copy when it is fixed.
+    #[must_use]
+    pub fn into_text(self) -> Cow<'static, str> {
+        self.0
+    }
+}
+
+impl From<String> for Observed {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+}
+
+/// How a check does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// What is wrong, in one clause.
+    pub message: Cow<'static, str>,
+    /// What the check requires.
+    pub expected: String,
+    /// What the plan has.
+    pub observed: String,
+}
+
+impl Violation {
+    /// A violation with both sides shown.
+    pub fn new(
+        message: impl Into<Cow<'static, str>>,
+        expected: impl ToString,
+        observed: impl ToString,
+    ) -> Self {
+        Self {
+            message: message.into(),
+            expected: expected.to_string(),
+            observed: observed.to_string(),
+        }
+    }
+}
+
+/// The check that does not hold: what a constructor refuses by.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{check}: {}: expected {}, observed {}", violation.message, violation.expected, violation.observed)]
+pub struct Failure {
+    /// The name of the first check that does not hold.
+    pub check: &'static str,
+    /// How.
+    pub violation: Violation,
+}
+
+impl Failure {
+    /// A decoder's failure, by the name of the check that the bytes belong to.
+    #[must_use]
+    pub const fn new(check: &'static str, violation: Violation) -> Self {
+        Self { check, violation }
+    }
+}
+
+/// One passed check of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assertion {
+    /// The check's name.
+    pub name: &'static str,
+    /// What it establishes.
+    pub establishes: &'static str,
+    /// What it saw.
+    pub observed: Observed,
+}
+
+/// Proof that every check of one rail's table holds for some facts. Only [`judge`] makes one; a plan cannot be sealed
+/// without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckReport {
+    rail: Rail,
+    assertions: Vec<Assertion>,
+}
+
+impl CheckReport {
+    /// Which rail's table was run.
+    #[must_use]
+    pub const fn rail(&self) -> Rail {
+        self.rail
+    }
+
+    /// Every check of the table, in its order.
+    #[must_use]
+    pub fn assertions(&self) -> &[Assertion] {
+        &self.assertions
+    }
+
+    /// The assertions, by value.
+    #[must_use]
+    pub fn into_assertions(self) -> Vec<Assertion> {
+        self.assertions
+    }
+}
+
+/// Facts that a rail's table judges.
+pub trait Facts: Sized + 'static {
+    /// The rail.
+    const RAIL: Rail;
+    /// Its table.
+    const CHECKS: &'static [Check<Self>];
+}
+
+/// Runs the whole table of a rail over facts.
+///
+/// # Errors
+/// The first check that does not hold, by name.
+pub fn judge<F: Facts>(facts: &F) -> Result<CheckReport, Failure> {
+    let mut assertions = Vec::with_capacity(F::CHECKS.len());
+    for check in F::CHECKS {
+        match (check.judge)(facts) {
+            Ok(observed) => assertions.push(Assertion {
+                name: check.name,
+                establishes: check.establishes,
+                observed,
+            }),
+            Err(violation) => return Err(Failure::new(check.name, violation)),
+        }
+    }
+    Ok(CheckReport {
+        rail: F::RAIL,
+        assertions,
+    })
+}
+
+/// A kind of plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rail {
+    /// A same-chain ERC-20 swap through the reviewed aggregator.
+    Swap,
+    /// A native-USDC transfer between chains (CCTP V2).
+    Bridge,
+    /// A prediction-market limit order.
+    PmOrder,
+    /// A perpetuals limit order.
+    PerpOrder,
+}
+
+impl Rail {
+    /// Every rail.
+    pub const ALL: [Self; 4] = [Self::Swap, Self::Bridge, Self::PmOrder, Self::PerpOrder];
+
+    /// The rail's name in an envelope.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Swap => "swap",
+            Self::Bridge => "bridge",
+            Self::PmOrder => "pm_order",
+            Self::PerpOrder => "perp_order",
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Asset ids of the venue, and the check that the order is for the requested coin.
+
+use super::PerpOrderFacts;
+use crate::{Observed, Verdict, Violation};
+
+/// How many asset ids belong to one dex.
+pub const PERP_DEX_SIZE: u32 = 10_000;
+/// Where the ids of builder-deployed dexes start; between the first dex and here are spot pairs.
+const FIRST_DEPLOYED: u32 = 100_000;
+/// Where the ids of outcome assets start.
+const FIRST_OUTCOME: u32 = 100_000_000;
+
+/// The asset id of a perpetual: its position in the universe of the first dex (`dex_index` 0), or
+/// `100000 + dex_index * 10000 + universe_index`. `None` for positions that no perpetual has.
+#[must_use]
+pub const fn asset_id(dex_index: u32, universe_index: u32) -> Option<u32> {
+    if universe_index >= PERP_DEX_SIZE {
+        return None;
+    }
+    if dex_index == 0 {
+        return Some(universe_index);
+    }
+    let Some(offset) = dex_index.checked_mul(PERP_DEX_SIZE) else {
+        return None;
+    };
+    let Some(id) = offset.checked_add(FIRST_DEPLOYED + universe_index) else {
+        return None;
+    };
+    if is_perpetual(id) { Some(id) } else { None }
+}
+
+/// Whether an asset id is that of a perpetual, and not of a spot pair or an outcome.
+#[must_use]
+pub const fn is_perpetual(asset_id: u32) -> bool {
+    asset_id < PERP_DEX_SIZE
+        || (asset_id >= FIRST_DEPLOYED + PERP_DEX_SIZE && asset_id < FIRST_OUTCOME)
+}
+
+/// The decoded asset ids are that of the requested coin.
+pub(super) fn asset(facts: &PerpOrderFacts) -> Verdict {
+    let (ask, venue) = (&facts.ask, &facts.plan.venue);
+    if let Some(order) = facts
+        .action
+        .orders()
+        .find(|order| !is_perpetual(order.asset))
+    {
+        return Err(Violation::new(
+            "the asset is not a perpetual",
+            "an id below 10000, or from 110000 to 99999999",
+            order.asset,
+        ));
+    }
+    if venue.coin != ask.coin {
+        return Err(Violation::new(
+            "the asset has another name than the requested coin",
+            &ask.coin,
+            &venue.coin,
+        ));
+    }
+    let dex = ask.coin.split_once(':').map_or("", |(dex, _)| dex);
+    if venue.dex != dex || (venue.dex_index == 0) != dex.is_empty() {
+        return Err(Violation::new(
+            "the asset is on another dex than the requested coin",
+            format_args!("{dex:?}"),
+            format_args!("{:?} at position {}", venue.dex, venue.dex_index),
+        ));
+    }
+    let expected = asset_id(venue.dex_index, venue.universe_index);
+    if expected != Some(venue.asset_id) {
+        return Err(Violation::new(
+            "the asset id does not follow from its position in the venue's list",
+            expected.map_or_else(|| "a position below 10000".to_owned(), |id| id.to_string()),
+            venue.asset_id,
+        ));
+    }
+    if let Some(order) = facts
+        .action
+        .orders()
+        .find(|order| order.asset != venue.asset_id)
+    {
+        return Err(Violation::new(
+            "an order is for another asset",
+            venue.asset_id,
+            order.asset,
+        ));
+    }
+    if venue.delisted {
+        return Err(Violation::new(
+            "the asset is delisted",
+            "a listed asset",
+            &venue.coin,
+        ));
+    }
+    Ok(Observed::from(format!(
+        "{} is asset {}",
+        venue.coin, venue.asset_id
+    )))
+}

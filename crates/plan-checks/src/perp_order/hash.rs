@@ -1,0 +1,107 @@
+//! What is signed: the connection id over the action's bytes, and the EIP-712 digest of the venue's `Agent` message. Computed
+//! from the byte layout alone, without a typed-data library, so that it is a second opinion to the builder's.
+
+use alloy_primitives::{Address, B256, Keccak256, b256, keccak256};
+
+/// `source` of the venue's main network.
+pub const MAINNET_SOURCE: &str = "a";
+/// `source` of its test network.
+pub const TESTNET_SOURCE: &str = "b";
+
+/// The EIP-712 domain separator of `{name: "Exchange", version: "1", chainId: 1337, verifyingContract: 0}`.
+pub const DOMAIN_SEPARATOR: B256 =
+    b256!("d79297fcdf2ffcd4ae223d01edaa2ba214ff8f401d7c9300d995d17c82aa4040");
+/// The encoded type of the signed message.
+const AGENT_TYPE: &[u8] = b"Agent(string source,bytes32 connectionId)";
+
+/// `keccak256(action || u64be(nonce) || vault || expiry)`: the vault is `00`, or `01` and its 20 bytes; the expiry is nothing,
+/// or `00` and 8 big-endian bytes.
+#[must_use]
+pub fn connection_id(
+    action: &[u8],
+    nonce: u64,
+    vault: Option<Address>,
+    expires_after: Option<u64>,
+) -> B256 {
+    let mut hasher = Keccak256::new();
+    hasher.update(action);
+    hasher.update(nonce.to_be_bytes());
+    match vault {
+        None => hasher.update([0]),
+        Some(vault) => {
+            hasher.update([1]);
+            hasher.update(vault);
+        }
+    }
+    if let Some(expires_after) = expires_after {
+        // The venue marks a present expiry with 00, unlike a present vault.
+        hasher.update([0]);
+        hasher.update(expires_after.to_be_bytes());
+    }
+    hasher.finalize()
+}
+
+/// The EIP-712 digest of `Agent{source, connectionId}` under [`DOMAIN_SEPARATOR`].
+#[must_use]
+pub fn agent_digest(source: &str, connection_id: B256) -> B256 {
+    let message = [keccak256(AGENT_TYPE), keccak256(source), connection_id];
+    let mut hasher = Keccak256::new();
+    hasher.update([0x19, 0x01]);
+    hasher.update(DOMAIN_SEPARATOR);
+    hasher.update(keccak256(message.concat()));
+    hasher.finalize()
+}
+
+/// What follows the action's bytes in the preimage, with `{nonce:16hex}` and `{expires_after:16hex}` for the two numbers.
+#[must_use]
+pub fn preimage_suffix_template(vault: Option<Address>, expires: bool) -> String {
+    let vault = vault.map_or_else(|| "00".to_owned(), |vault| format!("01{}", hex(vault)));
+    let expiry = if expires {
+        "00{expires_after:16hex}"
+    } else {
+        ""
+    };
+    format!("0x{{nonce:16hex}}{vault}{expiry}")
+}
+
+fn hex(address: Address) -> String {
+    alloy_primitives::hex::encode(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::U256;
+
+    use super::*;
+
+    #[test]
+    fn the_domain_separator_is_that_of_the_venue() {
+        let encoded = [
+            keccak256(
+                "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)",
+            ),
+            keccak256("Exchange"),
+            keccak256("1"),
+            B256::from(U256::from(1337)),
+            B256::ZERO,
+        ];
+        assert_eq!(keccak256(encoded.concat()), DOMAIN_SEPARATOR);
+    }
+
+    #[test]
+    fn the_template_names_every_byte_after_the_action() {
+        let vault = Address::repeat_byte(0xAB);
+        assert_eq!(
+            preimage_suffix_template(None, true),
+            "0x{nonce:16hex}0000{expires_after:16hex}"
+        );
+        assert_eq!(
+            preimage_suffix_template(Some(vault), true),
+            format!(
+                "0x{{nonce:16hex}}01{}00{{expires_after:16hex}}",
+                "ab".repeat(20)
+            )
+        );
+        assert_eq!(preimage_suffix_template(None, false), "0x{nonce:16hex}00");
+    }
+}

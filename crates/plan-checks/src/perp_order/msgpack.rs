@@ -1,0 +1,414 @@
+//! The strict msgpack codec of an order action: only the markers that an action uses, the smallest encoding of every length
+//! and integer, keys in wire order, no nil, no trailing bytes. It walks the one known shape, so foreign nesting is never
+//! followed.
+
+use super::wire::{WireAction, WireBuilder, WireOrder, WireOrderKind};
+
+/// The longest action that is read, in bytes: some ten times that of an entry with both triggers.
+pub const MAX_ACTION_BYTES: usize = 4096;
+/// The longest text inside an action.
+const MAX_TEXT_BYTES: usize = 64;
+
+/// Why bytes are not the canonical msgpack of an order action.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MsgpackError {
+    /// Longer than any action.
+    #[error("{length} bytes where at most {MAX_ACTION_BYTES} are read")]
+    TooLong {
+        /// How many bytes there are.
+        length: usize,
+    },
+    /// The bytes end inside a value.
+    #[error("the bytes end at {at}, inside {inside}")]
+    Truncated {
+        /// Where.
+        at: usize,
+        /// What was being read.
+        inside: &'static str,
+    },
+    /// Another kind of value, nil included, or another number of members.
+    #[error("marker {observed:#04x} at byte {at} where {expected} is expected")]
+    Marker {
+        /// Where.
+        at: usize,
+        /// What belongs there.
+        expected: &'static str,
+        /// The byte there.
+        observed: u8,
+    },
+    /// A length or an integer in a longer encoding than it needs.
+    #[error("the value at byte {at} is not in its smallest encoding")]
+    NotSmallest {
+        /// Where.
+        at: usize,
+    },
+    /// Another key, or a key in another place.
+    #[error("another key at byte {at} where {expected:?} is expected")]
+    Key {
+        /// Where.
+        at: usize,
+        /// The key that belongs there.
+        expected: &'static str,
+    },
+    /// Text that is too long, or holds anything but printable ASCII.
+    #[error("the text at byte {at} is not printable ASCII of at most {MAX_TEXT_BYTES} bytes")]
+    Text {
+        /// Where.
+        at: usize,
+    },
+    /// Bytes after the action.
+    #[error("the action ends at byte {at} of {length}")]
+    Trailing {
+        /// Where the action ends.
+        at: usize,
+        /// How many bytes there are.
+        length: usize,
+    },
+}
+
+/// Decodes the bytes of one action.
+///
+/// # Errors
+/// [`MsgpackError`]
+pub fn decode(bytes: &[u8]) -> Result<WireAction, MsgpackError> {
+    if bytes.len() > MAX_ACTION_BYTES {
+        return Err(MsgpackError::TooLong {
+            length: bytes.len(),
+        });
+    }
+    let mut reader = Reader { bytes, at: 0 };
+    let action = reader.action()?;
+    if reader.at != bytes.len() {
+        return Err(MsgpackError::Trailing {
+            at: reader.at,
+            length: bytes.len(),
+        });
+    }
+    Ok(action)
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn action(&mut self) -> Result<WireAction, MsgpackError> {
+        let members = self.short(0x80, 3..=4, "a map of 3 or 4 members")?;
+        self.key("type")?;
+        let kind = self.text()?;
+        self.key("orders")?;
+        let count = self.short(0x90, 1..=15, "an array of 1 to 15 orders")?;
+        let orders = (0..count).map(|_| self.order()).collect::<Result<_, _>>()?;
+        self.key("grouping")?;
+        let grouping = self.text()?;
+        let builder = if members == 4 {
+            self.key("builder")?;
+            Some(self.builder()?)
+        } else {
+            None
+        };
+        Ok(WireAction {
+            kind,
+            orders,
+            grouping,
+            builder,
+        })
+    }
+
+    fn order(&mut self) -> Result<WireOrder, MsgpackError> {
+        let members = self.short(0x80, 6..=7, "a map of 6 or 7 members")?;
+        self.key("a")?;
+        let asset = self.integer()?;
+        self.key("b")?;
+        let is_buy = self.boolean()?;
+        self.key("p")?;
+        let price = self.text()?;
+        self.key("s")?;
+        let size = self.text()?;
+        self.key("r")?;
+        let reduce_only = self.boolean()?;
+        self.key("t")?;
+        let kind = self.order_kind()?;
+        let cloid = if members == 7 {
+            self.key("c")?;
+            Some(self.text()?)
+        } else {
+            None
+        };
+        Ok(WireOrder {
+            asset,
+            is_buy,
+            price,
+            size,
+            reduce_only,
+            kind,
+            cloid,
+        })
+    }
+
+    fn order_kind(&mut self) -> Result<WireOrderKind, MsgpackError> {
+        self.short(0x80, 1..=1, "a map of 1 member")?;
+        let at = self.at;
+        match self.text_bytes()? {
+            b"limit" => {
+                self.short(0x80, 1..=1, "a map of 1 member")?;
+                self.key("tif")?;
+                Ok(WireOrderKind::Limit { tif: self.text()? })
+            }
+            b"trigger" => {
+                self.short(0x80, 3..=3, "a map of 3 members")?;
+                self.key("isMarket")?;
+                let is_market = self.boolean()?;
+                self.key("triggerPx")?;
+                let trigger_price = self.text()?;
+                self.key("tpsl")?;
+                let tpsl = self.text()?;
+                Ok(WireOrderKind::Trigger {
+                    is_market,
+                    trigger_price,
+                    tpsl,
+                })
+            }
+            _ => Err(MsgpackError::Key {
+                at,
+                expected: "limit or trigger",
+            }),
+        }
+    }
+
+    fn builder(&mut self) -> Result<WireBuilder, MsgpackError> {
+        self.short(0x80, 2..=2, "a map of 2 members")?;
+        self.key("b")?;
+        let address = self.text()?;
+        self.key("f")?;
+        let fee = self.integer()?;
+        Ok(WireBuilder { address, fee })
+    }
+
+    /// A map (`0x80`) or an array (`0x90`) whose length is in its marker.
+    fn short(
+        &mut self,
+        marker: u8,
+        lengths: std::ops::RangeInclusive<u8>,
+        expected: &'static str,
+    ) -> Result<u8, MsgpackError> {
+        let at = self.at;
+        let observed = self.byte(expected)?;
+        match observed.checked_sub(marker) {
+            Some(length) if lengths.contains(&length) => Ok(length),
+            _ => Err(MsgpackError::Marker {
+                at,
+                expected,
+                observed,
+            }),
+        }
+    }
+
+    fn key(&mut self, expected: &'static str) -> Result<(), MsgpackError> {
+        let at = self.at;
+        if self.text_bytes()? == expected.as_bytes() {
+            Ok(())
+        } else {
+            Err(MsgpackError::Key { at, expected })
+        }
+    }
+
+    fn boolean(&mut self) -> Result<bool, MsgpackError> {
+        let at = self.at;
+        match self.byte("a boolean")? {
+            0xc2 => Ok(false),
+            0xc3 => Ok(true),
+            observed => Err(MsgpackError::Marker {
+                at,
+                expected: "a boolean",
+                observed,
+            }),
+        }
+    }
+
+    fn integer(&mut self) -> Result<u32, MsgpackError> {
+        const WHAT: &str = "an integer below 2^32";
+        let at = self.at;
+        let (value, least) = match self.byte(WHAT)? {
+            small @ 0x00..=0x7f => (u32::from(small), 0),
+            0xcc => (u32::from(u8::from_be_bytes(self.array(WHAT)?)), 0x80),
+            0xcd => (u32::from(u16::from_be_bytes(self.array(WHAT)?)), 0x100),
+            0xce => (u32::from_be_bytes(self.array(WHAT)?), 0x1_0000),
+            observed => {
+                return Err(MsgpackError::Marker {
+                    at,
+                    expected: WHAT,
+                    observed,
+                });
+            }
+        };
+        if value < least {
+            return Err(MsgpackError::NotSmallest { at });
+        }
+        Ok(value)
+    }
+
+    fn text(&mut self) -> Result<String, MsgpackError> {
+        let at = self.at;
+        let bytes = self.text_bytes()?;
+        match std::str::from_utf8(bytes) {
+            Ok(text) if bytes.iter().all(u8::is_ascii_graphic) => Ok(text.to_owned()),
+            _ => Err(MsgpackError::Text { at }),
+        }
+    }
+
+    fn text_bytes(&mut self) -> Result<&'a [u8], MsgpackError> {
+        const WHAT: &str = "text";
+        let at = self.at;
+        let length = match self.byte(WHAT)? {
+            marker @ 0xa0..=0xbf => marker & 0x1f,
+            0xd9 => match self.byte(WHAT)? {
+                0..32 => return Err(MsgpackError::NotSmallest { at }),
+                length => length,
+            },
+            observed => {
+                return Err(MsgpackError::Marker {
+                    at,
+                    expected: WHAT,
+                    observed,
+                });
+            }
+        };
+        let length = usize::from(length);
+        if length > MAX_TEXT_BYTES {
+            return Err(MsgpackError::Text { at });
+        }
+        self.take(length, WHAT)
+    }
+
+    fn byte(&mut self, inside: &'static str) -> Result<u8, MsgpackError> {
+        self.array::<1>(inside).map(|[byte]| byte)
+    }
+
+    fn array<const N: usize>(&mut self, inside: &'static str) -> Result<[u8; N], MsgpackError> {
+        let taken = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<N>);
+        let taken = taken.ok_or(MsgpackError::Truncated {
+            at: self.bytes.len(),
+            inside,
+        })?;
+        self.at += N;
+        Ok(*taken)
+    }
+
+    fn take(&mut self, length: usize, inside: &'static str) -> Result<&'a [u8], MsgpackError> {
+        let taken = self
+            .bytes
+            .get(self.at..)
+            .and_then(|rest| rest.get(..length));
+        let taken = taken.ok_or(MsgpackError::Truncated {
+            at: self.bytes.len(),
+            inside,
+        })?;
+        self.at += length;
+        Ok(taken)
+    }
+}
+
+/// The canonical msgpack of an action. `None` for one that [`decode`] would not read: a text or a list that is too long.
+#[must_use]
+pub fn encode(action: &WireAction) -> Option<Vec<u8>> {
+    let mut out = Writer(Vec::with_capacity(256));
+    out.0
+        .push(if action.builder.is_some() { 0x84 } else { 0x83 });
+    out.text("type")?;
+    out.text(&action.kind)?;
+    out.text("orders")?;
+    let count = u8::try_from(action.orders.len())
+        .ok()
+        .filter(|n| (1..=15).contains(n))?;
+    out.0.push(0x90 | count);
+    for order in &action.orders {
+        out.order(order)?;
+    }
+    out.text("grouping")?;
+    out.text(&action.grouping)?;
+    if let Some(builder) = &action.builder {
+        out.text("builder")?;
+        out.0.push(0x82);
+        out.text("b")?;
+        out.text(&builder.address)?;
+        out.text("f")?;
+        out.integer(builder.fee);
+    }
+    Some(out.0)
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn order(&mut self, order: &WireOrder) -> Option<()> {
+        self.0.push(if order.cloid.is_some() { 0x87 } else { 0x86 });
+        self.text("a")?;
+        self.integer(order.asset);
+        self.text("b")?;
+        self.boolean(order.is_buy);
+        self.text("p")?;
+        self.text(&order.price)?;
+        self.text("s")?;
+        self.text(&order.size)?;
+        self.text("r")?;
+        self.boolean(order.reduce_only);
+        self.text("t")?;
+        self.0.push(0x81);
+        match &order.kind {
+            WireOrderKind::Limit { tif } => {
+                self.text("limit")?;
+                self.0.push(0x81);
+                self.text("tif")?;
+                self.text(tif)?;
+            }
+            WireOrderKind::Trigger {
+                is_market,
+                trigger_price,
+                tpsl,
+            } => {
+                self.text("trigger")?;
+                self.0.push(0x83);
+                self.text("isMarket")?;
+                self.boolean(*is_market);
+                self.text("triggerPx")?;
+                self.text(trigger_price)?;
+                self.text("tpsl")?;
+                self.text(tpsl)?;
+            }
+        }
+        if let Some(cloid) = &order.cloid {
+            self.text("c")?;
+            self.text(cloid)?;
+        }
+        Some(())
+    }
+
+    fn boolean(&mut self, value: bool) {
+        self.0.push(if value { 0xc3 } else { 0xc2 });
+    }
+
+    fn integer(&mut self, value: u32) {
+        let [a, b, c, d] = value.to_be_bytes();
+        match value {
+            0..0x80 => self.0.push(d),
+            0x80..0x100 => self.0.extend([0xcc, d]),
+            0x100..0x1_0000 => self.0.extend([0xcd, c, d]),
+            _ => self.0.extend([0xce, a, b, c, d]),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Option<()> {
+        let length = u8::try_from(text.len())
+            .ok()
+            .filter(|n| usize::from(*n) <= MAX_TEXT_BYTES)?;
+        if length < 32 {
+            self.0.push(0xa0 | length);
+        } else {
+            self.0.extend([0xd9, length]);
+        }
+        self.0.extend(text.bytes());
+        Some(())
+    }
+}

@@ -1,0 +1,92 @@
+//! The venue's rules for prices and sizes, and the checks of them.
+
+use super::PerpOrderFacts;
+use crate::{Decimal, Observed, Verdict, Violation};
+
+/// The least value of an order in USD, by its own limit price.
+pub const MIN_NOTIONAL_USD: u16 = 10;
+/// Most significant figures of a price that is not an integer.
+const PRICE_FIGURES: u32 = 5;
+/// Decimals of a perpetual's price and size together.
+const PRICE_DECIMALS: u8 = 6;
+
+/// Whether a price is one that the venue takes: positive, and an integer, or of at most 5 significant figures and at most
+/// `6 - size_decimals` decimals.
+#[must_use]
+pub fn price_on_tick(price: Decimal, size_decimals: u8) -> bool {
+    let fraction = price.significant_figures() <= PRICE_FIGURES
+        && price.scale() <= PRICE_DECIMALS.saturating_sub(size_decimals);
+    !price.is_zero() && (price.is_integer() || fraction)
+}
+
+/// Whether a size is one that the venue takes: positive, of at most `size_decimals` decimals.
+#[must_use]
+pub const fn size_on_lot(size: Decimal, size_decimals: u8) -> bool {
+    !size.is_zero() && size.scale() <= size_decimals
+}
+
+pub(super) fn tick(facts: &PerpOrderFacts) -> Verdict {
+    let decimals = facts.plan.venue.size_decimals;
+    let triggers = facts
+        .action
+        .orders()
+        .filter_map(|order| Some(order.trigger()?.price));
+    for (what, price) in facts
+        .action
+        .orders()
+        .map(|order| ("a price is off the tick", order.price))
+        .chain(triggers.map(|price| ("a trigger price is off the tick", price)))
+    {
+        if !price_on_tick(price, decimals) {
+            let places = PRICE_DECIMALS.saturating_sub(decimals);
+            return Err(Violation::new(
+                what,
+                format_args!(
+                    "a positive integer, or at most {PRICE_FIGURES} significant figures and {places} decimals"
+                ),
+                price,
+            ));
+        }
+    }
+    Ok(Observed::from(format!(
+        "on the tick for szDecimals {decimals}"
+    )))
+}
+
+pub(super) fn lot(facts: &PerpOrderFacts) -> Verdict {
+    let decimals = facts.plan.venue.size_decimals;
+    match facts
+        .action
+        .orders()
+        .find(|order| !size_on_lot(order.size, decimals))
+    {
+        Some(order) => Err(Violation::new(
+            "a size is off the lot",
+            format_args!("a positive size of at most {decimals} decimals"),
+            order.size,
+        )),
+        None => Ok(Observed::from(format!("at most {decimals} decimals"))),
+    }
+}
+
+pub(super) fn min_notional(facts: &PerpOrderFacts) -> Verdict {
+    let entry = &facts.action.entry;
+    let least = format_args!("at least {MIN_NOTIONAL_USD} USD").to_string();
+    match entry.price.checked_mul(entry.size) {
+        Ok(value)
+            if Decimal::new(u128::from(MIN_NOTIONAL_USD), 0).is_ok_and(|min| value >= min) =>
+        {
+            Ok(Observed::from(format!("{value} USD")))
+        }
+        Ok(value) => Err(Violation::new(
+            "the order is worth too little",
+            least,
+            value,
+        )),
+        Err(error) => Err(Violation::new(
+            "the order's value has too many digits",
+            least,
+            error,
+        )),
+    }
+}

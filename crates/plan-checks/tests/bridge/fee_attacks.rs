@@ -1,0 +1,142 @@
+//! What a careless constructor would get wrong about fees.
+
+use alloy_primitives::U256;
+use plan_checks::{BasisPoints, fees::BridgeCaps};
+
+use crate::plan::{Plan, refused};
+
+#[test]
+fn a_fast_burn_without_a_fee_is_silently_slow() {
+    let free = Plan::fast().with_burn(|b| b.max_fee = U256::ZERO);
+    refused(&free, "bridge_fee_cap", "follows from the fees read");
+    // The same when the caller asks for it, down to one unit below the fast fee of 160494.
+    for max_fee in [0, 1, 160_493] {
+        let low = Plan::fast().asking(|a| a.max_fee = Some(U256::from(max_fee)));
+        refused(&low, "bridge_fee_cap", "silently be a standard one");
+    }
+    let enough = Plan::fast().asking(|a| a.max_fee = Some(U256::from(160_494)));
+    assert!(enough.judge().is_ok());
+}
+
+#[test]
+fn a_fractional_fee_read_as_an_integer() {
+    // 1 basis point instead of 1.3.
+    let truncated = Plan::fast().with_burn(|b| b.max_fee = U256::from(135_803));
+    refused(&truncated, "bridge_fee_cap", "follows from the fees read");
+}
+
+#[test]
+fn a_fee_that_does_not_follow_from_the_reading() {
+    for max_fee in [176_542, 176_544, 160_494] {
+        let other = Plan::fast().with_burn(|b| b.max_fee = U256::from(max_fee));
+        refused(&other, "bridge_fee_cap", "follows from the fees read");
+    }
+    let charged = Plan::standard().with_burn(|b| b.max_fee = U256::from(1));
+    refused(&charged, "bridge_fee_cap", "follows from the fees read");
+    // A caller's own is used as it is: another one in the bytes is refused although the rule gives it.
+    let own = Plan::fast().asking(|a| a.max_fee = Some(U256::from(200_000)));
+    assert!(own.judge().is_ok());
+    let replaced = own.with_burn(|b| b.max_fee = U256::from(176_543));
+    refused(&replaced, "bridge_fee_cap", "follows from the fees read");
+}
+
+#[test]
+fn a_fee_that_is_not_below_the_amount() {
+    for (amount, max_fee) in [(1, 1), (1_000_000, 1_000_000), (1_000_000, 5_000_000)] {
+        let plan = Plan::standard().asking(|a| {
+            a.amount = U256::from(amount);
+            a.max_fee = Some(U256::from(max_fee));
+        });
+        refused(&plan, "bridge_fee_cap", "not below the amount");
+    }
+    let smallest = Plan::fast().asking(|a| a.amount = U256::from(1));
+    refused(&smallest, "bridge_fee_cap", "not below the amount");
+}
+
+#[test]
+fn forwarding_of_a_small_amount() {
+    let plan = |amount: u64| {
+        Plan::standard()
+            .reading(|c| c.fees.forward_fee = Some(U256::from(3_503_729)))
+            .asking(|a| {
+                a.amount = U256::from(amount);
+                a.forward = true;
+            })
+    };
+    for amount in [1, 3_000_000, 3_503_729] {
+        refused(&plan(amount), "bridge_fee_cap", "not below the amount");
+    }
+    assert!(plan(3_503_730).judge().is_ok());
+}
+
+#[test]
+fn forwarding_that_its_fee_does_not_cover() {
+    let low = Plan::standard().asking(|a| {
+        a.forward = true;
+        a.max_fee = Some(U256::from(249_999));
+    });
+    refused(&low, "bridge_fee_cap", "a forwarded transfer");
+    let fast = Plan::fast().asking(|a| {
+        a.forward = true;
+        a.max_fee = Some(U256::from(410_493));
+    });
+    refused(&fast, "bridge_fee_cap", "a forwarded transfer");
+    assert!(
+        fast.asking(|a| a.max_fee = Some(U256::from(410_494)))
+            .judge()
+            .is_ok()
+    );
+    let unread = Plan::standard()
+        .reading(|c| c.fees.forward_fee = None)
+        .asking(|a| a.forward = true);
+    refused(&unread, "bridge_fee_cap", "cannot be computed");
+}
+
+#[test]
+fn a_fee_above_the_cap() {
+    let dear = Plan::fast().reading(|c| c.fees.fast_bps = Some("19".parse().unwrap()));
+    refused(&dear, "bridge_fee_cap", "above the configured cap");
+    let relayer = Plan::standard()
+        .reading(|c| c.fees.forward_fee = Some(U256::from(23_000_000)))
+        .asking(|a| a.forward = true);
+    refused(&relayer, "bridge_fee_cap", "above the configured cap");
+    // 20 basis points of 1234567890 are 2469135.
+    let own = |max_fee: u64| Plan::fast().asking(|a| a.max_fee = Some(U256::from(max_fee)));
+    assert!(own(2_469_135).judge().is_ok());
+    refused(
+        &own(2_469_136),
+        "bridge_fee_cap",
+        "above the configured cap",
+    );
+    let tight = BridgeCaps {
+        fast: BasisPoints::new(1).unwrap(),
+        forward: U256::ZERO,
+    };
+    refused(
+        &Plan::fast().reading(|c| c.caps = tight),
+        "bridge_fee_cap",
+        "configured cap",
+    );
+}
+
+#[test]
+fn a_fee_switch_of_standard_transfers() {
+    // The rule gives 0, and the burn would revert.
+    let switched = Plan::standard().reading(|c| c.fees.standard_bps = "0.1".parse().unwrap());
+    refused(&switched, "bridge_fee_cap", "fee of a standard transfer");
+    let covered = switched.asking(|a| a.max_fee = Some(U256::from(12_346)));
+    assert!(covered.judge().is_ok());
+}
+
+#[test]
+fn less_than_the_least_that_was_asked_for() {
+    let asking = |least: u64| Plan::fast().asking(|a| a.min_amount_out = Some(U256::from(least)));
+    assert!(asking(1_234_391_347).judge().is_ok());
+    refused(&asking(1_234_391_348), "bridge_fee_cap", "minAmountOut");
+    // The whole amount is never promised with a fee, and is without one.
+    refused(&asking(1_234_567_890), "bridge_fee_cap", "minAmountOut");
+    let free = Plan::standard().asking(|a| a.min_amount_out = Some(a.amount));
+    assert!(free.judge().is_ok());
+    let more = Plan::standard().asking(|a| a.min_amount_out = Some(U256::MAX));
+    refused(&more, "bridge_fee_cap", "minAmountOut");
+}
