@@ -1,1 +1,166 @@
-//! The perp_order rail.
+//! Limit orders of the perpetuals venue (Hyperliquid), optionally with take-profit and stop-loss, to be signed by the caller's
+//! own account or its agent wallet.
+//!
+//! An order plan has no steps. It holds the action whose bytes are hashed, a recipe for what is signed (the nonce is the
+//! signer's, and is inside the hash), one worked example, and the asset as the venue described it. The venue enforces
+//! `valid_until` itself: it is the order's `expiresAfter`. Nothing of it says that the venue takes the order.
+
+mod action;
+mod draft;
+mod payload;
+mod request;
+mod triggers;
+
+use std::borrow::Cow;
+
+use plan_checks::{Commitment, Failure, FeePolicy, Violation, perp_order as checks};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::request::PROPERTIES;
+pub use self::request::{PerpOrderRequest, TriggerRequest};
+use self::{
+    draft::Draft,
+    payload::{Disclosures, LowerAddress, PerpOrderPayload},
+    request::SIGNING_CHAIN_ID,
+};
+use crate::{
+    Moment, Policy, Refusal, Sealed,
+    envelope::Text,
+    policy::LifeSeconds,
+    ports::PerpVenue,
+    rail::{RailPlan, Terms},
+    seal::Judged,
+};
+
+/// Builds the plan of an order from its asset as the venue describes it now.
+///
+/// # Errors
+/// The venue's failure, or the first check that does not hold.
+pub async fn build<V: PerpVenue>(
+    request: &PerpOrderRequest,
+    venue: &V,
+    policy: &Policy,
+    moment: &Moment,
+) -> Result<Sealed, Refusal> {
+    let asset = venue.asset(&request.coin).await?;
+    let approved_builder_fee = match policy.fees.perp_builder {
+        // The approval is the master account's, for whatever vault it trades.
+        Some(builder) => Some(
+            venue
+                .max_builder_fee(request.account_profile.address, builder.address)
+                .await?,
+        ),
+        None => None,
+    };
+    let valid_until = moment
+        .now()
+        .saturating_add(PerpOrderRail::life(policy).get());
+    let payload = Draft {
+        request,
+        asset: &asset,
+        approved_builder_fee,
+        fees: &policy.fees,
+        nonce: moment.now_millis,
+        expires_after: valid_until.unix_millis(),
+    }
+    .payload()?;
+    Judged::<PerpOrderRail>::judge(request, payload, policy, moment)?.seal()
+}
+
+/// The perpetuals rail.
+#[derive(Debug)]
+pub(crate) struct PerpOrderRail;
+
+impl RailPlan for PerpOrderRail {
+    type Request = PerpOrderRequest;
+    type Payload = PerpOrderPayload;
+    type Fees = FeeAttribution;
+    type Facts = checks::PerpOrderFacts;
+
+    /// The action keeps the order in which it is hashed.
+    const DECLARED_CANONICAL: bool = false;
+
+    fn facts(
+        request: &PerpOrderRequest,
+        payload: &PerpOrderPayload,
+        policy: &Policy,
+        commitment: Commitment,
+    ) -> Result<checks::PerpOrderFacts, Failure> {
+        if payload.disclosures != Disclosures::stated() {
+            return Err(Failure::new(
+                Refusal::PLAN_REBUILT,
+                Violation::new(
+                    "member payload.disclosures is not what every plan of this rail says",
+                    "the rail's disclosures",
+                    "others",
+                ),
+            ));
+        }
+        checks::PerpOrderFacts::decode(request.ask(), payload.plan(), &policy.fees, commitment)
+    }
+
+    fn terms(
+        request: &PerpOrderRequest,
+        _: &PerpOrderPayload,
+        policy: &Policy,
+    ) -> Result<Terms<FeeAttribution>, Failure> {
+        let profile = request.account_profile;
+        let mut required_capabilities = vec![Cow::Borrowed("sign_eip712_typed_data_chain_1337")];
+        if let Some(builder) = policy.fees.perp_builder {
+            let approval = format!("builder_fee_approval>={}", builder.fee_tenth_bps);
+            required_capabilities.push(Cow::Owned(approval));
+        }
+        Ok(Terms {
+            account: profile.address,
+            kind: profile.kind,
+            chain_id: profile.chain_id,
+            roles: match request.vault_address {
+                None => &["order_owner"],
+                Some(_) => &["order_owner", "vault_address"],
+            },
+            fees: FeeAttribution::of(&policy.fees),
+            adapter_owned_fields: &["nonce", "gas", "serialization"],
+            required_capabilities,
+            onchain_replay_boundary: "venue_signer_nonce",
+        })
+    }
+
+    fn life(policy: &Policy) -> LifeSeconds {
+        policy.validity.perp_order
+    }
+}
+
+/// `fee_attribution`: the builder fee in the signed action is the rail's only fee mechanism.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FeeAttribution {
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "action::never_null"
+    )]
+    builder: Option<LowerAddress>,
+    /// Tenths of a basis point.
+    fee_tenth_bps: u16,
+    mechanism: Text,
+    venue_fee: Text,
+    version: Text,
+}
+
+impl FeeAttribution {
+    fn of(fees: &FeePolicy) -> Self {
+        let builder = fees.perp_builder;
+        Self {
+            builder: builder.map(|builder| LowerAddress(builder.address)),
+            fee_tenth_bps: builder.map_or(0, |builder| builder.fee_tenth_bps),
+            mechanism: if builder.is_some() {
+                "venue_builder_fee"
+            } else {
+                "none"
+            }
+            .into(),
+            venue_fee: "charged by the venue when the order fills; no member of the order".into(),
+            version: fees.version.clone().into(),
+        }
+    }
+}

@@ -9,13 +9,13 @@ pub mod calldata;
 pub mod checks;
 
 use alloy_primitives::{Address, Selector, U256};
+use alloy_sol_types::SolCall as _;
 
 use self::calldata::{SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call};
 use crate::{
-    BasisPoints, Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::ReviewedChain,
-    fees::Rounding,
+    BasisPoints, Commitment, Failure, FeePolicy, Step, Steps, Violation,
+    fees::{ReviewedChain, Rounding},
 };
-use alloy_sol_types::SolCall as _;
 
 /// What the plan's bytes say, next to what was asked, quoted and reviewed. The opaque calldata of exchange legs behind its
 /// first four bytes and the aggregator's random transaction id say nothing and are left out.

@@ -157,7 +157,7 @@ pub(super) fn text(kind: &Kind, json: &Value) -> Option<String> {
         return None;
     };
     let text = json.as_str()?;
-    (text.len() <= *max_length && accepts(text)).then(|| text.to_owned())
+    (text.chars().count() <= *max_length && accepts(text)).then(|| text.to_owned())
 }
 
 fn word_of(words: &'static [&'static str], json: &Value) -> Option<&'static str> {

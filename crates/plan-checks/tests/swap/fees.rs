@@ -99,6 +99,8 @@ attacks! {
         => |s| s.fees._distributions[0].amount = U256::MAX;
     fees_that_overflow_to_a_small_sum: "agg_fee_aggregate_cap", "the sum of the fees"
         => |s| s.fees._distributions[0].amount = U256::MAX - U256::from(2_999_999);
+    cap_past_256_bits: "agg_fee_aggregate_cap", "the cap of the fees"
+        => |s| s.scale(U256::MAX / U256::from(60) + U256::ONE);
     fees_above_the_input: "agg_fee_aggregate_cap", "the fees exceed the configured cap"
         => |s| s.fees._distributions[0].amount = U256::from(GROSS);
 }

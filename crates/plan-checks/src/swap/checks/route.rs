@@ -132,7 +132,7 @@ pub(super) fn token_amount_bound(facts: &SwapFacts) -> Verdict {
     )?;
     legs_connect(facts)?;
     Ok(Observed::from(format!(
-        "one deposit of {gross}; {} exchange legs",
+        "one deposit of {gross}; exchange legs: {}",
         facts.legs.len()
     )))
 }
@@ -246,7 +246,7 @@ pub(super) fn targets_value_bound(facts: &SwapFacts) -> Verdict {
     )?;
     leg_targets(facts)?;
     Ok(Observed::from(format!(
-        "spender = target = router; value 0; {} reviewed legs",
+        "spender = target = router; value 0; reviewed legs: {}",
         facts.legs.len()
     )))
 }

@@ -1,0 +1,126 @@
+//! The order action in wire order: one declaration gives its JSON and its msgpack.
+
+use plan_checks::perp_order::{WireAction, WireBuilder, WireOrder, WireOrderKind};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::envelope::Text;
+
+/// The action that is hashed. Members are declared, and therefore written, in the order that the venue hashes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ActionRecord {
+    #[serde(rename = "type")]
+    pub(super) kind: Text,
+    pub(super) orders: Vec<OrderRecord>,
+    pub(super) grouping: Text,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "never_null"
+    )]
+    pub(super) builder: Option<BuilderRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OrderRecord {
+    #[serde(rename = "a")]
+    pub(super) asset: u32,
+    #[serde(rename = "b")]
+    pub(super) is_buy: bool,
+    #[serde(rename = "p")]
+    pub(super) price: Text,
+    #[serde(rename = "s")]
+    pub(super) size: Text,
+    #[serde(rename = "r")]
+    pub(super) reduce_only: bool,
+    #[serde(rename = "t")]
+    pub(super) kind: KindRecord,
+    #[serde(
+        rename = "c",
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "never_null"
+    )]
+    pub(super) cloid: Option<Text>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub(super) enum KindRecord {
+    Limit(LimitRecord),
+    Trigger(TriggerRecord),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LimitRecord {
+    pub(super) tif: Text,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct TriggerRecord {
+    pub(super) is_market: bool,
+    pub(super) trigger_px: Text,
+    pub(super) tpsl: Text,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BuilderRecord {
+    #[serde(rename = "b")]
+    pub(super) address: Text,
+    #[serde(rename = "f")]
+    pub(super) fee: u32,
+}
+
+impl ActionRecord {
+    /// The bytes that the venue hashes. `None` for what msgpack cannot hold, which no action contains.
+    pub(super) fn msgpack(&self) -> Option<Vec<u8>> {
+        rmp_serde::to_vec_named(self).ok()
+    }
+
+    /// As the checks read it.
+    pub(super) fn text(&self) -> WireAction {
+        WireAction {
+            kind: self.kind.clone().into_owned(),
+            orders: self.orders.iter().map(OrderRecord::text).collect(),
+            grouping: self.grouping.clone().into_owned(),
+            builder: self.builder.as_ref().map(|builder| WireBuilder {
+                address: builder.address.clone().into_owned(),
+                fee: builder.fee,
+            }),
+        }
+    }
+}
+
+impl OrderRecord {
+    fn text(&self) -> WireOrder {
+        WireOrder {
+            asset: self.asset,
+            is_buy: self.is_buy,
+            price: self.price.clone().into_owned(),
+            size: self.size.clone().into_owned(),
+            reduce_only: self.reduce_only,
+            kind: match &self.kind {
+                KindRecord::Limit(limit) => WireOrderKind::Limit {
+                    tif: limit.tif.clone().into_owned(),
+                },
+                KindRecord::Trigger(trigger) => WireOrderKind::Trigger {
+                    is_market: trigger.is_market,
+                    trigger_price: trigger.trigger_px.clone().into_owned(),
+                    tpsl: trigger.tpsl.clone().into_owned(),
+                },
+            },
+            cloid: self.cloid.clone().map(Text::into_owned),
+        }
+    }
+}
+
+/// A member that is left out when there is nothing: `null` would be hashed, so it is not read.
+pub(super) fn never_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}

@@ -1,0 +1,256 @@
+//! The arguments of `prepare_perp_order`.
+
+use alloy_primitives::{Address, B128};
+use plan_checks::{Decimal, perp_order as checks};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::{
+    AccountProfile, Refusal,
+    arguments::{Argument, Object, Outcome, Property, Reader},
+    profile::{PROFILE_WITHOUT_CHAIN, read_arguments},
+    wire::Exact,
+};
+
+/// The chain id of the venue's signing domain.
+pub(super) const SIGNING_CHAIN_ID: u64 = 1337;
+
+static COIN: Argument<String> = Argument::text(
+    "coin",
+    "the perpetual's name at the venue: BTC, or dex:COIN (xyz:TSLA) on a builder-deployed dex",
+    "^[0-9A-Za-z@#/:_.-]{1,40}$",
+    40,
+    |text| {
+        let known = |b: u8| b.is_ascii_alphanumeric() || b"@#/:_.-".contains(&b);
+        !text.is_empty() && text.bytes().all(known)
+    },
+);
+static SIDE: Argument<&'static str> =
+    Argument::choice("side", "buy: long; sell: short", &["buy", "sell"]);
+static PRICE: Argument<Decimal> = Argument::decimal(
+    "price",
+    "limit price in USD; an integer, or at most 5 significant figures and 6 - szDecimals decimals",
+);
+static SIZE: Argument<Decimal> = Argument::decimal(
+    "size",
+    "size in units of the coin, with at most szDecimals decimals",
+);
+static TIF: Argument<&'static str> = Argument::choice(
+    "tif",
+    "Gtc (default): until cancelled; Ioc: what does not fill at once is cancelled; Alo: only as a maker",
+    &["Gtc", "Ioc", "Alo"],
+);
+static REDUCE_ONLY: Argument<bool> = Argument::flag(
+    "reduceOnly",
+    "whether the order may only reduce a position (default false)",
+);
+static CLOID: Argument<String> = Argument::text(
+    "cloid",
+    "client order id: 16 bytes in hex",
+    "^0x[0-9a-fA-F]{32}$",
+    34,
+    |text| {
+        let digits = text.strip_prefix("0x").unwrap_or_default();
+        digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit())
+    },
+);
+static VAULT_ADDRESS: Argument<Address> = Argument::address(
+    "vaultAddress",
+    "the vault or sub-account to trade for; the account is its master",
+);
+static TRIGGER_PRICE: Argument<Decimal> =
+    Argument::decimal("triggerPrice", "the mark price in USD that fires it");
+static LIMIT_PRICE: Argument<Decimal> = Argument::decimal(
+    "limitPrice",
+    "limit price once fired; without one it takes the market within the configured tolerance",
+);
+static TAKE_PROFIT: Object = Object {
+    name: "takeProfit",
+    description: "a reduce-only order of the same size that takes a profit",
+    properties: TRIGGER,
+};
+static STOP_LOSS: Object = Object {
+    name: "stopLoss",
+    description: "a reduce-only order of the same size that stops a loss",
+    properties: TRIGGER,
+};
+const TRIGGER: &[Property] = &[
+    Property::required(&TRIGGER_PRICE),
+    Property::optional(&LIMIT_PRICE),
+];
+
+/// The members of the arguments object.
+pub(crate) const PROPERTIES: &[Property] = &[
+    Property::required_object(&PROFILE_WITHOUT_CHAIN),
+    Property::required(&COIN),
+    Property::required(&SIDE),
+    Property::required(&PRICE),
+    Property::required(&SIZE),
+    Property::optional(&TIF),
+    Property::optional(&REDUCE_ONLY),
+    Property::optional(&CLOID),
+    Property::optional(&VAULT_ADDRESS),
+    Property::optional_object(&TAKE_PROFIT),
+    Property::optional_object(&STOP_LOSS),
+];
+
+/// An order that is asked for, in normal form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PerpOrderRequest {
+    /// The caller's account at the venue: a master account.
+    pub account_profile: AccountProfile,
+    /// The client order id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cloid: Option<B128>,
+    /// The perpetual.
+    pub coin: String,
+    /// The limit price in USD.
+    pub price: Exact,
+    /// Whether it may only reduce a position.
+    pub reduce_only: bool,
+    /// Buy or sell.
+    #[serde(serialize_with = "side_text")]
+    pub side: checks::Side,
+    /// The size in units of the coin.
+    pub size: Exact,
+    /// The stop-loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_loss: Option<TriggerRequest>,
+    /// The take-profit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub take_profit: Option<TriggerRequest>,
+    /// How long it stays.
+    #[serde(serialize_with = "tif_text")]
+    pub tif: checks::TimeInForce,
+    /// The vault or sub-account that it trades for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vault_address: Option<Address>,
+}
+
+/// A take-profit or stop-loss that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TriggerRequest {
+    /// Its limit price in USD; without one it is a market trigger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_price: Option<Exact>,
+    /// The mark price in USD that fires it.
+    pub trigger_price: Exact,
+}
+
+impl PerpOrderRequest {
+    /// Reads the arguments.
+    ///
+    /// # Errors
+    /// `input_invalid` with every problem; `account_kind_unsupported` for an account that is no EOA; `chain_unsupported` for
+    /// another chain id than that of the venue's signing domain; `token_unsupported` for the name of a spot pair or an
+    /// outcome.
+    pub(crate) fn parse(arguments: &Value) -> Result<Self, Refusal> {
+        let request = read_arguments(arguments, PROPERTIES, Self::read)?;
+        let profile = request.account_profile;
+        profile
+            .kind
+            .require_eoa("the venue takes no signature of a contract account")?;
+        if profile.chain_id != SIGNING_CHAIN_ID {
+            let message = "the venue's orders are signed for one chain id";
+            return Err(Refusal::new(Refusal::CHAIN_UNSUPPORTED, message)
+                .comparing(SIGNING_CHAIN_ID, profile.chain_id)
+                .at("$.accountProfile.chainId"));
+        }
+        if request.coin.contains(['@', '#', '/']) {
+            let message = "only perpetuals are traded here, no spot pairs and no outcomes";
+            return Err(Refusal::new(Refusal::TOKEN_UNSUPPORTED, message)
+                .comparing("the name of a perpetual: BTC, xyz:TSLA", &request.coin)
+                .at("$.coin"));
+        }
+        Ok(request)
+    }
+
+    fn read(reader: &Reader<'_>, _: &Outcome) -> Option<Self> {
+        // Everything is read before anything is given up, so that every problem is noted.
+        let account_profile =
+            AccountProfile::read(reader, &PROFILE_WITHOUT_CHAIN, Some(SIGNING_CHAIN_ID));
+        let coin = reader.required(&COIN);
+        let side = reader.required(&SIDE);
+        let price = reader.required(&PRICE);
+        let size = reader.required(&SIZE);
+        let tif = reader.optional(&TIF);
+        let reduce_only = reader.optional(&REDUCE_ONLY);
+        let cloid = reader.optional(&CLOID);
+        let vault_address = reader.optional(&VAULT_ADDRESS);
+        let take_profit = TriggerRequest::read(reader, &TAKE_PROFIT);
+        let stop_loss = TriggerRequest::read(reader, &STOP_LOSS);
+        let tif = tif?.map_or(Some(checks::TimeInForce::Gtc), |word| {
+            checks::TimeInForce::ALL
+                .into_iter()
+                .find(|known| known.as_str() == word)
+        });
+        Some(Self {
+            account_profile: account_profile?,
+            // Hex of either case is one id; the venue hashes its lower-case text.
+            cloid: cloid?.and_then(|text| text.parse().ok()),
+            coin: coin?,
+            price: Exact(price?),
+            reduce_only: reduce_only?.unwrap_or(false),
+            side: if side? == "buy" {
+                checks::Side::Buy
+            } else {
+                checks::Side::Sell
+            },
+            size: Exact(size?),
+            stop_loss: stop_loss?,
+            take_profit: take_profit?,
+            tif: tif?,
+            vault_address: vault_address?,
+        })
+    }
+
+    /// As the checks read it.
+    pub(super) fn ask(&self) -> checks::Ask {
+        checks::Ask {
+            account: self.account_profile.address,
+            vault: self.vault_address,
+            coin: self.coin.clone(),
+            side: self.side,
+            price: self.price.0,
+            size: self.size.0,
+            tif: self.tif,
+            reduce_only: self.reduce_only,
+            cloid: self.cloid,
+            take_profit: self.take_profit.map(TriggerRequest::ask),
+            stop_loss: self.stop_loss.map(TriggerRequest::ask),
+        }
+    }
+}
+
+impl TriggerRequest {
+    /// One trigger. The outer `None` says that a problem was noted.
+    fn read(reader: &Reader<'_>, object: &'static Object) -> Option<Option<Self>> {
+        if !reader.has(object.name) {
+            return Some(None);
+        }
+        let trigger = reader.object(object)?;
+        let trigger_price = trigger.required(&TRIGGER_PRICE);
+        let limit_price = trigger.optional(&LIMIT_PRICE);
+        Some(Some(Self {
+            limit_price: limit_price?.map(Exact),
+            trigger_price: Exact(trigger_price?),
+        }))
+    }
+
+    fn ask(self) -> checks::TriggerAsk {
+        checks::TriggerAsk {
+            trigger_price: self.trigger_price.0,
+            limit_price: self.limit_price.map(|limit| limit.0),
+        }
+    }
+}
+
+fn side_text<S: Serializer>(side: &checks::Side, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(side.as_str())
+}
+
+fn tif_text<S: Serializer>(tif: &checks::TimeInForce, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(tif.as_str())
+}

@@ -1,0 +1,200 @@
+//! A plan that was run in a simulator: what is recorded, and what is refused.
+
+use std::sync::Mutex;
+
+use alloy_primitives::{Address, B256, Bytes, U256, b256};
+use plan_builder::{
+    Refusal, Request, Sealed,
+    ports::{PortError, PortErrorReason, SimulatedCall, SimulatedLog, Simulator},
+    swap, verify,
+};
+use plan_checks::{Step, StepKind};
+use serde_json::{Value, json};
+
+use crate::sample::{
+    ACCOUNT, Aggregator, BASE, OWN, QUOTED, USDC, WETH, arguments, moment, now, parse, policy,
+    ready,
+};
+
+const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+const GROSS: u64 = 1_000_000_007;
+const MINIMUM: u64 = QUOTED / 10_000 * 9950;
+
+/// A chain that does what a plan says, as far as `edit` lets it.
+struct Chain<E> {
+    edit: E,
+    ran: Mutex<Vec<Step>>,
+}
+
+impl<E: Fn(&mut Vec<SimulatedCall>) + Send + Sync> Simulator for Chain<E> {
+    async fn simulate(
+        &self,
+        chain_id: u64,
+        account: Address,
+        calls: &[Step],
+    ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
+        assert_eq!((chain_id, account), (BASE, ACCOUNT));
+        self.ran.lock().unwrap().extend_from_slice(calls);
+        let word = |value: u64| outcome(U256::from(value).to_be_bytes::<32>().into());
+        let mut outcomes = vec![
+            word(2 * GROSS),
+            word(5),
+            word(7),
+            outcome(Bytes::new()),
+            outcome(Bytes::new()),
+            outcome(Bytes::new()),
+            word(GROSS),
+            word(0),
+            word(7 + MINIMUM),
+        ];
+        outcomes[5].logs.push(transfer(USDC, ACCOUNT));
+        (self.edit)(&mut outcomes);
+        Ok(Some(outcomes))
+    }
+}
+
+fn outcome(return_data: Bytes) -> SimulatedCall {
+    SimulatedCall {
+        success: true,
+        return_data,
+        gas_used: 21_000,
+        logs: Vec::new(),
+    }
+}
+
+fn transfer(token: Address, from: Address) -> SimulatedLog {
+    SimulatedLog {
+        address: token,
+        topics: vec![TRANSFER, from.into_word(), OWN.into_word()],
+        data: Bytes::new(),
+    }
+}
+
+fn set(call: &mut SimulatedCall, value: u64) {
+    call.return_data = U256::from(value).to_be_bytes::<32>().into();
+}
+
+fn build<S: Simulator>(simulator: &S) -> Result<Sealed, Refusal> {
+    let quotes = Aggregator::new(|_| {});
+    ready(swap::build(
+        &parse(&arguments()).unwrap(),
+        &quotes,
+        simulator,
+        &policy(),
+        &moment(),
+    ))
+}
+
+fn run(edit: impl Fn(&mut Vec<SimulatedCall>) + Send + Sync) -> Result<Value, Refusal> {
+    let sealed = build(&Chain {
+        edit,
+        ran: Mutex::default(),
+    })?;
+    let request = Request::Swap(parse(&arguments()).unwrap());
+    verify(&request, sealed.json(), now(), &policy()).unwrap();
+    let plan: Value = serde_json::from_str(sealed.json()).unwrap();
+    Ok(plan["simulation"].clone())
+}
+
+#[test]
+fn the_whole_plan_is_run_between_two_readings() {
+    let chain = Chain {
+        edit: |_: &mut Vec<SimulatedCall>| {},
+        ran: Mutex::default(),
+    };
+    build(&chain).unwrap();
+    let ran = chain.ran.into_inner().unwrap();
+    let kinds: Vec<_> = ran[3..6].iter().map(|step| step.kind).collect();
+    assert_eq!(kinds, StepKind::ALL);
+    assert_eq!(ran[..3], ran[6..]);
+    assert_eq!([ran[0].to, ran[1].to, ran[2].to], [USDC, USDC, WETH]);
+}
+
+#[test]
+fn what_moves_is_recorded() {
+    let simulation = run(|_| {}).unwrap();
+    assert_eq!(simulation["outcome"], "as_planned");
+    assert_eq!(simulation["gas_used"], json!([21_000, 21_000, 21_000]));
+    assert_eq!(
+        simulation["balance_changes"],
+        json!([
+            {"amount": GROSS.to_string(), "direction": "spent", "token": USDC.to_string()},
+            {"amount": MINIMUM.to_string(), "direction": "received", "token": WETH.to_string()},
+        ])
+    );
+}
+
+#[test]
+fn what_is_not_as_planned_is_refused() {
+    let attacks: [fn(&mut Vec<SimulatedCall>); 7] = [
+        |o| o[5].success = false,
+        |o| o[4].success = false,
+        |o| set(&mut o[6], GROSS - 1),
+        |o| set(&mut o[6], GROSS + 1),
+        |o| set(&mut o[7], 1),
+        |o| set(&mut o[8], 7 + MINIMUM - 1),
+        |o| o[5].logs.push(transfer(WETH, ACCOUNT)),
+    ];
+    for (at, attack) in attacks.into_iter().enumerate() {
+        assert_eq!(
+            run(attack).unwrap_err().check,
+            Refusal::SIMULATION,
+            "attack {at}"
+        );
+    }
+}
+
+#[test]
+fn what_could_not_be_run_is_said() {
+    assert_eq!(
+        run(|o| set(&mut o[0], GROSS - 1)).unwrap()["outcome"],
+        "insufficient_balance"
+    );
+    assert_eq!(
+        run(|o| {
+            o.pop();
+        })
+        .unwrap()["outcome"],
+        "unavailable"
+    );
+    assert_eq!(
+        run(|o| o[0].success = false).unwrap()["outcome"],
+        "unavailable"
+    );
+
+    struct Down;
+    impl Simulator for Down {
+        async fn simulate(
+            &self,
+            _: u64,
+            _: Address,
+            _: &[Step],
+        ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
+            Err(PortError {
+                source_name: "rpc",
+                reason: PortErrorReason::Unavailable {
+                    detail: "down".to_owned(),
+                },
+            })
+        }
+    }
+    let plan: Value = serde_json::from_str(build(&Down).unwrap().json()).unwrap();
+    assert_eq!(plan["simulation"]["outcome"], "unavailable");
+}
+
+#[test]
+fn the_record_is_inside_the_digest() {
+    let sealed = build(&Chain {
+        edit: |_: &mut Vec<SimulatedCall>| {},
+        ran: Mutex::default(),
+    })
+    .unwrap();
+    let request = Request::Swap(parse(&arguments()).unwrap());
+    let more = sealed.json().replace(
+        &format!("\"{MINIMUM}\",\"direction\""),
+        "\"999999999999999999\",\"direction\"",
+    );
+    assert_ne!(more, sealed.json());
+    let refusal = verify(&request, &more, now(), &policy()).unwrap_err();
+    assert_eq!(refusal.check, "payload_digest_committed");
+}
