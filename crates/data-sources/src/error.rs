@@ -153,7 +153,7 @@ pub enum SourceErrorKind {
     /// The body is not what the interface promises.
     #[error("malformed answer at {path}: expected {expected}, got {observed}")]
     Malformed {
-        /// Place in the body, as a JSON pointer.
+        /// Place in the body, as a JSON pointer or, when it starts with `$`, as a JSON path.
         path: String,
         /// What should be there.
         expected: &'static str,

@@ -1,13 +1,21 @@
 #![doc = include_str!("../README.md")]
 
+mod adapter;
 pub mod calldata;
+pub mod circle;
 mod decimal;
 mod error;
+pub mod hyperliquid;
+mod json;
+mod kept;
+pub mod lifi;
 mod node;
 pub mod okx;
+pub mod polymarket;
 mod ports;
 mod provenance;
 mod reviewed;
+pub mod rpc;
 mod text;
 pub mod transport;
 

@@ -2,31 +2,34 @@
 //! only.
 
 mod health;
+mod reply;
 
 use std::{
+    fmt,
+    future::Future,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use reqwest::{
-    StatusCode, Url,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
+    Url,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
     redirect::Policy,
 };
 use serde_json::Value;
 
-pub(crate) use self::health::HealthBoard;
 pub use self::health::{HealthState, SourceHealth};
+pub(crate) use self::{
+    health::HealthBoard,
+    reply::{Reply, not_json},
+};
 use crate::{
     error::{SourceError, SourceErrorKind},
     provenance::Mode,
-    text::clean,
 };
 
 /// Upstream text quoted in an error is cut to this many characters.
 pub(crate) const QUOTED_CHARS: usize = 160;
-/// What is read of an error answer to find its code.
-const ERROR_BODY_BYTES: usize = 16 * 1024;
 
 /// The HTTP client that all upstreams of a process share.
 #[derive(Clone, Debug)]
@@ -51,7 +54,7 @@ impl Transport {
             .map_err(|_| TransportError::Client)
     }
 
-    /// One upstream over this client.
+    /// One upstream over this client. `base_url` is the prefix of every request.
     ///
     /// # Errors
     ///
@@ -63,25 +66,47 @@ impl Transport {
         limits: Limits,
         mode: Mode,
     ) -> Result<Upstream, TransportError> {
-        let base = Url::parse(base_url).map_err(|_| TransportError::BaseUrl)?;
-        let usable = matches!(base.scheme(), "http" | "https")
-            && base.host_str().is_some()
-            && base.query().is_none()
-            && base.fragment().is_none()
-            && base.username().is_empty()
-            && base.password().is_none();
-        if !usable {
+        let base = absolute(base_url)?;
+        let prefix =
+            base.query().is_none() && base.username().is_empty() && base.password().is_none();
+        if !prefix {
             return Err(TransportError::BaseUrl);
         }
-        let base = base.as_str().trim_end_matches('/').to_owned();
-        Ok(Upstream {
+        Ok(self.over(base.as_str().trim_end_matches('/'), limits, mode))
+    }
+
+    /// One endpoint over this client: `url` is the whole address, and may carry a key.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError::BaseUrl`] when `url` is not an absolute `http` or `https` URL without
+    /// fragment.
+    pub(crate) fn endpoint(
+        &self,
+        url: &str,
+        limits: Limits,
+        mode: Mode,
+    ) -> Result<Upstream, TransportError> {
+        Ok(self.over(absolute(url)?.as_str(), limits, mode))
+    }
+
+    fn over(&self, base: &str, limits: Limits, mode: Mode) -> Upstream {
+        Upstream {
             client: self.client.clone(),
-            base,
+            base: base.to_owned(),
             limits,
             mode,
             health: Arc::default(),
-        })
+        }
     }
+}
+
+fn absolute(url: &str) -> Result<Url, TransportError> {
+    Url::parse(url)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https"))
+        .filter(|url| url.host_str().is_some() && url.fragment().is_none())
+        .ok_or(TransportError::BaseUrl)
 }
 
 /// A transport that could not be set up.
@@ -93,6 +118,9 @@ pub enum TransportError {
     /// The base URL cannot be used.
     #[error("base_url is not an absolute http or https url without user, query and fragment")]
     BaseUrl,
+    /// A key cannot be sent in a header.
+    #[error("a key contains characters that no header may")]
+    Key,
 }
 
 impl TransportError {
@@ -101,6 +129,7 @@ impl TransportError {
         match self {
             Self::Client => "http_client_unusable",
             Self::BaseUrl => "base_url_invalid",
+            Self::Key => "key_invalid",
         }
     }
 }
@@ -134,7 +163,7 @@ impl Default for Limits {
 }
 
 /// One upstream: where it is, what it may cost, and how it has been doing.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Upstream {
     client: reqwest::Client,
     base: String,
@@ -177,49 +206,80 @@ impl Upstream {
     }
 
     /// Makes `call`, with the headers that `headers` gives for each try (signatures carry a time).
+    /// A short rate limit is waited for.
     pub(crate) async fn call<H>(&self, call: &Call<'_>, headers: H) -> Result<Answer, SourceError>
     where
         H: Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync,
     {
         let started = Instant::now();
-        let outcome = tokio::time::timeout(self.limits.timeout, self.tries(call, headers)).await;
+        let cap = Some(self.limits.retry_after_cap);
+        let outcome = self.within_time(self.tries(call, headers, cap)).await;
         let latency = started.elapsed();
-        match outcome {
-            Ok(Ok(json)) => Ok(Answer { json, latency }),
-            Ok(Err(kind)) => Err(SourceError {
+        let json = outcome.and_then(|reply| match reply.failure() {
+            Some(kind) => Err(kind),
+            None => serde_json::from_slice(&reply.body).map_err(|error| not_json(&error)),
+        });
+        json.map(|json| Answer { json, latency })
+            .map_err(|kind| SourceError {
                 source: call.source,
                 kind,
-            }),
-            Err(_) => Err(SourceError {
-                source: call.source,
-                kind: self.timed_out(),
-            }),
-        }
+            })
     }
 
-    async fn tries<H>(&self, call: &Call<'_>, headers: H) -> Result<Value, SourceErrorKind>
+    /// Makes `call` and gives whatever came back, with any status; a rate limit is never waited
+    /// for. The body of a success called itself JSON.
+    pub(crate) async fn fetch(
+        &self,
+        call: &Call<'_>,
+        headers: &HeaderMap,
+    ) -> Result<(Reply, Duration), SourceErrorKind> {
+        let started = Instant::now();
+        let tries = self.tries(call, || Ok(headers.clone()), None);
+        let reply = self.within_time(tries).await?;
+        Ok((reply, started.elapsed()))
+    }
+
+    async fn within_time(
+        &self,
+        tries: impl Future<Output = Result<Reply, SourceErrorKind>>,
+    ) -> Result<Reply, SourceErrorKind> {
+        tokio::time::timeout(self.limits.timeout, tries)
+            .await
+            .unwrap_or_else(|_| Err(self.timed_out()))
+    }
+
+    /// Repeats `call` while the connection or the upstream breaks, and while it asks for pauses of
+    /// at most `rate_limit_cap`. The last outcome is given, good or bad.
+    async fn tries<H>(
+        &self,
+        call: &Call<'_>,
+        headers: H,
+        rate_limit_cap: Option<Duration>,
+    ) -> Result<Reply, SourceErrorKind>
     where
         H: Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync,
     {
         let mut pause = self.limits.backoff;
         let mut tried = 1;
         loop {
-            let kind = match self.once(call, headers()?).await {
-                Ok(json) => return Ok(json),
-                Err(kind) => kind,
+            let outcome = self.once(call, headers()?).await;
+            let failure = match &outcome {
+                Ok(reply) => reply.failure(),
+                Err(kind) => Some(kind.clone()),
             };
+            let Some(kind) = failure else { return outcome };
             let wait = match &kind {
                 SourceErrorKind::Unreachable => Some(pause),
                 SourceErrorKind::HttpStatus { status, .. } if *status >= 500 => Some(pause),
-                SourceErrorKind::RateLimited { retry_after } => {
-                    Some(retry_after.map_or(pause, Duration::from_secs))
-                        .filter(|wait| *wait <= self.limits.retry_after_cap)
-                }
+                SourceErrorKind::RateLimited { retry_after } => rate_limit_cap.and_then(|cap| {
+                    let asked = retry_after.map_or(pause, Duration::from_secs);
+                    (asked <= cap).then_some(asked)
+                }),
                 _ => None,
             };
             match wait {
                 Some(wait) if tried < self.limits.attempts => tokio::time::sleep(wait).await,
-                _ => return Err(kind),
+                _ => return outcome,
             }
             tracing::debug!(
                 source = call.source,
@@ -232,7 +292,7 @@ impl Upstream {
         }
     }
 
-    async fn once(&self, call: &Call<'_>, headers: HeaderMap) -> Result<Value, SourceErrorKind> {
+    async fn once(&self, call: &Call<'_>, headers: HeaderMap) -> Result<Reply, SourceErrorKind> {
         let url = format!("{}{}", self.base, call.path_and_query);
         let request = match call.body {
             Some(body) => self
@@ -248,35 +308,7 @@ impl Upstream {
             .send()
             .await
             .map_err(|_| SourceErrorKind::Unreachable)?;
-        let status = response.status();
-        if status == StatusCode::TOO_MANY_REQUESTS {
-            let retry_after = response
-                .headers()
-                .get(RETRY_AFTER)
-                .and_then(|value| value.to_str().ok())
-                .and_then(|value| value.trim().parse().ok());
-            return Err(SourceErrorKind::RateLimited { retry_after });
-        }
-        if !status.is_success() {
-            let code = match json_type(response.headers()) {
-                Ok(()) => read(response, ERROR_BODY_BYTES)
-                    .await
-                    .ok()
-                    .and_then(|body| code_of(&body)),
-                Err(_) => None,
-            };
-            return Err(SourceErrorKind::HttpStatus {
-                status: status.as_u16(),
-                code,
-            });
-        }
-        json_type(response.headers())?;
-        let body = read(response, self.limits.max_body_bytes).await?;
-        serde_json::from_slice(&body).map_err(|error| SourceErrorKind::Malformed {
-            path: String::new(),
-            expected: "a json document",
-            observed: clean(&error.to_string(), QUOTED_CHARS),
-        })
+        Reply::read(response, self.limits.max_body_bytes).await
     }
 
     fn timed_out(&self) -> SourceErrorKind {
@@ -286,60 +318,14 @@ impl Upstream {
     }
 }
 
-/// Refuses a body that does not call itself JSON, before a byte of it is parsed.
-fn json_type(headers: &HeaderMap) -> Result<(), SourceErrorKind> {
-    let observed = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or("");
-    let essence = observed
-        .split(';')
-        .next()
-        .unwrap_or("")
-        .trim()
-        .to_ascii_lowercase();
-    let json = essence == "application/json"
-        || (essence.starts_with("application/") && essence.ends_with("+json"));
-    if json {
-        return Ok(());
+impl fmt::Debug for Upstream {
+    /// Without the address, which may carry a key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream")
+            .field("limits", &self.limits)
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
     }
-    Err(SourceErrorKind::WrongContentType {
-        observed: clean(observed, QUOTED_CHARS),
-    })
-}
-
-/// Reads a body of at most `limit` bytes; a longer one is dropped with its connection.
-async fn read(mut response: reqwest::Response, limit: usize) -> Result<Vec<u8>, SourceErrorKind> {
-    let announced = response
-        .content_length()
-        .and_then(|length| usize::try_from(length).ok());
-    if announced.is_some_and(|length| length > limit) {
-        return Err(SourceErrorKind::TooLarge { limit });
-    }
-    let mut body = Vec::with_capacity(announced.unwrap_or(0));
-    while let Some(chunk) = response
-        .chunk()
-        .await
-        .map_err(|_| SourceErrorKind::Unreachable)?
-    {
-        if body.len().saturating_add(chunk.len()) > limit {
-            return Err(SourceErrorKind::TooLarge { limit });
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
-}
-
-/// The `code` member of an error body, when it looks like one.
-fn code_of(body: &[u8]) -> Option<String> {
-    let json: Value = serde_json::from_slice(body).ok()?;
-    let code = match json.get("code")? {
-        Value::String(code) => code.clone(),
-        Value::Number(code) => code.to_string(),
-        _ => return None,
-    };
-    (code.len() <= 16 && !code.is_empty() && code.bytes().all(|b| b.is_ascii_alphanumeric()))
-        .then_some(code)
 }
 
 #[cfg(test)]
@@ -371,28 +357,27 @@ mod tests {
     }
 
     #[test]
-    fn only_json_counts_as_json() {
-        let of = |value: &'static str| {
-            json_type(&HeaderMap::from_iter([(
-                CONTENT_TYPE,
-                HeaderValue::from_static(value),
-            )]))
-            .is_ok()
-        };
+    fn an_endpoint_may_carry_a_key_that_is_never_printed() {
+        let transport = Transport::new().unwrap();
+        let url = "https://user:password@node.example/v3/secret?apikey=hidden";
+        let endpoint = transport
+            .endpoint(url, Limits::default(), Mode::Live)
+            .unwrap();
+        assert_eq!(endpoint.base, url);
+        let printed = format!("{endpoint:?}");
         assert!(
-            of("application/json;charset=UTF-8")
-                && of("Application/JSON")
-                && of("application/problem+json")
+            !["password", "secret", "hidden", "node"]
+                .iter()
+                .any(|word| printed.contains(word))
         );
-        assert!(!of("text/html") && !of("text/json-ish") && !of("application/jsonp") && !of(""));
-        assert!(json_type(&HeaderMap::new()).is_err());
-    }
-
-    #[test]
-    fn codes_are_short_and_plain() {
-        assert_eq!(code_of(br#"{"code":"50113"}"#).as_deref(), Some("50113"));
-        assert_eq!(code_of(br#"{"code":50026}"#).as_deref(), Some("50026"));
-        assert_eq!(code_of(br#"{"code":"<script>alert(1)</script>"}"#), None);
-        assert_eq!(code_of(br#"{"code":null}"#), None);
+        for bad in [
+            "node.example",
+            "ws://node.example",
+            "https://node.example#f",
+            "",
+        ] {
+            let refused = transport.endpoint(bad, Limits::default(), Mode::Live);
+            assert_eq!(refused.err(), Some(TransportError::BaseUrl), "{bad}");
+        }
     }
 }

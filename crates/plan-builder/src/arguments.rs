@@ -26,7 +26,11 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: expected {}, got {}", self.path, self.expected, self.observed)
+        write!(
+            f,
+            "{}: expected {}, got {}",
+            self.path, self.expected, self.observed
+        )
     }
 }
 
@@ -51,38 +55,53 @@ impl<T> Argument<T> {
         kind: Kind,
         read: fn(&Kind, &Value) -> Option<T>,
     ) -> Self {
-        Self { name, description, kind, read }
+        Self {
+            name,
+            description,
+            kind,
+            read,
+        }
     }
 }
 
 impl Argument<Address> {
     /// `0x` and 40 hex digits; mixed case must carry the right checksum (EIP-55). Never the zero address.
     pub(crate) const fn address(name: &'static str, description: &'static str) -> Self {
-        Self::new(name, description, Kind::Address, |_, json| kind::address(json))
+        Self::new(name, description, Kind::Address, |_, json| {
+            kind::address(json)
+        })
     }
 }
 
 impl Argument<U256> {
     /// A whole number above zero in a token's smallest unit, as a digit string.
     pub(crate) const fn amount(name: &'static str, description: &'static str) -> Self {
-        Self::new(name, description, Kind::Amount, |_, json| kind::amount(json))
+        Self::new(name, description, Kind::Amount, |_, json| {
+            kind::amount(json)
+        })
     }
 
     /// As [`Self::amount`], also zero, and also as a JSON integer that is exact.
     pub(crate) const fn amount_or_integer(name: &'static str, description: &'static str) -> Self {
-        Self::new(name, description, Kind::AmountOrInteger, |_, json| kind::amount_or_integer(json))
+        Self::new(name, description, Kind::AmountOrInteger, |_, json| {
+            kind::amount_or_integer(json)
+        })
     }
 
     /// A 256-bit identifier as a digit string.
     pub(crate) const fn digits(name: &'static str, description: &'static str) -> Self {
-        Self::new(name, description, Kind::Digits, |_, json| kind::digits(json))
+        Self::new(name, description, Kind::Digits, |_, json| {
+            kind::digits(json)
+        })
     }
 }
 
 impl Argument<Decimal> {
     /// A decimal above zero, as a string.
     pub(crate) const fn decimal(name: &'static str, description: &'static str) -> Self {
-        Self::new(name, description, Kind::Decimal, |_, json| kind::decimal(json))
+        Self::new(name, description, Kind::Decimal, |_, json| {
+            kind::decimal(json)
+        })
     }
 }
 
@@ -146,7 +165,11 @@ impl Argument<String> {
         Self::new(
             name,
             description,
-            Kind::Text { pattern, max_length, accepts },
+            Kind::Text {
+                pattern,
+                max_length,
+                accepts,
+            },
             kind::text,
         )
     }
@@ -175,19 +198,31 @@ pub(crate) struct Object {
 
 impl Property {
     pub(crate) const fn required(argument: &'static dyn Declared) -> Self {
-        Self { member: Member::Value(argument), required: true }
+        Self {
+            member: Member::Value(argument),
+            required: true,
+        }
     }
 
     pub(crate) const fn optional(argument: &'static dyn Declared) -> Self {
-        Self { member: Member::Value(argument), required: false }
+        Self {
+            member: Member::Value(argument),
+            required: false,
+        }
     }
 
     pub(crate) const fn required_object(object: &'static Object) -> Self {
-        Self { member: Member::Object(object), required: true }
+        Self {
+            member: Member::Object(object),
+            required: true,
+        }
     }
 
     pub(crate) const fn optional_object(object: &'static Object) -> Self {
-        Self { member: Member::Object(object), required: false }
+        Self {
+            member: Member::Object(object),
+            required: false,
+        }
     }
 
     fn name(&self) -> &'static str {

@@ -23,7 +23,10 @@ pub(crate) type Text = Cow<'static, str>;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
-    bound(serialize = "P: Serialize, F: Serialize", deserialize = "P: DeserializeOwned, F: DeserializeOwned")
+    bound(
+        serialize = "P: Serialize, F: Serialize",
+        deserialize = "P: DeserializeOwned, F: DeserializeOwned"
+    )
 )]
 pub(crate) struct Body<P, F> {
     pub(crate) account_binding: AccountBinding,
@@ -127,12 +130,18 @@ pub(crate) fn assertions(report: CheckReport) -> Vec<AssertionRecord> {
     report
         .into_assertions()
         .into_iter()
-        .map(|Assertion { name, establishes, observed }| AssertionRecord {
-            establishes: Cow::Borrowed(establishes),
-            name: Cow::Borrowed(name),
-            observed: observed.into_text(),
-            result: Pass::Pass,
-        })
+        .map(
+            |Assertion {
+                 name,
+                 establishes,
+                 observed,
+             }| AssertionRecord {
+                establishes: Cow::Borrowed(establishes),
+                name: Cow::Borrowed(name),
+                observed: observed.into_text(),
+                result: Pass::Pass,
+            },
+        )
         .collect()
 }
 

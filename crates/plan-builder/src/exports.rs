@@ -30,10 +30,13 @@ impl ExportSet {
 
     /// The words, in order.
     pub(crate) fn words(self) -> Vec<&'static str> {
-        [(self.eip5792, "eip5792"), (self.safe_tx_builder, "safe_tx_builder")]
-            .into_iter()
-            .filter_map(|(chosen, word)| chosen.then_some(word))
-            .collect()
+        [
+            (self.eip5792, "eip5792"),
+            (self.safe_tx_builder, "safe_tx_builder"),
+        ]
+        .into_iter()
+        .filter_map(|(chosen, word)| chosen.then_some(word))
+        .collect()
     }
 }
 
@@ -50,7 +53,10 @@ pub(crate) struct Exports {
 impl Exports {
     /// What was asked for; `None` when nothing was. `created_millis` is a label of the Safe batch.
     pub(crate) fn of(evm: Evm<'_>, artifact_id: &str, created_millis: u64) -> Option<Self> {
-        let ExportSet { eip5792, safe_tx_builder } = evm.exports;
+        let ExportSet {
+            eip5792,
+            safe_tx_builder,
+        } = evm.exports;
         (eip5792 || safe_tx_builder).then(|| Self {
             eip5792: eip5792.then(|| SendCalls::of(evm, artifact_id)),
             safe_tx_builder: safe_tx_builder.then(|| Batch::of(evm, created_millis)),
@@ -59,6 +65,8 @@ impl Exports {
 
     /// The label of the Safe batch.
     pub(crate) fn created_millis(&self) -> u64 {
-        self.safe_tx_builder.as_ref().map_or(0, Batch::created_millis)
+        self.safe_tx_builder
+            .as_ref()
+            .map_or(0, Batch::created_millis)
     }
 }

@@ -6,6 +6,7 @@ mod digest;
 mod envelope;
 mod exports;
 pub mod perp_order;
+mod plan;
 pub mod pm_order;
 mod policy;
 pub mod ports;
@@ -22,6 +23,7 @@ pub mod wire;
 pub use self::{
     arguments::Problem,
     exports::ExportSet,
+    plan::{Request, rail_of_plan, verify},
     policy::{FeeConfigError, FeeDocument, FeeProblem, LifeSeconds, Moment, Policy, Validity},
     profile::AccountProfile,
     rail::AccountKind,

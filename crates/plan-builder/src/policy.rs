@@ -19,7 +19,10 @@ impl Policy {
     /// A policy with the default lives.
     #[must_use]
     pub const fn new(fees: FeePolicy) -> Self {
-        Self { fees, validity: Validity::DEFAULT }
+        Self {
+            fees,
+            validity: Validity::DEFAULT,
+        }
     }
 }
 
@@ -59,7 +62,11 @@ impl LifeSeconds {
     /// `None` outside 30 to 600.
     #[must_use]
     pub const fn new(seconds: u64) -> Option<Self> {
-        if seconds >= Self::MIN && seconds <= Self::MAX { Some(Self(seconds)) } else { None }
+        if seconds >= Self::MIN && seconds <= Self::MAX {
+            Some(Self(seconds))
+        } else {
+            None
+        }
     }
 
     /// The number.

@@ -13,10 +13,16 @@ static KIND: Argument<&'static str> = Argument::choice(
     "eoa: an externally owned account; safe: a Safe-type contract account",
     AccountKind::WORDS,
 );
-static ADDRESS: Argument<Address> =
-    Argument::address("address", "the caller's own account; the plan is bound to it");
-static CHAIN_ID: Argument<u64> =
-    Argument::integer("chainId", "the chain on which the account signs", 1, u64::MAX >> 11);
+static ADDRESS: Argument<Address> = Argument::address(
+    "address",
+    "the caller's own account; the plan is bound to it",
+);
+static CHAIN_ID: Argument<u64> = Argument::integer(
+    "chainId",
+    "the chain on which the account signs",
+    1,
+    u64::MAX >> 11,
+);
 
 /// With a chain id that must be given.
 pub(crate) static PROFILE: Object = Object {
@@ -63,7 +69,9 @@ impl AccountProfile {
         let kind = profile.required(&KIND);
         let address = profile.required(&ADDRESS);
         let chain_id = match default_chain_id {
-            Some(default) => profile.optional(&CHAIN_ID).map(|given| given.unwrap_or(default)),
+            Some(default) => profile
+                .optional(&CHAIN_ID)
+                .map(|given| given.unwrap_or(default)),
             None => profile.required(&CHAIN_ID),
         };
         Some(Self {
@@ -81,7 +89,7 @@ pub(crate) fn read_arguments<T>(
     read: impl FnOnce(&Reader<'_>, &Outcome) -> Option<T>,
 ) -> Result<T, crate::Refusal> {
     let outcome = Outcome::default();
-    let value = Reader::over(arguments, properties, &outcome)
-        .and_then(|reader| read(&reader, &outcome));
+    let value =
+        Reader::over(arguments, properties, &outcome).and_then(|reader| read(&reader, &outcome));
     outcome.finish(value)
 }

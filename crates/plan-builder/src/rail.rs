@@ -7,11 +7,7 @@ use plan_checks::{Commitment, Facts, Failure, Rail};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Policy, Refusal,
-    exports::ExportSet,
-    policy::LifeSeconds,
-    simulation::Effect,
-    wire::StepRecord,
+    Policy, Refusal, exports::ExportSet, policy::LifeSeconds, simulation::Effect, wire::StepRecord,
 };
 
 /// One rail. Sealing and verifying are the same code for all of them.
@@ -109,7 +105,11 @@ impl AccountKind {
 
     /// From its word in the arguments.
     pub(crate) fn from_word(word: &str) -> Self {
-        if word == "safe" { Self::Safe } else { Self::Eoa }
+        if word == "safe" {
+            Self::Safe
+        } else {
+            Self::Eoa
+        }
     }
 
     /// The refusal of a Safe-type account on an order rail.

@@ -57,18 +57,51 @@ impl Refusal {
 
     /// Every name that is not a check of a table, with what it says: for documentation.
     pub const NAMES: &'static [(&'static str, &'static str)] = &[
-        (Self::INPUT_INVALID, "arguments are missing, mistyped, unknown or twice; `problems` names each with its path"),
-        (Self::CHAIN_UNSUPPORTED, "the rail does not serve this chain"),
-        (Self::TOKEN_UNSUPPORTED, "the rail does not serve this token or coin"),
-        (Self::ROUTE_UNSUPPORTED, "there is no route for this pair, here or upstream"),
-        (Self::ACCOUNT_KIND_UNSUPPORTED, "the rail does not serve this kind of account"),
-        (Self::QUOTE_UNAVAILABLE, "an upstream did not answer; try again later"),
+        (
+            Self::INPUT_INVALID,
+            "arguments are missing, mistyped, unknown or twice; `problems` names each with its path",
+        ),
+        (
+            Self::CHAIN_UNSUPPORTED,
+            "the rail does not serve this chain",
+        ),
+        (
+            Self::TOKEN_UNSUPPORTED,
+            "the rail does not serve this token or coin",
+        ),
+        (
+            Self::ROUTE_UNSUPPORTED,
+            "there is no route for this pair, here or upstream",
+        ),
+        (
+            Self::ACCOUNT_KIND_UNSUPPORTED,
+            "the rail does not serve this kind of account",
+        ),
+        (
+            Self::QUOTE_UNAVAILABLE,
+            "an upstream did not answer; try again later",
+        ),
         (Self::QUOTE_MALFORMED, "an upstream's answer cannot be read"),
-        (Self::RATE_LIMITED, "a rate limit was reached; try again later"),
-        (Self::PLAN_MALFORMED, "what is to be verified is not a plan of this rail"),
-        (Self::INTENT_DIGEST, "the plan was sealed for another request"),
-        (Self::PLAN_REBUILT, "a member of the plan is not what its own bytes give"),
-        (Self::SIMULATION, "the simulated plan fails, or moves something else than it says"),
+        (
+            Self::RATE_LIMITED,
+            "a rate limit was reached; try again later",
+        ),
+        (
+            Self::PLAN_MALFORMED,
+            "what is to be verified is not a plan of this rail",
+        ),
+        (
+            Self::INTENT_DIGEST,
+            "the plan was sealed for another request",
+        ),
+        (
+            Self::PLAN_REBUILT,
+            "a member of the plan is not what its own bytes give",
+        ),
+        (
+            Self::SIMULATION,
+            "the simulated plan fails, or moves something else than it says",
+        ),
     ];
 
     /// A refusal with a name and a message only.

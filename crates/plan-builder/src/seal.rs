@@ -5,9 +5,10 @@ use plan_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, jud
 use serde::Serialize;
 
 use crate::{
-    Moment, Policy, Refusal,
-    digest,
-    envelope::{self, AccountBinding, Body, RailRecord, ReplayDisclosure, SCHEMA_VERSION, Submission},
+    Moment, Policy, Refusal, digest,
+    envelope::{
+        self, AccountBinding, Body, RailRecord, ReplayDisclosure, SCHEMA_VERSION, Submission,
+    },
     exports::Exports,
     ports::Simulator,
     rail::{RailPlan, Terms, rail_of},
@@ -94,17 +95,22 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         };
         let facts = R::facts(request, &payload, policy, commitment)?;
         let report = judge(&facts)?;
-        Ok(Self { request, payload, policy, moment, valid_until, report, simulation: None })
+        Ok(Self {
+            request,
+            payload,
+            policy,
+            moment,
+            valid_until,
+            report,
+            simulation: None,
+        })
     }
 
     /// Runs the steps in a simulator, if it knows the chain.
     ///
     /// # Errors
     /// `simulation_as_planned`
-    pub(crate) async fn simulate<S: Simulator>(
-        mut self,
-        simulator: &S,
-    ) -> Result<Self, Refusal> {
+    pub(crate) async fn simulate<S: Simulator>(mut self, simulator: &S) -> Result<Self, Refusal> {
         if let Some(evm) = R::evm(self.request, &self.payload) {
             self.simulation = simulation::run(
                 simulator,
@@ -196,7 +202,10 @@ pub(crate) fn body<R: RailPlan>(
         schema_version: SCHEMA_VERSION.into(),
         simulation: labels.simulation,
         submission: Submission {
-            adapter_owned_fields: adapter_owned_fields.iter().map(|field| (*field).into()).collect(),
+            adapter_owned_fields: adapter_owned_fields
+                .iter()
+                .map(|field| (*field).into())
+                .collect(),
             payload_digest: None,
         },
         valid_until: Time(labels.valid_until),
@@ -210,10 +219,16 @@ pub(crate) fn intent_digest<R: RailPlan>(request: &R::Request) -> Option<B256> {
         arguments: &'a A,
         rail: &'static str,
     }
-    let intent = Intent { arguments: request, rail: rail_of::<R>().as_str() };
+    let intent = Intent {
+        arguments: request,
+        rail: rail_of::<R>().as_str(),
+    };
     Some(digest::keccak(&serde_json::to_vec(&intent).ok()?))
 }
 
 pub(crate) fn unwritable() -> Refusal {
-    Refusal::new(Refusal::PLAN_MALFORMED, "the plan cannot be written as JSON")
+    Refusal::new(
+        Refusal::PLAN_MALFORMED,
+        "the plan cannot be written as JSON",
+    )
 }

@@ -117,17 +117,27 @@ pub(crate) async fn run<S: Simulator>(
     let (Some(before), Some(after)) = (words(before), words(after)) else {
         return Ok(Some(record(Outcome::Unavailable, Vec::new(), Vec::new())));
     };
-    let ([held_before, allowance_before, received_before], [held_after, allowance_after, received_after]) =
-        (before, after);
+    let (
+        [held_before, allowance_before, received_before],
+        [held_after, allowance_after, received_after],
+    ) = (before, after);
     let _ = allowance_before;
     if held_before < effect.spent {
-        return Ok(Some(record(Outcome::InsufficientBalance, Vec::new(), Vec::new())));
+        return Ok(Some(record(
+            Outcome::InsufficientBalance,
+            Vec::new(),
+            Vec::new(),
+        )));
     }
     judge_steps(run, account, effect)?;
     let spent = held_before.checked_sub(held_after);
     if spent != Some(effect.spent) {
-        return Err(refuse("the input balance does not fall by exactly the amount")
-            .comparing(effect.spent, spent.map_or_else(|| "an increase".to_owned(), |s| s.to_string())));
+        return Err(
+            refuse("the input balance does not fall by exactly the amount").comparing(
+                effect.spent,
+                spent.map_or_else(|| "an increase".to_owned(), |s| s.to_string()),
+            ),
+        );
     }
     if !allowance_after.is_zero() {
         return Err(refuse("an allowance is left over").comparing(0, allowance_after));
@@ -138,7 +148,9 @@ pub(crate) async fn run<S: Simulator>(
         token: Eip55(effect.spent_token),
     }];
     if let Some((token, least)) = effect.received {
-        let received = received_after.checked_sub(received_before).unwrap_or_default();
+        let received = received_after
+            .checked_sub(received_before)
+            .unwrap_or_default();
         if received < least {
             return Err(refuse("less is received than the plan says").comparing(least, received));
         }
@@ -160,9 +172,7 @@ impl Simulation {
     pub(crate) fn judge(&self, steps: usize, effect: Effect) -> Result<(), Refusal> {
         let consistent = self.method == METHOD
             && match self.outcome {
-                Outcome::AsPlanned => {
-                    self.gas_used.len() == steps && self.moves_as(effect)
-                }
+                Outcome::AsPlanned => self.gas_used.len() == steps && self.moves_as(effect),
                 Outcome::InsufficientBalance | Outcome::Unavailable => {
                     self.gas_used.is_empty() && self.balance_changes.is_empty()
                 }
@@ -202,12 +212,18 @@ fn reads(account: Address, effect: Effect) -> Vec<Step> {
         value: U256::ZERO,
         data: Bytes::from(data),
     };
-    let received = effect.received.map_or(effect.spent_token, |(token, _)| token);
+    let received = effect
+        .received
+        .map_or(effect.spent_token, |(token, _)| token);
     vec![
         read(effect.spent_token, balanceOfCall { account }.abi_encode()),
         read(
             effect.spent_token,
-            allowanceCall { owner: account, spender: effect.spender }.abi_encode(),
+            allowanceCall {
+                owner: account,
+                spender: effect.spender,
+            }
+            .abi_encode(),
         ),
         read(received, balanceOfCall { account }.abi_encode()),
     ]
@@ -216,7 +232,10 @@ fn reads(account: Address, effect: Effect) -> Vec<Step> {
 fn judge_steps(run: &[SimulatedCall], account: Address, effect: Effect) -> Result<(), Refusal> {
     for (call, kind) in run.iter().zip(StepKind::ALL) {
         if !call.success {
-            let data = call.return_data.get(..call.return_data.len().min(68)).unwrap_or_default();
+            let data = call
+                .return_data
+                .get(..call.return_data.len().min(68))
+                .unwrap_or_default();
             return Err(refuse("a step fails when it is run").comparing(
                 format_args!("{} succeeds", kind.as_str()),
                 format_args!("it reverts with {}", Bytes::copy_from_slice(data)),

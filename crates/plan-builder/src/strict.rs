@@ -143,7 +143,15 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_refused() {
-        for text in ["", "{", "{}x", "{\"a\":1,}", "NaN", "1e999", &"[".repeat(200)] {
+        for text in [
+            "",
+            "{",
+            "{}x",
+            "{\"a\":1,}",
+            "NaN",
+            "1e999",
+            &"[".repeat(200),
+        ] {
             let problems = parse(text).unwrap_err();
             assert_eq!(problems[0].path, "$", "{text}");
         }
@@ -152,6 +160,9 @@ mod tests {
     #[test]
     fn values_are_kept() {
         let text = r#"{"a":[1,-2,18446744073709551615,"x",null,true],"b":{}}"#;
-        assert_eq!(parse(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        assert_eq!(
+            parse(text).unwrap(),
+            serde_json::from_str::<Value>(text).unwrap()
+        );
     }
 }

@@ -122,7 +122,12 @@ fn reviewed_chain<'a>(
     policy: &'a Policy,
 ) -> Result<&'a ReviewedChain, Failure> {
     policy.fees.chain(request.chain_id).ok_or_else(|| {
-        let served: Vec<_> = policy.fees.chains.iter().map(|c| c.chain_id.to_string()).collect();
+        let served: Vec<_> = policy
+            .fees
+            .chains
+            .iter()
+            .map(|c| c.chain_id.to_string())
+            .collect();
         Failure::new(
             Refusal::CHAIN_UNSUPPORTED,
             Violation::new(

@@ -5,8 +5,7 @@ use plan_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, jud
 use serde_json::Value;
 
 use crate::{
-    Policy, Refusal,
-    digest,
+    Policy, Refusal, digest,
     envelope::Body,
     rail::{RailPlan, rail_of},
     seal::{self, Labels, intent_digest, unwritable},
@@ -67,8 +66,11 @@ pub(crate) fn verify<R: RailPlan>(
     let report = judge(&facts)?;
     let intent = intent_digest::<R>(request).ok_or_else(unwritable)?;
     if given.intent_digest.0 != intent {
-        return Err(Refusal::new(Refusal::INTENT_DIGEST, "the plan was sealed for another request")
-            .comparing(intent, given.intent_digest.0));
+        return Err(Refusal::new(
+            Refusal::INTENT_DIGEST,
+            "the plan was sealed for another request",
+        )
+        .comparing(intent, given.intent_digest.0));
     }
     judge_artifact_id::<R>(&given.artifact_id)?;
     if let Some(simulation) = &given.simulation {
@@ -78,7 +80,10 @@ pub(crate) fn verify<R: RailPlan>(
         }
     }
     let valid_until = given.valid_until.0;
-    let created_millis = given.exports.as_ref().map_or(0, |exports| exports.created_millis());
+    let created_millis = given
+        .exports
+        .as_ref()
+        .map_or(0, |exports| exports.created_millis());
     let mut rebuilt_body = seal::body::<R>(
         request,
         given.payload,
@@ -94,6 +99,13 @@ pub(crate) fn verify<R: RailPlan>(
     let again = rebuilt_body.write::<R>().ok_or_else(unwritable)?;
     if again.text != written.text {
         return Err(first_difference(&again.text, &written.text));
+    }
+    // A plan has one digest: a member that reads as another one (`null` for a missing member) would give it a second.
+    if again.digest.0 != claimed {
+        return Err(
+            malformed("a member is written in another form than plans have")
+                .comparing(again.digest.0, claimed),
+        );
     }
     Ok(Verified {
         rail: rail_of::<R>(),
@@ -121,13 +133,17 @@ fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
 /// The digest of a text that is not spelled as this crate spells it: any JSON with the same canonical form is the same plan.
 fn foreign_digest(text: &str) -> Result<B256, Refusal> {
     let mut value = strict::parse(text).map_err(|problems| {
-        let first = problems.first().map_or_else(String::new, ToString::to_string);
+        let first = problems
+            .first()
+            .map_or_else(String::new, ToString::to_string);
         malformed(&first)
     })?;
     if let Some(Value::Object(submission)) = value.get_mut("submission") {
         submission.remove("payload_digest");
     }
-    digest::canonical(&value).map(|bytes| digest::keccak(&bytes)).ok_or_else(unwritable)
+    digest::canonical(&value)
+        .map(|bytes| digest::keccak(&bytes))
+        .ok_or_else(unwritable)
 }
 
 fn judge_artifact_id<R: RailPlan>(id: &str) -> Result<(), Refusal> {
@@ -135,20 +151,35 @@ fn judge_artifact_id<R: RailPlan>(id: &str) -> Result<(), Refusal> {
         .strip_prefix(rail_of::<R>().as_str())
         .and_then(|rest| rest.strip_prefix('-'))
         .is_some_and(|rest| {
-            rest.len() == 32 && rest.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+            rest.len() == 32
+                && rest
+                    .bytes()
+                    .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
         });
-    if named { Ok(()) } else { Err(rebuilt("artifact_id", "the rail's name and 32 hex digits", id)) }
+    if named {
+        Ok(())
+    } else {
+        Err(rebuilt(
+            "artifact_id",
+            "the rail's name and 32 hex digits",
+            id,
+        ))
+    }
 }
 
 /// Which member differs, at the top of the envelope.
 fn first_difference(expected: &str, observed: &str) -> Refusal {
-    let (Ok(Value::Object(expected)), Ok(Value::Object(observed))) =
-        (serde_json::from_str(expected), serde_json::from_str(observed))
-    else {
+    let (Ok(Value::Object(expected)), Ok(Value::Object(observed))) = (
+        serde_json::from_str(expected),
+        serde_json::from_str(observed),
+    ) else {
         return unwritable();
     };
     let shown = |value: Option<&Value>| {
-        value.map_or_else(|| "nothing".to_owned(), |v| v.to_string().chars().take(400).collect())
+        value.map_or_else(
+            || "nothing".to_owned(),
+            |v| v.to_string().chars().take(400).collect(),
+        )
     };
     expected
         .keys()

@@ -84,7 +84,11 @@ impl Serialize for Hex {
 impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(Text(
-            |text| lower_hex(text).and_then(|t| hex::decode(t).ok()).map(|b| Self(b.into())),
+            |text| {
+                lower_hex(text)
+                    .and_then(|t| hex::decode(t).ok())
+                    .map(|b| Self(b.into()))
+            },
             "0x and lower-case hex",
         ))
     }
@@ -105,7 +109,9 @@ impl<'de> Deserialize<'de> for Word {
         deserializer.deserialize_str(Text(
             |text| {
                 let digits = lower_hex(text)?;
-                (digits.len() == 64).then(|| digits.parse().ok().map(Self)).flatten()
+                (digits.len() == 64)
+                    .then(|| digits.parse().ok().map(Self))
+                    .flatten()
             },
             "0x and 64 lower-case hex digits",
         ))
@@ -248,7 +254,16 @@ mod tests {
         assert!(read::<Eip55>("0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE").is_some());
         assert!(read::<Eip55>("0x1231deb6f5749ef6ce6943a275a1d3e7486f4eae").is_none());
         assert_eq!(read(&U256::MAX.to_string()), Some(Digits(U256::MAX)));
-        for text in ["", "00", "01", "-1", "+1", "0x1", "1.0", &format!("{}0", U256::MAX)] {
+        for text in [
+            "",
+            "00",
+            "01",
+            "-1",
+            "+1",
+            "0x1",
+            "1.0",
+            &format!("{}0", U256::MAX),
+        ] {
             assert!(read::<Digits>(text).is_none(), "{text}");
         }
         assert!(read::<Hex>("0x").is_some() && read::<Hex>("0xab").is_some());
@@ -272,6 +287,9 @@ mod tests {
         let text = serde_json::to_string(&step).unwrap();
         assert_eq!(serde_json::from_str::<StepRecord>(&text).unwrap(), step);
         let word = Word(B256::repeat_byte(0xfe));
-        assert_eq!(serde_json::from_str::<Word>(&serde_json::to_string(&word).unwrap()).unwrap(), word);
+        assert_eq!(
+            serde_json::from_str::<Word>(&serde_json::to_string(&word).unwrap()).unwrap(),
+            word
+        );
     }
 }

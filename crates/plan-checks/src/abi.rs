@@ -25,7 +25,9 @@ pub enum AbiError {
     },
     /// The arguments decode, but their canonical encoding has other bytes: trailing bytes, a gap, an aliased offset, dirty
     /// padding.
-    #[error("the bytes are not the canonical encoding of {function} (they differ at byte {at} of {length})")]
+    #[error(
+        "the bytes are not the canonical encoding of {function} (they differ at byte {at} of {length})"
+    )]
     NotCanonical {
         /// The function's signature.
         function: &'static str,

@@ -28,7 +28,10 @@ pub enum DecimalError {
 
 impl Decimal {
     /// Zero.
-    pub const ZERO: Self = Self { mantissa: 0, scale: 0 };
+    pub const ZERO: Self = Self {
+        mantissa: 0,
+        scale: 0,
+    };
 
     /// `mantissa` times ten to the power of minus `scale`, in lowest terms.
     ///
@@ -77,7 +80,11 @@ impl Decimal {
         while mantissa != 0 && mantissa.is_multiple_of(10) {
             mantissa /= 10;
         }
-        if mantissa == 0 { 0 } else { mantissa.ilog10() + 1 }
+        if mantissa == 0 {
+            0
+        } else {
+            mantissa.ilog10() + 1
+        }
     }
 
     /// The value in units of ten to the power of minus `decimals`; `None` when it is not a whole number of them.
@@ -137,7 +144,12 @@ impl fmt::Display for Decimal {
         }
         let unit = 10u128.pow(u32::from(self.scale));
         let width = usize::from(self.scale);
-        write!(f, "{}.{:0width$}", self.mantissa / unit, self.mantissa % unit)
+        write!(
+            f,
+            "{}.{:0width$}",
+            self.mantissa / unit,
+            self.mantissa % unit
+        )
     }
 }
 
@@ -182,8 +194,17 @@ mod tests {
     #[test]
     fn the_canonical_form() {
         for (text, canonical) in [
-            ("0", "0"), ("0.0", "0"), ("1", "1"), ("10", "10"), ("1.50", "1.5"), ("50000.0", "50000"),
-            ("0.001234", "0.001234"), ("123456789012345678901234567890.123456", "123456789012345678901234567890.123456"),
+            ("0", "0"),
+            ("0.0", "0"),
+            ("1", "1"),
+            ("10", "10"),
+            ("1.50", "1.5"),
+            ("50000.0", "50000"),
+            ("0.001234", "0.001234"),
+            (
+                "123456789012345678901234567890.123456",
+                "123456789012345678901234567890.123456",
+            ),
         ] {
             assert_eq!(decimal(text).to_string(), canonical);
         }
@@ -191,11 +212,20 @@ mod tests {
 
     #[test]
     fn other_forms_are_refused() {
-        for text in ["", ".", ".5", "5.", "00", "01", "+1", "-1", "1e3", " 1", "1 ", "1,5", "1_000", "0x1", "1.2.3", "٣", "NaN"] {
+        for text in [
+            "", ".", ".5", "5.", "00", "01", "+1", "-1", "1e3", " 1", "1 ", "1,5", "1_000", "0x1",
+            "1.2.3", "٣", "NaN",
+        ] {
             assert_eq!(text.parse::<Decimal>(), Err(DecimalError::Form), "{text}");
         }
-        assert_eq!("1".repeat(37).parse::<Decimal>(), Err(DecimalError::TooLong));
-        assert_eq!(format!("0.{}1", "0".repeat(35)).parse::<Decimal>(), Err(DecimalError::TooLong));
+        assert_eq!(
+            "1".repeat(37).parse::<Decimal>(),
+            Err(DecimalError::TooLong)
+        );
+        assert_eq!(
+            format!("0.{}1", "0".repeat(35)).parse::<Decimal>(),
+            Err(DecimalError::TooLong)
+        );
         assert_eq!(Decimal::new(10u128.pow(36), 0), Err(DecimalError::TooLong));
         assert_eq!(Decimal::new(1, 37), Err(DecimalError::TooLong));
         assert!("9".repeat(36).parse::<Decimal>().is_ok());
@@ -203,7 +233,10 @@ mod tests {
 
     #[test]
     fn arithmetic_is_exact() {
-        assert_eq!(decimal("0.1").checked_mul(decimal("0.2")), Ok(decimal("0.02")));
+        assert_eq!(
+            decimal("0.1").checked_mul(decimal("0.2")),
+            Ok(decimal("0.02"))
+        );
         assert_eq!(decimal("2.5").checked_mul(decimal("4")), Ok(decimal("10")));
         assert_eq!(decimal("0.1").atoms(6), Some(U256::from(100_000)));
         assert_eq!(decimal("0.1234567").atoms(6), None);

@@ -43,7 +43,9 @@ impl FeePolicy {
     /// The service's own recipient.
     #[must_use]
     pub fn own(&self) -> Option<&FeeRecipient> {
-        self.recipients.iter().find(|recipient| recipient.role == Self::OWN)
+        self.recipients
+            .iter()
+            .find(|recipient| recipient.role == Self::OWN)
     }
 }
 
@@ -101,7 +103,11 @@ impl BasisPoints {
     /// `None` above 10,000.
     #[must_use]
     pub const fn new(bps: u16) -> Option<Self> {
-        if bps <= Self::MAX.0 { Some(Self(bps)) } else { None }
+        if bps <= Self::MAX.0 {
+            Some(Self(bps))
+        } else {
+            None
+        }
     }
 
     /// The number.
@@ -193,8 +199,14 @@ mod tests {
     #[test]
     fn shares_are_floored_and_checked() {
         let bps = BasisPoints::new(30).unwrap();
-        assert_eq!(Rounding::Floor.share(U256::from(999), bps), Some(U256::from(2)));
-        assert_eq!(Rounding::Floor.share(U256::from(1_000_000_007), bps), Some(U256::from(3_000_000)));
+        assert_eq!(
+            Rounding::Floor.share(U256::from(999), bps),
+            Some(U256::from(2))
+        );
+        assert_eq!(
+            Rounding::Floor.share(U256::from(1_000_000_007), bps),
+            Some(U256::from(3_000_000))
+        );
         assert_eq!(Rounding::Floor.share(U256::MAX, bps), None);
         assert_eq!(BasisPoints::new(10_001), None);
     }
@@ -207,7 +219,10 @@ mod tests {
             one_percent.floor_of_rest(U256::from(2_105_433_773u64)),
             Some(U256::from(2_084_379_435u64))
         );
-        assert_eq!(BasisPoints::MAX.floor_of_rest(U256::from(7)), Some(U256::ZERO));
+        assert_eq!(
+            BasisPoints::MAX.floor_of_rest(U256::from(7)),
+            Some(U256::ZERO)
+        );
         assert_eq!(one_percent.floor_of_rest(U256::MAX), None);
     }
 }

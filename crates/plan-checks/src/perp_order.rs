@@ -23,7 +23,7 @@ pub use self::{
     assets::{PERP_DEX_SIZE, asset_id, is_perpetual},
     binding::{ENDPOINT, KIND},
     commitments::{AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, MAX_BUILDER_FEE, PRIMARY_TYPE},
-    numbers::{MIN_NOTIONAL_USD, price_on_tick, size_on_lot},
+    numbers::{MIN_NOTIONAL_USD, PRICE_BAND_PERCENT, price_on_tick, size_on_lot},
     plan::{Ask, Domain, Example, Plan, Recipe, TriggerAsk, Venue},
     wire::{WireAction, WireBuilder, WireOrder, WireOrderKind},
 };
@@ -187,6 +187,11 @@ impl Facts for PerpOrderFacts {
             name: "perp_cloid_bound",
             establishes: "the entry carries exactly the requested client order id, and no other order carries one",
             judge: binding::cloid,
+        },
+        Check {
+            name: "perp_price_band",
+            establishes: "the entry pays at most 95 % more, or asks at most 95 % less, than the mark price",
+            judge: numbers::band,
         },
         Check {
             name: PAYLOAD_DIGEST,

@@ -3,13 +3,18 @@
 //! The calldata is rebuilt with encoders of this crate alone: what the adapters decode was not
 //! encoded by their own code.
 
+mod quote;
+
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, U256, hex};
 use alloy_sol_types::SolCall;
 use serde_json::Value;
 
-use self::abi::{approveCall, dagSwapByOrderIdCall};
+use self::{
+    abi::{approveCall, dagSwapByOrderIdCall},
+    quote::Quote,
+};
 
 mod abi {
     #![allow(missing_docs, reason = "generated from the interface")]
@@ -56,6 +61,8 @@ pub(crate) enum Computed {
     Approve { answer: Value, spender: Address },
     /// `swap`: the recorded route and rate, the amount, wallet and slippage of the request.
     Swap(Box<Swap>),
+    /// `lifi_quote`: the recorded legs and rate, the rest as the request says.
+    Quote(Box<Quote>),
 }
 
 #[derive(Clone, Debug)]
@@ -98,6 +105,7 @@ impl Computed {
                     }))
                 })
             }
+            "lifi_quote" => Some(Self::Quote(Box::new(Quote::read(answer)?))),
             _ => None,
         }
     }
@@ -118,6 +126,7 @@ impl Computed {
                 Some(answer.to_string())
             }
             Self::Swap(swap) => swap.answer(query, now),
+            Self::Quote(quote) => quote.answer(query),
         }
     }
 }
@@ -172,9 +181,9 @@ fn digits(text: &str) -> Option<U256> {
     plain.then(|| U256::from_str_radix(text, 10).ok()).flatten()
 }
 
-/// A percentage in millionths of a percent.
-fn millionths(percent: &str) -> Option<u64> {
-    let (whole, fraction) = percent.split_once('.').unwrap_or((percent, ""));
+/// A plain decimal number in millionths.
+fn millionths(number: &str) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if fraction.len() > 6 {
         return None;
     }

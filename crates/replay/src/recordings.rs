@@ -195,6 +195,7 @@ struct Listed {
 pub(crate) struct Matcher {
     method: String,
     host: String,
+    /// A segment `*` matches any one.
     path: String,
     /// Must be part of the request's query; `*` matches any value.
     #[serde(default)]
@@ -233,7 +234,7 @@ impl Matcher {
         };
         self.method == asked.method
             && self.host == asked.host
-            && self.path == asked.path
+            && path(&self.path, &asked.path)
             && self.query.iter().all(query)
             && match (&self.body, &asked.body) {
                 (None, _) => true,
@@ -241,6 +242,12 @@ impl Matcher {
                 (Some(_), None) => false,
             }
     }
+}
+
+fn path(expected: &str, asked: &str) -> bool {
+    let (expected, asked) = (expected.split('/'), asked.split('/'));
+    expected.clone().count() == asked.clone().count()
+        && expected.zip(asked).all(|(e, a)| e == a || e == "*")
 }
 
 fn same(expected: &Value, asked: &Value) -> bool {
@@ -261,7 +268,17 @@ fn same(expected: &Value, asked: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn a_star_in_a_path_is_one_segment() {
+        assert!(path("/fees/6/*", "/fees/6/3") && path("/fees/6/3", "/fees/6/3"));
+        for other in ["/fees/6", "/fees/6/3/1", "/fees/7/3", "fees/6/3", "/"] {
+            assert!(!path("/fees/6/*", other), "{other}");
+        }
+    }
 
     fn folder() -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/upstreams")
@@ -275,20 +292,28 @@ mod tests {
             embedded.files().collect::<Vec<_>>(),
             loaded.files().collect::<Vec<_>>()
         );
-        let mut listed: Vec<_> = embedded.files().map(str::to_owned).collect();
-        listed.sort();
-        let mut lying: Vec<_> = std::fs::read_dir(folder().join("okx"))
+        // Several entries may share a file.
+        let listed: BTreeSet<_> = embedded.files().map(str::to_owned).collect();
+        let lying: BTreeSet<_> = std::fs::read_dir(folder())
             .unwrap()
-            .map(|entry| format!("okx/{}", entry.unwrap().file_name().into_string().unwrap()))
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_dir())
+            .flat_map(|path| std::fs::read_dir(path).unwrap())
+            .map(|entry| {
+                entry
+                    .unwrap()
+                    .path()
+                    .strip_prefix(folder())
+                    .unwrap()
+                    .to_owned()
+            })
+            .map(|path| path.to_str().unwrap().to_owned())
             .collect();
-        lying.sort();
         assert_eq!(listed, lying);
+        let compiled_in = embedded::FILES.iter().map(|(name, _)| (*name).to_owned());
         assert_eq!(
-            listed,
-            embedded::FILES
-                .iter()
-                .map(|(name, _)| (*name).to_owned())
-                .collect::<Vec<_>>()
+            listed.into_iter().collect::<Vec<_>>(),
+            compiled_in.collect::<Vec<_>>()
         );
     }
 

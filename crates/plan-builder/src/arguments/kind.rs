@@ -12,12 +12,19 @@ pub(super) enum Kind {
     AmountOrInteger,
     Digits,
     Decimal,
-    Integer { min: u64, max: u64 },
+    Integer {
+        min: u64,
+        max: u64,
+    },
     Choice(&'static [&'static str]),
     Choices(&'static [&'static str]),
     Flag,
     Word,
-    Text { pattern: &'static str, max_length: usize, accepts: fn(&str) -> bool },
+    Text {
+        pattern: &'static str,
+        max_length: usize,
+        accepts: fn(&str) -> bool,
+    },
 }
 
 /// The digits of 2^256 - 1.
@@ -63,7 +70,11 @@ impl Kind {
             }),
             Self::Flag => json!({"type": "boolean"}),
             Self::Word => json!({"type": "string", "pattern": "^0x[0-9a-fA-F]{64}$"}),
-            Self::Text { pattern, max_length, .. } => json!({
+            Self::Text {
+                pattern,
+                max_length,
+                ..
+            } => json!({
                 "type": "string", "pattern": pattern, "maxLength": max_length
             }),
         }
@@ -89,7 +100,11 @@ pub(super) fn address(json: &Value) -> Option<Address> {
 pub(super) fn digits(json: &Value) -> Option<U256> {
     let text = json.as_str()?;
     let canonical = text == "0" || !text.starts_with('0');
-    if !canonical || text.is_empty() || text.len() > MOST_DIGITS || !text.bytes().all(|b| b.is_ascii_digit()) {
+    if !canonical
+        || text.is_empty()
+        || text.len() > MOST_DIGITS
+        || !text.bytes().all(|b| b.is_ascii_digit())
+    {
         return None;
     }
     U256::from_str_radix(text, 10).ok()
@@ -153,7 +168,12 @@ pub(super) fn word(json: &Value) -> Option<B256> {
 }
 
 pub(super) fn text(kind: &Kind, json: &Value) -> Option<String> {
-    let Kind::Text { max_length, accepts, .. } = kind else {
+    let Kind::Text {
+        max_length,
+        accepts,
+        ..
+    } = kind
+    else {
         return None;
     };
     let text = json.as_str()?;

@@ -16,7 +16,12 @@ pub(crate) struct Outcome(RefCell<Vec<Problem>>);
 
 impl Outcome {
     /// Notes a problem that no single declaration can see.
-    pub(crate) fn note(&self, path: &str, expected: impl Into<String>, observed: impl Into<String>) {
+    pub(crate) fn note(
+        &self,
+        path: &str,
+        expected: impl Into<String>,
+        observed: impl Into<String>,
+    ) {
         self.0.borrow_mut().push(Problem {
             path: path.to_owned(),
             expected: expected.into(),
@@ -84,7 +89,12 @@ impl<'a> Reader<'a> {
                 );
             }
         }
-        Some(Self { members, path, properties, outcome })
+        Some(Self {
+            members,
+            path,
+            properties,
+            outcome,
+        })
     }
 
     /// A member that must be there.
@@ -164,7 +174,11 @@ fn shown(json: &Value) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+    let mut short: String = text
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(SHOWN)
+        .collect();
     if text.chars().nth(SHOWN).is_some() {
         short.push('…');
     }

@@ -61,7 +61,9 @@ impl Batch {
             transactions: evm.steps.iter().map(transaction).collect(),
             version: Cow::Borrowed("1.0"),
         };
-        batch.meta.checksum = serde_json::to_value(&batch).ok().map(|value| Word(checksum(value)));
+        batch.meta.checksum = serde_json::to_value(&batch)
+            .ok()
+            .map(|value| Word(checksum(value)));
         batch
     }
 

@@ -121,16 +121,26 @@ impl FeeDocument {
         let policy = self.policy(&mut problems);
         match policy {
             Some(policy) if problems.0.is_empty() => Ok(policy),
-            _ => Err(FeeConfigError { problems: problems.0 }),
+            _ => Err(FeeConfigError {
+                problems: problems.0,
+            }),
         }
     }
 
     fn policy(self, problems: &mut Problems) -> Option<FeePolicy> {
-        problems.check(!self.version.is_empty() && self.version.len() <= 64, "version", "1 to 64 characters");
+        problems.check(
+            !self.version.is_empty() && self.version.len() <= 64,
+            "version",
+            "1 to 64 characters",
+        );
         let integrator_fits = !self.integrator.is_empty()
             && self.integrator.len() <= 64
             && self.integrator.bytes().all(|b| b.is_ascii_graphic());
-        problems.check(integrator_fits, "integrator", "1 to 64 printable ASCII characters without blanks");
+        problems.check(
+            integrator_fits,
+            "integrator",
+            "1 to 64 printable ASCII characters without blanks",
+        );
         let fee_model = match self.fee_model.as_str() {
             "B/forwarder-v2" => Some(FeeModel::ForwarderV2),
             _ => problems.note("fee_model", "\"B/forwarder-v2\""),
@@ -144,7 +154,9 @@ impl FeeDocument {
         let chains = chains(self.chains, problems);
         let perpetuals = self.perpetuals.unwrap_or_default();
         let slippage = problems.bps(
-            perpetuals.max_trigger_slippage_bps.unwrap_or(DEFAULT_TRIGGER_SLIPPAGE_BPS),
+            perpetuals
+                .max_trigger_slippage_bps
+                .unwrap_or(DEFAULT_TRIGGER_SLIPPAGE_BPS),
             "perpetuals.max_trigger_slippage_bps",
         );
         let perp_builder = perp_builder(&perpetuals, problems);
@@ -157,7 +169,9 @@ impl FeeDocument {
             rounding: rounding?,
             recipients,
             chains,
-            pm_builder_code: self.prediction_market.map_or(B256::ZERO, |table| table.builder_code),
+            pm_builder_code: self
+                .prediction_market
+                .map_or(B256::ZERO, |table| table.builder_code),
             perp_builder,
             perp_max_trigger_slippage: slippage?,
             bridge_caps,
@@ -171,14 +185,25 @@ fn recipients(
     problems: &mut Problems,
 ) -> Vec<FeeRecipient> {
     problems.check(tables.len() <= 32, "recipients", "at most 32 recipients");
-    let own = tables.iter().filter(|table| table.role == FeePolicy::OWN).count();
-    problems.check(own == 1, "recipients", "exactly one recipient with the role \"own\"");
+    let own = tables
+        .iter()
+        .filter(|table| table.role == FeePolicy::OWN)
+        .count();
+    problems.check(
+        own == 1,
+        "recipients",
+        "exactly one recipient with the role \"own\"",
+    );
     let mut seen = BTreeSet::new();
     let mut sum = 0u64;
     let mut recipients = Vec::new();
     for (index, table) in tables.iter().enumerate() {
         let key = format!("recipients[{index}]");
-        problems.check(!table.role.is_empty() && table.role.len() <= 32, &format!("{key}.role"), "1 to 32 characters");
+        problems.check(
+            !table.role.is_empty() && table.role.len() <= 32,
+            &format!("{key}.role"),
+            "1 to 32 characters",
+        );
         problems.check(
             table.address != Address::ZERO && seen.insert(table.address),
             &format!("{key}.address"),
@@ -187,7 +212,11 @@ fn recipients(
         problems.check(table.bps > 0, &format!("{key}.bps"), "above zero");
         sum = sum.saturating_add(table.bps);
         if let Some(bps) = problems.bps(table.bps, &format!("{key}.bps")) {
-            recipients.push(FeeRecipient { role: table.role.clone(), address: table.address, bps });
+            recipients.push(FeeRecipient {
+                role: table.role.clone(),
+                address: table.address,
+                bps,
+            });
         }
     }
     if let Some(cap) = cap {
@@ -208,14 +237,26 @@ fn chains(tables: Vec<ChainTable>, problems: &mut Problems) -> Vec<ReviewedChain
         .enumerate()
         .map(|(index, table)| {
             let key = format!("chains[{index}]");
-            problems.check(table.chain_id > 0 && seen.insert(table.chain_id), &format!("{key}.chain_id"), "a chain id, named once");
-            problems.check(table.router != Address::ZERO, &format!("{key}.router"), "an address that is not zero");
+            problems.check(
+                table.chain_id > 0 && seen.insert(table.chain_id),
+                &format!("{key}.chain_id"),
+                "a chain id, named once",
+            );
+            problems.check(
+                table.router != Address::ZERO,
+                &format!("{key}.router"),
+                "an address that is not zero",
+            );
             problems.check(
                 table.forwarder != Address::ZERO && table.forwarder != table.router,
                 &format!("{key}.forwarder"),
                 "an address that is neither zero nor the router",
             );
-            problems.check(!table.selectors.is_empty(), &format!("{key}.selectors"), "at least one selector");
+            problems.check(
+                !table.selectors.is_empty(),
+                &format!("{key}.selectors"),
+                "at least one selector",
+            );
             problems.check(
                 !table.legs.is_empty() && table.legs.len() <= MOST_ROWS,
                 &format!("{key}.legs"),
@@ -226,8 +267,16 @@ fn chains(tables: Vec<ChainTable>, problems: &mut Problems) -> Vec<ReviewedChain
                 let apart = leg.contract != Address::ZERO
                     && leg.contract != table.router
                     && leg.contract != table.forwarder;
-                problems.check(apart, &format!("{key}.contract"), "an address that is neither zero, the router nor the forwarder");
-                problems.check(!leg.selectors.is_empty(), &format!("{key}.selectors"), "at least one selector");
+                problems.check(
+                    apart,
+                    &format!("{key}.contract"),
+                    "an address that is neither zero, the router nor the forwarder",
+                );
+                problems.check(
+                    !leg.selectors.is_empty(),
+                    &format!("{key}.selectors"),
+                    "at least one selector",
+                );
             }
             ReviewedChain {
                 chain_id: table.chain_id,
@@ -237,7 +286,10 @@ fn chains(tables: Vec<ChainTable>, problems: &mut Problems) -> Vec<ReviewedChain
                 legs: table
                     .legs
                     .into_iter()
-                    .map(|leg| ReviewedLeg { contract: leg.contract, selectors: leg.selectors })
+                    .map(|leg| ReviewedLeg {
+                        contract: leg.contract,
+                        selectors: leg.selectors,
+                    })
                     .collect(),
             }
         })
@@ -248,14 +300,31 @@ fn perp_builder(table: &PerpetualsTable, problems: &mut Problems) -> Option<Perp
     match (table.builder, table.fee_tenth_bps) {
         (None, None) => None,
         (Some(address), Some(fee)) => {
-            problems.check(address != Address::ZERO, "perpetuals.builder", "an address that is not zero");
+            problems.check(
+                address != Address::ZERO,
+                "perpetuals.builder",
+                "an address that is not zero",
+            );
             let fee_fits = (1..=MOST_BUILDER_FEE).contains(&fee);
-            problems.check(fee_fits, "perpetuals.fee_tenth_bps", "1 to 100 (tenths of a basis point)");
+            problems.check(
+                fee_fits,
+                "perpetuals.fee_tenth_bps",
+                "1 to 100 (tenths of a basis point)",
+            );
             let fee_tenth_bps = u16::try_from(fee).ok()?;
-            Some(PerpBuilder { address, fee_tenth_bps })
+            Some(PerpBuilder {
+                address,
+                fee_tenth_bps,
+            })
         }
-        (Some(_), None) => problems.note("perpetuals.fee_tenth_bps", "given together with perpetuals.builder"),
-        (None, Some(_)) => problems.note("perpetuals.builder", "given together with perpetuals.fee_tenth_bps"),
+        (Some(_), None) => problems.note(
+            "perpetuals.fee_tenth_bps",
+            "given together with perpetuals.builder",
+        ),
+        (None, Some(_)) => problems.note(
+            "perpetuals.builder",
+            "given together with perpetuals.fee_tenth_bps",
+        ),
     }
 }
 
@@ -270,7 +339,10 @@ fn bridge_caps(table: &BridgeTable, problems: &mut Problems) -> BridgeCaps {
         match U256::from_str_radix(text, 10) {
             Ok(fee) => caps.forward = fee,
             Err(_) => {
-                problems.note::<()>("bridge.max_forward_fee", "digits, in the smallest unit of USDC");
+                problems.note::<()>(
+                    "bridge.max_forward_fee",
+                    "digits, in the smallest unit of USDC",
+                );
             }
         }
     }
@@ -288,7 +360,10 @@ impl Problems {
     }
 
     fn note<T>(&mut self, key: &str, expected: &'static str) -> Option<T> {
-        self.0.push(FeeProblem { key: key.to_owned(), expected });
+        self.0.push(FeeProblem {
+            key: key.to_owned(),
+            expected,
+        });
         None
     }
 

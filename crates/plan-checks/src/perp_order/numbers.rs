@@ -1,10 +1,12 @@
 //! The venue's rules for prices and sizes, and the checks of them.
 
-use super::PerpOrderFacts;
+use super::{PerpOrderFacts, Side};
 use crate::{Decimal, Observed, Verdict, Violation};
 
 /// The least value of an order in USD, by its own limit price.
 pub const MIN_NOTIONAL_USD: u16 = 10;
+/// The furthest that a price may be from the mark price, in percent: beyond it the venue refuses an order.
+pub const PRICE_BAND_PERCENT: u8 = 95;
 /// Most significant figures of a price that is not an integer.
 const PRICE_FIGURES: u32 = 5;
 /// Decimals of a perpetual's price and size together.
@@ -89,4 +91,43 @@ pub(super) fn min_notional(facts: &PerpOrderFacts) -> Verdict {
             error,
         )),
     }
+}
+
+/// A slip of a digit: the entry would pay far more, or ask far less, than the mark price. A price that is far off the other
+/// way harms nobody.
+pub(super) fn band(facts: &PerpOrderFacts) -> Verdict {
+    let entry = &facts.action.entry;
+    let mark = facts.plan.venue.mark_price.ok_or_else(|| {
+        Violation::new(
+            "without a mark price a slip of a digit goes unseen",
+            "a mark price",
+            "none",
+        )
+    })?;
+    let percent = match entry.side {
+        Side::Buy => 100 + PRICE_BAND_PERCENT,
+        Side::Sell => 100 - PRICE_BAND_PERCENT,
+    };
+    let holds = Decimal::new(u128::from(percent), 2)
+        .and_then(|share| mark.checked_mul(share))
+        .is_ok_and(|bound| match entry.side {
+            Side::Buy => entry.price <= bound,
+            Side::Sell => entry.price >= bound,
+        });
+    if holds {
+        return Ok(Observed::from(format!(
+            "{} at a mark of {mark}",
+            entry.price
+        )));
+    }
+    let side = if entry.side == Side::Buy {
+        "at most"
+    } else {
+        "at least"
+    };
+    Err(Violation::new(
+        "the price is far worse than the mark price",
+        format_args!("{side} {percent} % of {mark}"),
+        entry.price,
+    ))
 }

@@ -33,6 +33,7 @@ fn the_table_and_its_order() {
     perp_action_hash_committed
     perp_expiry_committed
     perp_cloid_bound
+    perp_price_band
     payload_digest_committed
     artifact_expiry_committed
     ");
@@ -71,6 +72,7 @@ fn observations_say_what_was_seen() {
     perp_action_hash_committed: digest recomputed for nonce 1768146914155
     perp_expiry_committed: expiresAfter 1768146974000
     perp_cloid_bound: none
+    perp_price_band: 100000 at a mark of 100200.5
     payload_digest_committed: keccak256 over RFC 8785 without this digest
     artifact_expiry_committed: 2026-01-11T15:56:14Z
     ");
@@ -283,4 +285,53 @@ fn an_order_worth_too_little_or_too_much_to_count() {
     asked("100000", "0.0001")(&mut exact);
     exact.commit();
     exact.judge().expect("exactly 10 USD is enough");
+}
+
+#[test]
+fn a_slip_of_a_digit() {
+    // The mark is 100200.5: at most 195390.975 is paid, at least 5010.025 is asked.
+    for (price, holds) in [
+        ("195390", true),
+        ("195391", false),
+        ("1000000", false),
+        ("1000", true),
+    ] {
+        let mut draft = Draft::plain();
+        asked(price, "0.1")(&mut draft);
+        draft.commit();
+        let judged = draft.judge().map(|_| ()).map_err(|failure| failure.check);
+        assert_eq!(
+            judged,
+            if holds {
+                Ok(())
+            } else {
+                Err("perp_price_band")
+            },
+            "{price}"
+        );
+    }
+    for (price, holds) in [
+        ("5011", true),
+        ("5010", false),
+        ("1000", false),
+        ("1000000", true),
+    ] {
+        let mut draft = Draft::plain();
+        draft.ask.side = Side::Sell;
+        draft.plan.action.orders[0].is_buy = false;
+        asked(price, "0.1")(&mut draft);
+        draft.commit();
+        let judged = draft.judge().map(|_| ()).map_err(|failure| failure.check);
+        assert_eq!(
+            judged,
+            if holds {
+                Ok(())
+            } else {
+                Err("perp_price_band")
+            },
+            "{price}"
+        );
+    }
+    let name = Draft::plain().refused_after(|draft| draft.plan.venue.mark_price = None);
+    assert_eq!(name, "perp_price_band");
 }

@@ -1,0 +1,223 @@
+//! Circle's interface of the bridge rail: the fees of a route and what is left of the fast allowance.
+//!
+//! Fees are fractions of a basis point in JSON numbers; they are read from the number's own text.
+//! Whoever exceeds the rate limit is locked out for five minutes, so nothing is asked in that time.
+
+use std::{sync::Arc, time::Duration};
+
+use alloy_primitives::U256;
+use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReason};
+use plan_checks::Decimal;
+use reqwest::header::HeaderMap;
+
+use crate::{
+    adapter::{Adapter, Fault, Setting},
+    error::SourceErrorKind,
+    json::{Json, Object},
+    provenance::{Clock, Mode},
+    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
+};
+
+/// Circle's public host.
+pub const DEFAULT_BASE_URL: &str = "https://iris-api.circle.com";
+
+/// Ids of the sources this adapter provides, as they appear in `/status`.
+pub const SOURCES: [&str; 2] = [FEES, ALLOWANCE];
+
+const NAME: &str = "circle";
+const FEES: &str = "circle.fees";
+const ALLOWANCE: &str = "circle.allowance";
+
+/// Finality thresholds of the two rows that are read.
+const FAST: u64 = 1000;
+const STANDARD: u64 = 2000;
+const USDC_DECIMALS: u8 = 6;
+/// All of an amount, in basis points: no fee is more.
+const WHOLE: u128 = 10_000;
+const LOCKOUT: Duration = Duration::from_secs(300);
+
+/// How Circle is reached; it takes no key.
+#[derive(Clone, Debug)]
+pub struct CircleConfig {
+    /// Where it is; a path is a prefix of every request.
+    pub base_url: String,
+    /// Whether it may be asked at all.
+    pub enabled: bool,
+    /// Whether `base_url` is the upstream or a recording of it.
+    pub mode: Mode,
+    /// Time, size and tries of a call. A rate limit is never waited for.
+    pub limits: Limits,
+}
+
+impl Default for CircleConfig {
+    fn default() -> Self {
+        Self {
+            base_url: DEFAULT_BASE_URL.to_owned(),
+            enabled: true,
+            mode: Mode::Live,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Circle as a provider of [`BridgeFees`].
+#[derive(Debug)]
+pub struct Circle {
+    adapter: Adapter,
+}
+
+impl Circle {
+    /// Connects nothing yet: reads the configuration and keeps the client.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError::BaseUrl`] when the base URL cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: CircleConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        let setting = Setting {
+            name: NAME,
+            enabled: config.enabled,
+            lockout: LOCKOUT,
+            clock,
+        };
+        let upstream = transport.upstream(&config.base_url, config.limits, config.mode)?;
+        Ok(Self {
+            adapter: Adapter::new(upstream, setting),
+        })
+    }
+
+    /// Whether calls are made to the upstream or to a recording.
+    pub fn mode(&self) -> Mode {
+        self.adapter.mode()
+    }
+
+    /// How each of [`SOURCES`] has been doing.
+    pub fn health(&self) -> Vec<SourceHealth> {
+        self.adapter.health(&SOURCES)
+    }
+
+    async fn ask<T>(
+        &self,
+        source: &'static str,
+        path: &str,
+        subject: &str,
+        read: impl FnOnce(&Json<'_>) -> Result<T, SourceErrorKind>,
+    ) -> Result<T, PortError> {
+        let call = Call {
+            source,
+            path_and_query: path,
+            body: None,
+        };
+        self.adapter
+            .ask(&call, &HeaderMap::new(), |reply| {
+                refused(reply, subject).map_or(Ok(()), Err)?;
+                Ok(read(&Json::document(&reply.body)?)?)
+            })
+            .await
+    }
+}
+
+impl BridgeFees for Circle {
+    async fn fees(
+        &self,
+        source_domain: u32,
+        destination_domain: u32,
+        forward: bool,
+    ) -> Result<BridgeFeeReading, PortError> {
+        let query = if forward { "?forward=true" } else { "" };
+        let path = format!("/v2/burn/USDC/fees/{source_domain}/{destination_domain}{query}");
+        let subject = format!("route from domain {source_domain} to domain {destination_domain}");
+        self.ask(FEES, &path, &subject, |rows| fees(rows, forward))
+            .await
+    }
+
+    async fn fast_allowance(&self) -> Result<U256, PortError> {
+        let path = "/v2/fastBurn/USDC/allowance";
+        self.ask(ALLOWANCE, path, "fast allowance", |body| {
+            let allowance = body.object()?.member("allowance")?;
+            allowance
+                .decimal()?
+                .atoms(USDC_DECIMALS)
+                .ok_or_else(|| allowance.malformed("an amount of USDC with at most 6 decimals"))
+        })
+        .await
+    }
+}
+
+/// What a status other than 2xx says about the request or about the upstream.
+fn refused(reply: &Reply, subject: &str) -> Option<Fault> {
+    let kind = reply.failure()?;
+    Some(match reply.status.as_u16() {
+        404 => Fault::Answer(PortErrorReason::Unknown {
+            subject: subject.to_owned(),
+        }),
+        400 | 422 => Fault::Answer(PortErrorReason::Refused {
+            detail: format!("{subject}: {kind}"),
+        }),
+        _ => Fault::Upstream(kind),
+    })
+}
+
+fn fees(rows: &Json<'_>, forward: bool) -> Result<BridgeFeeReading, SourceErrorKind> {
+    let (mut fast_bps, mut standard_bps, mut forward_fee) = (None, None, None);
+    for json in rows.elements()? {
+        let row = json.object()?;
+        let threshold: u64 = row.member("finalityThreshold")?.integer()?;
+        let seen = match threshold {
+            FAST => &mut fast_bps,
+            STANDARD => &mut standard_bps,
+            // A threshold between the two is one that no plan uses.
+            _ => continue,
+        };
+        if seen.replace(bps(&row)?).is_some() {
+            return Err(json.malformed("one row for each finality threshold"));
+        }
+        if forward && let Some(fee) = row.find("forwardFee") {
+            forward_fee = forward_fee.max(Some(highest(&fee)?));
+        }
+    }
+    if forward && forward_fee.is_none() {
+        return Err(rows.malformed("a row with a forwardFee"));
+    }
+    Ok(BridgeFeeReading {
+        fast_bps,
+        standard_bps: standard_bps
+            .ok_or_else(|| rows.malformed("a row with finality threshold 2000"))?,
+        forward_fee,
+    })
+}
+
+fn bps(row: &Object<'_>) -> Result<Decimal, SourceErrorKind> {
+    let json = row.member("minimumFee")?;
+    let bps = json.decimal()?;
+    let within = Decimal::new(WHOLE, 0).is_ok_and(|whole| bps <= whole);
+    within
+        .then_some(bps)
+        .ok_or_else(|| json.malformed("at most 10000 basis points"))
+}
+
+/// The highest forwarding fee in the smallest unit of USDC: of `{low, med, high}` the greatest, of the
+/// older `{relayFee, destinationGasOverhead}` the sum.
+fn highest(fee: &Json<'_>) -> Result<U256, SourceErrorKind> {
+    let members = fee.object()?;
+    let units = |json: Json<'_>| {
+        json.decimal()?
+            .atoms(0)
+            .ok_or_else(|| json.malformed("a whole number of the smallest unit of USDC"))
+    };
+    if let Some(relay) = members.find("relayFee") {
+        let overhead = members.member("destinationGasOverhead")?;
+        // Each has at most 36 digits.
+        return Ok(units(relay)?.saturating_add(units(overhead)?));
+    }
+    let high = units(members.member("high")?)?;
+    let lower = ["low", "med"]
+        .into_iter()
+        .filter_map(|key| members.find(key));
+    lower
+        .map(units)
+        .try_fold(high, |highest, fee| Ok(highest.max(fee?)))
+}

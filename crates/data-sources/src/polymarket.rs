@@ -1,0 +1,235 @@
+//! Polymarket, the venue of the prediction-market rail: everything about a token's market, read now
+//! from the order book's server and from the market list, which must agree.
+
+mod market;
+mod readings;
+
+use std::{sync::Arc, time::Duration};
+
+use alloy_primitives::U256;
+use plan_builder::ports::{PmMarket, PmVenue, PortError, PortErrorReason};
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use crate::{
+    adapter::{Adapter, Fault, Setting},
+    error::SourceErrorKind,
+    json::Json,
+    provenance::{Clock, Mode},
+    text::clean,
+    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
+};
+
+/// Public host of the order book.
+pub const DEFAULT_CLOB_URL: &str = "https://clob.polymarket.com";
+/// Public host of the market list.
+pub const DEFAULT_GAMMA_URL: &str = "https://gamma-api.polymarket.com";
+
+/// Ids of the sources this adapter provides, as they appear in `/status`.
+pub const SOURCES: [&str; 6] = [VERSION, TOKEN, MARKET, TICK_SIZE, NEG_RISK, GAMMA];
+
+const NAME: &str = "polymarket";
+const VERSION: &str = "polymarket.version";
+const TOKEN: &str = "polymarket.markets-by-token";
+const MARKET: &str = "polymarket.clob-markets";
+const TICK_SIZE: &str = "polymarket.tick-size";
+const NEG_RISK: &str = "polymarket.neg-risk";
+const GAMMA: &str = "polymarket.gamma";
+
+/// Longest message of the venue that is passed on.
+const MAX_MESSAGE_CHARS: usize = 160;
+
+/// How Polymarket is reached; reading takes no key.
+#[derive(Clone, Debug)]
+pub struct PolymarketConfig {
+    /// Where the order book is; a path is a prefix of every request.
+    pub clob_url: String,
+    /// Where the market list is; a path is a prefix of every request.
+    pub gamma_url: String,
+    /// Whether it may be asked at all.
+    pub enabled: bool,
+    /// Whether the URLs are the upstream or a recording of it.
+    pub mode: Mode,
+    /// Time, size and tries of a call. A rate limit is never waited for.
+    pub limits: Limits,
+}
+
+impl Default for PolymarketConfig {
+    fn default() -> Self {
+        Self {
+            clob_url: DEFAULT_CLOB_URL.to_owned(),
+            gamma_url: DEFAULT_GAMMA_URL.to_owned(),
+            enabled: true,
+            mode: Mode::Live,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Polymarket as a [`PmVenue`].
+#[derive(Debug)]
+pub struct Polymarket {
+    clob: Adapter,
+    gamma: Adapter,
+}
+
+impl Polymarket {
+    /// Connects nothing yet: reads the configuration and keeps the client.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError::BaseUrl`] when a URL cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: PolymarketConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        let adapter = |url: &str| {
+            let setting = Setting {
+                name: NAME,
+                enabled: config.enabled,
+                lockout: Duration::ZERO,
+                clock: clock.clone(),
+            };
+            let upstream = transport.upstream(url, config.limits, config.mode)?;
+            Ok(Adapter::new(upstream, setting))
+        };
+        Ok(Self {
+            clob: adapter(&config.clob_url)?,
+            gamma: adapter(&config.gamma_url)?,
+        })
+    }
+
+    /// Whether calls are made to the upstream or to a recording.
+    pub fn mode(&self) -> Mode {
+        self.clob.mode()
+    }
+
+    /// How each of [`SOURCES`] has been doing.
+    pub fn health(&self) -> Vec<SourceHealth> {
+        let (gamma, clob): (Vec<_>, Vec<_>) = SOURCES.iter().partition(|source| **source == GAMMA);
+        let mut health = self.clob.health(&clob);
+        health.extend(self.gamma.health(&gamma));
+        health
+    }
+
+    fn adapter(&self, source: &str) -> &Adapter {
+        if source == GAMMA {
+            &self.gamma
+        } else {
+            &self.clob
+        }
+    }
+
+    async fn ask<T>(
+        &self,
+        source: &'static str,
+        path: &str,
+        token_id: U256,
+        read: impl FnOnce(&Json<'_>) -> Result<T, Fault>,
+    ) -> Result<T, PortError> {
+        let call = Call {
+            source,
+            path_and_query: path,
+            body: None,
+        };
+        self.adapter(source)
+            .ask(&call, &HeaderMap::new(), |reply| {
+                refused(reply, token_id).map_or(Ok(()), Err)?;
+                read(&Json::document(&reply.body)?)
+            })
+            .await
+    }
+}
+
+impl PmVenue for Polymarket {
+    async fn market(&self, token_id: U256) -> Result<PmMarket, PortError> {
+        // Before the first question: no part of the answer is older.
+        let read_at = self.clob.now_utc();
+        let token_path = format!("/markets-by-token/{token_id}");
+        let tick_path = format!("/tick-size?token_id={token_id}");
+        let neg_risk_path = format!("/neg-risk?token_id={token_id}");
+        let gamma_path = format!("/markets?clob_token_ids={token_id}");
+        let (version, pair, tick_size, neg_risk, listed) = tokio::join!(
+            self.ask(VERSION, "/version", token_id, |body| Ok(readings::version(
+                body
+            )?)),
+            self.ask(TOKEN, &token_path, token_id, |body| Ok(readings::pair(
+                body
+            )?)),
+            self.ask(TICK_SIZE, &tick_path, token_id, |body| Ok(
+                readings::tick_size(body)?
+            )),
+            self.ask(NEG_RISK, &neg_risk_path, token_id, |body| Ok(
+                readings::neg_risk(body)?
+            )),
+            self.ask(GAMMA, &gamma_path, token_id, |body| {
+                readings::listed(body, token_id)?.ok_or_else(|| Fault::Answer(unlisted(token_id)))
+            }),
+        );
+        // Whether the token exists comes before what follows from it.
+        let (pair, version) = (pair?, version?);
+        let (tick_size, neg_risk, listed) = (tick_size?, neg_risk?, listed?);
+        let market_path = format!("/clob-markets/{:#x}", pair.condition_id);
+        let book = self
+            .ask(MARKET, &market_path, token_id, |body| {
+                Ok(readings::book(body)?)
+            })
+            .await?;
+        market::agreed(token_id, &pair, tick_size, neg_risk, &book, &listed).map_err(
+            |dispute| {
+                self.adapter(dispute.source)
+                    .spoiled(dispute.source, &dispute.kind)
+            },
+        )?;
+        Ok(PmMarket {
+            version,
+            condition_id: book.condition_id,
+            tokens: book.tokens,
+            tick_size,
+            min_order_size: book.min_order_size,
+            neg_risk,
+            accepting_orders: book.accepting_orders && listed.accepting_orders,
+            order_book: listed.order_book,
+            active: listed.active,
+            closed: listed.closed,
+            fee_rate: book.fee_rate,
+            read_at,
+        })
+    }
+}
+
+fn unknown(token_id: U256) -> PortErrorReason {
+    PortErrorReason::Unknown {
+        subject: format!("token {token_id}"),
+    }
+}
+
+/// The list shows open markets only, unless it is asked for more.
+fn unlisted(token_id: U256) -> PortErrorReason {
+    PortErrorReason::Unknown {
+        subject: format!("token {token_id} in the list of open markets"),
+    }
+}
+
+/// What a status other than 2xx says about the request or about the venue: `{"error": "…"}`.
+fn refused(reply: &Reply, token_id: U256) -> Option<Fault> {
+    let kind = reply.failure()?;
+    let body: Option<Value> = serde_json::from_slice(&reply.body).ok();
+    let message = body
+        .as_ref()
+        .and_then(|body| body.get("error")?.as_str())
+        .map(|message| clean(message, MAX_MESSAGE_CHARS));
+    Some(match (reply.status.as_u16(), message) {
+        (404, _) => Fault::Answer(unknown(token_id)),
+        (400 | 422, message) => Fault::Answer(PortErrorReason::Refused {
+            detail: message.unwrap_or_else(|| kind.to_string()),
+        }),
+        // The venue says why it is closed.
+        (503, Some(message)) => Fault::Upstream(SourceErrorKind::Business {
+            code: "503".to_owned(),
+            message,
+        }),
+        _ => Fault::Upstream(kind),
+    })
+}

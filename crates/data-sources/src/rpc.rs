@@ -1,0 +1,213 @@
+//! Ethereum JSON-RPC over the configured endpoints of each chain: reads of accounts, and simulation
+//! of a whole plan where a node offers it. When one endpoint fails, the next one is asked.
+
+mod endpoint;
+mod simulate;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use alloy_primitives::{Address, Bytes};
+use plan_builder::ports::{Accounts, PortError, PortErrorReason, SimulatedCall, Simulator};
+use plan_checks::Step;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use self::endpoint::{Endpoint, Outcome};
+use crate::{
+    error::SourceErrorKind,
+    json::Json,
+    provenance::{Clock, Mode},
+    transport::{Limits, SourceHealth, Transport, TransportError},
+};
+
+/// Ids of the sources of each endpoint, as they appear in `/status`.
+pub const SOURCES: [&str; 4] = [CHAIN_ID, CODE, CALL, SIMULATE];
+
+const NAME: &str = "rpc";
+const CHAIN_ID: &str = "rpc.chain-id";
+const CODE: &str = "rpc.code";
+const CALL: &str = "rpc.call";
+const SIMULATE: &str = "rpc.simulate";
+
+/// The endpoints by chain.
+#[derive(Clone, Debug)]
+pub struct RpcConfig {
+    /// The endpoints of each chain id, in order of preference. Their addresses often carry a key,
+    /// so none is ever printed.
+    pub chains: BTreeMap<u64, Vec<SecretString>>,
+    /// Whether the endpoints are nodes of the chains or stand in for them.
+    pub mode: Mode,
+    /// Time and size of a call to one endpoint, and its tries: the next endpoint is the better
+    /// second try.
+    pub limits: Limits,
+}
+
+impl Default for RpcConfig {
+    /// No chain; 3 s and one try for each endpoint.
+    fn default() -> Self {
+        Self {
+            chains: BTreeMap::new(),
+            mode: Mode::Live,
+            limits: Limits {
+                timeout: Duration::from_secs(3),
+                attempts: 1,
+                ..Limits::default()
+            },
+        }
+    }
+}
+
+/// The configured nodes as [`Accounts`] and [`Simulator`].
+#[derive(Debug)]
+pub struct RpcReader {
+    chains: BTreeMap<u64, Vec<Endpoint>>,
+    mode: Mode,
+}
+
+/// How one endpoint has been doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointHealth {
+    /// Its chain.
+    pub chain_id: u64,
+    /// Its place among the chain's endpoints, from 1.
+    pub position: usize,
+    /// Each of [`SOURCES`].
+    pub sources: Vec<SourceHealth>,
+}
+
+impl RpcReader {
+    /// Connects nothing yet: reads the configuration and keeps the client.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError::BaseUrl`] when an endpoint's address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: RpcConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        let endpoint = |chain_id: u64, (index, url): (usize, &SecretString)| {
+            let url = url.expose_secret();
+            let upstream = transport.endpoint(url, config.limits, config.mode)?;
+            let position = index.saturating_add(1);
+            Ok(Endpoint::new(upstream, clock.clone(), chain_id, position))
+        };
+        let mut chains = BTreeMap::new();
+        for (chain_id, urls) in &config.chains {
+            let endpoints = urls.iter().enumerate().map(|url| endpoint(*chain_id, url));
+            chains.insert(*chain_id, endpoints.collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok(Self {
+            chains,
+            mode: config.mode,
+        })
+    }
+
+    /// Whether calls are made to nodes or to what stands in for them.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// How each endpoint has been doing, by chain and position.
+    pub fn health(&self) -> Vec<EndpointHealth> {
+        self.chains
+            .values()
+            .flatten()
+            .map(Endpoint::health)
+            .collect()
+    }
+
+    /// Asks the endpoints of a chain one after another until one answers. Endpoints without the
+    /// method count only when no other one is left.
+    async fn ask<T>(
+        &self,
+        chain_id: u64,
+        source: &'static str,
+        method: &str,
+        params: &Value,
+        read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind>,
+    ) -> Result<Outcome<T>, PortError> {
+        let mut failure = None;
+        for endpoint in self.endpoints(chain_id) {
+            match endpoint.ask(source, method, params, &read).await {
+                Ok(Outcome::NoMethod) => {}
+                Ok(outcome) => return Ok(outcome),
+                Err(error) if matches!(error.reason, PortErrorReason::Refused { .. }) => {
+                    return Err(error);
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        failure.map_or(Ok(Outcome::NoMethod), Err)
+    }
+
+    fn endpoints(&self, chain_id: u64) -> &[Endpoint] {
+        self.chains.get(&chain_id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Why a chain gives nothing although no endpoint failed.
+    fn unserved(&self, chain_id: u64, method: &str) -> PortError {
+        let detail = if self.endpoints(chain_id).is_empty() {
+            format!("no endpoint is configured for chain {chain_id}")
+        } else {
+            format!("no endpoint of chain {chain_id} offers {method}")
+        };
+        PortError {
+            source_name: NAME,
+            reason: PortErrorReason::Unavailable { detail },
+        }
+    }
+}
+
+impl Accounts for RpcReader {
+    async fn code(&self, chain_id: u64, address: Address) -> Result<Bytes, PortError> {
+        let params = json!([format!("{address:#x}"), "latest"]);
+        let outcome = self
+            .ask(chain_id, CODE, "eth_getCode", &params, |result| {
+                result.bytes()
+            })
+            .await?;
+        match outcome {
+            Outcome::Value(code) => Ok(code),
+            // A node that "reverts" here does not do what the method is for.
+            Outcome::Reverted | Outcome::NoMethod => Err(self.unserved(chain_id, "eth_getCode")),
+        }
+    }
+
+    async fn call(
+        &self,
+        chain_id: u64,
+        to: Address,
+        data: Bytes,
+    ) -> Result<Option<Bytes>, PortError> {
+        let params = json!([{"to": format!("{to:#x}"), "data": data}, "latest"]);
+        let outcome = self
+            .ask(chain_id, CALL, "eth_call", &params, |result| result.bytes())
+            .await?;
+        match outcome {
+            Outcome::Value(returned) => Ok(Some(returned)),
+            Outcome::Reverted => Ok(None),
+            Outcome::NoMethod => Err(self.unserved(chain_id, "eth_call")),
+        }
+    }
+}
+
+impl Simulator for RpcReader {
+    async fn simulate(
+        &self,
+        chain_id: u64,
+        account: Address,
+        calls: &[Step],
+    ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
+        let params = simulate::params(account, calls);
+        let outcome = self
+            .ask(chain_id, SIMULATE, "eth_simulateV1", &params, |result| {
+                simulate::read(result, calls.len())
+            })
+            .await?;
+        Ok(match outcome {
+            Outcome::Value(calls) => Some(calls),
+            Outcome::Reverted | Outcome::NoMethod => None,
+        })
+    }
+}

@@ -1,0 +1,280 @@
+//! One node: it is asked for its chain id once, before anything else.
+
+use std::{sync::Arc, time::Duration};
+
+use plan_builder::ports::{PortError, PortErrorReason};
+use reqwest::header::HeaderMap;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::{CHAIN_ID, EndpointHealth, NAME, SOURCES};
+use crate::{
+    adapter::{Adapter, Fault, Setting},
+    error::SourceErrorKind,
+    json::{Json, Object},
+    provenance::Clock,
+    text::clean,
+    transport::{Call, HealthState, Reply, Upstream},
+};
+
+/// Longest message of a node that is passed on.
+const MAX_MESSAGE_CHARS: usize = 120;
+/// The id of every request: there is one in each HTTP exchange.
+const ID: u64 = 1;
+
+/// What a node answers to a request that it understood.
+#[derive(Debug)]
+pub(super) enum Outcome<T> {
+    /// The result.
+    Value(T),
+    /// The call ran and reverted.
+    Reverted,
+    /// The node does not offer the method.
+    NoMethod,
+}
+
+/// One endpoint of a chain.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    adapter: Adapter,
+    chain_id: u64,
+    position: usize,
+    /// The chain id that the node told.
+    told: OnceCell<u64>,
+}
+
+impl Endpoint {
+    pub(super) fn new(
+        upstream: Upstream,
+        clock: Arc<dyn Clock>,
+        chain_id: u64,
+        position: usize,
+    ) -> Self {
+        let setting = Setting {
+            name: NAME,
+            enabled: true,
+            lockout: Duration::ZERO,
+            clock,
+        };
+        Self {
+            adapter: Adapter::new(upstream, setting),
+            chain_id,
+            position,
+            told: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn health(&self) -> EndpointHealth {
+        let mut sources = self.adapter.health(&SOURCES);
+        if let Some(told) = self.told.get().filter(|told| **told != self.chain_id) {
+            for source in &mut sources {
+                source.state = HealthState::Disabled;
+                source.reason = Some(format!("the node is on chain {told}"));
+            }
+        }
+        EndpointHealth {
+            chain_id: self.chain_id,
+            position: self.position,
+            sources,
+        }
+    }
+
+    /// Asks the node, after it told the chain id that it is configured for.
+    pub(super) async fn ask<T>(
+        &self,
+        source: &'static str,
+        method: &str,
+        params: &Value,
+        read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind>,
+    ) -> Result<Outcome<T>, PortError> {
+        let told = *self.told.get_or_try_init(|| self.tell()).await?;
+        if told != self.chain_id {
+            return Err(self.unavailable(format!(
+                "endpoint {} of chain {} is a node of chain {told}",
+                self.position, self.chain_id
+            )));
+        }
+        self.request(source, method, params, read).await
+    }
+
+    async fn tell(&self) -> Result<u64, PortError> {
+        let read = |result: &Json<'_>| {
+            u64::try_from(result.quantity()?).map_err(|_| result.malformed("a chain id"))
+        };
+        match self
+            .request(CHAIN_ID, "eth_chainId", &json!([]), read)
+            .await?
+        {
+            Outcome::Value(chain_id) => Ok(chain_id),
+            Outcome::Reverted | Outcome::NoMethod => {
+                Err(self.unavailable("the node does not tell its chain id".to_owned()))
+            }
+        }
+    }
+
+    async fn request<T>(
+        &self,
+        source: &'static str,
+        method: &str,
+        params: &Value,
+        read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind>,
+    ) -> Result<Outcome<T>, PortError> {
+        let body =
+            json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}).to_string();
+        let call = Call {
+            source,
+            path_and_query: "",
+            body: Some(&body),
+        };
+        self.adapter
+            .ask(&call, &HeaderMap::new(), |reply| outcome(reply, read))
+            .await
+    }
+
+    fn unavailable(&self, detail: String) -> PortError {
+        self.adapter.error(PortErrorReason::Unavailable { detail })
+    }
+}
+
+/// Reads a reply of any status: many nodes send their errors with one of their own.
+fn outcome<T>(
+    reply: &Reply,
+    read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind>,
+) -> Result<Outcome<T>, Fault> {
+    let failure = reply.failure();
+    let parsed = Json::document(&reply.body).and_then(|body| body.object());
+    let response = match (parsed, failure) {
+        (Ok(response), None) => response,
+        (Ok(response), Some(kind)) if response.find("error").is_none() => return Err(kind.into()),
+        (Ok(response), Some(_)) => response,
+        (Err(_), Some(kind)) | (Err(kind), None) => return Err(kind.into()),
+    };
+    if let Some(error) = response.find("error") {
+        return failed(&error.object()?);
+    }
+    let id = response.member("id")?;
+    if id.integer::<u64>()? != ID {
+        return Err(id.malformed("the id of the request").into());
+    }
+    Ok(Outcome::Value(read(&response.member("result")?)?))
+}
+
+/// Sorts a JSON-RPC error. Only what the virtual machine says is a revert; a node that could not
+/// run the call at all has answered nothing.
+fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault> {
+    let code = error.member("code")?.signed()?;
+    let message = error
+        .find("message")
+        .map(|message| message.text())
+        .transpose()?
+        .unwrap_or_default();
+    let message = clean(&message, MAX_MESSAGE_CHARS);
+    let lower = message.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    // A contract writes its own revert reason: what else it says counts for nothing.
+    let reverted = code == 3
+        || code == -32015
+        || says(&[
+            "revert",
+            "invalid opcode",
+            "invalid jump destination",
+            "stack underflow",
+        ]);
+    let no_method = matches!(code, -32601 | -32004)
+        || (says(&["method"])
+            && says(&[
+                "not found",
+                "not exist",
+                "not supported",
+                "not available",
+                "unsupported",
+            ]));
+    let limited =
+        matches!(code, -32005 | -32029 | 429) || says(&["rate limit", "too many requests"]);
+    let refused = matches!(code, -32602 | -32600) || (-38_099..=-38_000).contains(&code);
+    match () {
+        () if reverted => Ok(Outcome::Reverted),
+        () if no_method => Ok(Outcome::NoMethod),
+        () if limited => Err(SourceErrorKind::RateLimited { retry_after: None }.into()),
+        () if refused => Err(Fault::Answer(PortErrorReason::Refused {
+            detail: format!("{message} (code {code})"),
+        })),
+        () => Err(SourceErrorKind::Business {
+            code: code.to_string(),
+            message,
+        }
+        .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::StatusCode;
+
+    use super::*;
+
+    fn sorted(code: i64, message: &str) -> String {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": message}});
+        let reply = Reply {
+            status: StatusCode::OK,
+            headers: HeaderMap::new(),
+            body: body.to_string().into_bytes(),
+        };
+        match outcome(&reply, |result| result.bytes()) {
+            Ok(outcome) => format!("{outcome:?}"),
+            Err(Fault::Answer(reason)) => reason.to_string(),
+            Err(Fault::Upstream(kind)) => kind.to_string(),
+        }
+    }
+
+    #[test]
+    fn errors_are_sorted_by_what_they_say_of_the_call() {
+        for (code, message, expected) in [
+            (3, "execution reverted: no", "Reverted"),
+            (-32000, "execution reverted", "Reverted"),
+            (-32015, "VM execution error.", "Reverted"),
+            (-32000, "invalid opcode: INVALID", "Reverted"),
+            (
+                3,
+                "execution reverted: method not found, rate limit exceeded",
+                "Reverted",
+            ),
+            (
+                -32601,
+                "the method eth_simulateV1 does not exist/is not available",
+                "NoMethod",
+            ),
+            (-32000, "Method eth_simulateV1 not supported", "NoMethod"),
+            (-32005, "daily request count exceeded", "rate limited"),
+            (-32000, "Rate limit exceeded", "rate limited"),
+            (
+                -32602,
+                "invalid argument 0",
+                "refused: invalid argument 0 (code -32602)",
+            ),
+            (
+                -38014,
+                "insufficient funds for gas",
+                "refused: insufficient funds for gas (code -38014)",
+            ),
+            // None of these says what the call does.
+            (
+                -32000,
+                "execution timeout",
+                "business code -32000: execution timeout",
+            ),
+            (
+                -32000,
+                "header not found",
+                "business code -32000: header not found",
+            ),
+            (
+                -32603,
+                "missing trie node",
+                "business code -32603: missing trie node",
+            ),
+        ] {
+            assert_eq!(sorted(code, message), expected, "{code} {message}");
+        }
+    }
+}

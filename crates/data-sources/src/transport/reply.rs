@@ -1,0 +1,161 @@
+//! What came back: status, headers and a bounded body.
+
+use reqwest::{
+    StatusCode,
+    header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER},
+};
+use serde_json::Value;
+
+use super::QUOTED_CHARS;
+use crate::{error::SourceErrorKind, text::clean};
+
+/// What is read of an error answer.
+const ERROR_BODY_BYTES: usize = 16 * 1024;
+
+/// An answer of any status. The body of a success called itself JSON; that of a failure is empty
+/// unless it did.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Reply {
+    /// Reads at most `limit` bytes of a success, less of a failure.
+    pub(super) async fn read(
+        response: reqwest::Response,
+        limit: usize,
+    ) -> Result<Self, SourceErrorKind> {
+        let status = response.status();
+        let headers = response.headers().clone();
+        let body = match (json_type(&headers), status.is_success()) {
+            (Ok(()), true) => body(response, limit).await?,
+            (Err(kind), true) => return Err(kind),
+            (Ok(()), false) => body(response, ERROR_BODY_BYTES).await.unwrap_or_default(),
+            (Err(_), false) => Vec::new(),
+        };
+        Ok(Self {
+            status,
+            headers,
+            body,
+        })
+    }
+
+    /// What a status other than 2xx means.
+    pub(crate) fn failure(&self) -> Option<SourceErrorKind> {
+        if self.status.is_success() {
+            return None;
+        }
+        if self.status == StatusCode::TOO_MANY_REQUESTS {
+            let retry_after = self
+                .headers
+                .get(RETRY_AFTER)
+                .and_then(|value| value.to_str().ok())
+                .and_then(|value| value.trim().parse().ok());
+            return Some(SourceErrorKind::RateLimited { retry_after });
+        }
+        Some(SourceErrorKind::HttpStatus {
+            status: self.status.as_u16(),
+            code: code_of(&self.body),
+        })
+    }
+}
+
+/// A body that is not JSON although it says so.
+pub(crate) fn not_json(error: &serde_json::Error) -> SourceErrorKind {
+    SourceErrorKind::Malformed {
+        path: String::new(),
+        expected: "a json document",
+        observed: clean(&error.to_string(), QUOTED_CHARS),
+    }
+}
+
+/// Refuses a body that does not call itself JSON, before a byte of it is parsed.
+fn json_type(headers: &HeaderMap) -> Result<(), SourceErrorKind> {
+    let observed = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("");
+    let essence = observed
+        .split(';')
+        .next()
+        .unwrap_or("")
+        .trim()
+        .to_ascii_lowercase();
+    let json = essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"));
+    if json {
+        return Ok(());
+    }
+    Err(SourceErrorKind::WrongContentType {
+        observed: clean(observed, QUOTED_CHARS),
+    })
+}
+
+/// Reads a body of at most `limit` bytes; a longer one is dropped with its connection.
+async fn body(mut response: reqwest::Response, limit: usize) -> Result<Vec<u8>, SourceErrorKind> {
+    let announced = response
+        .content_length()
+        .and_then(|length| usize::try_from(length).ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(SourceErrorKind::TooLarge { limit });
+    }
+    let mut body = Vec::with_capacity(announced.unwrap_or(0));
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|_| SourceErrorKind::Unreachable)?
+    {
+        if body.len().saturating_add(chunk.len()) > limit {
+            return Err(SourceErrorKind::TooLarge { limit });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// The `code` member of an error body, when it looks like one.
+fn code_of(body: &[u8]) -> Option<String> {
+    let json: Value = serde_json::from_slice(body).ok()?;
+    let code = match json.get("code")? {
+        Value::String(code) => code.clone(),
+        Value::Number(code) => code.to_string(),
+        _ => return None,
+    };
+    (code.len() <= 16 && !code.is_empty() && code.bytes().all(|b| b.is_ascii_alphanumeric()))
+        .then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn only_json_counts_as_json() {
+        let of = |value: &'static str| {
+            json_type(&HeaderMap::from_iter([(
+                CONTENT_TYPE,
+                HeaderValue::from_static(value),
+            )]))
+            .is_ok()
+        };
+        assert!(
+            of("application/json;charset=UTF-8")
+                && of("Application/JSON")
+                && of("application/problem+json")
+        );
+        assert!(!of("text/html") && !of("text/json-ish") && !of("application/jsonp") && !of(""));
+        assert!(json_type(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn codes_are_short_and_plain() {
+        assert_eq!(code_of(br#"{"code":"50113"}"#).as_deref(), Some("50113"));
+        assert_eq!(code_of(br#"{"code":50026}"#).as_deref(), Some("50026"));
+        assert_eq!(code_of(br#"{"code":"<script>alert(1)</script>"}"#), None);
+        assert_eq!(code_of(br#"{"code":null}"#), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! An agent that embeds the crate: it asks for a swap, verifies the plan as if a stranger had sent it, and prints what it
+//! would sign. It signs nothing.
+//!
+//! ```sh
+//! cargo run -p plan-builder --example agent
+//! ```
+
+#![allow(clippy::print_stdout, reason = "the example prints what it does")]
+
+#[path = "../tests/vectors/recorded.rs"]
+#[allow(dead_code, reason = "the example asks for a swap only")]
+mod recorded;
+
+use std::{
+    error::Error,
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use plan_builder::{FeeDocument, Moment, Policy, Request, ports::NoSimulator, swap, verify};
+use plan_checks::{Rail, UtcSeconds};
+use recorded::Recorded;
+use serde_json::Value;
+
+const FEES: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
+const ARGUMENTS: &str = include_str!("../../../fixtures/vectors/plans/swap.request.json");
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // What the agent's operator has reviewed.
+    let policy = Policy::new(toml::from_str::<FeeDocument>(FEES)?.review()?);
+
+    // What the agent wants. Unknown, missing or mistyped arguments would all be named here.
+    let request = Request::parse(Rail::Swap, ARGUMENTS)?;
+    let Request::Swap(swap_request) = &request else {
+        return Err("not a swap".into());
+    };
+
+    // Time and randomness belong to the embedder. Here the quote comes from memory; in an agent the port asks the aggregator.
+    let now_millis = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
+    let moment = Moment {
+        now_millis,
+        entropy: [0x5a; 32],
+    };
+    let quotes = Recorded {
+        read_at: moment.now(),
+    };
+    let building = swap::build(swap_request, &quotes, &NoSimulator, &policy, &moment);
+    let plan = ready(building)?;
+
+    // The same text could have come from anywhere: nothing in it is trusted.
+    let verified = verify(&request, plan.json(), moment.now(), &policy)?;
+    println!(
+        "{} checks hold, plan {}",
+        verified.report.assertions().len(),
+        verified.payload_digest
+    );
+    println!("valid until {}\n", verified.valid_until);
+
+    let envelope: Value = serde_json::from_str(plan.json())?;
+    println!("to be signed, one after another, each when the one before is in a block:");
+    for step in envelope
+        .pointer("/payload/steps")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let member = |name| step.get(name).and_then(Value::as_str).unwrap_or_default();
+        let data = member("data");
+        println!(
+            "  {:13} to {} value {} data {}… ({} bytes)",
+            member("kind"),
+            member("to"),
+            member("value"),
+            data.get(..10).unwrap_or(data),
+            data.len() / 2 - 1
+        );
+    }
+
+    // One changed digit, and it is no plan.
+    let tampered = plan
+        .json()
+        .replacen("fromAmount\":\"1", "fromAmount\":\"2", 1)
+        .replacen("\"from_amount\":\"1", "\"from_amount\":\"2", 1);
+    let later = UtcSeconds::from_unix(moment.now().unix() + 600);
+    for (what, text, now) in [
+        ("tampered with", tampered.as_str(), moment.now()),
+        ("ten minutes later", plan.json(), later),
+    ] {
+        match verify(&request, text, now, &policy) {
+            Ok(_) => return Err(format!("a plan {what} was accepted").into()),
+            Err(refusal) => println!("\n{what}: refused by {}", refusal.check),
+        }
+    }
+    Ok(())
+}
+
+/// A port that answers from memory never waits; an agent awaits on the runtime it has.
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(value) = future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            return value;
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The four constructors together: one request type, one schema, one verifier.
+
+use plan_checks::{Rail, UtcSeconds};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    Policy, Refusal, Verified, arguments,
+    bridge::{self, BridgeRail, BridgeRequest},
+    envelope::RailRecord,
+    perp_order::{self, PerpOrderRail, PerpOrderRequest},
+    pm_order::{self, PmOrderRail, PmOrderRequest},
+    seal::{intent_digest, unwritable},
+    swap::{self, SwapRail, SwapRequest},
+    verify::verify as verify_rail,
+};
+
+/// A parsed request of any rail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// Of `prepare_swap`.
+    Swap(SwapRequest),
+    /// Of `prepare_bridge`.
+    Bridge(BridgeRequest),
+    /// Of `prepare_pm_order`.
+    PmOrder(PmOrderRequest),
+    /// Of `prepare_perp_order`.
+    PerpOrder(PerpOrderRequest),
+}
+
+impl Request {
+    /// Parses the JSON text of a constructor's arguments.
+    ///
+    /// # Errors
+    /// `input_invalid` with every problem (unknown and duplicate members, wrong types, missing members), or the named refusal of
+    /// a chain, token, route or account kind that the rail does not serve.
+    pub fn parse(rail: Rail, text: &str) -> Result<Self, Refusal> {
+        let arguments = arguments::parse(text)?;
+        Ok(match rail {
+            Rail::Swap => Self::Swap(SwapRequest::parse(&arguments)?),
+            Rail::Bridge => Self::Bridge(BridgeRequest::parse(&arguments)?),
+            Rail::PmOrder => Self::PmOrder(PmOrderRequest::parse(&arguments)?),
+            Rail::PerpOrder => Self::PerpOrder(PerpOrderRequest::parse(&arguments)?),
+        })
+    }
+
+    /// The JSON Schema (2020-12) of a constructor's arguments.
+    #[must_use]
+    pub fn schema(rail: Rail) -> Value {
+        arguments::schema_of(match rail {
+            Rail::Swap => swap::PROPERTIES,
+            Rail::Bridge => bridge::PROPERTIES,
+            Rail::PmOrder => pm_order::PROPERTIES,
+            Rail::PerpOrder => perp_order::PROPERTIES,
+        })
+    }
+
+    /// The rail.
+    #[must_use]
+    pub const fn rail(&self) -> Rail {
+        match self {
+            Self::Swap(_) => Rail::Swap,
+            Self::Bridge(_) => Rail::Bridge,
+            Self::PmOrder(_) => Rail::PmOrder,
+            Self::PerpOrder(_) => Rail::PerpOrder,
+        }
+    }
+
+    /// `intent_digest`: keccak-256 over the RFC 8785 form of `{"arguments": <normalised>, "rail": <name>}`.
+    ///
+    /// # Errors
+    /// None that a parsed request can cause.
+    pub fn intent_digest(&self) -> Result<alloy_primitives::B256, Refusal> {
+        match self {
+            Self::Swap(request) => intent_digest::<SwapRail>(request),
+            Self::Bridge(request) => intent_digest::<BridgeRail>(request),
+            Self::PmOrder(request) => intent_digest::<PmOrderRail>(request),
+            Self::PerpOrder(request) => intent_digest::<PerpOrderRail>(request),
+        }
+        .ok_or_else(unwritable)
+    }
+}
+
+/// Verifies a plan for exactly the request that it answers. Nothing in the envelope is trusted: its bytes are decoded again, every
+/// check is run again, both digests and the clock are judged, and every member that follows from the rest is rebuilt and compared.
+///
+/// # Errors
+/// The first thing that does not hold, by name.
+pub fn verify(
+    request: &Request,
+    plan: &str,
+    now: UtcSeconds,
+    policy: &Policy,
+) -> Result<Verified, Refusal> {
+    match request {
+        Request::Swap(request) => verify_rail::<SwapRail>(request, plan, now, policy),
+        Request::Bridge(request) => verify_rail::<BridgeRail>(request, plan, now, policy),
+        Request::PmOrder(request) => verify_rail::<PmOrderRail>(request, plan, now, policy),
+        Request::PerpOrder(request) => verify_rail::<PerpOrderRail>(request, plan, now, policy),
+    }
+}
+
+/// The rail that a plan says it is of. Nothing else of it is read.
+///
+/// # Errors
+/// `plan_malformed`
+pub fn rail_of_plan(plan: &str) -> Result<Rail, Refusal> {
+    #[derive(Deserialize)]
+    struct Named {
+        rail: RailRecord,
+    }
+    serde_json::from_str::<Named>(plan)
+        .map(|named| named.rail.0)
+        .map_err(|_| {
+            Refusal::new(
+                Refusal::PLAN_MALFORMED,
+                "not a plan: no member `rail` with a known rail",
+            )
+        })
+}
