@@ -69,6 +69,7 @@ impl RailPlan for BridgeRail {
         request: &BridgeRequest,
         payload: &BridgePayload,
         policy: &Policy,
+        _: &Self::Facts,
     ) -> Result<Terms<FeeAttribution>, Failure> {
         let again =
             BridgePayload::assemble(&request.asked(), payload.readings(), payload.steps.clone())?;

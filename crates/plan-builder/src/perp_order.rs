@@ -103,6 +103,7 @@ impl RailPlan for PerpOrderRail {
         request: &PerpOrderRequest,
         _: &PerpOrderPayload,
         policy: &Policy,
+        _: &Self::Facts,
     ) -> Result<Terms<FeeAttribution>, Failure> {
         let profile = request.account_profile;
         let mut required_capabilities = vec![Cow::Borrowed("sign_eip712_typed_data_chain_1337")];

@@ -72,6 +72,7 @@ impl RailPlan for PmOrderRail {
         request: &PmOrderRequest,
         payload: &PmOrderPayload,
         policy: &Policy,
+        _: &Self::Facts,
     ) -> Result<Terms<FeeAttribution>, Failure> {
         // Labels and disclosures that no check decodes follow from the side, or from nothing.
         let [prerequisite] = &payload.prerequisites;

@@ -33,11 +33,12 @@ pub(crate) trait RailPlan {
         commitment: Commitment,
     ) -> Result<Self::Facts, Failure>;
 
-    /// The members of the envelope that follow from request, payload and policy.
+    /// The members of the envelope that follow from request, payload and policy, once the checks have passed on these facts.
     fn terms(
         request: &Self::Request,
         payload: &Self::Payload,
         policy: &Policy,
+        facts: &Self::Facts,
     ) -> Result<Terms<Self::Fees>, Failure>;
 
     /// How long a plan lives.

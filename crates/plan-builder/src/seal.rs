@@ -69,10 +69,10 @@ impl Sealed {
 pub(crate) struct Judged<'a, R: RailPlan> {
     request: &'a R::Request,
     payload: R::Payload,
-    policy: &'a Policy,
     moment: &'a Moment,
     valid_until: UtcSeconds,
     report: CheckReport,
+    terms: Terms<R::Fees>,
     simulation: Option<Simulation>,
 }
 
@@ -95,13 +95,14 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         };
         let facts = R::facts(request, &payload, policy, commitment)?;
         let report = judge(&facts)?;
+        let terms = R::terms(request, &payload, policy, &facts)?;
         Ok(Self {
             request,
             payload,
-            policy,
             moment,
             valid_until,
             report,
+            terms,
             simulation: None,
         })
     }
@@ -135,8 +136,8 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         let mut body = body::<R>(
             self.request,
             self.payload,
-            self.policy,
             self.report,
+            self.terms,
             Labels {
                 artifact_id,
                 valid_until: self.valid_until,
@@ -167,8 +168,8 @@ pub(crate) struct Labels {
 pub(crate) fn body<R: RailPlan>(
     request: &R::Request,
     payload: R::Payload,
-    policy: &Policy,
     report: CheckReport,
+    terms: Terms<R::Fees>,
     labels: Labels,
 ) -> Result<Body<R::Payload, R::Fees>, Refusal> {
     let Terms {
@@ -180,7 +181,7 @@ pub(crate) fn body<R: RailPlan>(
         adapter_owned_fields,
         required_capabilities,
         onchain_replay_boundary,
-    } = R::terms(request, &payload, policy)?;
+    } = terms;
     let exports = R::evm(request, &payload)
         .and_then(|evm| Exports::of(evm, &labels.artifact_id, labels.created_millis));
     Ok(Body {

@@ -78,8 +78,9 @@ impl RailPlan for SwapRail {
 
     fn terms(
         request: &SwapRequest,
-        payload: &SwapPayload,
+        _: &SwapPayload,
         policy: &Policy,
+        facts: &Self::Facts,
     ) -> Result<Terms<FeeAttribution>, Failure> {
         let profile = request.account_profile;
         Ok(Terms {
@@ -87,7 +88,7 @@ impl RailPlan for SwapRail {
             kind: profile.kind,
             chain_id: profile.chain_id,
             roles: &["sender", "receiver"],
-            fees: FeeAttribution::read(payload, &policy.fees)?,
+            fees: FeeAttribution::read(facts, &policy.fees)?,
             adapter_owned_fields: &["nonce", "gas", "serialization"],
             required_capabilities: vec![Cow::Borrowed(match profile.kind {
                 AccountKind::Eoa => "send_evm_transaction",

@@ -64,6 +64,7 @@ pub(crate) fn verify<R: RailPlan>(
     })?;
     let facts = R::facts(request, &given.payload, policy, commitment)?;
     let report = judge(&facts)?;
+    let terms = R::terms(request, &given.payload, policy, &facts)?;
     let intent = intent_digest::<R>(request).ok_or_else(unwritable)?;
     if given.intent_digest.0 != intent {
         return Err(Refusal::new(
@@ -87,8 +88,8 @@ pub(crate) fn verify<R: RailPlan>(
     let mut rebuilt_body = seal::body::<R>(
         request,
         given.payload,
-        policy,
         report.clone(),
+        terms,
         Labels {
             artifact_id: given.artifact_id,
             valid_until,

@@ -104,6 +104,25 @@ fn a_plan_of_one_request_is_no_plan_of_another() {
     }
 }
 
+/// A member that reads as a missing one would give the same plan a second digest.
+#[test]
+fn a_plan_has_one_digest() {
+    let now = UtcSeconds::from_unix(NOW + 10);
+    for rail in Rail::ALL {
+        let text = read(&format!("{}.plan.json", rail.as_str()));
+        for member in ["exports", "simulation"] {
+            let mut plan: Value = serde_json::from_str(&text).unwrap();
+            plan[member] = Value::Null;
+            let refusal = verify(&request(rail), &reseal(plan).to_string(), now, &policy());
+            assert_eq!(
+                refusal.unwrap_err().check,
+                Refusal::PLAN_MALFORMED,
+                "{member}"
+            );
+        }
+    }
+}
+
 /// Every leaf of a plan, changed, is refused; with the digest made to fit, it is refused by what the leaf means.
 #[test]
 fn no_member_can_be_changed() {

@@ -5,14 +5,10 @@ use std::borrow::Cow;
 use alloy_primitives::U256;
 use plan_checks::{
     Failure, FeePolicy, Violation,
-    swap::{
-        calldata::{self, FeeDistribution},
-        checks,
-    },
+    swap::{SwapFacts, checks},
 };
 use serde::{Deserialize, Serialize};
 
-use super::payload::SwapPayload;
 use crate::{
     envelope::Text,
     wire::{Digits, Eip55},
@@ -47,9 +43,9 @@ struct RecipientRecord {
 }
 
 impl FeeAttribution {
-    /// Reads the amounts from a payload's own bytes. The checks have passed on them: what is refused here cannot be seen.
-    pub(super) fn read(payload: &SwapPayload, policy: &FeePolicy) -> Result<Self, Failure> {
-        let distributions = distributions(payload)?;
+    /// Reads the amounts from the decoded fee leg. The checks have passed on it: what is refused here cannot be seen.
+    pub(super) fn read(facts: &SwapFacts, policy: &FeePolicy) -> Result<Self, Failure> {
+        let distributions = &facts.fee_leg.distributions;
         let mut total = U256::ZERO;
         let mut recipients = Vec::with_capacity(policy.recipients.len());
         for recipient in &policy.recipients {
@@ -79,14 +75,6 @@ impl FeeAttribution {
             version: Cow::Owned(policy.version.clone()),
         })
     }
-}
-
-fn distributions(payload: &SwapPayload) -> Result<Vec<FeeDistribution>, Failure> {
-    let call = payload.steps.last().ok_or_else(|| unread("no call"))?;
-    let swap = calldata::decode_swap(&call.data.0).map_err(|_| unread("no swap"))?;
-    let leg = swap._swapData.first().ok_or_else(|| unread("no fee leg"))?;
-    let fees = calldata::decode_fees(&leg.callData).map_err(|_| unread("no fee leg"))?;
-    Ok(fees._distributions)
 }
 
 fn unread(observed: &'static str) -> Failure {
