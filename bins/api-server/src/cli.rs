@@ -98,7 +98,7 @@ pub fn run_cli() -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve { config } => {
-            let config = Config::load(&config, environment())?;
+            let config = Config::load(&config, server_config::environment())?;
             observe::start_log(&config.log);
             // A key that only opening can judge (a damaged ledger, a wrong token name) is a configuration problem, too.
             let served = block_on(serve::serve(&config))?;
@@ -127,25 +127,17 @@ fn run(command: Command) -> Result<(), Failure> {
             print(&catalog.openapi_text())
         }
         Command::CheckConfig { config } => {
-            let config = Config::load(&config, environment())?;
+            let config = Config::load(&config, server_config::environment())?;
             serve::check(&config).map_err(|error| Failure::Config(error.to_string()))?;
             let payee = config.payment.pay_to.unwrap_or_default();
             print(&format!(
                 "the configuration can be used: listening on {}, paid to {payee}, settled by {}, ledger {}",
-                config.server.listen, config.settlement.mode, config.storage.url
+                config.listen(),
+                config.settlement.mode,
+                config.storage.url
             ))
         }
     }
-}
-
-/// The environment. What is not text is nobody's key, and a value of ours that is not text is refused by its key.
-fn environment() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| {
-        Some((
-            name.into_string().ok()?,
-            value.to_string_lossy().into_owned(),
-        ))
-    })
 }
 
 fn print(text: &str) -> Result<(), Failure> {

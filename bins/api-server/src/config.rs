@@ -1,20 +1,24 @@
 //! The configuration: one TOML file, overridden by the environment, complete before anything starts.
 
-mod error;
-mod lenient;
-mod secrets;
 mod sections;
-mod source;
 
+use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
+use http_edge::Limits;
 use serde::Deserialize;
+use server_config::Configuration;
 
-pub use error::{ConfigError, Problem};
-pub use sections::{
-    AssetTable, ChainTable, LogFormat, LogSection, PaymentSection, ServerSection, SettlementMode,
-    SettlementSection, StorageSection, UpstreamMode, UpstreamTable, Upstreams,
+pub use sections::{AssetTable, PaymentSection, SettlementMode, SettlementSection, StorageSection};
+pub use server_config::{
+    ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
+    UpstreamTable, Upstreams,
 };
+
+/// Where the server listens unless `server.listen` says otherwise.
+const LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8402);
 
 /// Everything that an operator can set (decisions sections 1 and 7).
 #[derive(Debug, Clone, Deserialize)]
@@ -32,7 +36,7 @@ pub struct Config {
     /// One table for each upstream.
     pub upstreams: Upstreams,
     /// RPC endpoints by chain id.
-    pub chains: std::collections::BTreeMap<String, ChainTable>,
+    pub chains: Chains,
     /// Keys of the agent rail, so that both servers can share one file; not read here.
     pub plans: toml::Table,
     /// Logging.
@@ -48,11 +52,7 @@ impl Config {
         path: &Path,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
-            path: path.to_owned(),
-            kind: error.kind(),
-        })?;
-        Self::parse(&text, environment)
+        server_config::load(path, environment)
     }
 
     /// [`Self::load`] from text.
@@ -63,83 +63,52 @@ impl Config {
         text: &str,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
-        let document = source::document(text, environment)?;
-        let mut config: Self = serde_path_to_error::deserialize(document).map_err(|error| {
-            let key = error.path().to_string();
-            ConfigError::one(&key, expectation(error.inner().message()))
-        })?;
-        let mut problems = Vec::new();
-        config.read_secret_files(&mut problems);
-        config.check(&mut problems);
-        if problems.is_empty() {
-            Ok(config)
-        } else {
-            Err(ConfigError::Invalid { problems })
-        }
+        server_config::parse(text, environment)
     }
 
-    fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
-        let settlement = &mut self.settlement;
-        for (key, secret, file) in [
-            (
-                "private_key",
-                &mut settlement.private_key,
-                &settlement.private_key_file,
-            ),
-            (
-                "okx_api_key",
-                &mut settlement.okx_api_key,
-                &settlement.okx_api_key_file,
-            ),
-            (
-                "okx_secret_key",
-                &mut settlement.okx_secret_key,
-                &settlement.okx_secret_key_file,
-            ),
-            (
-                "okx_passphrase",
-                &mut settlement.okx_passphrase,
-                &settlement.okx_passphrase_file,
-            ),
-        ] {
-            secrets::read(
-                &format!("settlement.{key}"),
-                secret,
-                file.as_deref(),
-                problems,
-            );
-        }
-        for (name, table) in &mut self.upstreams.0 {
-            for (key, secret, file) in [
-                ("api_key", &mut table.api_key, &table.api_key_file),
-                ("secret_key", &mut table.secret_key, &table.secret_key_file),
-                ("passphrase", &mut table.passphrase, &table.passphrase_file),
-            ] {
-                let key = format!("upstreams.{name}.{key}");
-                secrets::read(&key, secret, file.as_deref(), problems);
-            }
-        }
+    /// Where the server listens.
+    #[must_use]
+    pub fn listen(&self) -> SocketAddr {
+        self.server.listen.unwrap_or(LISTEN)
     }
 
-    fn check(&self, problems: &mut Vec<Problem>) {
+    /// The limits of the HTTP edge.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        let server = &self.server;
+        Limits {
+            max_connections: server.max_connections,
+            max_header_bytes: server.max_header_bytes,
+            max_body_bytes: server.max_body_bytes,
+            header_timeout: Duration::from_secs(server.header_timeout_seconds),
+            body_timeout: Duration::from_secs(server.body_timeout_seconds),
+            write_timeout: Duration::from_secs(server.write_timeout_seconds),
+            shutdown_grace: Duration::from_secs(server.shutdown_grace_seconds),
+        }
+    }
+}
+
+impl Configuration for Config {
+    fn complete(&mut self, problems: &mut Vec<Problem>) {
+        self.settlement.read_secret_files(problems);
+        self.upstreams.read_secret_files(problems);
         self.server.check(problems);
         self.payment.check(problems);
         self.settlement.check(problems);
         self.storage.check(problems);
         self.upstreams.check(problems);
-        sections::check_chains(&self.chains, problems);
+        self.chains.check(problems);
         self.log.check(problems);
     }
 }
 
-/// What was expected of a key. A section that is given as text is not repeated: it may be a secret in the wrong place.
-fn expectation(message: &str) -> &str {
-    let is_section = ["expected struct ", "expected a map"]
-        .iter()
-        .any(|expected| message.contains(expected));
-    if is_section {
-        "expected a section with keys"
-    } else {
-        message
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_and_the_edge_have_the_same_limits() {
+        let limits = Config::default().limits();
+        assert_eq!(format!("{limits:?}"), format!("{:?}", Limits::default()));
     }
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use dev_chain::{BUYER, DevChain, DevChainError, GAS_PAYER, PAYEE};
+use http_edge::{announce, shutdown_signal};
 use replay::{RecordingError, Recordings, ReplayServer};
 use secrecy::SecretString;
 use thiserror::Error;
@@ -17,7 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::config::{Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
 use crate::observe;
-use crate::serve::{ServeError, Service, announce, ledger_url, shutdown_signal};
+use crate::serve::{ServeError, Service, ledger_url};
 
 /// Why the demo did not come to its end.
 #[derive(Debug, Error)]
@@ -54,7 +55,7 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
     let folder = tempfile::tempdir()?;
 
     let mut config = Config::default();
-    config.server.listen = listen;
+    config.server.listen = Some(listen);
     config.payment.pay_to = Some(PAYEE.address);
     config.settlement.mode = SettlementMode::Onchain;
     config.settlement.rpc_url = Some(rpc.url());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use data_sources::okx::{Credentials, Okx, OkxConfig};
 use data_sources::transport::{Transport, TransportError};
 use data_sources::{Clock, Mode, SystemClock};
-use http_edge::{Drained, Server};
+use http_edge::{Drained, Server, announce, shutdown_signal};
 use ledger::{Journal, LedgerError, SqliteLedger};
 use route_catalog::{Catalog, CatalogConfig, CatalogError};
 use settlement::{
@@ -148,8 +148,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
                 "the previous run left payments open"
             );
         }
-        let address = config.server.listen;
-        let server = Server::bind(address, config.server.limits())
+        let address = config.listen();
+        let server = Server::bind(address, config.limits())
             .await
             .map_err(|error| ServeError::Listen { address, error })?;
         let public_url = config.server.public_url.clone();
@@ -171,7 +171,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             api: Arc::new(api),
             till,
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
-            grace: config.server.limits().shutdown_grace,
+            grace: config.limits().shutdown_grace,
         })
     }
 
@@ -223,8 +223,9 @@ impl<S: Settler, J: Journal> Service<S, J> {
 /// As [`Service::open`].
 pub async fn serve(config: &Config) -> Result<Drained, ServeError> {
     let service = Service::open(config).await?;
+    let shutdown = shutdown_signal();
     announce(service.local_addr());
-    Ok(service.run(shutdown_signal()).await)
+    Ok(service.run(shutdown).await)
 }
 
 /// What of [`Service::open`] can be judged without opening anything.
@@ -235,44 +236,13 @@ pub(crate) fn check(config: &Config) -> Result<(), ServeError> {
     let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
     let public_url = config.server.public_url.clone();
     Catalog::new(&CatalogConfig {
-        public_url: public_url.unwrap_or_else(|| format!("http://{}", config.server.listen)),
+        public_url: public_url.unwrap_or_else(|| format!("http://{}", config.listen())),
         brand: config.server.brand.clone(),
         contact: None,
         terms,
     })?;
     sources(config, Arc::new(SystemClock))?;
     Ok(())
-}
-
-/// The one line that scripts wait for.
-pub(crate) fn announce(address: SocketAddr) {
-    #[expect(
-        clippy::print_stderr,
-        reason = "the line is part of the operational contract"
-    )]
-    {
-        eprintln!("listening on http://{address}");
-    }
-}
-
-pub(crate) async fn shutdown_signal() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut terminated) => {
-                tokio::select! {
-                    _ = interrupted => {}
-                    _ = terminated.recv() => {}
-                }
-            }
-            Err(_) => drop(interrupted.await),
-        }
-    }
-    #[cfg(not(unix))]
-    drop(interrupted.await);
-    tracing::info!("shutting down: no new connections, requests in flight are finished");
 }
 
 /// Longer than a settlement takes by its own limits: the call, an identical second one, reading the chain.

@@ -73,6 +73,23 @@ pub(crate) fn admit(
 ) -> Result<Recovered<TxEnvelope>, Refusal> {
     let transaction = TxEnvelope::decode_2718_exact(raw)
         .map_err(|error| Refusal::Undecodable(error.to_string()))?;
+    check_type(&transaction, block)?;
+    let sender = recover(&transaction)?;
+    admit_from(sender, transaction, state, block)
+}
+
+/// [`admit`] for a transaction whose sender is known without a signature.
+pub(crate) fn admit_unlocked(
+    sender: Address,
+    transaction: TxEnvelope,
+    state: StateAt<'_>,
+    block: BlockContext,
+) -> Result<Recovered<TxEnvelope>, Refusal> {
+    check_type(&transaction, block)?;
+    admit_from(sender, transaction, state, block)
+}
+
+fn check_type(transaction: &TxEnvelope, block: BlockContext) -> Result<(), Refusal> {
     if transaction.is_eip4844() || transaction.is_eip7702() {
         return Err(Refusal::TypeNotSupported);
     }
@@ -83,7 +100,15 @@ pub(crate) fn admit(
             want: block.chain_id,
         });
     }
-    let sender = recover(&transaction)?;
+    Ok(())
+}
+
+fn admit_from(
+    sender: Address,
+    transaction: TxEnvelope,
+    state: StateAt<'_>,
+    block: BlockContext,
+) -> Result<Recovered<TxEnvelope>, Refusal> {
     check_gas(&transaction, sender, block)?;
     let code = state.code(sender);
     if !code.is_empty() && !code.starts_with(&[0xef, 0x01, 0x00]) {

@@ -14,7 +14,7 @@ use alloy_primitives::{Address, B256, Bytes};
 use revm::context::{TxEnv, result::ExecutionResult};
 
 use crate::{
-    admission::{Refusal, admit, to_env},
+    admission::{Refusal, admit, admit_unlocked, to_env},
     block::{Block, MinedTransaction},
     error::{DevChainError, ExecutionError},
     evm::{BlockContext, Checks, execute, free_call},
@@ -163,7 +163,20 @@ impl Node {
 
     /// Takes a raw transaction in and, with [`Mining::Auto`], runs whatever has become ready.
     pub(crate) fn send(&mut self, raw: &[u8]) -> Result<B256, Refusal> {
-        let transaction = admit(raw, self.state.latest(), self.next_context())?;
+        self.take(admit(raw, self.state.latest(), self.next_context())?)
+    }
+
+    /// [`Node::send`] for a sender that needs no signature.
+    pub(crate) fn send_unlocked(
+        &mut self,
+        sender: Address,
+        transaction: TxEnvelope,
+    ) -> Result<B256, Refusal> {
+        let (state, context) = (self.state.latest(), self.next_context());
+        self.take(admit_unlocked(sender, transaction, state, context)?)
+    }
+
+    fn take(&mut self, transaction: Recovered<TxEnvelope>) -> Result<B256, Refusal> {
         let hash = *transaction.tx_hash();
         self.pool.insert(transaction)?;
         if self.settings.mining == Mining::Auto {

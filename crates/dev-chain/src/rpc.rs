@@ -8,6 +8,7 @@ mod logs;
 mod methods;
 mod params;
 mod simulate;
+mod unlocked;
 
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! A local chain of the Foundry project.
 
-use alloy_primitives::{Address, Bytes, address};
+use alloy_primitives::{Address, Bytes, U64, address};
 use alloy_sol_types::SolCall;
 use serde_json::json;
 
@@ -39,7 +39,7 @@ impl Account {
     };
 }
 
-/// A running anvil with the id of the chain on which the service is paid.
+/// A running anvil.
 #[derive(Debug)]
 pub struct Anvil {
     rpc: Rpc,
@@ -47,13 +47,25 @@ pub struct Anvil {
 }
 
 impl Anvil {
-    /// Starts one on a free port; it mines a block for each transaction.
+    /// The id of the chain on which the service is paid.
+    pub const PAYMENTS: u64 = 196;
+
+    /// Starts one with the id of the chain on which the service is paid, on a free port; it mines a
+    /// block for each transaction.
     ///
     /// # Errors
     /// When it does not start.
     pub async fn start(toolchain: &Toolchain) -> Result<Self, JudgeError> {
+        Self::start_on(toolchain, Self::PAYMENTS).await
+    }
+
+    /// The same with another id.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub async fn start_on(toolchain: &Toolchain, chain_id: u64) -> Result<Self, JudgeError> {
         let mut command = toolchain.anvil();
-        command.args(["--chain-id", "196", "--port", "0"]);
+        command.args(["--chain-id", &chain_id.to_string(), "--port", "0"]);
         let (process, address) = Daemon::start(command, b"", |line| {
             line.strip_prefix("Listening on ")
                 .map(|address| address.trim().to_owned())
@@ -91,9 +103,8 @@ impl Anvil {
         contract: Address,
         call: &C,
     ) -> Result<TransactionReceipt, JudgeError> {
-        let request =
-            json!([{"from": from.address, "to": contract, "data": Bytes::from(call.abi_encode())}]);
-        let receipt: TransactionReceipt = self.rpc.call("eth_sendTransactionSync", request).await?;
+        let data = call.abi_encode().into();
+        let receipt = self.transact(from, contract, &data).await?;
         if receipt.status.is_zero() {
             let transaction = receipt.transaction_hash.to_string();
             return Err(JudgeError::Failed {
@@ -102,5 +113,22 @@ impl Anvil {
             });
         }
         Ok(receipt)
+    }
+
+    /// Sends calldata from an unlocked account and returns once it is in a block, whatever came of
+    /// it.
+    ///
+    /// # Errors
+    /// As [`Rpc::call`].
+    pub async fn transact(
+        &self,
+        from: Account,
+        to: Address,
+        data: &Bytes,
+    ) -> Result<TransactionReceipt, JudgeError> {
+        // With a limit of its own: a node refuses to estimate what reverts.
+        let gas = U64::from(5_000_000);
+        let request = json!([{"from": from.address, "to": to, "data": data, "gas": gas}]);
+        self.rpc.call("eth_sendTransactionSync", request).await
     }
 }

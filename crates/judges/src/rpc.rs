@@ -25,6 +25,8 @@ pub struct TransactionReceipt {
     pub status: U64,
     /// Its block.
     pub block_number: U64,
+    /// The gas that it used.
+    pub gas_used: U64,
     /// What its contracts logged.
     pub logs: Vec<Log>,
 }

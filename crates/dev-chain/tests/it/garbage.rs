@@ -143,7 +143,7 @@ fn a_chain_that_makes_no_sense_is_not_built() {
     );
 }
 
-const METHODS: [&str; 24] = [
+const METHODS: [&str; 25] = [
     "web3_clientVersion",
     "net_version",
     "eth_chainId",
@@ -162,6 +162,7 @@ const METHODS: [&str; 24] = [
     "eth_maxPriorityFeePerGas",
     "eth_feeHistory",
     "eth_sendRawTransaction",
+    "eth_sendTransaction",
     "eth_getTransactionByHash",
     "eth_getTransactionReceipt",
     "eth_getLogs",

@@ -21,3 +21,4 @@ mod simulate;
 mod support;
 mod swap;
 mod time;
+mod unlocked;

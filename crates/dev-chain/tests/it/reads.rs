@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Bloom, BloomInput, Bytes, U64, U256};
 use alloy_rpc_types_eth::{Block, FeeHistory, Log, Transaction, TransactionReceipt};
 use alloy_sol_types::{SolCall, SolEvent};
-use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, USDC, USDG, USDT0};
+use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, GAS_PAYER, PAYEE, USDC, USDG, USDT0};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -345,7 +345,10 @@ fn the_chain_says_what_it_is() {
     };
     check("eth_chainId", json!("0xc4"));
     check("net_version", json!("196"));
-    check("eth_accounts", json!([]));
+    check(
+        "eth_accounts",
+        json!(DEV_ACCOUNTS.map(|account| account.address)),
+    );
     check("eth_syncing", json!(false));
     check("web3_clientVersion", json!("dev-chain/v0.1.0"));
 }

@@ -9,13 +9,23 @@
     reason = "test code"
 )]
 
+mod base_chain;
+mod calldata;
 mod chains;
 mod contracts;
 mod discovery;
 #[path = "../oracle/ethers.rs"]
 mod ethers;
+mod execution;
 mod facilitator;
+#[path = "../rails/facts.rs"]
+mod facts;
 mod openapi;
 mod payments;
+mod perp_orders;
+mod plan_digest;
+mod pm_orders;
+#[path = "../rails/rails.rs"]
+mod rails;
 mod spend_controls;
 mod world;

@@ -2,15 +2,17 @@
 
 use std::{
     future::{Future, poll_fn},
-    pin::pin,
     task::Poll,
 };
 
-/// Both outputs, when both are there.
-pub(super) async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
-    let (mut a, mut b) = (pin!(a), pin!(b));
+/// Both outputs, when both are there. Boxed: an `async fn` holds each argument twice, which nesting doubles again.
+pub(super) fn join<A: Future, B: Future>(
+    a: A,
+    b: B,
+) -> impl Future<Output = (A::Output, B::Output)> {
+    let (mut a, mut b) = (Box::pin(a), Box::pin(b));
     let (mut left, mut right) = (None, None);
-    poll_fn(|context| {
+    poll_fn(move |context| {
         if left.is_none()
             && let Poll::Ready(output) = a.as_mut().poll(context)
         {
@@ -29,13 +31,12 @@ pub(super) async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Out
             }
         }
     })
-    .await
 }
 
 #[cfg(test)]
 mod tests {
     use std::{
-        pin::Pin,
+        pin::{Pin, pin},
         task::{Context, Waker},
     };
 

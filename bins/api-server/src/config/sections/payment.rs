@@ -3,10 +3,11 @@
 use alloy_primitives::Address;
 use route_catalog::Operation;
 use serde::Deserialize;
+use server_config::lenient;
 use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 
 use super::problem;
-use crate::config::{Problem, lenient};
+use crate::config::Problem;
 
 /// `[payment]`.
 #[derive(Debug, Clone, Deserialize)]

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use alloy_signer_local::PrivateKeySigner;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use server_config::{check_rpc_url, check_url, lenient, read_secret_file};
 
-use super::{check_rpc_url, check_url, problem};
-use crate::config::{Problem, lenient};
+use super::problem;
+use crate::config::Problem;
 
 /// `[settlement]`.
 #[derive(Debug, Clone, Deserialize)]
@@ -90,6 +91,27 @@ impl Default for SettlementSection {
 }
 
 impl SettlementSection {
+    /// Fills the secrets that files hold.
+    pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
+        for (key, secret, file) in [
+            ("private_key", &mut self.private_key, &self.private_key_file),
+            ("okx_api_key", &mut self.okx_api_key, &self.okx_api_key_file),
+            (
+                "okx_secret_key",
+                &mut self.okx_secret_key,
+                &self.okx_secret_key_file,
+            ),
+            (
+                "okx_passphrase",
+                &mut self.okx_passphrase,
+                &self.okx_passphrase_file,
+            ),
+        ] {
+            let key = format!("settlement.{key}");
+            read_secret_file(&key, secret, file.as_deref(), problems);
+        }
+    }
+
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
         let needs = |problems: &mut Vec<Problem>, present: bool, key: &str, why: &str| {
             if !present {

@@ -15,6 +15,16 @@ pub struct Problem {
     pub message: String,
 }
 
+impl Problem {
+    /// A key and what is wrong with it.
+    pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            message: message.into(),
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.key.is_empty() || self.key == "." {
@@ -52,10 +62,7 @@ pub enum ConfigError {
 impl ConfigError {
     pub(crate) fn one(key: &str, message: &str) -> Self {
         Self::Invalid {
-            problems: vec![Problem {
-                key: key.to_owned(),
-                message: message.to_owned(),
-            }],
+            problems: vec![Problem::new(key, message)],
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::{ConfigError, secrets::SECRET_KEYS};
+use crate::{ConfigError, secrets::SECRET_KEYS};
 
 const PREFIX: &str = "SVC__";
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{check_rpc_url, check_url, problem};
-use crate::config::{Problem, lenient};
+use super::{check_rpc_url, check_url};
+use crate::{Problem, lenient, read_secret_file};
 
 /// Every upstream that has a table (decisions section 7).
 const NAMES: [&str; 31] = [
@@ -56,14 +56,28 @@ impl Upstreams {
         self.0.get(name).cloned().unwrap_or_default()
     }
 
-    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+    /// Fills the secrets that files hold.
+    pub fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
+        for (name, table) in &mut self.0 {
+            for (key, secret, file) in [
+                ("api_key", &mut table.api_key, &table.api_key_file),
+                ("secret_key", &mut table.secret_key, &table.secret_key_file),
+                ("passphrase", &mut table.passphrase, &table.passphrase_file),
+            ] {
+                let key = format!("upstreams.{name}.{key}");
+                read_secret_file(&key, secret, file.as_deref(), problems);
+            }
+        }
+    }
+
+    /// The rules of the tables.
+    pub fn check(&self, problems: &mut Vec<Problem>) {
         for (name, table) in &self.0 {
             if !NAMES.contains(&name.as_str()) {
-                problem(
-                    problems,
-                    &format!("upstreams.{name}"),
+                problems.push(Problem::new(
+                    format!("upstreams.{name}"),
                     format!("unknown upstream, expected one of {}", NAMES.join(", ")),
-                );
+                ));
             }
             let keys = [
                 ("api_key", table.api_key.is_some()),
@@ -75,7 +89,7 @@ impl Upstreams {
                 for (key, _) in keys.iter().filter(|(_, present)| !present) {
                     let message =
                         "is missing: a request is signed with api_key, secret_key and passphrase";
-                    problem(problems, &format!("upstreams.{name}.{key}"), message);
+                    problems.push(Problem::new(format!("upstreams.{name}.{key}"), message));
                 }
             }
             for (key, url) in table.urls() {
@@ -95,7 +109,7 @@ impl Upstreams {
 pub struct UpstreamTable {
     pub base_url: Option<String>,
     /// `false` switches the upstream off.
-    #[serde(deserialize_with = "optional_boolean")]
+    #[serde(deserialize_with = "lenient::optional_boolean")]
     pub enabled: Option<bool>,
     /// Milliseconds that one request may take.
     #[serde(deserialize_with = "lenient::optional_scalar")]
@@ -165,21 +179,35 @@ pub struct ChainTable {
     pub rpc_urls: Vec<String>,
 }
 
-pub(crate) fn check_chains(chains: &BTreeMap<String, ChainTable>, problems: &mut Vec<Problem>) {
-    for (id, table) in chains {
-        if id.parse::<u64>().is_err() {
-            problem(
-                problems,
-                &format!("chains.{id}"),
-                "expected a chain id as an integer",
-            );
-        }
-        for (index, url) in table.rpc_urls.iter().enumerate() {
-            check_rpc_url(problems, &format!("chains.{id}.rpc_urls[{index}]"), url);
+/// All `[chains.ID]` tables by chain id.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Chains(pub BTreeMap<String, ChainTable>);
+
+impl Chains {
+    /// The endpoints of a chain in order of preference; none when it is not read.
+    #[must_use]
+    pub fn rpc_urls(&self, chain_id: u64) -> &[String] {
+        let table = self.0.get(&chain_id.to_string());
+        table.map_or(&[], |table| &table.rpc_urls)
+    }
+
+    /// The rules of the tables.
+    pub fn check(&self, problems: &mut Vec<Problem>) {
+        for (id, table) in &self.0 {
+            // One spelling for each chain: `01` would be another key than `1`.
+            if !id
+                .parse::<u64>()
+                .is_ok_and(|parsed| parsed.to_string() == *id)
+            {
+                problems.push(Problem::new(
+                    format!("chains.{id}"),
+                    "expected a chain id as an integer",
+                ));
+            }
+            for (index, url) in table.rpc_urls.iter().enumerate() {
+                check_rpc_url(problems, &format!("chains.{id}.rpc_urls[{index}]"), url);
+            }
         }
     }
-}
-
-fn optional_boolean<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<bool>, D::Error> {
-    lenient::boolean(d).map(Some)
 }

@@ -6,8 +6,11 @@ use std::str::FromStr;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, SeqAccess, Visitor};
 
-/// Reads a number or a boolean, or text that is one.
-pub(crate) fn scalar<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+/// Reads a number, or text that is one.
+///
+/// # Errors
+/// Anything else.
+pub fn scalar<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: FromStr + TryFrom<i64> + 'static,
@@ -32,7 +35,10 @@ where
 }
 
 /// [`scalar`] for a key that may be absent.
-pub(crate) fn optional_scalar<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+///
+/// # Errors
+/// As [`scalar`].
+pub fn optional_scalar<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: FromStr + TryFrom<i64> + 'static,
@@ -41,7 +47,10 @@ where
 }
 
 /// Reads a boolean, or the text `true` or `false`.
-pub(crate) fn boolean<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+///
+/// # Errors
+/// Anything else.
+pub fn boolean<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     struct Boolean;
     impl Visitor<'_> for Boolean {
         type Value = bool;
@@ -60,8 +69,31 @@ pub(crate) fn boolean<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool
     deserializer.deserialize_any(Boolean)
 }
 
+/// [`boolean`] for a key that may be absent.
+///
+/// # Errors
+/// As [`boolean`].
+pub fn optional_boolean<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<bool>, D::Error> {
+    boolean(deserializer).map(Some)
+}
+
+/// [`list`] for a key that may be absent.
+///
+/// # Errors
+/// As [`list`].
+pub fn optional_list<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<String>>, D::Error> {
+    list(deserializer).map(Some)
+}
+
 /// Reads a list of texts, or one text with commas.
-pub(crate) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+///
+/// # Errors
+/// Anything else.
+pub fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     struct List;
     impl<'de> Visitor<'de> for List {
         type Value = Vec<String>;
@@ -87,7 +119,10 @@ pub(crate) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Str
 }
 
 /// Reads an array of tables, or text that holds a TOML array of inline tables.
-pub(crate) fn tables<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+///
+/// # Errors
+/// Anything else.
+pub fn tables<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use secrecy::SecretString;
 
-use super::Problem;
+use crate::Problem;
 
 /// Keys that must not stand in the configuration file itself.
 pub(crate) const SECRET_KEYS: [&str; 7] = [
@@ -18,7 +18,7 @@ pub(crate) const SECRET_KEYS: [&str; 7] = [
 ];
 
 /// Fills a secret from the file that its `*_file` key names, unless the environment set it.
-pub(crate) fn read(
+pub fn read_secret_file(
     key: &str,
     secret: &mut Option<SecretString>,
     file: Option<&Path>,
@@ -29,13 +29,13 @@ pub(crate) fn read(
     };
     match std::fs::read_to_string(path) {
         Ok(text) if !text.trim().is_empty() => *secret = Some(text.trim().to_owned().into()),
-        Ok(_) => problems.push(Problem {
-            key: format!("{key}_file"),
-            message: format!("{} is empty", path.display()),
-        }),
-        Err(error) => problems.push(Problem {
-            key: format!("{key}_file"),
-            message: format!("cannot read {}: {}", path.display(), error.kind()),
-        }),
+        Ok(_) => problems.push(Problem::new(
+            format!("{key}_file"),
+            format!("{} is empty", path.display()),
+        )),
+        Err(error) => problems.push(Problem::new(
+            format!("{key}_file"),
+            format!("cannot read {}: {}", path.display(), error.kind()),
+        )),
     }
 }

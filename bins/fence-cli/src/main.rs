@@ -1,0 +1,7 @@
+//! The binary: see the crate documentation.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fence_cli::main()
+}

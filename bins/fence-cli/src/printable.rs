@@ -1,0 +1,68 @@
+//! Foreign text on a terminal.
+
+use std::fmt::{self, Write as _};
+
+/// Most characters of one foreign text that are shown.
+const MOST: usize = 500;
+
+/// Text that may come out of a plan which somebody else wrote. What could move the cursor, hide or reorder other text is
+/// shown as an escape, so that a plan cannot write "verified" where its refusal stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Printable<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, character) in self.0.chars().enumerate() {
+            if index == MOST {
+                return f.write_str("…");
+            }
+            if acts(character) {
+                write!(f, "{}", character.escape_unicode())?;
+            } else {
+                f.write_char(character)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Controls (line feeds included), and the format characters that reorder or hide text.
+fn acts(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_moves_the_cursor_or_the_text() {
+        let shown = |text| Printable(text).to_string();
+        assert_eq!(shown("USD₮0 ≥ 5"), "USD₮0 ≥ 5");
+        assert_eq!(shown("a\nverified"), "a\\u{a}verified");
+        assert_eq!(shown("\u{1b}[2K\r"), "\\u{1b}[2K\\u{d}");
+        assert_eq!(shown("\u{9b}1A"), "\\u{9b}1A");
+        assert_eq!(shown("\u{202e}deifirev"), "\\u{202e}deifirev");
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        assert_eq!(Printable(&"a".repeat(500)).to_string().len(), 500);
+        assert_eq!(
+            Printable(&"a".repeat(501)).to_string(),
+            format!("{}…", "a".repeat(500))
+        );
+    }
+}

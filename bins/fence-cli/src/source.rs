@@ -1,0 +1,82 @@
+//! Reading files and standard input.
+
+use std::{
+    fmt,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+/// More than any plan, request or configuration has.
+const MOST_MIB: u64 = 4;
+const MOST_BYTES: u64 = MOST_MIB * 1024 * 1024;
+
+/// A file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SourceError {
+    #[error("{}: {error}", Name(path))]
+    Unreadable { path: PathBuf, error: io::Error },
+    #[error("{}: longer than {MOST_MIB} MiB", Name(path))]
+    TooLong { path: PathBuf },
+    #[error("{}: not UTF-8", Name(path))]
+    NotUtf8 { path: PathBuf },
+    #[error("{}: not a fee configuration: {}{why}", Name(path), Line(*line))]
+    Fees {
+        path: PathBuf,
+        line: Option<usize>,
+        why: String,
+    },
+}
+
+/// Whether a path stands for standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The text of a file; `-` is standard input.
+pub(crate) fn read(path: &Path) -> Result<String, SourceError> {
+    let unreadable = |error| SourceError::Unreadable {
+        path: path.to_owned(),
+        error,
+    };
+    let mut bytes = Vec::new();
+    let limit = MOST_BYTES + 1;
+    if is_stdin(path) {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path)
+            .map_err(unreadable)?
+            .take(limit)
+            .read_to_end(&mut bytes)
+    }
+    .map_err(unreadable)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_BYTES {
+        return Err(SourceError::TooLong {
+            path: path.to_owned(),
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| SourceError::NotUtf8 {
+        path: path.to_owned(),
+    })
+}
+
+/// A path as a message names it.
+struct Name<'a>(&'a Path);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_stdin(self.0) {
+            f.write_str("standard input")
+        } else {
+            self.0.display().fmt(f)
+        }
+    }
+}
+
+/// The line of a problem, where it is known.
+struct Line(Option<usize>);
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, "line {line}: "))
+    }
+}

@@ -1,0 +1,190 @@
+//! A run of the binary on files of its own.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+use sha3::{Digest as _, Keccak256};
+use tempfile::TempDir;
+
+/// When the vectors were verified.
+pub(crate) const NOW: &str = "2026-09-21T14:13:30Z";
+pub(crate) const RAILS: [&str; 4] = ["swap", "bridge", "pm_order", "perp_order"];
+
+/// The three files of a verification, to be changed by a test.
+pub(crate) struct Case {
+    pub(crate) plan: Vec<u8>,
+    pub(crate) request: Vec<u8>,
+    pub(crate) fees: Vec<u8>,
+    folder: TempDir,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Case {
+    /// The vector of a rail.
+    pub(crate) fn of(rail: &str) -> Self {
+        Self {
+            plan: vector(&format!("{rail}.plan.json")),
+            request: vector(&format!("{rail}.request.json")),
+            fees: vector("fees.toml"),
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// The plan, changed.
+    pub(crate) fn edit_plan(mut self, change: impl FnOnce(&mut Value)) -> Self {
+        self.plan = edited(&self.plan, change);
+        self
+    }
+
+    /// The plan, changed by someone who then made its digest fit.
+    pub(crate) fn forge_plan(self, change: impl FnOnce(&mut Value)) -> Self {
+        self.edit_plan(|plan| {
+            change(plan);
+            let submission = plan["submission"].as_object_mut().unwrap();
+            submission.remove("payload_digest");
+            let canonical = serde_json_canonicalizer::to_vec(plan).unwrap();
+            let digest: String = Keccak256::digest(canonical)
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            plan["submission"]["payload_digest"] = json!(format!("0x{digest}"));
+        })
+    }
+
+    /// The request, changed.
+    pub(crate) fn edit_request(mut self, change: impl FnOnce(&mut Value)) -> Self {
+        self.request = edited(&self.request, change);
+        self
+    }
+
+    /// The fee configuration, changed.
+    pub(crate) fn edit_fees(mut self, from: &str, to: &str) -> Self {
+        let text = String::from_utf8(self.fees).unwrap();
+        assert!(text.contains(from));
+        self.fees = text.replacen(from, to, 1).into_bytes();
+        self
+    }
+
+    /// Where a file of the case is.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Verifies at the time of the vectors.
+    pub(crate) fn run(&self) -> Ended {
+        self.run_with(&["--now", NOW])
+    }
+
+    /// Verifies with further arguments.
+    pub(crate) fn run_with(&self, more: &[&str]) -> Ended {
+        let files = [
+            ("plan", &self.plan),
+            ("request", &self.request),
+            ("fees", &self.fees),
+        ];
+        let mut command = verify();
+        for (name, bytes) in files {
+            fs::write(self.path(name), bytes).unwrap();
+            command.arg(format!("--{name}")).arg(self.path(name));
+        }
+        ended(command.args(more).output().unwrap())
+    }
+
+    /// Verifies with the named file on standard input.
+    pub(crate) fn run_piping(&self, piped: &str) -> Ended {
+        let files = [
+            ("plan", &self.plan),
+            ("request", &self.request),
+            ("fees", &self.fees),
+        ];
+        let mut command = verify();
+        let mut input = &Vec::new();
+        for (name, bytes) in files {
+            command.arg(format!("--{name}"));
+            if name == piped {
+                input = bytes;
+                command.arg("-");
+            } else {
+                fs::write(self.path(name), bytes).unwrap();
+                command.arg(self.path(name));
+            }
+        }
+        let mut child = command
+            .args(["--now", NOW])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        ended(child.wait_with_output().unwrap())
+    }
+
+    /// Refused by this name, in text and in JSON alike; what the text says beside the name.
+    pub(crate) fn refused_by(&self, check: &str) -> String {
+        let text = self.run();
+        assert_eq!((text.code, text.stdout.as_str()), (1, ""), "{text:?}");
+        let said = text
+            .stderr
+            .strip_prefix("refused: ")
+            .unwrap_or_else(|| panic!("{text:?}"));
+        let said = said
+            .strip_prefix(check)
+            .unwrap_or_else(|| panic!("not {check}: {text:?}"));
+        let json = self.run_with(&["--now", NOW, "--json"]);
+        assert_eq!((json.code, json.stderr.as_str()), (1, ""), "{json:?}");
+        assert_eq!(json.json()["refused"]["check"], check);
+        said.to_owned()
+    }
+}
+
+impl Ended {
+    /// Standard output as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+}
+
+/// The binary.
+pub(crate) fn fence_cli() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fence-cli"));
+    command.stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn verify() -> Command {
+    let mut command = fence_cli();
+    command.args(["plan", "verify"]);
+    command
+}
+
+pub(crate) fn ended(output: Output) -> Ended {
+    Ended {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn vector(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/vectors/plans");
+    fs::read(folder.join(name)).unwrap()
+}
+
+fn edited(json: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let mut value = serde_json::from_slice(json).unwrap();
+    change(&mut value);
+    value.to_string().into_bytes()
+}

@@ -1,0 +1,167 @@
+//! The command line.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Parser, Subcommand};
+use http_edge::{announce, shutdown_signal};
+use server_config::{ConfigError, environment, start_log};
+use tokio::io::BufReader;
+
+use crate::config::Config;
+use crate::serve::{Parts, ServeError, Service, dispatcher};
+use crate::stdio;
+use crate::tools;
+
+/// The agent rail: unsigned, checked execution plans over the Model Context Protocol.
+#[derive(Debug, Parser)]
+#[command(name = "mcp-server", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve a configuration at POST /mcp until SIGTERM or Ctrl-C.
+    Serve {
+        /// The TOML file. Every key can be overridden by an environment variable SVC__SECTION__KEY.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+    },
+    /// Serve the same tools over standard input and output, for an agent that starts the server itself.
+    Stdio {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+    },
+    /// Print every tool.
+    Tools {
+        /// As JSON, with descriptions and schemas.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check a configuration without serving it. Exits 2 and names every unusable key otherwise.
+    CheckConfig {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+    },
+}
+
+/// Why a command failed, by exit code.
+enum Failure {
+    /// 2: the configuration cannot be used.
+    Config(String),
+    /// 1: anything else.
+    Other(String),
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error.to_string())
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        Self::Config(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+/// Runs the command that the process was given.
+pub fn run() -> ExitCode {
+    match execute(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader such as `head` that closes early is no failure worth words.
+        Err(Failure::Other(message)) if message.contains("Broken pipe") => ExitCode::FAILURE,
+        Err(failure) => {
+            let (message, code) = match failure {
+                Failure::Config(message) => (message, 2),
+                Failure::Other(message) => (message, 1),
+            };
+            drop(writeln!(io::stderr(), "mcp-server: {message}"));
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn execute(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve { config } => serve(&config),
+        Command::Stdio { config } => serve_stdio(&config),
+        Command::Tools { json } => {
+            let tools = tools::describe(Config::default().brand());
+            if json {
+                let text = serde_json::to_string_pretty(&tools);
+                return print(&text.map_err(io::Error::from)?);
+            }
+            let lines: Vec<String> = tools
+                .iter()
+                .map(|tool| format!("{:32} {}", tool.name, tool.title))
+                .collect();
+            print(&lines.join("\n"))
+        }
+        Command::CheckConfig { config } => {
+            let config = Config::load(&config, environment())?;
+            Parts::open(&config)?;
+            print(&format!(
+                "the configuration can be used: listening on {}, tools named {}_…",
+                config.listen(),
+                config.brand()
+            ))
+        }
+    }
+}
+
+fn serve(path: &Path) -> Result<(), Failure> {
+    let config = Config::load(path, environment())?;
+    start_log(&config.log);
+    let parts = Parts::open(&config)?;
+    runtime()?.block_on(async {
+        let service = Service::compose(&config, parts).await?;
+        let shutdown = shutdown_signal();
+        announce(service.local_addr());
+        service.run(shutdown).await;
+        Ok(())
+    })
+}
+
+fn serve_stdio(path: &Path) -> Result<(), Failure> {
+    let config = Config::load(path, environment())?;
+    start_log(&config.log);
+    let parts = Parts::open(&config)?;
+    let dispatcher = Arc::new(dispatcher(&config, parts.toolbox));
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        let input = BufReader::new(tokio::io::stdin());
+        let most = config.server.max_body_bytes;
+        tokio::select! {
+            served = stdio::serve(dispatcher, most, input, tokio::io::stdout()) => served,
+            () = shutdown_signal() => Ok(()),
+        }
+    });
+    // A thread may still wait for a line that never comes.
+    runtime.shutdown_background();
+    Ok(served?)
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", text.trim_end())?;
+    Ok(out.flush()?)
+}
+
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+}

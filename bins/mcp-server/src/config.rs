@@ -1,0 +1,115 @@
+//! The configuration: one TOML file, overridden by the environment, complete before anything starts.
+
+mod plans;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use http_edge::Limits;
+use serde::Deserialize;
+use server_config::Configuration;
+
+pub use plans::PlansSection;
+pub use server_config::{
+    ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
+    UpstreamTable, Upstreams,
+};
+
+/// Where the server listens unless `server.listen` says otherwise.
+pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8403);
+
+/// Everything that an operator can set (decisions sections 1 and 7).
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Listening, limits, hosts and origins.
+    pub server: ServerSection,
+    /// The plans and who is paid for them.
+    pub plans: PlansSection,
+    /// One table for each upstream.
+    pub upstreams: Upstreams,
+    /// RPC endpoints by chain id.
+    pub chains: Chains,
+    /// Logging.
+    pub log: LogSection,
+    /// Keys of the paid API, so that both servers can share one file; not read here.
+    pub payment: toml::Table,
+    /// As [`Self::payment`].
+    pub settlement: toml::Table,
+    /// As [`Self::payment`].
+    pub storage: toml::Table,
+}
+
+impl Config {
+    /// Reads a file and the environment variables `SVC__SECTION__KEY`, which win. Paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// The file cannot be read or is not TOML; or every problem that was found, each with its key.
+    pub fn load(
+        path: &Path,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let mut config: Self = server_config::load(path, environment)?;
+        config
+            .plans
+            .resolve(path.parent().unwrap_or_else(|| Path::new("")));
+        Ok(config)
+    }
+
+    /// [`Self::load`] from text; paths in it stay as they are.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn parse(
+        text: &str,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        server_config::parse(text, environment)
+    }
+
+    /// Where the server listens.
+    #[must_use]
+    pub fn listen(&self) -> SocketAddr {
+        self.server.listen.unwrap_or(LISTEN)
+    }
+
+    /// The prefix of every tool's name.
+    #[must_use]
+    pub fn brand(&self) -> &str {
+        self.plans.brand.as_deref().unwrap_or(&self.server.brand)
+    }
+
+    /// The limits of the HTTP edge.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        let server = &self.server;
+        Limits {
+            max_connections: server.max_connections,
+            max_header_bytes: server.max_header_bytes,
+            max_body_bytes: server.max_body_bytes,
+            header_timeout: Duration::from_secs(server.header_timeout_seconds),
+            body_timeout: Duration::from_secs(server.body_timeout_seconds),
+            write_timeout: Duration::from_secs(server.write_timeout_seconds),
+            shutdown_grace: Duration::from_secs(server.shutdown_grace_seconds),
+        }
+    }
+}
+
+impl Configuration for Config {
+    fn complete(&mut self, problems: &mut Vec<Problem>) {
+        self.upstreams.read_secret_files(problems);
+        self.server.check(problems);
+        self.plans.check(problems);
+        if !plans::is_brand(self.brand()) {
+            let key = match self.plans.brand {
+                Some(_) => "plans.brand",
+                None => "server.brand",
+            };
+            problems.push(Problem::new(key, plans::BRAND_RULE));
+        }
+        self.upstreams.check(problems);
+        self.chains.check(problems);
+        self.log.check(problems);
+    }
+}

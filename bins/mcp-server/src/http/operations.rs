@@ -1,0 +1,148 @@
+//! The operational endpoints: whether the process is up, whether it can work, what it counts, how its upstreams do.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, StatusCode, header};
+use http_edge::RequestId;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::reply::{self, Reply};
+use crate::observe;
+
+const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// How the systems do on which the tools depend.
+pub trait Health: Send + Sync + 'static {
+    /// One entry for each, in a stable order. Takes no time: what was last seen, not what a new call would see.
+    fn observe(&self) -> Vec<Observed>;
+}
+
+/// The health of tools that depend on nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct NoUpstreams;
+
+impl Health for NoUpstreams {
+    fn observe(&self) -> Vec<Observed> {
+        Vec::new()
+    }
+}
+
+/// What was last seen of one upstream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// Which one: `lifi.quote`.
+    pub id: String,
+    /// `ok`, `degraded`, `disabled` or `unavailable`.
+    pub state: &'static str,
+    /// Why it is not `ok`.
+    pub reason: Option<String>,
+    /// `live`, or `replay` for recorded answers.
+    pub mode: &'static str,
+    /// When it last answered usably.
+    pub last_ok: Option<Timestamp>,
+    /// When it last failed.
+    pub last_error: Option<Timestamp>,
+    /// Median latency in milliseconds.
+    pub p50_ms: Option<u64>,
+    /// 95th percentile of the latency in milliseconds.
+    pub p95_ms: Option<u64>,
+    /// Calls since the start.
+    pub calls: u64,
+    /// Calls that failed since the start.
+    pub failures: u64,
+}
+
+impl Observed {
+    fn to_json(&self) -> Value {
+        json!({
+            "id": self.id,
+            "state": self.state,
+            "reason": self.reason,
+            "mode": self.mode,
+            "last_ok": self.last_ok.map(seconds),
+            "last_error": self.last_error.map(seconds),
+            "p50_ms": self.p50_ms,
+            "p95_ms": self.p95_ms,
+            "calls": self.calls,
+            "failures": self.failures,
+        })
+    }
+}
+
+/// The operational endpoints of one server.
+pub(crate) struct Operations {
+    service: String,
+    started: Timestamp,
+    health: Arc<dyn Health>,
+}
+
+impl Operations {
+    pub(crate) fn new(service: String, started: Timestamp, health: Arc<dyn Health>) -> Self {
+        Self {
+            service,
+            started,
+            health,
+        }
+    }
+
+    pub(crate) fn answer(&self, method: &Method, path: &str, id: RequestId) -> Reply {
+        let render: fn(&Self) -> Reply = match path {
+            "/healthz" => |_| reply::json(StatusCode::OK, &json!({ "status": "ok" })),
+            "/readyz" => Self::readiness,
+            "/status" => Self::status,
+            "/metrics" => |_| metrics(),
+            _ => {
+                let message = "there is no such route; the tools are at POST /mcp";
+                return reply::error(StatusCode::NOT_FOUND, "not_found", message, id);
+            }
+        };
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            let mut reply = reply::error(status, "method_not_allowed", "expected GET", id);
+            reply.headers_mut().insert(header::ALLOW, ALLOW);
+            return reply;
+        }
+        render(self)
+    }
+
+    /// Ready as long as some plan can be built: a venue that is down refuses its own plans by name.
+    fn readiness(&self) -> Reply {
+        let observed = self.health.observe();
+        let enabled = || observed.iter().filter(|seen| seen.state != "disabled");
+        let ready = enabled().any(|seen| seen.state != "unavailable") || enabled().next().is_none();
+        let reasons: Vec<Value> = enabled()
+            .filter(|seen| seen.state == "unavailable")
+            .map(|seen| json!({ "component": seen.id, "reason": seen.reason }))
+            .collect();
+        let status = if ready {
+            StatusCode::OK
+        } else {
+            StatusCode::SERVICE_UNAVAILABLE
+        };
+        reply::json(status, &json!({ "ready": ready, "reasons": reasons }))
+    }
+
+    fn status(&self) -> Reply {
+        let body = json!({
+            "service": self.service,
+            "version": env!("CARGO_PKG_VERSION"),
+            "started_at": seconds(self.started),
+            "upstreams": self.health.observe().iter().map(Observed::to_json).collect::<Vec<Value>>(),
+            "datasets": [],
+        });
+        reply::json(StatusCode::OK, &body)
+    }
+}
+
+fn metrics() -> Reply {
+    let text = observe::metrics().map(|handle| handle.render());
+    reply::with_body(StatusCode::OK, TEXT, Bytes::from(text.unwrap_or_default()))
+}
+
+/// RFC 3339 in UTC, to the second.
+fn seconds(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

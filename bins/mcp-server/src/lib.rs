@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+
+mod cli;
+pub mod config;
+mod http;
+mod mcp;
+mod observe;
+mod policy;
+mod rpc;
+mod serve;
+mod stdio;
+mod throttle;
+mod tools;
+mod upstreams;
+
+pub use cli::run;
+pub use config::{Config, ConfigError};
+pub use http::{Health, NoUpstreams, Observed};
+pub use mcp::{Annotations, RawArguments, ToolDescription, ToolResult, Toolbox};
+pub use policy::PolicyError;
+pub use serve::{Parts, ServeError, Service};
+pub use throttle::CallLimits;
+pub use tools::{Entropy, Ports, Tools};
+pub use upstreams::{UpstreamError, Upstreams};

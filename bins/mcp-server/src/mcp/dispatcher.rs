@@ -1,0 +1,175 @@
+//! From one message to its answer.
+
+use std::time::Instant;
+
+use http::StatusCode;
+
+use super::era::{self, Declared, Era, LEGACY};
+use super::rendered::Rendered;
+use super::{About, RawArguments, ToolResult, Toolbox};
+use crate::observe::Calls;
+use crate::rpc::{Answer, Fault, Id, Message, string};
+
+/// Serves a toolbox, whatever carries the messages.
+pub(crate) struct Dispatcher<T> {
+    toolbox: T,
+    rendered: Rendered,
+    calls: Calls,
+}
+
+impl<T: Toolbox> Dispatcher<T> {
+    pub(crate) fn new(toolbox: T, about: &About) -> Self {
+        let tools = toolbox.tools();
+        Self {
+            rendered: Rendered::new(about, tools),
+            calls: Calls::new(tools.iter().map(|tool| tool.name.as_str())),
+            toolbox,
+        }
+    }
+
+    /// Answers one message. `declared` is what the transport says of it beside the body; none for a pipe.
+    pub(crate) async fn answer(&self, body: &[u8], declared: Option<&Declared<'_>>) -> Answer {
+        match Message::parse(body) {
+            Ok(message) => self.dispatch(&message, declared).await,
+            Err((fault, id)) => {
+                self.calls.malformed();
+                fault.answer(id)
+            }
+        }
+    }
+
+    async fn dispatch(&self, message: &Message<'_>, declared: Option<&Declared<'_>>) -> Answer {
+        let era = match era::judge(message, declared) {
+            Ok(era) => era,
+            Err(fault) => {
+                self.calls.malformed();
+                return fault.answer(message.id);
+            }
+        };
+        self.calls.message(&message.method);
+        let Some(id) = message.id else {
+            // Nothing here waits for a notification, and one that is not known is not an error.
+            return Answer::ACCEPTED;
+        };
+        let answered = match (message.method.as_ref(), era) {
+            ("tools/call", era) => self.call(id, message, era).await,
+            ("tools/list", era) => one_page(message).map(|()| match era {
+                Era::Modern => Answer::result(id, &self.rendered.tools_modern),
+                Era::Legacy => Answer::result(id, &self.rendered.tools_legacy),
+            }),
+            ("server/discover", Era::Modern) => Ok(Answer::result(id, &self.rendered.discover)),
+            ("server/discover", Era::Legacy) if !is_versioned(declared) => {
+                // There is no such method in any revision that carries less.
+                Err(Fault::invalid_meta(
+                    "params._meta is missing: server/discover carries \
+                     io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities",
+                ))
+            }
+            ("initialize", Era::Legacy) => self.initialize(id, message),
+            ("ping", Era::Legacy) => Ok(Answer::result(id, "{}")),
+            ("logging/setLevel", Era::Legacy) => {
+                log_level(message).map(|()| Answer::result(id, "{}"))
+            }
+            (method, era) => Err(Fault::method_not_found(method, era == Era::Modern)),
+        };
+        answered.unwrap_or_else(|fault| fault.answer(Some(id)))
+    }
+
+    /// The handshake of the revisions before 2026-07-28: the requested one of them, or the newest of them.
+    fn initialize(&self, id: Id<'_>, message: &Message<'_>) -> Result<Answer, Fault> {
+        let requested = message.params.find("protocolVersion").and_then(string);
+        let requested = requested.ok_or_else(|| {
+            Fault::invalid_params("expected params.protocolVersion to be a string")
+        })?;
+        let index = LEGACY.iter().position(|version| *version == requested);
+        let result = self.rendered.initialize.get(index.unwrap_or(0));
+        Ok(Answer::result(id, result.map_or("{}", String::as_str)))
+    }
+
+    async fn call(&self, id: Id<'_>, message: &Message<'_>, era: Era) -> Result<Answer, Fault> {
+        let started = Instant::now();
+        let name = message.params.find("name").and_then(string);
+        let name =
+            name.ok_or_else(|| Fault::invalid_params("expected params.name to be a string"))?;
+        let arguments = match message.params.find("arguments") {
+            None => RawArguments::NONE,
+            Some(value) if value.get() == "null" => RawArguments::NONE,
+            Some(value) => RawArguments::read(value.get()).ok_or_else(|| {
+                Fault::invalid_params("expected params.arguments to be an object")
+            })?,
+        };
+        let Some(result) = self.toolbox.call(&name, &arguments).await else {
+            self.calls.unknown();
+            let name: String = name.chars().take(128).collect();
+            return Err(Fault::invalid_params(format!("unknown tool: {name}")));
+        };
+        self.calls.called(&name, result.is_error, started.elapsed());
+        Ok(self.called(id, &result, era))
+    }
+
+    fn called(&self, id: Id<'_>, result: &ToolResult, era: Era) -> Answer {
+        // The text holds the same JSON with its quotes escaped.
+        let room = result.structured.len().saturating_mul(9) / 4;
+        let mut body = Answer::open(id, room.saturating_add(512));
+        body.extend_from_slice(match era {
+            Era::Modern => {
+                b"{\"resultType\":\"complete\",\"content\":[{\"type\":\"text\",\"text\":"
+            }
+            Era::Legacy => b"{\"content\":[{\"type\":\"text\",\"text\":",
+        });
+        // Writing to memory cannot fail.
+        drop(serde_json::to_writer(&mut body, &result.structured));
+        body.extend_from_slice(b"}],\"structuredContent\":");
+        body.extend_from_slice(result.structured.as_bytes());
+        body.extend_from_slice(if result.is_error {
+            b",\"isError\":true"
+        } else {
+            b",\"isError\":false"
+        });
+        match era {
+            Era::Modern => body.extend_from_slice(self.rendered.modern_tail.as_bytes()),
+            Era::Legacy => body.push(b'}'),
+        }
+        body.push(b'}');
+        Answer {
+            status: StatusCode::OK,
+            body: Some(body),
+        }
+    }
+}
+
+/// That a client does not ask for a page that was never offered.
+fn one_page(message: &Message<'_>) -> Result<(), Fault> {
+    match message.params.find("cursor").map(|cursor| cursor.get()) {
+        None | Some("null") => Ok(()),
+        Some(_) => Err(Fault::invalid_params(
+            "params.cursor: there is one page only",
+        )),
+    }
+}
+
+fn log_level(message: &Message<'_>) -> Result<(), Fault> {
+    const LEVELS: [&str; 8] = [
+        "debug",
+        "info",
+        "notice",
+        "warning",
+        "error",
+        "critical",
+        "alert",
+        "emergency",
+    ];
+    let level = message.params.find("level").and_then(string);
+    if level.is_some_and(|level| LEVELS.contains(&level.as_ref())) {
+        Ok(())
+    } else {
+        let levels = LEVELS.join(", ");
+        Err(Fault::invalid_params(format!(
+            "expected params.level to be one of {levels}"
+        )))
+    }
+}
+
+fn is_versioned(declared: Option<&Declared<'_>>) -> bool {
+    declared.is_some_and(|declared| declared.version != era::Field::Absent)
+}

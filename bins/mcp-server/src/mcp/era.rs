@@ -1,0 +1,205 @@
+//! Which revision of the protocol a message speaks, and whether its headers and `_meta` agree with it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::rpc::{Fault, Member, Members, Message, string};
+
+/// The revision that carries everything in every request.
+pub(crate) const MODERN: &str = "2026-07-28";
+/// The revisions with a handshake, newest first.
+pub(crate) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// Everything that is served, as `server/discover` and version errors list it.
+pub(crate) const SUPPORTED: [&str; 5] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]];
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+
+/// The semantics under which a message is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// 2026-07-28.
+    Modern,
+    /// A revision with a handshake, or none named: then 2025-03-26 without its handshake.
+    Legacy,
+}
+
+/// What the transport says about a message beside its body. A pipe says nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Declared<'a> {
+    /// `MCP-Protocol-Version`.
+    pub(crate) version: Field<'a>,
+    /// `Mcp-Method`.
+    pub(crate) method: Field<'a>,
+    /// `Mcp-Name`.
+    pub(crate) name: Field<'a>,
+}
+
+/// One header.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Field<'a> {
+    /// Not sent.
+    #[default]
+    Absent,
+    /// Sent once; the bytes need not be text.
+    Once(&'a [u8]),
+    /// Sent more than once.
+    Repeated,
+}
+
+impl<'a> Field<'a> {
+    /// The value as visible ASCII.
+    fn text(self, header: &str) -> Result<Option<&'a str>, Fault> {
+        match self {
+            Self::Absent => Ok(None),
+            Self::Repeated => Err(Fault::header_mismatch(format!("{header} is sent twice"))),
+            Self::Once(bytes) => {
+                let text = std::str::from_utf8(bytes).ok().filter(|text| {
+                    let mut characters = text.chars();
+                    characters.all(|c| matches!(c, ' '..='~' | '\t'))
+                });
+                let refuse = || {
+                    Fault::header_mismatch(format!("{header} has characters that are not ASCII"))
+                };
+                text.map(|text| Some(text.trim_matches([' ', '\t'])))
+                    .ok_or_else(refuse)
+            }
+        }
+    }
+}
+
+/// Decides the era of a message, and refuses one whose parts disagree.
+///
+/// # Errors
+/// The fault, always with HTTP 400.
+pub(crate) fn judge(message: &Message<'_>, declared: Option<&Declared<'_>>) -> Result<Era, Fault> {
+    let header = declared.map_or(Ok(None), |declared| {
+        declared.version.text("MCP-Protocol-Version")
+    })?;
+    let meta = message.meta.as_ref();
+    let named = match meta.and_then(|meta| meta.find(VERSION)) {
+        Some(value) => Some(string(value).ok_or_else(|| {
+            Fault::invalid_meta(format!("params._meta: expected {VERSION} to be a string"))
+        })?),
+        None => None,
+    };
+    let named = named.as_deref();
+    if let (Some(header), Some(named)) = (header, named)
+        && header != named
+    {
+        return Err(Fault::header_mismatch(format_args!(
+            "MCP-Protocol-Version is {header:?}, params._meta says {named:?}"
+        )));
+    }
+    let version = named.or(header);
+    if let Some(version) = version
+        && !SUPPORTED.contains(&version)
+    {
+        return Err(Fault::unsupported_version(version, &SUPPORTED));
+    }
+    if version != Some(MODERN) {
+        return Ok(Era::Legacy);
+    }
+    if let Some(declared) = declared {
+        // Which headers a notification needs is not defined; those that it has must not lie.
+        agree(message, declared, message.id.is_some(), header)?;
+    }
+    if message.id.is_some() {
+        complete(meta)?;
+    }
+    Ok(Era::Modern)
+}
+
+/// That the headers say what the body says.
+fn agree(
+    message: &Message<'_>,
+    declared: &Declared<'_>,
+    required: bool,
+    version: Option<&str>,
+) -> Result<(), Fault> {
+    if version.is_none() && required {
+        return Err(missing("MCP-Protocol-Version"));
+    }
+    match declared.method.text("Mcp-Method")? {
+        None if required => return Err(missing("Mcp-Method")),
+        Some(method) if method != message.method => {
+            return Err(Fault::header_mismatch(format_args!(
+                "Mcp-Method is {method:?}, the body's method is {:?}",
+                shortened(&message.method)
+            )));
+        }
+        _ => {}
+    }
+    let source = match message.method.as_ref() {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return Ok(()),
+    };
+    let header = declared.name.text("Mcp-Name")?;
+    // A body without a name is refused for that by its method.
+    let Some(name) = message.params.find(source).and_then(string) else {
+        return Ok(());
+    };
+    let header = header.ok_or_else(|| missing("Mcp-Name"))?;
+    if !names(header, &name)? {
+        return Err(Fault::header_mismatch(format_args!(
+            "Mcp-Name is {header:?}, params.{source} is {:?}",
+            shortened(&name)
+        )));
+    }
+    Ok(())
+}
+
+/// Whether a header's value, plain or as `=?base64?…?=`, is the name.
+fn names(header: &str, name: &str) -> Result<bool, Fault> {
+    let encoded = header
+        .strip_prefix("=?base64?")
+        .and_then(|rest| rest.strip_suffix("?="));
+    match encoded {
+        None => Ok(header == name),
+        Some(encoded) => {
+            let decoded = STANDARD
+                .decode(encoded)
+                .map_err(|_| Fault::header_mismatch("Mcp-Name is not base64 between its marks"))?;
+            Ok(decoded == name.as_bytes())
+        }
+    }
+}
+
+/// That `_meta` has what every request has to carry.
+fn complete(meta: Option<&Members<'_>>) -> Result<(), Fault> {
+    let meta = meta.ok_or_else(|| {
+        Fault::invalid_meta(format!(
+            "params._meta is missing: a request of {MODERN} carries {VERSION} and {CAPABILITIES}"
+        ))
+    })?;
+    if meta.find(VERSION).is_none() {
+        return Err(Fault::invalid_meta(format!(
+            "params._meta: {VERSION} is missing"
+        )));
+    }
+    let is_object = |value: Member<'_>| value.get().starts_with('{');
+    match meta.find(CAPABILITIES) {
+        None => Err(Fault::invalid_meta(format!(
+            "params._meta: {CAPABILITIES} is missing"
+        ))),
+        Some(value) if !is_object(value) => Err(Fault::invalid_meta(format!(
+            "params._meta: expected {CAPABILITIES} to be an object"
+        ))),
+        Some(_) => match meta.find(CLIENT) {
+            Some(value) if !is_object(value) => Err(Fault::invalid_meta(format!(
+                "params._meta: expected {CLIENT} to be an object"
+            ))),
+            _ => Ok(()),
+        },
+    }
+}
+
+fn missing(header: &str) -> Fault {
+    Fault::header_mismatch(format!("{header} is missing"))
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(128).collect()
+}

@@ -1,0 +1,132 @@
+//! What operators see: metrics.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use metrics::{Counter, Histogram, counter, describe_counter, describe_histogram, histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+const SECONDS: [f64; 11] = [
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
+];
+
+/// The methods that have a label of their own; a caller cannot make up further ones.
+const METHODS: [&str; 7] = [
+    "initialize",
+    "logging/setLevel",
+    "notifications/initialized",
+    "ping",
+    "server/discover",
+    "tools/call",
+    "tools/list",
+];
+
+static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// The process's metrics, installed at the first call; `None` when another recorder is installed.
+pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
+    METRICS
+        .get_or_init(|| {
+            let builder = PrometheusBuilder::new()
+                .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+                .ok()?;
+            let handle = builder.install_recorder().ok()?;
+            describe_counter!("mcp_messages_total", "requests and notifications by method");
+            describe_counter!(
+                "mcp_malformed_total",
+                "messages refused for their form, headers or revision"
+            );
+            describe_counter!("mcp_tool_calls_total", "tool calls by tool and outcome");
+            describe_histogram!(
+                "mcp_tool_call_seconds",
+                "time from a call's message to its result"
+            );
+            describe_counter!("http_answers_total", "answers by status");
+            Some(handle)
+        })
+        .as_ref()
+}
+
+/// Folds recorded samples into their buckets from time to time, so that they take no memory when nobody scrapes.
+pub(crate) async fn keep_metrics() {
+    let mut ticks = tokio::time::interval(Duration::from_secs(5));
+    loop {
+        ticks.tick().await;
+        if let Some(handle) = metrics() {
+            handle.run_upkeep();
+        }
+    }
+}
+
+/// Counts an HTTP answer.
+pub(crate) fn answered(status: u16) {
+    static OK: OnceLock<Counter> = OnceLock::new();
+    if status == 200 {
+        OK.get_or_init(|| counter!("http_answers_total", "status" => "200"))
+            .increment(1);
+    } else {
+        counter!("http_answers_total", "status" => status.to_string()).increment(1);
+    }
+}
+
+/// Counters of what the dispatcher does, each looked up once.
+pub(crate) struct Calls {
+    methods: [Counter; METHODS.len()],
+    other_method: Counter,
+    malformed: Counter,
+    unknown: Counter,
+    tools: Vec<Tool>,
+}
+
+struct Tool {
+    name: String,
+    answered: Counter,
+    refused: Counter,
+    seconds: Histogram,
+}
+
+impl Calls {
+    pub(crate) fn new<'a>(tools: impl Iterator<Item = &'a str>) -> Self {
+        metrics();
+        let call = |tool: &str, outcome: &'static str| counter!("mcp_tool_calls_total", "tool" => tool.to_owned(), "outcome" => outcome);
+        let tools = tools.map(|name| Tool {
+            name: name.to_owned(),
+            answered: call(name, "answered"),
+            refused: call(name, "refused"),
+            seconds: histogram!("mcp_tool_call_seconds", "tool" => name.to_owned()),
+        });
+        Self {
+            methods: METHODS.map(|method| counter!("mcp_messages_total", "method" => method)),
+            other_method: counter!("mcp_messages_total", "method" => "other"),
+            malformed: counter!("mcp_malformed_total"),
+            unknown: call("other", "unknown"),
+            tools: tools.collect(),
+        }
+    }
+
+    pub(crate) fn message(&self, method: &str) {
+        let index = METHODS.iter().position(|known| *known == method);
+        let counter = index.and_then(|index| self.methods.get(index));
+        counter.unwrap_or(&self.other_method).increment(1);
+    }
+
+    pub(crate) fn malformed(&self) {
+        self.malformed.increment(1);
+    }
+
+    pub(crate) fn unknown(&self) {
+        self.unknown.increment(1);
+    }
+
+    pub(crate) fn called(&self, name: &str, is_error: bool, took: Duration) {
+        if let Some(tool) = self.tools.iter().find(|tool| tool.name == name) {
+            let outcome = if is_error {
+                &tool.refused
+            } else {
+                &tool.answered
+            };
+            outcome.increment(1);
+            tool.seconds.record(took.as_secs_f64());
+        }
+    }
+}

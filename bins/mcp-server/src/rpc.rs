@@ -1,0 +1,17 @@
+//! JSON-RPC 2.0 as MCP uses it: one request or notification in, at most one message out.
+//!
+//! A message is read once, borrowed from the text that it came in. Members that are not looked into stay text.
+
+mod depth;
+mod fault;
+mod id;
+mod members;
+mod message;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use depth::{MAX_DEPTH, is_shallow};
+pub(crate) use fault::{Answer, Fault};
+pub(crate) use id::Id;
+pub(crate) use members::{Member, Members, MembersError};
+pub(crate) use message::{Message, string};

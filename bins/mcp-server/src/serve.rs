@@ -1,0 +1,134 @@
+//! Composition: from a configuration to a server.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use data_sources::{Clock, SystemClock};
+use http_edge::{Drained, Server};
+use jiff::Timestamp;
+use thiserror::Error;
+
+use crate::config::Config;
+use crate::http::{Endpoint, Guard, Health, Operations};
+use crate::mcp::{About, Dispatcher, Toolbox};
+use crate::observe;
+use crate::policy::{self, PolicyError};
+use crate::throttle::Throttle;
+use crate::tools::Tools;
+use crate::upstreams::{UpstreamError, Upstreams};
+
+/// Why a server could not be started.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address cannot be bound.
+    #[error("server.listen: cannot listen on {address}: {error}")]
+    Listen {
+        /// The configured address.
+        address: SocketAddr,
+        /// What the operating system says.
+        error: std::io::Error,
+    },
+    /// The fee configuration cannot be used.
+    #[error("{0}")]
+    Policy(#[from] PolicyError),
+    /// An upstream cannot be set up.
+    #[error("{0}")]
+    Upstream(#[from] UpstreamError),
+}
+
+/// What a server is composed of, for those who bring their own parts.
+pub struct Parts<T> {
+    /// The tools.
+    pub toolbox: T,
+    /// The systems on which they depend.
+    pub health: Arc<dyn Health>,
+}
+
+impl Parts<Tools<Upstreams>> {
+    /// The parts that a configuration names. Nothing outside is asked anything yet.
+    ///
+    /// # Errors
+    /// A [`ServeError`] that names the key.
+    pub fn open(config: &Config) -> Result<Self, ServeError> {
+        let policy = policy::read(&config.plans)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let upstreams = Upstreams::new(config, &clock)?;
+        Ok(Self {
+            toolbox: Tools::new(config.brand(), upstreams.clone(), policy, clock, entropy),
+            health: Arc::new(upstreams),
+        })
+    }
+}
+
+/// A server that listens.
+pub struct Service<T> {
+    server: Server,
+    endpoint: Arc<Endpoint<Throttle<T>>>,
+}
+
+impl<T: Toolbox> Service<T> {
+    /// Listens with the given parts.
+    ///
+    /// # Errors
+    /// The address.
+    pub async fn compose(config: &Config, parts: Parts<T>) -> Result<Self, ServeError> {
+        let address = config.listen();
+        let limits = config.limits();
+        let server = Server::bind(address, limits.clone())
+            .await
+            .map_err(|error| ServeError::Listen { address, error })?;
+        let listening = server.local_addr();
+        let guard = Guard::new(&config.server, listening);
+        if guard.is_local_only() && !listening.ip().is_loopback() {
+            tracing::warn!(
+                "requests that name this server by anything but localhost are refused: \
+                 set server.public_url or server.allowed_hosts"
+            );
+        }
+        let operations = Operations::new(config.brand().to_owned(), Timestamp::now(), parts.health);
+        let dispatcher = dispatcher(config, parts.toolbox);
+        Ok(Self {
+            server,
+            endpoint: Arc::new(Endpoint::new(dispatcher, guard, operations, &limits)),
+        })
+    }
+
+    /// The address it listens on.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.server.local_addr()
+    }
+
+    /// Serves until `shutdown` resolves; then requests in flight are finished.
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Drained {
+        let upkeep = tokio::spawn(observe::keep_metrics());
+        let drained = self.server.serve(self.endpoint, shutdown).await;
+        upkeep.abort();
+        drained
+    }
+}
+
+/// The protocol over a toolbox within the limits of a configuration.
+pub(crate) fn dispatcher<T: Toolbox>(config: &Config, toolbox: T) -> Dispatcher<Throttle<T>> {
+    let about = About {
+        name: config.brand().to_owned(),
+        title: "Agent rail: unsigned execution plans".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        instructions: INSTRUCTIONS.to_owned(),
+    };
+    Dispatcher::new(Throttle::new(toolbox, config.plans.call_limits()), &about)
+}
+
+fn entropy() -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+const INSTRUCTIONS: &str = "Each prepare tool builds one unsigned plan for the caller's own account and checks it \
+    before returning it: nothing is signed or sent here. A result is either a plan or {\"refused\": {\"check\", …}}, \
+    which names the check that does not hold; a refusal carries no plan. Amounts are digit strings in a token's \
+    smallest unit, prices and sizes decimal strings. Before signing, compare the plan with the request, and do not use \
+    it after valid_until.";

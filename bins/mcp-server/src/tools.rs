@@ -1,0 +1,129 @@
+//! The tools of the agent rail: the four constructors and the fence's public record.
+
+mod fence;
+mod output;
+mod rails;
+
+use std::sync::Arc;
+
+use data_sources::Clock;
+use plan_builder::ports::{Accounts, BridgeFees, PerpVenue, PmVenue, Simulator, SwapQuotes};
+use plan_builder::{Moment, Policy, Refusal, Request, Sealed, bridge, perp_order, pm_order, swap};
+use plan_checks::Rail;
+
+use crate::mcp::{RawArguments, ToolDescription, ToolResult, Toolbox};
+use fence::FenceStatus;
+
+/// Everything that the constructors ask of the world.
+pub trait Ports:
+    SwapQuotes + BridgeFees + Accounts + PmVenue + PerpVenue + Simulator + 'static
+{
+}
+
+impl<T> Ports for T where
+    T: SwapQuotes + BridgeFees + Accounts + PmVenue + PerpVenue + Simulator + 'static
+{
+}
+
+/// Fresh random bytes for each plan; `None` when the system has none.
+pub type Entropy = fn() -> Option<[u8; 32]>;
+
+/// The tools over their ports.
+pub struct Tools<P> {
+    descriptions: Vec<ToolDescription>,
+    constructors: [(String, Rail); Rail::ALL.len()],
+    fence: FenceStatus,
+    ports: P,
+    policy: Policy,
+    clock: Arc<dyn Clock>,
+    entropy: Entropy,
+}
+
+impl<P: Ports> Tools<P> {
+    /// The tools under the names of a brand.
+    pub fn new(
+        brand: &str,
+        ports: P,
+        policy: Policy,
+        clock: Arc<dyn Clock>,
+        entropy: Entropy,
+    ) -> Self {
+        Self {
+            descriptions: describe(brand),
+            constructors: Rail::ALL.map(|rail| (rails::name(brand, rail), rail)),
+            fence: FenceStatus::new(brand),
+            ports,
+            policy,
+            clock,
+            entropy,
+        }
+    }
+
+    /// Builds one plan.
+    async fn prepare(&self, rail: Rail, arguments: &str) -> Result<Sealed, Refusal> {
+        let request = Request::parse(rail, arguments)?;
+        let entropy = (self.entropy)().ok_or_else(|| {
+            Refusal::new(
+                NO_ENTROPY,
+                "the system gave no random bytes; try again later",
+            )
+        })?;
+        let moment = Moment {
+            now_millis: u64::try_from(self.clock.now().as_millisecond()).unwrap_or(0),
+            entropy,
+        };
+        let (ports, policy, moment) = (&self.ports, &self.policy, &moment);
+        match &request {
+            Request::Swap(request) => swap::build(request, ports, ports, policy, moment).await,
+            Request::Bridge(request) => {
+                Box::pin(bridge::build(request, ports, ports, ports, policy, moment)).await
+            }
+            Request::PmOrder(request) => pm_order::build(request, ports, policy, moment).await,
+            Request::PerpOrder(request) => perp_order::build(request, ports, policy, moment).await,
+        }
+    }
+}
+
+impl<P: Ports> Toolbox for Tools<P> {
+    fn tools(&self) -> &[ToolDescription] {
+        &self.descriptions
+    }
+
+    async fn call(&self, name: &str, arguments: &RawArguments<'_>) -> Option<ToolResult> {
+        let found = self.constructors.iter().find(|(found, _)| found == name);
+        let Some((_, rail)) = found else {
+            return (name == self.fence.name()).then(|| self.fence.call(arguments));
+        };
+        // Boxed: every other message would carry the room that building a plan needs.
+        Some(
+            match Box::pin(self.prepare(*rail, arguments.json())).await {
+                Ok(plan) => ToolResult {
+                    structured: plan.into_json(),
+                    is_error: false,
+                },
+                Err(refusal) => {
+                    tracing::debug!(tool = name, check = %refusal.check, "refused");
+                    refused(&refusal)
+                }
+            },
+        )
+    }
+}
+
+/// What `tools/list` shows, in its order.
+pub(crate) fn describe(brand: &str) -> Vec<ToolDescription> {
+    let constructors = Rail::ALL.iter().map(|rail| rails::describe(brand, *rail));
+    let fence = FenceStatus::new(brand).describe();
+    constructors.chain([fence]).collect()
+}
+
+/// A refusal as a result.
+pub(crate) fn refused(refusal: &Refusal) -> ToolResult {
+    ToolResult {
+        structured: refusal.to_json(),
+        is_error: true,
+    }
+}
+
+/// The refusal of a plan for which the system has no random bytes.
+const NO_ENTROPY: &str = "entropy_unavailable";

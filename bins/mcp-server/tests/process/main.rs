@@ -1,0 +1,18 @@
+//! The server as operators run it: the real binary, configured, started and shut down.
+
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "test code"
+)]
+
+mod commands;
+mod config;
+mod documents;
+mod process;
+mod rails;
+mod serve;
+mod stdio;

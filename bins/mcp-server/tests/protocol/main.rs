@@ -1,0 +1,26 @@
+//! The protocol on the wire: every kind of request against a server with tools of the tests' own, over raw HTTP.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "test code"
+)]
+
+mod calls;
+mod edge;
+mod legacy;
+mod malformed;
+mod modern;
+mod operations;
+mod schema;
+mod toolbox;
+mod wire;
+
+/// What every test needs.
+mod prelude {
+    pub(crate) use serde_json::{Value, json};
+
+    pub(crate) use crate::wire::TestServer;
+}

@@ -1,0 +1,61 @@
+//! Tools for tests.
+
+use mcp_server::{Annotations, RawArguments, ToolDescription, ToolResult, Toolbox};
+use serde_json::{Value, json};
+
+/// `echo` gives back its arguments, `refuse` refuses, `Δ tool` has a name that no header can carry.
+pub(crate) struct TestTools(Vec<ToolDescription>);
+
+/// What `echo` returns when it is called without arguments: text with everything that has to be escaped.
+pub(crate) const DIFFICULT: &str = r#"{"text":"quotes \" backslash \\ newline \n tab \t null \u0000 é 世界 😀 \u2028 </script>","n":12345678901234567890}"#;
+
+pub(crate) const REFUSAL: &str = r#"{"refused":{"check":"no","message":"never"}}"#;
+
+impl TestTools {
+    pub(crate) fn new() -> Self {
+        let tool = |name: &str| ToolDescription {
+            name: name.to_owned(),
+            title: format!("The tool {name}"),
+            description: "For tests.".to_owned(),
+            input_schema: json!({ "type": "object" }),
+            output_schema: json!({ "type": "object" }),
+            annotations: Annotations {
+                read_only_hint: true,
+                destructive_hint: false,
+                idempotent_hint: true,
+                open_world_hint: false,
+            },
+        };
+        // Neither sorted nor in the order of any hash.
+        Self(["refuse", "echo", "Δ tool", "another"].map(tool).to_vec())
+    }
+}
+
+impl Toolbox for TestTools {
+    fn tools(&self) -> &[ToolDescription] {
+        &self.0
+    }
+
+    async fn call(&self, name: &str, arguments: &RawArguments<'_>) -> Option<ToolResult> {
+        let result = |structured: &str, is_error| ToolResult {
+            structured: structured.to_owned(),
+            is_error,
+        };
+        Some(match name {
+            "echo" if arguments.json() == "{}" => result(DIFFICULT, false),
+            "echo" => result(&json!({ "arguments": arguments.json() }).to_string(), false),
+            "refuse" => result(REFUSAL, true),
+            "Δ tool" => result(r#"{"delta":true}"#, false),
+            _ => return None,
+        })
+    }
+}
+
+/// A call of a tool in the modern form.
+pub(crate) fn meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+    })
+}

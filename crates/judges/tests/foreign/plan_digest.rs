@@ -1,0 +1,75 @@
+//! `docs/plan_digest.py` recomputes the digest of plans of every rail with nothing but Python's standard library.
+
+use std::path::Path;
+
+use judges::{JudgeError, Toolchain, run};
+use serde_json::{Value, json};
+
+use crate::rails::bridge::bridges;
+use crate::rails::swap::swaps;
+use crate::rails::{Case, Plan, perp_order, pm_order, sample};
+
+fn plans() -> Vec<Plan> {
+    let mut plans: Vec<Plan> = sample(3, swaps()).iter().map(Case::plan).collect();
+    plans.extend(sample(3, bridges()).iter().map(Case::plan));
+    plans.extend(sample(3, pm_order::orders(1_000)).iter().map(Case::plan));
+    plans.extend(sample(3, perp_order::orders()).iter().map(Case::plan));
+    plans
+}
+
+async fn recompute(toolchain: &Toolchain, plan: &str) -> Result<String, JudgeError> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plan_digest.py");
+    let mut command = toolchain.python_agent_interpreter();
+    command.arg(script);
+    run(command, plan.as_bytes()).await
+}
+
+#[tokio::test]
+async fn plans_of_every_rail_have_the_digest_that_they_claim() {
+    let toolchain = Toolchain::from_env().unwrap();
+    for plan in plans() {
+        let claimed = plan.json["submission"]["payload_digest"].as_str().unwrap();
+        let digest = recompute(&toolchain, &plan.text).await.unwrap();
+        assert_eq!(digest.trim_end(), claimed);
+        // Whitespace and the order of the members are no part of the digest.
+        let pretty = serde_json::to_string_pretty(&plan.json).unwrap();
+        let digest = recompute(&toolchain, &pretty).await.unwrap();
+        assert_eq!(digest.trim_end(), claimed);
+    }
+}
+
+#[tokio::test]
+async fn tampered_plans_have_another_digest() {
+    let toolchain = Toolchain::from_env().unwrap();
+    for plan in plans() {
+        for (pointer, value) in [
+            ("/valid_until", json!("2027-01-01T00:00:00Z")),
+            (
+                "/account_binding/address",
+                json!("0x0000000000000000000000000000000000000001"),
+            ),
+            ("/assertions/0/observed", json!("another observation")),
+            (
+                "/replay_disclosure/tool_guarantees_single_execution",
+                json!(true),
+            ),
+            (
+                "/submission/payload_digest",
+                json!(format!("0x{}", "0".repeat(64))),
+            ),
+            ("/payload/steps", json!([{}])),
+        ] {
+            let mut tampered: Value = plan.json.clone();
+            let member = tampered.pointer_mut(pointer).expect(pointer);
+            assert_ne!(*member, value, "{pointer}");
+            *member = value;
+            match recompute(&toolchain, &tampered.to_string()).await {
+                Err(JudgeError::Ended { status, log, .. }) => {
+                    assert_eq!(status, "exit status: 1", "{log}");
+                    assert!(log.contains(" is not 0x"), "{log}");
+                }
+                other => panic!("{pointer}: {other:?}"),
+            }
+        }
+    }
+}

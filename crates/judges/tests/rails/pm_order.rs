@@ -1,0 +1,147 @@
+//! Orders of the prediction market, each for an account whose key the test holds.
+
+use alloy_primitives::{B256, U256};
+use plan_builder::ports::{PmMarket, PmToken, PmVenue, PortError, Simulator};
+use plan_builder::{Moment, Policy, Refusal, Request, Sealed, pm_order};
+use plan_checks::{Decimal, Rail, UtcSeconds};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+
+use super::{Case, NOW_MILLIS, Signer, moment, policy, signers};
+
+/// The venue's ticks: in units of `10^-decimals`.
+const TICKS: [(u128, u8); 6] = [(1, 1), (1, 2), (5, 3), (25, 4), (1, 3), (1, 4)];
+
+/// An order.
+#[derive(Debug, Clone)]
+pub(crate) struct PmCase {
+    pub(crate) signer: Signer,
+    pub(crate) token_id: U256,
+    pub(crate) other_token_id: U256,
+    pub(crate) condition_id: B256,
+    pub(crate) buys: bool,
+    pub(crate) tick: Decimal,
+    pub(crate) price: Decimal,
+    pub(crate) size: Decimal,
+    pub(crate) neg_risk: bool,
+    pub(crate) post_only: bool,
+    pub(crate) builder_code: B256,
+    pub(crate) entropy: [u8; 32],
+}
+
+impl Case for PmCase {
+    const RAIL: Rail = Rail::PmOrder;
+
+    fn arguments(&self) -> Value {
+        json!({
+            "accountProfile": {"kind": "eoa", "address": self.signer.address, "chainId": 137},
+            "tokenId": self.token_id.to_string(),
+            "side": self.side(),
+            "price": self.price.to_string(),
+            "size": self.size.to_string(),
+            "postOnly": self.post_only,
+        })
+    }
+
+    fn policy(&self) -> Policy {
+        let mut policy = policy();
+        policy.fees.pm_builder_code = self.builder_code;
+        policy
+    }
+
+    fn moment(&self) -> Moment {
+        moment(self.entropy)
+    }
+
+    async fn build(
+        &self,
+        request: &Request,
+        _: &impl Simulator,
+        policy: &Policy,
+        moment: &Moment,
+    ) -> Result<Sealed, Refusal> {
+        let Request::PmOrder(request) = request else {
+            unreachable!("an order")
+        };
+        pm_order::build(request, self, policy, moment).await
+    }
+}
+
+impl PmCase {
+    pub(crate) fn side(&self) -> &'static str {
+        if self.buys { "BUY" } else { "SELL" }
+    }
+}
+
+impl PmVenue for PmCase {
+    async fn market(&self, token_id: U256) -> Result<PmMarket, PortError> {
+        assert_eq!(token_id, self.token_id);
+        let token = |token_id, outcome: &str| PmToken {
+            token_id,
+            outcome: outcome.to_owned(),
+        };
+        Ok(PmMarket {
+            version: 2,
+            condition_id: self.condition_id,
+            tokens: [
+                token(self.other_token_id, "Yes"),
+                token(self.token_id, "No"),
+            ],
+            tick_size: self.tick,
+            min_order_size: "5".parse().unwrap(),
+            neg_risk: self.neg_risk,
+            accepting_orders: true,
+            order_book: true,
+            active: true,
+            closed: false,
+            fee_rate: None,
+            read_at: UtcSeconds::from_unix(NOW_MILLIS / 1000),
+        })
+    }
+}
+
+/// Orders that hold every check, of at most so many shares.
+pub(crate) fn orders(most_shares: u64) -> impl Strategy<Value = PmCase> {
+    let market = (
+        any::<[u8; 32]>(),
+        any::<[u8; 32]>(),
+        any::<[u8; 32]>(),
+        0usize..TICKS.len(),
+    );
+    let order = (
+        signers(),
+        any::<Index>(),
+        500..=most_shares * 100,
+        any::<[bool; 4]>(),
+    );
+    (market, order, any::<[u8; 32]>(), any::<[u8; 32]>()).prop_filter_map(
+        "two tokens",
+        |((token, other, condition, tick), (signer, price, cents, flags), builder, entropy)| {
+            let (step, scale) = TICKS[tick];
+            let (token_id, other_token_id) =
+                (U256::from_be_bytes(token), U256::from_be_bytes(other));
+            let steps = 10u128.pow(scale.into()) / step;
+            let price = step * (1 + price.index(usize::try_from(steps - 1).unwrap()) as u128);
+            let [buys, neg_risk, post_only, has_builder] = flags;
+            (token_id != other_token_id).then_some(PmCase {
+                signer,
+                token_id,
+                other_token_id,
+                condition_id: condition.into(),
+                buys,
+                tick: Decimal::new(step, scale).unwrap(),
+                price: Decimal::new(price, scale).unwrap(),
+                size: Decimal::new(cents.into(), 2).unwrap(),
+                neg_risk,
+                post_only,
+                builder_code: if has_builder {
+                    builder.into()
+                } else {
+                    B256::ZERO
+                },
+                entropy,
+            })
+        },
+    )
+}

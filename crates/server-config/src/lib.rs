@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+pub mod lenient;
+mod load;
+mod log;
+mod secrets;
+mod sections;
+mod source;
+
+pub use error::{ConfigError, Problem};
+pub use load::{Configuration, environment, load, parse};
+pub use log::start_log;
+pub use secrets::read_secret_file;
+pub use sections::{
+    ChainTable, Chains, LogFormat, LogSection, ServerSection, UpstreamMode, UpstreamTable,
+    Upstreams, check_rpc_url, check_url,
+};

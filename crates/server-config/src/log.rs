@@ -1,0 +1,49 @@
+//! The log on standard error.
+
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
+
+use crate::{LogFormat, LogSection};
+
+/// Libraries whose `trace` events print requests with the signatures and keys in them.
+const TALKATIVE: [&str; 6] = [
+    "alloy_json_rpc",
+    "alloy_provider",
+    "alloy_rpc_client",
+    "alloy_transport",
+    "h2",
+    "hyper",
+];
+
+/// Starts the log on standard error. Does nothing when one is running.
+pub fn start_log(section: &LogSection) {
+    let filter = section
+        .filter
+        .clone()
+        .or_else(|| std::env::var("RUST_LOG").ok());
+    let filter = EnvFilter::try_new(filter.as_deref().unwrap_or("info"))
+        .unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = filter.and(filter_fn(holds_no_payload));
+    let layer = fmt::layer().with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry();
+    let started = match section.format {
+        LogFormat::Text => registry
+            .with(layer.with_target(false).with_filter(filter))
+            .try_init(),
+        LogFormat::Json => registry
+            .with(layer.json().flatten_event(true).with_filter(filter))
+            .try_init(),
+    };
+    drop(started);
+}
+
+/// Whatever an operator asks for, payloads stay out of the log.
+fn holds_no_payload(metadata: &Metadata<'_>) -> bool {
+    *metadata.level() != Level::TRACE
+        || !TALKATIVE
+            .iter()
+            .any(|library| metadata.target().starts_with(library))
+}

@@ -1,0 +1,34 @@
+//! The sections that mean the same to every server, their defaults and their rules.
+
+mod log;
+mod server;
+mod upstreams;
+
+pub use log::{LogFormat, LogSection};
+pub use server::ServerSection;
+pub use upstreams::{ChainTable, Chains, UpstreamMode, UpstreamTable, Upstreams};
+
+use crate::Problem;
+
+/// An absolute `http` or `https` URL without query or fragment.
+pub fn check_url(problems: &mut Vec<Problem>, key: &str, url: &str) {
+    let good = url::Url::parse(url).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.host_str().is_some()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    });
+    if !good {
+        let message = "expected an http:// or https:// URL without query or fragment";
+        problems.push(Problem::new(key, message));
+    }
+}
+
+/// A JSON-RPC endpoint, which may carry its key in the query and is therefore never printed.
+pub fn check_rpc_url(problems: &mut Vec<Problem>, key: &str, url: &str) {
+    let good = url::Url::parse(url)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
+    if !good {
+        problems.push(Problem::new(key, "expected an http:// or https:// URL"));
+    }
+}
