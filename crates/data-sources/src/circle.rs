@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use alloy_primitives::U256;
 use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReason};
-use plan_checks::Decimal;
+use plan_checks::{Decimal, UtcSeconds};
 use reqwest::header::HeaderMap;
 
 use crate::{
@@ -104,6 +104,7 @@ impl Circle {
         source: &'static str,
         path: &str,
         subject: &str,
+        not_found: Option<&(dyn Fn() -> Fault + Sync)>,
         read: impl FnOnce(&Json<'_>) -> Result<T, SourceErrorKind>,
     ) -> Result<T, PortError> {
         let call = Call {
@@ -113,7 +114,7 @@ impl Circle {
         };
         self.adapter
             .ask(&call, &HeaderMap::new(), |reply| {
-                refused(reply, subject).map_or(Ok(()), Err)?;
+                refused(reply, subject, not_found).map_or(Ok(()), Err)?;
                 Ok(read(&Json::document(&reply.body)?)?)
             })
             .await
@@ -130,13 +131,21 @@ impl BridgeFees for Circle {
         let query = if forward { "?forward=true" } else { "" };
         let path = format!("/v2/burn/USDC/fees/{source_domain}/{destination_domain}{query}");
         let subject = format!("route from domain {source_domain} to domain {destination_domain}");
-        self.ask(FEES, &path, &subject, |rows| fees(rows, forward))
-            .await
+        let no_route = || {
+            Fault::Answer(PortErrorReason::NoRoute {
+                detail: subject.clone(),
+            })
+        };
+        let read_at = self.adapter.now_utc();
+        self.ask(FEES, &path, &subject, Some(&no_route), |rows| {
+            fees(rows, forward, read_at)
+        })
+        .await
     }
 
     async fn fast_allowance(&self) -> Result<U256, PortError> {
         let path = "/v2/fastBurn/USDC/allowance";
-        self.ask(ALLOWANCE, path, "fast allowance", |body| {
+        self.ask(ALLOWANCE, path, "fast allowance", None, |body| {
             let allowance = body.object()?.member("allowance")?;
             allowance
                 .decimal()?
@@ -148,20 +157,29 @@ impl BridgeFees for Circle {
 }
 
 /// What a status other than 2xx says about the request or about the upstream.
-fn refused(reply: &Reply, subject: &str) -> Option<Fault> {
+fn refused(
+    reply: &Reply,
+    subject: &str,
+    not_found: Option<&(dyn Fn() -> Fault + Sync)>,
+) -> Option<Fault> {
     let kind = reply.failure()?;
-    Some(match reply.status.as_u16() {
-        404 => Fault::Answer(PortErrorReason::Unknown {
-            subject: subject.to_owned(),
-        }),
-        400 | 422 => Fault::Answer(PortErrorReason::Refused {
+    // A gateway answers 404 as well, with a page of its own: only the service's own JSON says that there is no such thing.
+    let own =
+        serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&reply.body).is_ok();
+    Some(match (reply.status.as_u16(), not_found) {
+        (404, Some(fault)) if own => fault(),
+        (400 | 422, _) => Fault::Answer(PortErrorReason::Refused {
             detail: format!("{subject}: {kind}"),
         }),
         _ => Fault::Upstream(kind),
     })
 }
 
-fn fees(rows: &Json<'_>, forward: bool) -> Result<BridgeFeeReading, SourceErrorKind> {
+fn fees(
+    rows: &Json<'_>,
+    forward: bool,
+    read_at: UtcSeconds,
+) -> Result<BridgeFeeReading, SourceErrorKind> {
     let (mut fast_bps, mut standard_bps, mut forward_fee) = (None, None, None);
     for json in rows.elements()? {
         let row = json.object()?;
@@ -172,9 +190,15 @@ fn fees(rows: &Json<'_>, forward: bool) -> Result<BridgeFeeReading, SourceErrorK
             // A threshold between the two is one that no plan uses.
             _ => continue,
         };
-        if seen.replace(bps(&row)?).is_some() {
+        // Routes without a fast transfer have a fast row without meaning: it is missed only where one is asked for.
+        let fee = match threshold {
+            FAST => bps(&row).ok(),
+            _ => Some(bps(&row)?),
+        };
+        if seen.is_some() {
             return Err(json.malformed("one row for each finality threshold"));
         }
+        *seen = fee;
         if forward && let Some(fee) = row.find("forwardFee") {
             forward_fee = forward_fee.max(Some(highest(&fee)?));
         }
@@ -187,6 +211,7 @@ fn fees(rows: &Json<'_>, forward: bool) -> Result<BridgeFeeReading, SourceErrorK
         standard_bps: standard_bps
             .ok_or_else(|| rows.malformed("a row with finality threshold 2000"))?,
         forward_fee,
+        read_at,
     })
 }
 

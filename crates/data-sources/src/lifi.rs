@@ -122,12 +122,13 @@ impl SwapQuotes for Lifi {
             path_and_query: &path,
             body: None,
         };
+        let read_at = self.adapter.now_utc();
         self.adapter
             .ask(&call, &self.headers, |reply| {
                 if let Some(fault) = failure::of(reply) {
                     return Err(fault);
                 }
-                Ok(quote::read(&Json::document(&reply.body)?, NAME)?)
+                Ok(quote::read(&Json::document(&reply.body)?, NAME, read_at)?)
             })
             .await
     }

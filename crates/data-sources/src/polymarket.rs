@@ -221,7 +221,7 @@ fn refused(reply: &Reply, token_id: U256) -> Option<Fault> {
         .and_then(|body| body.get("error")?.as_str())
         .map(|message| clean(message, MAX_MESSAGE_CHARS));
     Some(match (reply.status.as_u16(), message) {
-        (404, _) => Fault::Answer(unknown(token_id)),
+        (404, Some(_)) => Fault::Answer(unknown(token_id)),
         (400 | 422, message) => Fault::Answer(PortErrorReason::Refused {
             detail: message.unwrap_or_else(|| kind.to_string()),
         }),

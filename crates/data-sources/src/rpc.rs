@@ -147,14 +147,18 @@ impl RpcReader {
 
     /// Why a chain gives nothing although no endpoint failed.
     fn unserved(&self, chain_id: u64, method: &str) -> PortError {
-        let detail = if self.endpoints(chain_id).is_empty() {
-            format!("no endpoint is configured for chain {chain_id}")
+        let reason = if self.endpoints(chain_id).is_empty() {
+            PortErrorReason::NotConfigured {
+                detail: format!("no endpoint for chain {chain_id}"),
+            }
         } else {
-            format!("no endpoint of chain {chain_id} offers {method}")
+            PortErrorReason::Unavailable {
+                detail: format!("no endpoint of chain {chain_id} offers {method}"),
+            }
         };
         PortError {
             source_name: NAME,
-            reason: PortErrorReason::Unavailable { detail },
+            reason,
         }
     }
 }
@@ -205,9 +209,12 @@ impl Simulator for RpcReader {
                 simulate::read(result, calls.len())
             })
             .await?;
-        Ok(match outcome {
-            Outcome::Value(calls) => Some(calls),
-            Outcome::Reverted | Outcome::NoMethod => None,
-        })
+        match outcome {
+            Outcome::Value(calls) => Ok(Some(calls)),
+            Outcome::Reverted | Outcome::NoMethod if self.endpoints(chain_id).is_empty() => {
+                Ok(None)
+            }
+            Outcome::Reverted | Outcome::NoMethod => Err(self.unserved(chain_id, "eth_simulateV1")),
+        }
     }
 }

@@ -11,7 +11,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::kind::Kind;
-pub(crate) use self::reader::{Outcome, Reader, parse};
+pub(crate) use self::reader::{Outcome, Reader, parse, shortened};
+
+/// Most problems that are listed of one set of arguments.
+pub(crate) const MOST_PROBLEMS: usize = 32;
 
 /// One thing that is wrong with arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

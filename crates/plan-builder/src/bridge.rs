@@ -15,7 +15,7 @@ mod tests;
 use std::borrow::Cow;
 
 use plan_checks::{
-    Commitment, Failure, Violation,
+    Commitment, Failure, UtcSeconds, Violation,
     bridge::{BridgeFacts, Context, chains::TOKEN_MESSENGER, checks},
 };
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,7 @@ impl RailPlan for BridgeRail {
             fees,
             fast_allowance,
             control,
+            read_at: _,
         } = payload.readings();
         let context = Context {
             asked: request.asked(),
@@ -103,6 +104,10 @@ impl RailPlan for BridgeRail {
         })
     }
 
+    fn read_at(payload: &BridgePayload) -> UtcSeconds {
+        payload.read_at()
+    }
+
     fn life(policy: &Policy) -> LifeSeconds {
         policy.validity.bridge
     }
@@ -117,6 +122,7 @@ impl RailPlan for BridgeRail {
             effect: Effect {
                 spent_token: asked.source().ok()?.usdc,
                 spent: asked.amount,
+                spent_exactly: true,
                 spender: TOKEN_MESSENGER,
                 received: None,
             },

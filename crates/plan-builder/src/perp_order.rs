@@ -13,7 +13,7 @@ mod triggers;
 
 use std::borrow::Cow;
 
-use plan_checks::{Commitment, Failure, FeePolicy, Violation, perp_order as checks};
+use plan_checks::{Commitment, Failure, FeePolicy, UtcSeconds, Violation, perp_order as checks};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::request::PROPERTIES;
@@ -124,6 +124,10 @@ impl RailPlan for PerpOrderRail {
             required_capabilities,
             onchain_replay_boundary: "venue_signer_nonce",
         })
+    }
+
+    fn read_at(payload: &PerpOrderPayload) -> UtcSeconds {
+        payload.venue.read_at.0
     }
 
     fn life(policy: &Policy) -> LifeSeconds {

@@ -11,7 +11,7 @@ mod request;
 use std::borrow::Cow;
 
 use alloy_primitives::B256;
-use plan_checks::{Commitment, Failure, Violation, pm_order as checks};
+use plan_checks::{Commitment, Failure, UtcSeconds, Violation, pm_order as checks};
 use serde::{Deserialize, Serialize};
 
 use self::payload::{PmOrderPayload, Venue};
@@ -97,6 +97,10 @@ impl RailPlan for PmOrderRail {
             ],
             onchain_replay_boundary: "venue_order_hash",
         })
+    }
+
+    fn read_at(payload: &PmOrderPayload) -> UtcSeconds {
+        payload.market.read_at()
     }
 
     /// As configured, but never longer than a tick can be relied on.

@@ -20,7 +20,13 @@ pub struct PortError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PortErrorReason {
-    /// Time-out, refused connection, 5xx, an open circuit breaker, or no endpoint configured.
+    /// Nothing is configured that could answer.
+    #[error("not configured: {detail}")]
+    NotConfigured {
+        /// What is missing.
+        detail: String,
+    },
+    /// Time-out, refused connection, 5xx, an open circuit breaker.
     #[error("unavailable: {detail}")]
     Unavailable {
         /// What was seen.
@@ -129,6 +135,8 @@ pub struct SwapQuote {
     pub call_value: U256,
     /// `transactionRequest.data`.
     pub call_data: Bytes,
+    /// When the answer was received.
+    pub read_at: UtcSeconds,
 }
 
 /// The fees and limits of native-USDC transfers.
@@ -160,6 +168,8 @@ pub struct BridgeFeeReading {
     pub standard_bps: Decimal,
     /// The highest forwarding fee, in the smallest unit of USDC, when it was asked for.
     pub forward_fee: Option<U256>,
+    /// When the answer was received.
+    pub read_at: UtcSeconds,
 }
 
 /// Reads of accounts on chains.
@@ -167,7 +177,7 @@ pub trait Accounts: Send + Sync {
     /// The code at an address.
     ///
     /// # Errors
-    /// [`PortError`]; `Unavailable` for a chain without an endpoint.
+    /// [`PortError`]; `NotConfigured` for a chain without an endpoint.
     fn code(
         &self,
         chain_id: u64,
@@ -331,7 +341,7 @@ impl Simulator for NoSimulator {
     }
 }
 
-/// No reads of accounts: every question is unavailable. For embedders without an endpoint; a Safe-type account then gets no
+/// No reads of accounts: nothing is configured. For embedders without an endpoint; a Safe-type account then gets no
 /// bridge plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAccounts;
@@ -340,7 +350,7 @@ impl NoAccounts {
     const fn error(detail: String) -> PortError {
         PortError {
             source_name: "rpc",
-            reason: PortErrorReason::Unavailable { detail },
+            reason: PortErrorReason::NotConfigured { detail },
         }
     }
 }

@@ -82,6 +82,25 @@ impl AccountProfile {
     }
 }
 
+/// Notes a Safe batch that was asked for an account that is no Safe: imported into one, it would spend that Safe's tokens.
+pub(crate) fn refuse_safe_batch(
+    reader: &Reader<'_>,
+    outcome: &Outcome,
+    profile: Option<AccountProfile>,
+    exports: Option<&Option<Vec<&'static str>>>,
+) {
+    let batch = exports
+        .and_then(Option::as_ref)
+        .is_some_and(|words| words.contains(&"safe_tx_builder"));
+    if batch && profile.is_some_and(|profile| profile.kind == AccountKind::Eoa) {
+        outcome.note(
+            &reader.path_of("exports"),
+            "safe_tx_builder only for accountProfile.kind safe",
+            "safe_tx_builder for an eoa",
+        );
+    }
+}
+
 /// Reads an arguments object with one function that returns `None` when it noted a problem.
 pub(crate) fn read_arguments<T>(
     arguments: &serde_json::Value,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use alloy_primitives::Address;
-use plan_checks::{Commitment, Facts, Failure, Rail};
+use plan_checks::{Commitment, Facts, Failure, Rail, UtcSeconds};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -40,6 +40,9 @@ pub(crate) trait RailPlan {
         policy: &Policy,
         facts: &Self::Facts,
     ) -> Result<Terms<Self::Fees>, Failure>;
+
+    /// When the reading was taken that the payload is built on.
+    fn read_at(payload: &Self::Payload) -> UtcSeconds;
 
     /// How long a plan lives.
     fn life(policy: &Policy) -> LifeSeconds;

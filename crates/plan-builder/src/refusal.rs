@@ -10,6 +10,9 @@ use crate::{
     ports::{PortError, PortErrorReason},
 };
 
+/// Most problems that a message spells out; all of them are in `problems`.
+const SPELLED_OUT: usize = 8;
+
 /// Why no plan is given, or why a plan is not accepted. Its JSON form is
 /// `{"refused": {"check", "message", "expected"?, "observed"?, "request_path"?, "problems"?}}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +45,10 @@ impl Refusal {
     pub const ACCOUNT_KIND_UNSUPPORTED: &'static str = "account_kind_unsupported";
     /// An upstream gave no answer.
     pub const QUOTE_UNAVAILABLE: &'static str = "quote_unavailable";
+    /// An upstream refused what was asked of it: the same request will be refused again.
+    pub const QUOTE_REFUSED: &'static str = "quote_refused";
+    /// A reading that is too old to build a plan on.
+    pub const QUOTE_STALE: &'static str = "quote_stale";
     /// An upstream's answer cannot be read.
     pub const QUOTE_MALFORMED: &'static str = "quote_malformed";
     /// An upstream's or the server's own rate limit.
@@ -81,6 +88,11 @@ impl Refusal {
             Self::QUOTE_UNAVAILABLE,
             "an upstream did not answer; try again later",
         ),
+        (
+            Self::QUOTE_REFUSED,
+            "an upstream refused what was asked of it; the same request will be refused again",
+        ),
+        (Self::QUOTE_STALE, "a reading is too old to build a plan on"),
         (Self::QUOTE_MALFORMED, "an upstream's answer cannot be read"),
         (
             Self::RATE_LIMITED,
@@ -136,9 +148,14 @@ impl Refusal {
     pub fn of_input(problems: Vec<Problem>) -> Self {
         let message = problems
             .iter()
+            .take(SPELLED_OUT)
             .map(ToString::to_string)
             .collect::<Vec<_>>()
             .join("; ");
+        let message = match problems.len().saturating_sub(SPELLED_OUT) {
+            0 => message,
+            more => format!("{message}; and {more} more"),
+        };
         let first = problems.first();
         Self {
             check: Cow::Borrowed(Self::INPUT_INVALID),
@@ -168,15 +185,19 @@ impl From<Failure> for Refusal {
 impl From<PortError> for Refusal {
     fn from(error: PortError) -> Self {
         let name = match &error.reason {
-            PortErrorReason::Unavailable { .. } | PortErrorReason::Refused { .. } => {
+            PortErrorReason::NotConfigured { .. } | PortErrorReason::Unavailable { .. } => {
                 Self::QUOTE_UNAVAILABLE
             }
+            PortErrorReason::Refused { .. } => Self::QUOTE_REFUSED,
             PortErrorReason::RateLimited { .. } => Self::RATE_LIMITED,
             PortErrorReason::Malformed { .. } => Self::QUOTE_MALFORMED,
             PortErrorReason::NoRoute { .. } => Self::ROUTE_UNSUPPORTED,
             PortErrorReason::Unknown { .. } => Self::TOKEN_UNSUPPORTED,
         };
-        Self::new(name, error.to_string())
+        Self::new(name, error.to_string()).comparing(
+            format_args!("an answer of {}", error.source_name),
+            error.reason,
+        )
     }
 }
 

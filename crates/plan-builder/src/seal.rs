@@ -88,6 +88,7 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         moment: &'a Moment,
     ) -> Result<Self, Refusal> {
         let valid_until = moment.now().saturating_add(R::life(policy).get());
+        judge_age(R::read_at(&payload), moment.now())?;
         let commitment = Commitment {
             valid_until,
             now: moment.now(),
@@ -154,6 +155,23 @@ impl<'a, R: RailPlan> Judged<'a, R> {
             valid_until: self.valid_until,
         })
     }
+}
+
+/// Oldest reading that a plan is built on, in seconds, and how far a reading's clock may run ahead.
+const OLDEST_READING: u64 = 60;
+
+fn judge_age(read_at: UtcSeconds, now: UtcSeconds) -> Result<(), Refusal> {
+    if now <= read_at.saturating_add(OLDEST_READING)
+        && read_at <= now.saturating_add(OLDEST_READING)
+    {
+        return Ok(());
+    }
+    Err(
+        Refusal::new(Refusal::QUOTE_STALE, "the reading is not of now").comparing(
+            format_args!("at most {OLDEST_READING} seconds from {now}"),
+            read_at,
+        ),
+    )
 }
 
 /// The members of an envelope that follow from nothing else.

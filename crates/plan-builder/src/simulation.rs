@@ -28,13 +28,28 @@ const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628
 pub(crate) struct Effect {
     /// The token that is spent.
     pub(crate) spent_token: Address,
-    /// Exactly how much of it.
+    /// How much of it, at most.
     pub(crate) spent: U256,
+    /// Whether all of it is spent: a swap's router returns what its exchanges leave over.
+    pub(crate) spent_exactly: bool,
     /// Who is approved for it.
     pub(crate) spender: Address,
     /// The token that is received on this chain, and the least of it.
     pub(crate) received: Option<(Address, U256)>,
 }
+
+impl Effect {
+    fn allows(&self, spent: U256) -> bool {
+        if self.spent_exactly {
+            spent == self.spent
+        } else {
+            !spent.is_zero() && spent <= self.spent
+        }
+    }
+}
+
+/// More gas than any block has: a number that JSON readers keep exact.
+const MOST_GAS: u64 = 1 << 53;
 
 /// The member `simulation`. It is an observation at one block: inside the digest, but nobody can compute it again offline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,21 +122,21 @@ pub(crate) async fn run<S: Simulator>(
     };
     let outcomes = match simulator.simulate(chain_id, account, &calls).await {
         Ok(None) => return Ok(None),
-        Ok(Some(outcomes)) if outcomes.len() == calls.len() => outcomes,
+        Ok(Some(outcomes))
+            if outcomes.len() == calls.len()
+                && outcomes.iter().all(|outcome| outcome.gas_used < MOST_GAS) =>
+        {
+            outcomes
+        }
         Ok(Some(_)) | Err(_) => {
             return Ok(Some(record(Outcome::Unavailable, Vec::new(), Vec::new())));
         }
     };
     let (before, rest) = outcomes.split_at(reads.len());
     let (run, after) = rest.split_at(steps.len());
-    let (Some(before), Some(after)) = (words(before), words(after)) else {
+    let Some([held_before, _, received_before]) = words(before) else {
         return Ok(Some(record(Outcome::Unavailable, Vec::new(), Vec::new())));
     };
-    let (
-        [held_before, allowance_before, received_before],
-        [held_after, allowance_after, received_after],
-    ) = (before, after);
-    let _ = allowance_before;
     if held_before < effect.spent {
         return Ok(Some(record(
             Outcome::InsufficientBalance,
@@ -130,20 +145,31 @@ pub(crate) async fn run<S: Simulator>(
         )));
     }
     judge_steps(run, account, effect)?;
-    let spent = held_before.checked_sub(held_after);
-    if spent != Some(effect.spent) {
+    let Some([held_after, allowance_after, received_after]) = words(after) else {
+        return Err(refuse(
+            "the balances cannot be read any more after the steps",
+        ));
+    };
+    let Some(spent) = held_before
+        .checked_sub(held_after)
+        .filter(|spent| effect.allows(*spent))
+    else {
         return Err(
-            refuse("the input balance does not fall by exactly the amount").comparing(
-                effect.spent,
-                spent.map_or_else(|| "an increase".to_owned(), |s| s.to_string()),
+            refuse("the input balance does not fall as the plan says").comparing(
+                format_args!(
+                    "from {held_before} by {}{}",
+                    if effect.spent_exactly { "" } else { "at most " },
+                    effect.spent
+                ),
+                format_args!("to {held_after}"),
             ),
         );
-    }
+    };
     if !allowance_after.is_zero() {
         return Err(refuse("an allowance is left over").comparing(0, allowance_after));
     }
     let mut changes = vec![BalanceChange {
-        amount: Digits(effect.spent),
+        amount: Digits(spent),
         direction: Direction::Spent,
         token: Eip55(effect.spent_token),
     }];
@@ -172,7 +198,11 @@ impl Simulation {
     pub(crate) fn judge(&self, steps: usize, effect: Effect) -> Result<(), Refusal> {
         let consistent = self.method == METHOD
             && match self.outcome {
-                Outcome::AsPlanned => self.gas_used.len() == steps && self.moves_as(effect),
+                Outcome::AsPlanned => {
+                    self.gas_used.len() == steps
+                        && self.gas_used.iter().all(|gas| *gas < MOST_GAS)
+                        && self.moves_as(effect)
+                }
                 Outcome::InsufficientBalance | Outcome::Unavailable => {
                     self.gas_used.is_empty() && self.balance_changes.is_empty()
                 }
@@ -188,7 +218,7 @@ impl Simulation {
         let spends = |change: &BalanceChange| {
             change.direction == Direction::Spent
                 && change.token.0 == effect.spent_token
-                && change.amount.0 == effect.spent
+                && effect.allows(change.amount.0)
         };
         match (self.balance_changes.as_slice(), effect.received) {
             ([spent], None) => spends(spent),

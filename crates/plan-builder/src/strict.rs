@@ -5,10 +5,7 @@ use std::{cell::RefCell, fmt};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::arguments::Problem;
-
-/// Most duplicates that are listed.
-const MOST_PROBLEMS: usize = 32;
+use crate::arguments::{MOST_PROBLEMS, Problem, shortened};
 
 /// Parses JSON text. Numbers that are not exact 64-bit integers stay floats; who reads them refuses them.
 ///
@@ -18,7 +15,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, Vec<Problem>> {
     let problems = RefCell::new(Vec::new());
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let seed = Node {
-        path: "$".to_owned(),
+        path: Path::Root,
         problems: &problems,
     };
     let parsed = seed
@@ -40,8 +37,26 @@ pub(crate) fn parse(text: &str) -> Result<Value, Vec<Problem>> {
     }
 }
 
+/// Where a value stands: a link to where it is inside, written out only for a problem.
+#[derive(Clone, Copy)]
+enum Path<'a> {
+    Root,
+    Member(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("$"),
+            Self::Member(parent, name) => write!(f, "{parent}.{}", shortened(name)),
+            Self::Item(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
 struct Node<'a> {
-    path: String,
+    path: Path<'a>,
     problems: &'a RefCell<Vec<Problem>>,
 }
 
@@ -93,7 +108,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = access.next_element_seed(Node {
-            path: format!("{}[{}]", self.path, items.len()),
+            path: Path::Item(&self.path, items.len()),
             problems: self.problems,
         })? {
             items.push(item);
@@ -104,22 +119,23 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
         while let Some(name) = access.next_key::<String>()? {
-            let path = format!("{}.{name}", self.path);
+            let path = Path::Member(&self.path, &name);
             let value = access.next_value_seed(Node {
-                path: path.clone(),
+                path,
                 problems: self.problems,
             })?;
-            if members.insert(name, value).is_some() {
+            if members.contains_key(&name) {
                 let mut problems = self.problems.borrow_mut();
                 if problems.len() >= MOST_PROBLEMS {
                     return Err(A::Error::custom("too many duplicate members"));
                 }
                 problems.push(Problem {
-                    path,
+                    path: path.to_string(),
                     expected: "each member once".to_owned(),
                     observed: "a duplicate member".to_owned(),
                 });
             }
+            members.insert(name, value);
         }
         Ok(Value::Object(members))
     }

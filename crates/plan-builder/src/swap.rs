@@ -8,7 +8,7 @@ mod request;
 use std::borrow::Cow;
 
 use plan_checks::{
-    Commitment, Failure, Violation,
+    Commitment, Failure, UtcSeconds, Violation,
     fees::ReviewedChain,
     swap::{SwapFacts, checks, decode},
 };
@@ -98,6 +98,10 @@ impl RailPlan for SwapRail {
         })
     }
 
+    fn read_at(payload: &SwapPayload) -> UtcSeconds {
+        payload.quote.read_at.0
+    }
+
     fn life(policy: &Policy) -> LifeSeconds {
         policy.validity.swap
     }
@@ -111,6 +115,7 @@ impl RailPlan for SwapRail {
             effect: Effect {
                 spent_token: request.from_token,
                 spent: request.from_amount.0,
+                spent_exactly: false,
                 spender: payload.quote.approval_address.0,
                 received: Some((request.to_token, payload.quote.to_amount_min.0)),
             },

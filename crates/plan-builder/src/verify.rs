@@ -1,7 +1,11 @@
 //! The verifier: a plan is taken apart, judged again by the same engine, built again, and compared.
 
 use alloy_primitives::B256;
-use plan_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
+use plan_checks::{
+    CheckReport, Commitment, DigestStanding, Failure, Rail, UtcSeconds, Violation,
+    commitment::{ARTIFACT_EXPIRY, CLOCK_TOLERANCE_SECONDS, MAX_LIFE_SECONDS, PAYLOAD_DIGEST},
+    judge,
+};
 use serde_json::Value;
 
 use crate::{
@@ -59,9 +63,10 @@ pub(crate) fn verify<R: RailPlan>(
         now,
         digest: DigestStanding::Recomputed { claimed, computed },
     };
-    commitment.judge_digest().map_err(|violation| {
-        plan_checks::Failure::new(plan_checks::commitment::PAYLOAD_DIGEST, violation)
-    })?;
+    commitment
+        .judge_digest()
+        .map_err(|violation| Failure::new(PAYLOAD_DIGEST, violation))?;
+    judge_reading(R::read_at(&given.payload), given.valid_until.0)?;
     let facts = R::facts(request, &given.payload, policy, commitment)?;
     let report = judge(&facts)?;
     let terms = R::terms(request, &given.payload, policy, &facts)?;
@@ -115,6 +120,20 @@ pub(crate) fn verify<R: RailPlan>(
         valid_until,
         report,
     })
+}
+
+/// A plan does not outlive by more than a plan's longest life the reading that it is built on.
+fn judge_reading(read_at: UtcSeconds, valid_until: UtcSeconds) -> Result<(), Failure> {
+    let latest = read_at.saturating_add(MAX_LIFE_SECONDS + CLOCK_TOLERANCE_SECONDS);
+    if read_at <= valid_until && valid_until <= latest {
+        return Ok(());
+    }
+    let violation = Violation::new(
+        "the plan is not built on a reading of its time",
+        format_args!("an end from {read_at} to {latest}"),
+        valid_until,
+    );
+    Err(Failure::new(ARTIFACT_EXPIRY, violation))
 }
 
 fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {

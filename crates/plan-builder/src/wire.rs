@@ -1,6 +1,6 @@
 //! How values stand in an envelope: one text form each, and nothing else is read.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use plan_checks::{Decimal, Step, StepKind, UtcSeconds};
@@ -159,6 +159,55 @@ impl<'de> Deserialize<'de> for Exact {
     }
 }
 
+/// A name that came from outside: at most 64 characters, none of them a control or a formatting character. It decides
+/// nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Label(Cow<'static, str>);
+
+impl Label {
+    /// What can be shown of a foreign text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self(Cow::Owned(
+            text.chars()
+                .filter(|c| is_plain(*c))
+                .take(LONGEST_LABEL)
+                .collect(),
+        ))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Label {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(
+            |text| {
+                let label = Self::of(text);
+                (label.as_str() == text).then_some(label)
+            },
+            "at most 64 characters without control or formatting characters",
+        ))
+    }
+}
+
+const LONGEST_LABEL: usize = 64;
+
+/// Neither a control character nor one that hides or reorders its neighbours.
+fn is_plain(c: char) -> bool {
+    let formatting = matches!(
+        c,
+        '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}'
+            | '\u{E0000}'..='\u{E0FFF}'
+    );
+    !c.is_control() && !formatting
+}
+
 /// A step, as it stands in `payload.steps`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -274,6 +323,20 @@ mod tests {
         assert!(read::<Word>(&format!("0x{}", "0a".repeat(31))).is_none());
         assert!(read::<Exact>("0.5").is_some() && read::<Exact>("0.50").is_none());
         assert!(read::<Time>("2026-11-21T15:30:00Z").is_some());
+    }
+
+    #[test]
+    fn labels_hide_nothing() {
+        assert_eq!(
+            Label::of("sushi\u{202e}\u{200b}\nswap").as_str(),
+            "sushiswap"
+        );
+        assert_eq!(Label::of(&"é".repeat(80)).as_str().chars().count(), 64);
+        assert_eq!(read::<Label>("Gewählt"), Some(Label::of("Gewählt")));
+        for text in ["a\u{202e}b", "a\u{e0041}b", "\u{feff}a", &"a".repeat(65)] {
+            let json = serde_json::to_string(text).unwrap();
+            assert!(serde_json::from_str::<Label>(&json).is_err(), "{text:?}");
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@
 
 #[path = "perp_order/arguments.rs"]
 mod arguments;
+#[path = "perp_order/consistent.rs"]
+mod consistent;
 #[path = "perp_order/plans.rs"]
 mod plans;
 #[path = "perp_order/refusals.rs"]

@@ -163,6 +163,7 @@ fn labels(rail: Rail) -> &'static [&'static str] {
         Rail::Swap => &[
             "/artifact_id",
             "/payload/quote/call_from",
+            "/payload/quote/read_at",
             "/payload/quote/source",
             "/payload/quote/to_amount",
             "/payload/quote/tool",
@@ -170,6 +171,7 @@ fn labels(rail: Rail) -> &'static [&'static str] {
         Rail::Bridge => &[
             "/artifact_id",
             "/payload/quote/fast_allowance",
+            "/payload/quote/read_at",
             "/payload/quote/standard_bps",
         ],
         Rail::PmOrder => &[

@@ -26,6 +26,9 @@ pub struct FeePolicy {
     pub perp_builder: Option<PerpBuilder>,
     /// The most that a market trigger may slip from its trigger price.
     pub perp_max_trigger_slippage: BasisPoints,
+    /// The perpetuals whose asset id was reviewed, each coin and each id once. What the venue says of another coin is taken
+    /// as it is.
+    pub perp_assets: Vec<ReviewedPerpAsset>,
     /// The most a bridge may cost.
     pub bridge_caps: BridgeCaps,
 }
@@ -38,6 +41,12 @@ impl FeePolicy {
     #[must_use]
     pub fn chain(&self, chain_id: u64) -> Option<&ReviewedChain> {
         self.chains.iter().find(|chain| chain.chain_id == chain_id)
+    }
+
+    /// What is reviewed about a perpetual, by its exact name at the venue.
+    #[must_use]
+    pub fn perp_asset(&self, coin: &str) -> Option<&ReviewedPerpAsset> {
+        self.perp_assets.iter().find(|asset| asset.coin == coin)
     }
 
     /// The service's own recipient.
@@ -173,6 +182,17 @@ pub struct PerpBuilder {
     pub address: Address,
     /// The fee in tenths of a basis point, at most 100 (0.1 %).
     pub fee_tenth_bps: u16,
+}
+
+/// A perpetual whose asset id was reviewed: an order names its asset by that number alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewedPerpAsset {
+    /// The coin's exact name at the venue: `BTC`, or `dex:COIN` on a builder-deployed dex.
+    pub coin: String,
+    /// Its asset id on the wire.
+    pub asset_id: u32,
+    /// Decimals of a size.
+    pub size_decimals: u8,
 }
 
 /// The most a bridge may cost.

@@ -22,8 +22,11 @@ pub use self::{
     action::{Action, Builder, Grouping, Order, OrderKind, Protection, Side, TimeInForce, Trigger},
     assets::{PERP_DEX_SIZE, asset_id, is_perpetual},
     binding::{ENDPOINT, KIND},
-    commitments::{AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, MAX_BUILDER_FEE, PRIMARY_TYPE},
-    numbers::{MIN_NOTIONAL_USD, PRICE_BAND_PERCENT, price_on_tick, size_on_lot},
+    commitments::{
+        AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, MAX_APPROVED_BUILDER_FEE, MAX_BUILDER_FEE,
+        PRIMARY_TYPE,
+    },
+    numbers::{MIN_NOTIONAL_USD, PRICE_BAND_PERCENT, price_on_tick, size_on_lot, worst_price},
     plan::{Ask, Domain, Example, Plan, Recipe, TriggerAsk, Venue},
     wire::{WireAction, WireBuilder, WireOrder, WireOrderKind},
 };
@@ -32,7 +35,7 @@ use crate::{
     commitment::{
         ARTIFACT_EXPIRY, ARTIFACT_EXPIRY_ESTABLISHES, PAYLOAD_DIGEST, PAYLOAD_DIGEST_ESTABLISHES,
     },
-    fees::PerpBuilder,
+    fees::{PerpBuilder, ReviewedPerpAsset},
 };
 
 /// The check that the bytes of an action belong to.
@@ -49,6 +52,8 @@ pub struct PerpOrderFacts {
     action: Action,
     builder: Option<PerpBuilder>,
     max_trigger_slippage: BasisPoints,
+    /// What is reviewed about the requested coin.
+    reviewed: Option<ReviewedPerpAsset>,
     commitment: Commitment,
 }
 
@@ -65,6 +70,7 @@ impl PerpOrderFacts {
         commitment: Commitment,
     ) -> Result<Self, Failure> {
         let (decoded, action) = decode_action(&plan.action_msgpack)?;
+        let reviewed = policy.perp_asset(&ask.coin).cloned();
         Ok(Self {
             ask,
             plan,
@@ -72,6 +78,7 @@ impl PerpOrderFacts {
             action,
             builder: policy.perp_builder,
             max_trigger_slippage: policy.perp_max_trigger_slippage,
+            reviewed,
             commitment,
         })
     }
@@ -115,7 +122,7 @@ impl Facts for PerpOrderFacts {
         },
         Check {
             name: "perp_asset_bound",
-            establishes: "every decoded asset id is that of the requested coin, in the perpetuals range and not delisted",
+            establishes: "every decoded asset id is that of the requested coin, as reviewed or else as the venue says, in the perpetuals range and not delisted",
             judge: assets::asset,
         },
         Check {
@@ -155,7 +162,7 @@ impl Facts for PerpOrderFacts {
         },
         Check {
             name: "perp_tpsl_limit_bound",
-            establishes: "every trigger's limit price is on the executable side of its trigger price, within the tolerance",
+            establishes: "every trigger's limit price is on the executable side of its trigger price, within the tolerance; a market trigger's is the worst within it",
             judge: triggers::limit,
         },
         Check {

@@ -1,6 +1,8 @@
 //! Dexes, universes and marks. A position in each of these lists is part of an asset's id, so
 //! nothing is ever left out of one: not the nameless first dex, not a delisted asset.
 
+use std::collections::BTreeSet;
+
 use plan_checks::Decimal;
 
 use crate::{error::SourceErrorKind, json::Json};
@@ -37,11 +39,11 @@ pub(super) struct Entry {
 impl Universe {
     pub(super) fn read(meta: &Json<'_>) -> Read<Self> {
         let list = meta.object()?.member("universe")?;
-        let mut entries: Vec<Entry> = Vec::new();
+        let (mut entries, mut names) = (Vec::new(), BTreeSet::new());
         for json in list.elements()? {
             let asset = json.object()?;
             let name = asset.member("name")?.exact(MAX_NAME_CHARS)?;
-            if entries.iter().any(|entry| entry.name == name) {
+            if !names.insert(name.clone()) {
                 return Err(json.malformed("each name once"));
             }
             entries.push(Entry {
@@ -71,12 +73,13 @@ pub(super) fn dexes(body: &Json<'_>) -> Read<Dexes> {
         return Err(body.malformed("a list that starts with null"));
     }
     let mut names = Vec::with_capacity(elements.len());
+    let mut seen = BTreeSet::new();
     for json in &elements {
         let name = match json.is_null() {
             true => None,
             false => Some(json.object()?.member("name")?.exact(MAX_NAME_CHARS)?),
         };
-        if name.is_some() && names.contains(&name) {
+        if name.as_ref().is_some_and(|name| !seen.insert(name.clone())) {
             return Err(json.malformed("each name once"));
         }
         names.push(name);

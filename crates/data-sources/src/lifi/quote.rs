@@ -2,6 +2,7 @@
 
 use alloy_primitives::U256;
 use plan_builder::ports::SwapQuote;
+use plan_checks::UtcSeconds;
 
 use crate::{error::SourceErrorKind, json::Json};
 
@@ -12,7 +13,11 @@ const MAX_INTEGRATOR_CHARS: usize = 64;
 
 /// Reads a step of type `lifi`. Amounts and addresses must be strings, chain ids numbers; the numbers
 /// of the transaction may be hexadecimal.
-pub(super) fn read(body: &Json<'_>, source: &str) -> Result<SwapQuote, SourceErrorKind> {
+pub(super) fn read(
+    body: &Json<'_>,
+    source: &str,
+    read_at: UtcSeconds,
+) -> Result<SwapQuote, SourceErrorKind> {
     let step = body.object()?;
     let action = step.member("action")?.object()?;
     let estimate = step.member("estimate")?.object()?;
@@ -43,6 +48,7 @@ pub(super) fn read(body: &Json<'_>, source: &str) -> Result<SwapQuote, SourceErr
             .find("value")
             .map_or(Ok(U256::ZERO), |value| value.quantity())?,
         call_data: transaction.member("data")?.bytes()?,
+        read_at,
     })
 }
 
@@ -65,7 +71,7 @@ mod tests {
         fn a_changed_byte_gives_a_quote_or_a_named_place(at in 0..RECORDED.len(), byte in any::<u8>()) {
             let mut body = RECORDED.as_bytes().to_vec();
             body[at] = byte;
-            let outcome = Json::document(&body).and_then(|json| read(&json, "lifi"));
+            let outcome = Json::document(&body).and_then(|json| read(&json, "lifi", UtcSeconds::from_unix(0)));
             if let Err(error) = outcome {
                 let named = matches!(&error, SourceErrorKind::Malformed { path, .. } if path.starts_with('$'));
                 prop_assert!(named, "{}", error);

@@ -96,15 +96,6 @@ pub(super) fn agreed(
             )
         },
     )?;
-    if let Some(listed) = listed.tick_size {
-        expect(
-            GAMMA,
-            "$[0].orderPriceMinTickSize",
-            listed == tick_size,
-            "the tick size of tick-size",
-            || text(&listed),
-        )?;
-    }
     expect(
         GAMMA,
         "$[0].negRisk",

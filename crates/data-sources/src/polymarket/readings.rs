@@ -30,12 +30,12 @@ pub(super) struct Book {
     pub(super) fee_rate: Option<Decimal>,
 }
 
-/// The market as the list shows it.
+/// The market as the list shows it. Its tick size is left out: the list may lag behind a change, and the order book's own
+/// answers say it twice.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) condition_id: B256,
     pub(super) tokens: [PmToken; 2],
-    pub(super) tick_size: Option<Decimal>,
     pub(super) neg_risk: bool,
     pub(super) accepting_orders: bool,
     pub(super) order_book: bool,
@@ -115,10 +115,6 @@ pub(super) fn listed(body: &Json<'_>, token_id: U256) -> Read<Option<Listed>> {
                     outcome: second_name,
                 },
             ],
-            tick_size: market
-                .find("orderPriceMinTickSize")
-                .map(|json| tick(&json))
-                .transpose()?,
             neg_risk: market.flag_or_false("negRisk")?,
             accepting_orders: market.flag_or_false("acceptingOrders")?,
             order_book: market.flag_or_false("enableOrderBook")?,

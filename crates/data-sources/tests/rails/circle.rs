@@ -96,14 +96,19 @@ async fn fees_that_are_no_fees_are_malformed() {
     for fee in [
         "-1", "\"-1\"", "\"free\"", "true", "null", "[1.3]", "10000.1", "1e5", "\"1,3\"", "\"\"",
     ] {
-        let body = format!(
-            r#"[{{"finalityThreshold":1000,"minimumFee":{fee}}},{{"finalityThreshold":2000,"minimumFee":0}}]"#
-        );
+        let rows = |fast, standard| {
+            raw(&format!(
+                r#"[{{"finalityThreshold":1000,"minimumFee":{fast}}},{{"finalityThreshold":2000,"minimumFee":{standard}}}]"#
+            ))
+        };
         assert_eq!(
-            place(fees(raw(&body), false).await),
-            "$[0].minimumFee",
+            place(fees(rows("1", fee), false).await),
+            "$[1].minimumFee",
             "{fee}"
         );
+        // Routes without a fast transfer have a fast row without meaning.
+        let reading = fees(rows(fee, "0"), false).await.unwrap();
+        assert_eq!(reading.fast_bps, None, "{fee}");
     }
     for threshold in ["\"1000\"", "1000.5", "-1000", "null"] {
         let body = format!(
@@ -240,12 +245,25 @@ async fn the_allowance_is_exact() {
 }
 
 #[tokio::test]
-async fn an_unknown_route_is_unknown() {
+async fn only_the_services_own_answer_says_that_there_is_no_route() {
     let body = json!({"code": 404, "message": "not found"});
     assert_eq!(
         reason(fees(failure(404, &body), false).await, "circle"),
-        unknown("route from domain 6 to domain 3")
+        PortErrorReason::NoRoute {
+            detail: "route from domain 6 to domain 3".to_owned()
+        }
     );
+    // A gateway's page, and a question that has no route.
+    let page = ResponseTemplate::new(404).set_body_raw("<html>", "text/html");
+    for reason in [
+        reason(fees(page, false).await, "circle"),
+        reason(allowance(failure(404, &body)).await, "circle"),
+    ] {
+        assert!(
+            matches!(reason, PortErrorReason::Unavailable { .. }),
+            "{reason}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -163,10 +163,12 @@ async fn a_failure_to_run_a_call_is_no_revert() {
 }
 
 #[tokio::test]
-async fn a_chain_without_an_endpoint_is_unavailable() {
+async fn a_chain_without_an_endpoint_is_not_configured() {
     let reader = reader(&[]);
     for chain in [BASE, 1] {
-        let expected = unavailable(&format!("no endpoint is configured for chain {chain}"));
+        let expected = PortErrorReason::NotConfigured {
+            detail: format!("no endpoint for chain {chain}"),
+        };
         assert_eq!(reason(reader.code(chain, ACCOUNT).await, "rpc"), expected);
         assert_eq!(
             reason(reader.call(chain, TARGET, Bytes::new()).await, "rpc"),

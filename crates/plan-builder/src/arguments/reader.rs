@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{Argument, Member, Object, Problem, Property};
+use super::{Argument, MOST_PROBLEMS, Member, Object, Problem, Property};
 use crate::{Refusal, strict};
 
 /// Most characters of a foreign value that a problem repeats.
@@ -22,7 +22,12 @@ impl Outcome {
         expected: impl Into<String>,
         observed: impl Into<String>,
     ) {
-        self.0.borrow_mut().push(Problem {
+        let mut problems = self.0.borrow_mut();
+        // What is listed is bounded; that something is wrong is known from the first on.
+        if problems.len() >= MOST_PROBLEMS {
+            return;
+        }
+        problems.push(Problem {
             path: path.to_owned(),
             expected: expected.into(),
             observed: observed.into(),
@@ -79,15 +84,14 @@ impl<'a> Reader<'a> {
             outcome.note(&path, "an object", shown(value));
             return None;
         };
-        for name in members.keys() {
-            if !properties.iter().any(|property| property.name() == name) {
-                let known: Vec<_> = properties.iter().map(Property::name).collect();
-                outcome.note(
-                    &format!("{path}.{}", shortened(name)),
-                    format!("no unknown member (known: {})", known.join(", ")),
-                    "an unknown member",
-                );
-            }
+        let unknown = |name: &&String| !properties.iter().any(|property| property.name() == *name);
+        for name in members.keys().filter(unknown).take(MOST_PROBLEMS) {
+            let known: Vec<_> = properties.iter().map(Property::name).collect();
+            outcome.note(
+                &format!("{path}.{}", shortened(name)),
+                format!("no unknown member (known: {})", known.join(", ")),
+                "an unknown member",
+            );
         }
         Some(Self {
             members,
@@ -173,7 +177,7 @@ fn shown(json: &Value) -> String {
     }
 }
 
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     let mut short: String = text
         .chars()
         .filter(|c| !c.is_control())

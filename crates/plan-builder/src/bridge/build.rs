@@ -70,5 +70,6 @@ async fn read<F: BridgeFees, A: Accounts>(
         },
         fast_allowance: fast_allowance?,
         control,
+        read_at: fees.read_at,
     })
 }

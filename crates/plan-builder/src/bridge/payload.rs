@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use alloy_primitives::U256;
 use plan_checks::{
-    Failure, Violation,
+    Failure, UtcSeconds, Violation,
     bridge::{
         Asked, TransferSpeed,
         account::{AccountCode, DestinationControl, SafeReading, SafeReadings},
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::off_route;
 use crate::{
     envelope::Text,
-    wire::{Digits, Eip55, Exact, StepRecord, Word},
+    wire::{Digits, Eip55, Exact, StepRecord, Time, Word},
 };
 
 /// What was read for a plan.
@@ -27,6 +27,7 @@ pub(crate) struct Readings {
     pub(super) fees: RouteFees,
     pub(super) fast_allowance: Option<U256>,
     pub(super) control: DestinationControl,
+    pub(super) read_at: UtcSeconds,
 }
 
 /// The payload of a bridge plan. Everything but the chain id, the steps and the readings follows from those and the request.
@@ -98,6 +99,7 @@ struct Quote {
     max_fee_by: FeeOrigin,
     minted_at_least: Digits,
     minted_at_most: Digits,
+    read_at: Time,
     standard_bps: Exact,
 }
 
@@ -165,6 +167,7 @@ impl BridgePayload {
                 },
                 minted_at_least: Digits(asked.amount.saturating_sub(max_fee)),
                 minted_at_most: Digits(asked.amount),
+                read_at: Time(readings.read_at),
                 standard_bps: Exact(readings.fees.standard_bps),
             },
             steps,
@@ -181,7 +184,13 @@ impl BridgePayload {
             },
             fast_allowance: self.quote.fast_allowance.map(|allowance| allowance.0),
             control: DestinationControl::from(&self.destination.control),
+            read_at: self.read_at(),
         }
+    }
+
+    /// When the fees were read.
+    pub(super) const fn read_at(&self) -> UtcSeconds {
+        self.quote.read_at.0
     }
 
     /// The highest fee.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     AccountKind, AccountProfile, ExportSet, Refusal,
     arguments::{Argument, Outcome, Property, Reader},
-    profile::{PROFILE, read_arguments},
+    profile::{PROFILE, read_arguments, refuse_safe_batch},
     wire::Digits,
 };
 
@@ -182,6 +182,7 @@ impl Given {
         let min_amount_out = reader.optional(&MIN_AMOUNT_OUT);
         let forward = reader.optional(&FORWARD);
         let exports = reader.optional(&EXPORTS);
+        refuse_safe_batch(reader, outcome, account_profile, exports.as_ref());
         Some(Self {
             account_profile: account_profile?,
             from_chain_id: from_chain_id?,

@@ -16,7 +16,7 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::SolCall;
 use plan_checks::{
-    BasisPoints, FeePolicy,
+    BasisPoints, FeePolicy, UtcSeconds,
     fees::{BridgeCaps, FeeModel, Rounding},
 };
 use serde_json::{Value, json};
@@ -44,6 +44,7 @@ impl Default for Fees {
                 fast_bps: Some("1.3".parse().unwrap()),
                 standard_bps: "0".parse().unwrap(),
                 forward_fee: None,
+                read_at: UtcSeconds::from_unix(1_800_000_000),
             }),
             allowance: Ok(U256::from(52_455_615_650_179u64)),
             asked: Mutex::default(),
@@ -145,6 +146,7 @@ fn policy() -> Policy {
         pm_builder_code: B256::ZERO,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_assets: Vec::new(),
         bridge_caps: BridgeCaps::DEFAULT,
     })
 }

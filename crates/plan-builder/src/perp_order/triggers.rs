@@ -50,7 +50,7 @@ fn power(exponent: u8) -> U256 {
 
 #[cfg(test)]
 mod tests {
-    use plan_checks::perp_order::price_on_tick;
+    use plan_checks::perp_order::{self as checks, price_on_tick};
     use proptest::prelude::*;
 
     use super::*;
@@ -98,6 +98,27 @@ mod tests {
     }
 
     proptest! {
+        /// The checks have their own way to the same price, which a plan must carry exactly.
+        #[test]
+        fn the_price_that_the_checks_require(
+            (mantissa, scale) in prop_oneof![
+                (1u128..100_000, 0u8..=6),
+                (1..10u128.pow(36), Just(0)),
+            ],
+            size_decimals in 0u8..=8,
+            bps in 0u16..=10_000,
+            sell: bool,
+        ) {
+            let side = if sell { Side::Sell } else { Side::Buy };
+            let scale = scale.min(6u8.saturating_sub(size_decimals));
+            let trigger = Decimal::new(mantissa, scale).unwrap();
+            let tolerance = BasisPoints::new(bps).unwrap();
+            prop_assert_eq!(
+                worst_price(side, trigger, tolerance, size_decimals),
+                checks::worst_price(side, trigger, tolerance, size_decimals)
+            );
+        }
+
         /// On the tick, between the bound and the trigger, and no tick nearer to the bound.
         #[test]
         fn the_worst_price_on_the_tick(

@@ -1,13 +1,17 @@
 //! The fee configuration as a document (decisions section 7), and its check.
 
+mod perpetuals;
+
 use std::{collections::BTreeSet, fmt};
 
 use alloy_primitives::{Address, B256, Selector, U256};
 use plan_checks::fees::{
-    BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, PerpBuilder, ReviewedChain,
-    ReviewedLeg, Rounding,
+    BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, ReviewedChain, ReviewedLeg,
+    Rounding,
 };
 use serde::Deserialize;
+
+use self::perpetuals::PerpetualsTable;
 
 /// The fee configuration as it is written: deserialise it from TOML (or anything else), then [`FeeDocument::review`] it.
 /// Unknown keys are errors.
@@ -62,23 +66,11 @@ struct PredictionMarketTable {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PerpetualsTable {
-    builder: Option<Address>,
-    fee_tenth_bps: Option<u64>,
-    max_trigger_slippage_bps: Option<u64>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct BridgeTable {
     max_fast_fee_bps: Option<u64>,
     max_forward_fee: Option<String>,
 }
 
-/// The market trigger's tolerance when none is configured: the venue's own default, 10 %.
-const DEFAULT_TRIGGER_SLIPPAGE_BPS: u64 = 1000;
-/// The venue's highest builder fee for perpetuals, in tenths of a basis point.
-const MOST_BUILDER_FEE: u64 = 100;
 /// Most recipients of a fee, and most rows of a list.
 const MOST_ROWS: usize = 256;
 
@@ -152,14 +144,7 @@ impl FeeDocument {
         let cap = problems.bps(self.aggregate_cap_bps, "aggregate_cap_bps");
         let recipients = recipients(&self.recipients, cap, problems);
         let chains = chains(self.chains, problems);
-        let perpetuals = self.perpetuals.unwrap_or_default();
-        let slippage = problems.bps(
-            perpetuals
-                .max_trigger_slippage_bps
-                .unwrap_or(DEFAULT_TRIGGER_SLIPPAGE_BPS),
-            "perpetuals.max_trigger_slippage_bps",
-        );
-        let perp_builder = perp_builder(&perpetuals, problems);
+        let perpetuals = self.perpetuals.unwrap_or_default().review(problems);
         let bridge_caps = bridge_caps(&self.bridge.unwrap_or_default(), problems);
         Some(FeePolicy {
             version: self.version,
@@ -172,8 +157,9 @@ impl FeeDocument {
             pm_builder_code: self
                 .prediction_market
                 .map_or(B256::ZERO, |table| table.builder_code),
-            perp_builder,
-            perp_max_trigger_slippage: slippage?,
+            perp_builder: perpetuals.builder,
+            perp_max_trigger_slippage: perpetuals.max_trigger_slippage?,
+            perp_assets: perpetuals.assets,
             bridge_caps,
         })
     }
@@ -294,38 +280,6 @@ fn chains(tables: Vec<ChainTable>, problems: &mut Problems) -> Vec<ReviewedChain
             }
         })
         .collect()
-}
-
-fn perp_builder(table: &PerpetualsTable, problems: &mut Problems) -> Option<PerpBuilder> {
-    match (table.builder, table.fee_tenth_bps) {
-        (None, None) => None,
-        (Some(address), Some(fee)) => {
-            problems.check(
-                address != Address::ZERO,
-                "perpetuals.builder",
-                "an address that is not zero",
-            );
-            let fee_fits = (1..=MOST_BUILDER_FEE).contains(&fee);
-            problems.check(
-                fee_fits,
-                "perpetuals.fee_tenth_bps",
-                "1 to 100 (tenths of a basis point)",
-            );
-            let fee_tenth_bps = u16::try_from(fee).ok()?;
-            Some(PerpBuilder {
-                address,
-                fee_tenth_bps,
-            })
-        }
-        (Some(_), None) => problems.note(
-            "perpetuals.fee_tenth_bps",
-            "given together with perpetuals.builder",
-        ),
-        (None, Some(_)) => problems.note(
-            "perpetuals.builder",
-            "given together with perpetuals.fee_tenth_bps",
-        ),
-    }
 }
 
 fn bridge_caps(table: &BridgeTable, problems: &mut Problems) -> BridgeCaps {

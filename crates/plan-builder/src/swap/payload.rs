@@ -9,11 +9,8 @@ use super::SwapRequest;
 use crate::{
     envelope::Text,
     ports::SwapQuote,
-    wire::{Digits, Eip55, StepRecord},
+    wire::{Digits, Eip55, Label, StepRecord, Time},
 };
-
-/// Most characters of an upstream's name of something that a plan repeats.
-const LONGEST_NAME: usize = 64;
 
 /// The member `payload`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,16 +35,17 @@ pub(crate) struct QuoteRecord {
     from_chain_id: u64,
     from_token: Eip55,
     integrator: Text,
+    pub(super) read_at: Time,
     receiver: Eip55,
     sender: Eip55,
     /// Which aggregator; a label.
-    source: Text,
+    source: Label,
     to_amount: Digits,
     pub(super) to_amount_min: Digits,
     to_chain_id: u64,
     to_token: Eip55,
     /// Which exchange, in the aggregator's words; a label.
-    tool: Text,
+    tool: Label,
 }
 
 impl SwapPayload {
@@ -108,20 +106,15 @@ impl From<&SwapQuote> for QuoteRecord {
             from_chain_id: quote.from_chain_id,
             from_token: Eip55(quote.from_token),
             integrator: Cow::Owned(quote.integrator.clone()),
+            read_at: Time(quote.read_at),
             receiver: Eip55(quote.receiver),
             sender: Eip55(quote.sender),
-            source: name(&quote.source),
+            source: Label::of(&quote.source),
             to_amount: Digits(quote.to_amount),
             to_amount_min: Digits(quote.to_amount_min),
             to_chain_id: quote.to_chain_id,
             to_token: Eip55(quote.to_token),
-            tool: name(&quote.tool),
+            tool: Label::of(&quote.tool),
         }
     }
-}
-
-/// A foreign name as one short line.
-fn name(foreign: &str) -> Text {
-    let plain = |c: &char| !c.is_control();
-    Cow::Owned(foreign.chars().filter(plain).take(LONGEST_NAME).collect())
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     AccountProfile, ExportSet, Refusal,
     arguments::{Argument, Object, Outcome, Property, Reader},
-    profile::{PROFILE, read_arguments},
+    profile::{PROFILE, read_arguments, refuse_safe_batch},
     wire::Digits,
 };
 
@@ -109,10 +109,27 @@ impl SwapRequest {
     /// `input_invalid` with every problem; `token_unsupported` for a chain's native coin; `agg_receiver_account_bound` for an
     /// account on another chain than the swap.
     pub(crate) fn parse(arguments: &Value) -> Result<Self, Refusal> {
-        for token in [FROM_TOKEN.name, TO_TOKEN.name] {
-            refuse_native(arguments, token)?;
-        }
-        let request = read_arguments(arguments, PROPERTIES, Self::read)?;
+        let tokens = [FROM_TOKEN.name, TO_TOKEN.name];
+        let request = match read_arguments(arguments, PROPERTIES, Self::read) {
+            Ok(request) => request,
+            // The zero address is no address to the reader; where nothing else is wrong, it is the native coin.
+            Err(refusal) => {
+                let of_tokens = |path: &str| tokens.iter().any(|token| path.ends_with(token));
+                if refusal
+                    .problems
+                    .iter()
+                    .all(|problem| of_tokens(&problem.path))
+                {
+                    tokens
+                        .iter()
+                        .try_for_each(|token| refuse_native(arguments, token))?;
+                }
+                return Err(refusal);
+            }
+        };
+        tokens
+            .iter()
+            .try_for_each(|token| refuse_native(arguments, token))?;
         if request.account_profile.chain_id != request.chain_id {
             let message = "the account is on another chain than the swap";
             return Err(Refusal::new(checks::RECEIVER, message)
@@ -133,6 +150,7 @@ impl SwapRequest {
             .and_then(|slippage| slippage.required(&MAX_BPS));
         let min_amount_out = reader.optional(&MIN_AMOUNT_OUT);
         let exports = reader.optional(&EXPORTS);
+        refuse_safe_batch(reader, outcome, account_profile, exports.as_ref());
         if from_token.is_some() && from_token == to_token {
             outcome.note(
                 &reader.path_of(TO_TOKEN.name),

@@ -94,7 +94,7 @@ fn members_of_the_payload() {
         (
             "/payload/market/read_at",
             json!("2026-09-21T13:00:00Z"),
-            "pm_price_tick_aligned",
+            "artifact_expiry_committed",
         ),
         (
             "/payload/market/min_order_size",

@@ -112,7 +112,7 @@ fn an_old_reading() {
         stage
     };
     old(60).build().unwrap();
-    assert_eq!(old(61).refusal(), "pm_price_tick_aligned");
+    assert_eq!(old(61).refusal(), "quote_stale");
 }
 
 #[test]

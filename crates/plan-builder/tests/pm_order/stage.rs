@@ -188,6 +188,7 @@ fn policy(pm_builder_code: B256) -> Policy {
         pm_builder_code,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_assets: Vec::new(),
         bridge_caps: BridgeCaps::DEFAULT,
     })
 }

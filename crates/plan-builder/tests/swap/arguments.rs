@@ -32,6 +32,7 @@ fn what_is_read() {
         a["chainId"] = json!("8453");
         a["slippage"]["maxBps"] = json!("50");
         a["minAmountOut"] = json!("7");
+        a["accountProfile"]["kind"] = json!("safe");
         a["exports"] = json!(["safe_tx_builder", "eip5792"]);
     }))
     .unwrap();
@@ -50,8 +51,16 @@ fn what_is_read() {
     );
     insta::assert_snapshot!(
         serde_json::to_string(&request).unwrap(),
-        @r#"{"accountProfile":{"address":"0x00000000000000000000000000000000000acc01","chainId":8453,"kind":"eoa"},"chainId":8453,"exports":["eip5792","safe_tx_builder"],"fromAmount":"1000000007","fromToken":"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913","minAmountOut":"7","slippage":{"maxBps":50},"toToken":"0x4200000000000000000000000000000000000006"}"#
+        @r#"{"accountProfile":{"address":"0x00000000000000000000000000000000000acc01","chainId":8453,"kind":"safe"},"chainId":8453,"exports":["eip5792","safe_tx_builder"],"fromAmount":"1000000007","fromToken":"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913","minAmountOut":"7","slippage":{"maxBps":50},"toToken":"0x4200000000000000000000000000000000000006"}"#
     );
+}
+
+/// Imported into a Safe, the batch would spend that Safe's tokens and deliver to the account.
+#[test]
+fn a_safe_batch_is_for_a_safe() {
+    refused_at("input_invalid", "$.exports", |a| {
+        a["exports"] = json!(["safe_tx_builder"]);
+    });
 }
 
 #[test]

@@ -222,9 +222,10 @@ fn failures_of_the_aggregator_by_name() {
             "quote_unavailable",
         ),
         (
-            PortErrorReason::Refused { detail: text() },
+            PortErrorReason::NotConfigured { detail: text() },
             "quote_unavailable",
         ),
+        (PortErrorReason::Refused { detail: text() }, "quote_refused"),
         (
             PortErrorReason::RateLimited { retry_after: None },
             "rate_limited",
@@ -258,6 +259,19 @@ fn failures_of_the_aggregator_by_name() {
             &moment(),
         ));
         assert_eq!(refusal.unwrap_err().check, check);
+    }
+}
+
+#[test]
+fn a_stale_quote() {
+    let read = |read_at: u64| {
+        build(&arguments(), |draft| {
+            draft.quote.read_at = UtcSeconds::from_unix(read_at);
+        })
+    };
+    read(NOW - 60).unwrap();
+    for other in [NOW - 61, NOW - 3600, NOW + 61, 0] {
+        assert_eq!(read(other).unwrap_err().check, "quote_stale", "{other}");
     }
 }
 

@@ -129,6 +129,7 @@ impl Draft {
                 call_chain_id: ask.chain_id,
                 call_value: U256::ZERO,
                 call_data: Vec::new().into(),
+                read_at: UtcSeconds::from_unix(NOW),
             },
             call: swapTokensMultipleV3ERC20ToERC20Call {
                 _transactionId: B256::repeat_byte(0x7a),
@@ -203,6 +204,7 @@ pub(crate) fn policy() -> Policy {
         pm_builder_code: B256::ZERO,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_assets: Vec::new(),
         bridge_caps: BridgeCaps::DEFAULT,
     };
     Policy {

@@ -124,13 +124,24 @@ fn what_moves_is_recorded() {
     );
 }
 
+/// The router gives back what its exchanges leave over: less is spent than was deposited.
+#[test]
+fn what_is_left_over_comes_back() {
+    let simulation = run(|o| set(&mut o[6], GROSS + 3)).unwrap();
+    assert_eq!(simulation["outcome"], "as_planned");
+    assert_eq!(
+        simulation["balance_changes"][0]["amount"],
+        (GROSS - 3).to_string()
+    );
+}
+
 #[test]
 fn what_is_not_as_planned_is_refused() {
     let attacks: [fn(&mut Vec<SimulatedCall>); 7] = [
         |o| o[5].success = false,
         |o| o[4].success = false,
         |o| set(&mut o[6], GROSS - 1),
-        |o| set(&mut o[6], GROSS + 1),
+        |o| set(&mut o[6], 2 * GROSS),
         |o| set(&mut o[7], 1),
         |o| set(&mut o[8], 7 + MINIMUM - 1),
         |o| o[5].logs.push(transfer(WETH, ACCOUNT)),

@@ -120,6 +120,7 @@ impl SwapQuotes for Recorded {
             call_chain_id: ask.chain_id,
             call_value: U256::ZERO,
             call_data: call.abi_encode().into(),
+            read_at: self.read_at,
         })
     }
 }
@@ -130,6 +131,7 @@ impl BridgeFees for Recorded {
             fast_bps: Some("1.3".parse().unwrap()),
             standard_bps: "0".parse().unwrap(),
             forward_fee: forward.then(|| U256::from(203_000)),
+            read_at: self.read_at,
         })
     }
 

@@ -36,7 +36,8 @@ pub const fn is_perpetual(asset_id: u32) -> bool {
         || (asset_id >= FIRST_DEPLOYED + PERP_DEX_SIZE && asset_id < FIRST_OUTCOME)
 }
 
-/// The decoded asset ids are that of the requested coin.
+/// The decoded asset ids are that of the requested coin. What the plan says of the venue cannot vouch for itself: a reviewed
+/// coin has the reviewed id, and of another the text says that nobody reviewed it.
 pub(super) fn asset(facts: &PerpOrderFacts) -> Verdict {
     let (ask, venue) = (&facts.ask, &facts.plan.venue);
     if let Some(order) = facts
@@ -73,6 +74,19 @@ pub(super) fn asset(facts: &PerpOrderFacts) -> Verdict {
             venue.asset_id,
         ));
     }
+    let mut standing = "not reviewed";
+    if let Some(reviewed) = &facts.reviewed {
+        let expected = (reviewed.asset_id, reviewed.size_decimals);
+        if (venue.asset_id, venue.size_decimals) != expected {
+            let text = |(id, decimals)| format!("asset {id} with szDecimals {decimals}");
+            return Err(Violation::new(
+                "the asset is not the one that was reviewed for the coin",
+                text(expected),
+                text((venue.asset_id, venue.size_decimals)),
+            ));
+        }
+        standing = "reviewed";
+    }
     if let Some(order) = facts
         .action
         .orders()
@@ -92,7 +106,7 @@ pub(super) fn asset(facts: &PerpOrderFacts) -> Verdict {
         ));
     }
     Ok(Observed::from(format!(
-        "{} is asset {}",
+        "{} is asset {}, {standing}",
         venue.coin, venue.asset_id
     )))
 }

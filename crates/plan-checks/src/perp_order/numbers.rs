@@ -1,7 +1,9 @@
 //! The venue's rules for prices and sizes, and the checks of them.
 
+use alloy_primitives::U256;
+
 use super::{PerpOrderFacts, Side};
-use crate::{Decimal, Observed, Verdict, Violation};
+use crate::{BasisPoints, Decimal, Observed, Verdict, Violation};
 
 /// The least value of an order in USD, by its own limit price.
 pub const MIN_NOTIONAL_USD: u16 = 10;
@@ -25,6 +27,39 @@ pub fn price_on_tick(price: Decimal, size_decimals: u8) -> bool {
 #[must_use]
 pub const fn size_on_lot(size: Decimal, size_decimals: u8) -> bool {
     !size.is_zero() && size.scale() <= size_decimals
+}
+
+/// The worst price that a market trigger takes: the furthest from the trigger price that is on the tick and within `tolerance`
+/// of it, below it for a sell and above it for a buy. A nearer one may not fill when the market jumps. `None` past the digits
+/// of a decimal.
+#[must_use]
+pub fn worst_price(
+    side: Side,
+    trigger: Decimal,
+    tolerance: BasisPoints,
+    size_decimals: u8,
+) -> Option<Decimal> {
+    let whole = BasisPoints::MAX.get();
+    let share = match side {
+        Side::Sell => whole.checked_sub(tolerance.get())?,
+        Side::Buy => whole.checked_add(tolerance.get())?,
+    };
+    // The bound is digits / 10^scale: basis points are four decimals.
+    let digits = U256::from(trigger.mantissa()).checked_mul(U256::from(share))?;
+    let unit = U256::from(10).checked_pow(U256::from(trigger.scale().checked_add(4)?))?;
+    // Rounded toward the trigger; a finer grid rounds less, so the finest one that is on the tick gives the furthest price.
+    (0..=PRICE_DECIMALS.saturating_sub(size_decimals))
+        .rev()
+        .find_map(|decimals| {
+            let scaled = digits.checked_mul(U256::from(10).checked_pow(U256::from(decimals))?)?;
+            let rounded = match side {
+                // A price of zero is none.
+                Side::Sell => scaled.div_ceil(unit).max(U256::from(1)),
+                Side::Buy => scaled.checked_div(unit)?,
+            };
+            let price = Decimal::new(u128::try_from(rounded).ok()?, decimals).ok()?;
+            price_on_tick(price, size_decimals).then_some(price)
+        })
 }
 
 pub(super) fn tick(facts: &PerpOrderFacts) -> Verdict {
@@ -130,4 +165,39 @@ pub(super) fn band(facts: &PerpOrderFacts) -> Verdict {
         format_args!("{side} {percent} % of {mark}"),
         entry.price,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_price_of_a_market_trigger() {
+        for (side, trigger, bps, size_decimals, expected) in [
+            (Side::Sell, "95000", 1000, 5, "85500"),
+            (Side::Buy, "105000", 1000, 5, "115500"),
+            // No tolerance leaves the trigger price itself.
+            (Side::Sell, "95000", 0, 5, "95000"),
+            (Side::Buy, "1234.5", 0, 1, "1234.5"),
+            // 111110.4 and 135801.6: whole prices may have any number of figures.
+            (Side::Sell, "123456", 1000, 5, "111111"),
+            (Side::Buy, "123456", 1000, 5, "135801"),
+            // 1111.05 and 1357.95, to one decimal each: five figures.
+            (Side::Sell, "1234.5", 1000, 1, "1111.1"),
+            (Side::Buy, "1234.5", 1000, 1, "1357.9"),
+            // Over and under a power of ten, where the tick changes.
+            (Side::Buy, "9999.5", 100, 1, "10099"),
+            (Side::Sell, "10001", 5, 1, "9996"),
+            // szDecimals of 6: whole prices only.
+            (Side::Sell, "7", 1000, 6, "7"),
+            // All of the price as a tolerance still leaves a price.
+            (Side::Sell, "7", 10_000, 2, "0.0001"),
+        ] {
+            let tolerance = BasisPoints::new(bps).unwrap();
+            let price = worst_price(side, trigger.parse().unwrap(), tolerance, size_decimals);
+            assert_eq!(price.unwrap().to_string(), expected, "{trigger} {bps}");
+        }
+        let wide = "9".repeat(36).parse().unwrap();
+        assert_eq!(worst_price(Side::Buy, wide, BasisPoints::MAX, 0), None);
+    }
 }

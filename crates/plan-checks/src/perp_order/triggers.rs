@@ -6,6 +6,7 @@ use super::{
     PerpOrderFacts,
     action::{Grouping, Protection, Side, Trigger},
     binding::triggers,
+    numbers::worst_price,
 };
 use crate::{BasisPoints, Decimal, Observed, Verdict, Violation};
 
@@ -94,6 +95,7 @@ pub(super) fn size(facts: &PerpOrderFacts) -> Verdict {
 
 pub(super) fn limit(facts: &PerpOrderFacts) -> Verdict {
     let tolerance = facts.max_trigger_slippage;
+    let decimals = facts.plan.venue.size_decimals;
     for (child, trigger) in triggers(facts) {
         let executable = match child.side {
             Side::Sell => child.price <= trigger.price,
@@ -113,6 +115,17 @@ pub(super) fn limit(facts: &PerpOrderFacts) -> Verdict {
             return Err(Violation::new(
                 "a trigger's limit price is too far from its trigger price",
                 format_args!("within {} bps of {}", tolerance.get(), trigger.price),
+                child.price,
+            ));
+        }
+        let worst = || worst_price(child.side, trigger.price, tolerance, decimals);
+        if trigger.is_market && worst() != Some(child.price) {
+            return Err(Violation::new(
+                "a market trigger's limit price is not the worst within the tolerance",
+                worst().map_or_else(
+                    || "a price of at most 36 digits".to_owned(),
+                    |price| price.to_string(),
+                ),
                 child.price,
             ));
         }

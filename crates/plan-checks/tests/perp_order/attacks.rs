@@ -57,7 +57,7 @@ fn observations_say_what_was_seen() {
     insta::assert_snapshot!(lines.join("\n"), @r"
     perp_account_bound: order owner is the account
     perp_network_exact: mainnet, domain Exchange 1, chain id 1337
-    perp_asset_bound: BTC is asset 0
+    perp_asset_bound: BTC is asset 0, not reviewed
     perp_side_price_size_bound: buy 0.001 at 100000 Gtc
     perp_price_tick_exact: on the tick for szDecimals 5
     perp_size_lot_exact: at most 5 decimals

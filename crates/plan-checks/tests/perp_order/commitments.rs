@@ -210,7 +210,9 @@ fn a_tolerance_of_nothing_and_of_everything() {
     draft.policy.perp_max_trigger_slippage = BasisPoints::new(0).unwrap();
     assert_eq!(draft.refused(), "perp_tpsl_limit_bound");
     draft.policy.perp_max_trigger_slippage = BasisPoints::MAX;
-    draft.plan.action.orders[2].price = "1".to_owned();
+    assert_eq!(draft.refused(), "perp_tpsl_limit_bound");
+    // The whole price as a tolerance still leaves the least price.
+    draft.plan.action.orders[2].price = "0.1".to_owned();
     draft.commit();
     draft.judge().unwrap();
 }

@@ -267,6 +267,7 @@ fn policy() -> FeePolicy {
         pm_builder_code: B256::ZERO,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_assets: Vec::new(),
         bridge_caps: BridgeCaps {
             fast: BasisPoints::MAX,
             forward: U256::ZERO,

@@ -191,14 +191,16 @@ fn a_trigger_of_another_size() {
 #[test]
 fn a_market_triggers_limit_price() {
     for (draft, price, holds) in [
-        // A sell at 95000, at most 10 % worse.
-        (Draft::protected(), "95000", true),
+        // A sell at 95000: exactly 10 % worse.
         (Draft::protected(), "85500", true),
+        (Draft::protected(), "85501", false),
+        (Draft::protected(), "95000", false),
         (Draft::protected(), "85499", false),
         (Draft::protected(), "95001", false),
         // A buy at 105000.
-        (Draft::protected_short(), "105000", true),
         (Draft::protected_short(), "115500", true),
+        (Draft::protected_short(), "115499", false),
+        (Draft::protected_short(), "105000", false),
         (Draft::protected_short(), "115501", false),
         (Draft::protected_short(), "104999", false),
     ] {

@@ -43,18 +43,10 @@ async fn a_tick_that_changes_meanwhile_is_refused() {
         malformed("$.mts", detail)
     );
     assert_eq!(place(book("/mts", json!(0.001)).await), "$.mts");
-    assert_eq!(
-        reason(
-            listed("/orderPriceMinTickSize", json!(0.001)).await,
-            "polymarket"
-        ),
-        malformed(
-            "$[0].orderPriceMinTickSize",
-            "gamma: expected the tick size of tick-size, got 0.001"
-        )
-    );
-    // The list does not always tell one.
-    assert!(listed("/orderPriceMinTickSize", Value::Null).await.is_ok());
+    // The list may lag behind a change, or tell none.
+    for lagging in [json!(0.001), Value::Null] {
+        assert!(listed("/orderPriceMinTickSize", lagging).await.is_ok());
+    }
 }
 
 #[tokio::test]

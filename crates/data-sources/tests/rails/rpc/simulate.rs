@@ -81,7 +81,7 @@ async fn a_plan_is_simulated_whole() {
 }
 
 #[tokio::test]
-async fn a_node_without_simulation_simulates_nothing() {
+async fn a_node_without_simulation_is_told_from_no_node() {
     for (code, message) in [
         (
             -32601,
@@ -90,7 +90,10 @@ async fn a_node_without_simulation_simulates_nothing() {
         (-32601, "Method not found"),
         (-32000, "Method eth_simulateV1 not supported"),
     ] {
-        assert_eq!(simulation(json(&error(code, message))).await, Ok(None));
+        assert_eq!(
+            reason(simulation(json(&error(code, message))).await, "rpc"),
+            unavailable("no endpoint of chain 8453 offers eth_simulateV1")
+        );
     }
     // One that can is asked when the first one cannot.
     let (first, second) = (

@@ -38,7 +38,7 @@ fn the_normal_form_writes_the_defaults_out() {
     }
     let full = normal(json!({
         "transferSpeed": "fast", "forward": true, "maxFee": "0", "minAmountOut": "1",
-        "exports": ["safe_tx_builder", "eip5792"],
+        "exports": ["eip5792"],
     }));
     assert_eq!(full["transferSpeed"], "fast");
     assert_eq!(full["forward"], true);
@@ -46,7 +46,7 @@ fn the_normal_form_writes_the_defaults_out() {
         (&full["maxFee"], &full["minAmountOut"]),
         (&json!("0"), &json!("1"))
     );
-    assert_eq!(full["exports"], json!(["eip5792", "safe_tx_builder"]));
+    assert_eq!(full["exports"], json!(["eip5792"]));
 }
 
 #[test]

@@ -95,6 +95,7 @@ fn a_fast_plan_carries_the_fee_of_the_worked_example() {
             "max_fee_by": "protocol_rule",
             "minted_at_least": "1234391347",
             "minted_at_most": "1234567890",
+            "read_at": "2027-01-15T08:00:00Z",
             "standard_bps": "0",
         })
     );
@@ -124,6 +125,7 @@ fn a_standard_plan_is_free_and_reads_no_allowance() {
             "max_fee_by": "protocol_rule",
             "minted_at_least": "1234567890",
             "minted_at_most": "1234567890",
+            "read_at": "2027-01-15T08:00:00Z",
             "standard_bps": "0",
         })
     );
@@ -217,7 +219,7 @@ fn the_code_of_an_account_with_a_key_is_read_where_it_can_be() {
 fn the_text_is_canonical_and_the_digest_anyones() {
     for changes in [
         json!({}),
-        json!({"transferSpeed": "fast", "forward": true, "exports": ["eip5792", "safe_tx_builder"]}),
+        json!({"transferSpeed": "fast", "forward": true, "exports": ["eip5792"]}),
     ] {
         let plan = built(&request(changes), &Fees::default(), &Chains::default()).unwrap();
         let mut envelope = envelope(&plan);

@@ -1,11 +1,11 @@
 //! The market as it was read, in its wire form.
 
-use plan_checks::pm_order::PmMarketFacts;
+use plan_checks::{UtcSeconds, pm_order::PmMarketFacts};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     ports::{PmMarket, PmToken},
-    wire::{Digits, Exact, Time, Word},
+    wire::{Digits, Exact, Label, Time, Word},
 };
 
 /// The market as it was read.
@@ -31,11 +31,16 @@ pub(crate) struct Market {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Token {
-    outcome: String,
+    outcome: Label,
     token_id: Digits,
 }
 
 impl Market {
+    /// When it was read.
+    pub(in crate::pm_order) const fn read_at(&self) -> UtcSeconds {
+        self.read_at.0
+    }
+
     /// As the checks read it.
     pub(in crate::pm_order) fn as_facts(&self) -> PmMarketFacts {
         PmMarketFacts {
@@ -44,7 +49,7 @@ impl Market {
             tokens: self
                 .tokens
                 .each_ref()
-                .map(|token| (token.token_id.0, token.outcome.clone())),
+                .map(|token| (token.token_id.0, token.outcome.as_str().to_owned())),
             tick_size: self.tick_size.0,
             min_order_size: self.min_order_size.0,
             neg_risk: self.neg_risk,
@@ -60,7 +65,7 @@ impl Market {
 impl From<&PmMarket> for Market {
     fn from(market: &PmMarket) -> Self {
         let token = |token: &PmToken| Token {
-            outcome: token.outcome.clone(),
+            outcome: Label::of(&token.outcome),
             token_id: Digits(token.token_id),
         };
         Self {
