@@ -2,6 +2,7 @@
 
 pub mod fixed;
 pub mod log;
+pub mod mcp;
 pub mod paid;
 
 use std::convert::Infallible;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -35,10 +36,11 @@ async fn listen() -> Result<TcpListener, BenchError> {
 ///
 /// # Errors
 /// When the listener breaks.
-pub async fn serve<F, R>(listener: TcpListener, answer: F) -> Result<(), BenchError>
+pub async fn serve<F, R, B>(listener: TcpListener, answer: F) -> Result<(), BenchError>
 where
     F: Fn(Request<Incoming>) -> R + Send + Sync + 'static,
-    R: Future<Output = Response<Full<Bytes>>> + Send + 'static,
+    R: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
 {
     let answer = Arc::new(answer);
     loop {

@@ -38,6 +38,16 @@ pub enum BenchError {
         /// That answer, shortened.
         body: String,
     },
+    /// A server gave an answer of another length than the one that the measurement is about.
+    #[error("expected an answer of {expected} bytes, observed {observed}: {body}")]
+    Length {
+        /// The length that the measurement is about.
+        expected: usize,
+        /// The one that came instead.
+        observed: usize,
+        /// That answer, shortened.
+        body: String,
+    },
     /// An answer that had to be understood could not be.
     #[error("the answer of the server has no usable {what}")]
     Answer {
@@ -58,6 +68,18 @@ pub enum BenchError {
     /// The large ledger could not be made.
     #[error("the ledger of the measurement: {0}")]
     Ledger(#[from] rusqlite::Error),
+    /// A plan that the measurement is about was refused.
+    #[error("the plan of the measurement is refused: {0}")]
+    Refused(#[from] plan_builder::Refusal),
+    /// The client of the aggregator could not be set up.
+    #[error("the client of the aggregator: {0}")]
+    Transport(#[from] data_sources::transport::TransportError),
+    /// The fee configuration is not TOML.
+    #[error("the fee configuration of the measurement: {0}")]
+    FeeDocument(#[from] toml::de::Error),
+    /// The fee configuration cannot be used.
+    #[error("the fee configuration of the measurement: {0}")]
+    Fees(#[from] plan_builder::FeeConfigError),
     /// A file of the benchmark could not be written or read as JSON.
     #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Empty};
+use http::{HeaderName, HeaderValue, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub const PAYMENT_REQUIRED: HeaderName = HeaderName::from_static("payment-requir
 /// One keep-alive connection.
 #[derive(Debug)]
 pub struct Connection {
-    sender: SendRequest<Empty<Bytes>>,
+    sender: SendRequest<Full<Bytes>>,
     host: HeaderValue,
 }
 
@@ -49,16 +49,36 @@ impl Connection {
         target: &str,
         payment: Option<&HeaderValue>,
     ) -> Result<Answer, BenchError> {
-        let mut request = Request::builder()
-            .method(Method::GET)
-            .uri(target)
-            .header(http::header::HOST, &self.host);
+        let mut request = Request::get(target);
         if let Some(payment) = payment {
             request = request.header(PAYMENT_SIGNATURE, payment);
         }
-        let request = request.body(Empty::new()).map_err(|_| BenchError::Answer {
-            what: "request target",
-        })?;
+        self.send(request, Bytes::new()).await
+    }
+
+    /// Sends a POST and reads the whole answer.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub async fn post(&mut self, target: &str, message: &Message) -> Result<Answer, BenchError> {
+        let mut request = Request::post(target);
+        for (name, value) in &message.headers {
+            request = request.header(name, value);
+        }
+        self.send(request, message.body.clone()).await
+    }
+
+    async fn send(
+        &mut self,
+        request: http::request::Builder,
+        body: Bytes,
+    ) -> Result<Answer, BenchError> {
+        let request = request
+            .header(http::header::HOST, &self.host)
+            .body(Full::new(body))
+            .map_err(|_| BenchError::Answer {
+                what: "request target",
+            })?;
         self.sender.ready().await?;
         let (parts, body) = self.sender.send_request(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
@@ -68,6 +88,15 @@ impl Connection {
             body,
         })
     }
+}
+
+/// What is posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its headers.
+    pub headers: http::HeaderMap,
+    /// Its body.
+    pub body: Bytes,
 }
 
 /// A whole answer.

@@ -14,5 +14,6 @@ pub mod payment;
 pub mod process;
 pub mod report;
 pub mod suite;
+pub mod swap;
 
 pub use error::BenchError;

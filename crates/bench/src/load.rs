@@ -9,7 +9,7 @@ use http::{HeaderValue, StatusCode};
 use tokio::task::JoinSet;
 
 use crate::BenchError;
-use crate::exchange::Connection;
+use crate::exchange::{Answer, Connection, Message};
 use crate::measure;
 
 /// What is sent, and what must come back.
@@ -32,6 +32,19 @@ pub enum Requests {
     Unpaid(usize),
     /// One for each of these payment headers.
     Paying(Arc<Vec<HeaderValue>>),
+    /// The same message over and over.
+    Posting(Posting),
+}
+
+/// A message that is posted many times.
+#[derive(Debug, Clone)]
+pub struct Posting {
+    /// The message.
+    pub message: Message,
+    /// How many times.
+    pub times: usize,
+    /// The length of every answer, in bytes: one of another length is another answer.
+    pub answer_length: usize,
 }
 
 impl Requests {
@@ -39,13 +52,27 @@ impl Requests {
         match self {
             Self::Unpaid(requests) => *requests,
             Self::Paying(headers) => headers.len(),
+            Self::Posting(posting) => posting.times,
         }
     }
 
-    fn header(&self, index: usize) -> Option<&HeaderValue> {
+    async fn send(
+        &self,
+        index: usize,
+        target: &str,
+        connection: &mut Connection,
+    ) -> Result<Answer, BenchError> {
         match self {
-            Self::Unpaid(_) => None,
-            Self::Paying(headers) => headers.get(index),
+            Self::Unpaid(_) => connection.get(target, None).await,
+            Self::Paying(headers) => connection.get(target, headers.get(index)).await,
+            Self::Posting(posting) => connection.post(target, &posting.message).await,
+        }
+    }
+
+    fn answer_length(&self) -> Option<usize> {
+        match self {
+            Self::Unpaid(_) | Self::Paying(_) => None,
+            Self::Posting(posting) => Some(posting.answer_length),
         }
     }
 }
@@ -94,6 +121,30 @@ impl Load {
             p99: Duration::from_micros(at(990)),
         })
     }
+
+    fn judge(&self, answer: &Answer) -> Result<(), BenchError> {
+        let shown = || {
+            String::from_utf8_lossy(&answer.body)
+                .chars()
+                .take(300)
+                .collect()
+        };
+        if answer.status != self.expected {
+            return Err(BenchError::Status {
+                expected: self.expected.as_u16(),
+                observed: answer.status.as_u16(),
+                body: shown(),
+            });
+        }
+        match self.requests.answer_length() {
+            Some(expected) if expected != answer.body.len() => Err(BenchError::Length {
+                expected,
+                observed: answer.body.len(),
+                body: shown(),
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Takes requests until none is left; the time of each in microseconds.
@@ -109,17 +160,11 @@ async fn drive(
             return Ok(micros);
         }
         let start = Instant::now();
-        let answer = connection
-            .get(&load.target, load.requests.header(index))
+        let answer = load
+            .requests
+            .send(index, &load.target, &mut connection)
             .await?;
         micros.push(u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX));
-        if answer.status != load.expected {
-            let text = String::from_utf8_lossy(&answer.body);
-            return Err(BenchError::Status {
-                expected: load.expected.as_u16(),
-                observed: answer.status.as_u16(),
-                body: text.chars().take(300).collect(),
-            });
-        }
+        load.judge(&answer)?;
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Processor time per request in nanoseconds, or any other quantity that is compared.
 pub type Quantity = u64;
 
@@ -16,6 +18,42 @@ pub fn median(values: &[Quantity]) -> Option<Quantity> {
 pub fn quantile(sorted: &[u64], per_mille: usize) -> Option<u64> {
     let rank = sorted.len().saturating_mul(per_mille).div_ceil(1000);
     sorted.get(rank.saturating_sub(1)).copied()
+}
+
+/// What one run of each of some works costs the calling thread in processor time, in nanoseconds: the median of rounds in
+/// which the works take turns. A round is `runs` runs of a work; a first one that is not counted warms up.
+///
+/// # Errors
+/// The first of a work.
+pub fn in_turns<const N: usize, E>(
+    works: [&dyn Fn() -> Result<(), E>; N],
+    rounds: usize,
+    runs: u64,
+) -> Result<[Quantity; N], E> {
+    let mut costs = [const { Vec::new() }; N];
+    for round in 0..=rounds {
+        for (work, costs) in works.iter().zip(&mut costs) {
+            let before = thread_nanos();
+            for _ in 0..runs {
+                work()?;
+            }
+            let used = thread_nanos().saturating_sub(before);
+            if round > 0 {
+                costs.push(used / runs.max(1));
+            }
+        }
+    }
+    Ok(costs.map(|costs| median(&costs).unwrap_or_default()))
+}
+
+/// The processor time that the calling thread has used so far, in nanoseconds.
+fn thread_nanos() -> Quantity {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+    seconds
+        .unwrap_or_default()
+        .saturating_mul(1_000_000_000)
+        .saturating_add(nanos.unwrap_or_default())
 }
 
 /// A ratio in thousandths.
@@ -74,6 +112,23 @@ mod tests {
         assert_eq!(quantile(&sorted, 1000), Some(200));
         assert_eq!(quantile(&[7], 1), Some(7));
         assert_eq!(quantile(&[], 500), None);
+    }
+
+    #[test]
+    fn works_take_turns_and_are_told_apart() {
+        let order = std::cell::RefCell::new(String::new());
+        let spin = |times: u64, name| {
+            order.borrow_mut().push(name);
+            (0..times).for_each(|n| {
+                std::hint::black_box(n);
+            });
+            Ok::<_, ()>(())
+        };
+        let works: [&dyn Fn() -> _; 2] = [&|| spin(1_000, 'a'), &|| spin(100_000, 'b')];
+        let [short, long] = in_turns(works, 3, 2).unwrap();
+        assert_eq!(*order.borrow(), "aabbaabbaabbaabb");
+        assert!(long > 10 * short, "{short} {long}");
+        assert_eq!(in_turns([&|| Err(7)], 1, 1), Err(7));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 mod footprint;
 mod growth;
+mod mcp;
 mod paid;
+mod plans;
 mod site;
 mod unpaid;
 
@@ -25,6 +27,10 @@ pub struct Effort {
     pub unpaid: usize,
     /// Paid calls in one measurement.
     pub paid: usize,
+    /// Plans in one round, of many.
+    pub plans: u64,
+    /// Tool calls in one measurement.
+    pub calls: usize,
     /// Connections of a load.
     pub connections: usize,
     /// Connections of the measurement of idle ones.
@@ -39,6 +45,8 @@ impl Effort {
         rounds: 5,
         unpaid: 120_000,
         paid: 16_000,
+        plans: 400,
+        calls: 10_000,
         connections: 64,
         idle_connections: 10_000,
         entries: 1_000_000,
@@ -49,6 +57,8 @@ impl Effort {
         rounds: 3,
         unpaid: 30_000,
         paid: 4_000,
+        plans: 50,
+        calls: 2_000,
         connections: 64,
         idle_connections: 2_000,
         entries: 100_000,
@@ -66,11 +76,22 @@ pub enum Group {
     Growth,
     /// Memory, start, idle connections.
     Footprint,
+    /// A swap plan and its verification, in process.
+    Plans,
+    /// Tool calls over MCP.
+    Mcp,
 }
 
 impl Group {
     /// All of them, in the order in which they are taken.
-    pub const ALL: [Self; 4] = [Self::Unpaid, Self::Paid, Self::Growth, Self::Footprint];
+    pub const ALL: [Self; 6] = [
+        Self::Unpaid,
+        Self::Paid,
+        Self::Growth,
+        Self::Footprint,
+        Self::Plans,
+        Self::Mcp,
+    ];
 }
 
 /// Takes the measurements of some groups.
@@ -86,6 +107,8 @@ pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report
             Group::Paid => paid::run(site, effort, &mut report).await?,
             Group::Growth => growth::run(site, effort, &mut report).await?,
             Group::Footprint => footprint::run(site, effort, &mut report).await?,
+            Group::Plans => plans::run(effort, &mut report).await?,
+            Group::Mcp => mcp::run(site, effort, &mut report).await?,
         }
     }
     Ok(report)
@@ -94,21 +117,36 @@ pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report
 /// After a load: how long a server may go on with what it has put off, at its own cost.
 const AFTERMATH: Duration = Duration::from_millis(300);
 
+/// What a request of a load costs, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    /// Processor time of the server.
+    cpu: Quantity,
+    /// The time until the answer, at the median.
+    p50: Quantity,
+}
+
 /// The processor time of a server per request of a load, in nanoseconds.
 async fn cost(server: &Server, load: Load) -> Result<Quantity, BenchError> {
+    measured(server, load).await.map(|cost| cost.cpu)
+}
+
+/// What a request of a load costs.
+async fn measured(server: &Server, load: Load) -> Result<Cost, BenchError> {
     let before = server.cpu_nanos()?;
     let seen = load.run(server.address()).await?;
     tokio::time::sleep(AFTERMATH).await;
     let used = server.cpu_nanos()?.saturating_sub(before);
+    let cpu = used / seen.answered.max(1);
     eprintln!(
-        "  {:>9} requests in {:>5} ms, p50 {:>6} µs, p99 {:>6} µs, {:>6} ns of CPU each",
+        "  {:>9} requests in {:>5} ms, p50 {:>6} µs, p99 {:>6} µs, {cpu:>6} ns of CPU each",
         seen.answered,
         seen.elapsed.as_millis(),
         seen.p50.as_micros(),
         seen.p99.as_micros(),
-        used / seen.answered.max(1)
     );
-    Ok(used / seen.answered.max(1))
+    let p50 = u64::try_from(seen.p50.as_nanos()).unwrap_or(u64::MAX);
+    Ok(Cost { cpu, p50 })
 }
 
 /// The median of costs that were measured.

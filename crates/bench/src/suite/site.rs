@@ -1,5 +1,6 @@
 //! Where the programs and their files are.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use serde_json::json;
 use crate::BenchError;
 use crate::exchange::{Answer, Connection, Recording};
 use crate::process::Server;
+use crate::swap::{FEES, PLANS_CONFIG};
 
 /// The folder of the programs and a folder for their files.
 #[derive(Debug)]
@@ -75,12 +77,12 @@ impl Site {
         Server::start(&self.programs.join("paid-server"), arguments)
     }
 
-    /// Starts a baseline that sends one recorded answer.
+    /// Starts a server that sends one recorded answer, whatever is asked.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn baseline_402(&self, answer: &Answer) -> Result<Server, BenchError> {
-        let file = self.record("unpaid.json", answer)?;
+    pub fn fixed(&self, answer: &Answer) -> Result<Server, BenchError> {
+        let file = self.record("fixed.json", answer)?;
         Server::start(&self.programs.join("baseline-402"), [file])
     }
 
@@ -95,6 +97,41 @@ impl Site {
             self.file("baseline.log"),
         ];
         Server::start(&self.programs.join("baseline-paid"), arguments)
+    }
+
+    /// Starts the agent rail as it is shipped, with an aggregator that listens on this machine.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn mcp_server(&self, aggregator: SocketAddr) -> Result<Server, BenchError> {
+        let (config, fees) = (self.file("mcp-server.toml"), self.file("fees.toml"));
+        std::fs::write(&fees, FEES).map_err(BenchError::io(&fees))?;
+        let own = format!(
+            "fee_config = \"fees.toml\"\n\n[upstreams.lifi]\nbase_url = \"http://{aggregator}\"\n"
+        );
+        std::fs::write(&config, format!("{PLANS_CONFIG}{own}")).map_err(BenchError::io(&config))?;
+        Server::start(
+            &self.programs.join("mcp-server"),
+            ["serve".as_ref(), "--config".as_ref(), config.as_os_str()],
+        )
+    }
+
+    /// Starts the agent rail with a quote that is kept.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn plan_server(&self) -> Result<Server, BenchError> {
+        Server::start(&self.programs.join("plan-server"), [""; 0])
+    }
+
+    /// Starts a baseline that gives back a plan over the official Rust SDK.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn baseline_mcp(&self, plan: &str) -> Result<Server, BenchError> {
+        let file = self.file("plan.json");
+        std::fs::write(&file, plan).map_err(BenchError::io(&file))?;
+        Server::start(&self.programs.join("baseline-mcp"), [file])
     }
 
     fn record(&self, name: &str, answer: &Answer) -> Result<PathBuf, BenchError> {

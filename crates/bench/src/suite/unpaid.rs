@@ -22,7 +22,7 @@ pub(super) async fn run(
 ) -> Result<(), BenchError> {
     let server = site.api_server(&site.file("unpaid.db"))?;
     let answer = unpaid_answer(&server, TARGET).await?;
-    let baseline = site.baseline_402(&answer)?;
+    let baseline = site.fixed(&answer)?;
     let replayed = unpaid_answer(&baseline, TARGET).await?;
     if replayed.body != answer.body || replayed.headers.len() != answer.headers.len() {
         return Err(BenchError::Answer {

@@ -1,0 +1,237 @@
+//! A tool call over MCP that builds a plan, against an echo of the same plan over the official Rust SDK.
+
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::site::{Site, expect};
+use super::{Cost, Effort, measured, middle};
+use crate::BenchError;
+use crate::exchange::{Answer, Connection, Message};
+use crate::load::{Load, Posting, Requests};
+use crate::measure::{Quantity, Ratio};
+use crate::process::Server;
+use crate::report::{Amount, Finding, Limit, Report};
+use crate::swap::{ARGUMENTS, quote_answer};
+
+const TARGET: &str = "/mcp";
+
+const TOOL: &str = "svc_prepare_swap";
+
+const BASELINE: &str = "official Rust SDK, echo of the plan";
+
+/// A third, rounded down.
+const THIRD: Ratio = Ratio::thousandths(333);
+
+const NO_MORE: Ratio = Ratio::thousandths(1_000);
+
+pub(super) async fn run(
+    site: &Site,
+    effort: Effort,
+    report: &mut Report,
+) -> Result<(), BenchError> {
+    let ours = site.plan_server()?;
+    let plan = plan_of(&call(&ours, &Era::Modern.message()).await?)?;
+    let echo = site.baseline_mcp(&plan)?;
+    for era in [Era::Modern, Era::Bare] {
+        if plan_of(&call(&echo, &era.message()).await?)? != plan {
+            return Err(BenchError::Answer {
+                what: "likeness to its baseline",
+            });
+        }
+    }
+    let aggregator = site.fixed(&quote_answer())?;
+    let asking = site.mcp_server(aggregator.address())?;
+
+    let [own, base, with_quote] = turns([&ours, &echo, &asking], Era::Modern, effort).await?;
+    let [own_bare, base_bare] = turns([&ours, &echo], Era::Bare, effort).await?;
+    for finding in [
+        cpu("plan over MCP", &own, &base, THIRD),
+        p50("plan over MCP, p50", &own, &base),
+        cpu("plan over MCP, bare call", &own_bare, &base_bare, THIRD),
+        p50("plan over MCP, bare call, p50", &own_bare, &base_bare),
+        cpu("plan over MCP, quote fetched", &with_quote, &base, NO_MORE),
+    ] {
+        report.add(finding);
+    }
+    Ok(())
+}
+
+/// How a client calls a tool.
+#[derive(Debug, Clone, Copy)]
+enum Era {
+    /// With the headers and the metadata of the revision 2026-07-28.
+    Modern,
+    /// Without a handshake, a version or metadata.
+    Bare,
+}
+
+impl Era {
+    /// A call of the tool.
+    fn message(self) -> Message {
+        let mut headers = HeaderMap::new();
+        let mut header = |name: HeaderName, value| {
+            headers.insert(name, HeaderValue::from_static(value));
+        };
+        header(CONTENT_TYPE, "application/json");
+        header(ACCEPT, "application/json, text/event-stream");
+        let meta = match self {
+            Self::Modern => {
+                header(
+                    HeaderName::from_static("mcp-protocol-version"),
+                    "2026-07-28",
+                );
+                header(HeaderName::from_static("mcp-method"), "tools/call");
+                header(HeaderName::from_static("mcp-name"), TOOL);
+                META
+            }
+            Self::Bare => "",
+        };
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"{TOOL}","arguments":{ARGUMENTS}{meta}}}}}"#
+        );
+        Message {
+            headers,
+            body: body.into(),
+        }
+    }
+}
+
+const META: &str = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+async fn call(server: &Server, message: &Message) -> Result<Answer, BenchError> {
+    let mut connection = Connection::open(server.address()).await?;
+    expect(connection.post(TARGET, message).await?, 200)
+}
+
+/// The plan of an answer, as its bytes stand there.
+fn plan_of(answer: &Answer) -> Result<String, BenchError> {
+    #[derive(Deserialize)]
+    struct Response<'a> {
+        #[serde(borrow)]
+        result: Outcome<'a>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Outcome<'a> {
+        #[serde(borrow)]
+        structured_content: &'a RawValue,
+        content: Vec<Block>,
+        is_error: Option<bool>,
+    }
+    #[derive(Deserialize)]
+    struct Block {
+        text: String,
+    }
+    let Outcome {
+        structured_content,
+        content,
+        is_error,
+    } = serde_json::from_slice::<Response<'_>>(&answer.body)?.result;
+    let plan = structured_content.get();
+    let said_twice = content.iter().all(|block| block.text == plan);
+    if is_error == Some(true) || content.len() != 1 || !said_twice {
+        return Err(BenchError::Answer { what: "plan" });
+    }
+    Ok(plan.to_owned())
+}
+
+/// What a call costs servers that take turns.
+async fn turns<const N: usize>(
+    servers: [&Server; N],
+    era: Era,
+    effort: Effort,
+) -> Result<[Cost; N], BenchError> {
+    let message = era.message();
+    let mut costs = [const { (Vec::new(), Vec::new()) }; N];
+    for round in 0..=effort.rounds {
+        for (server, (cpu, p50)) in servers.iter().zip(&mut costs) {
+            let answer = call(server, &message).await?;
+            plan_of(&answer)?;
+            let posting = Posting {
+                message: message.clone(),
+                times: effort.calls,
+                answer_length: answer.body.len(),
+            };
+            let load = Load {
+                target: TARGET.to_owned(),
+                requests: Requests::Posting(posting),
+                connections: effort.connections,
+                expected: StatusCode::OK,
+            };
+            let cost = measured(server, load).await?;
+            // The first round warms up.
+            if round > 0 {
+                cpu.push(cost.cpu);
+                p50.push(cost.p50);
+            }
+        }
+    }
+    Ok(costs.map(|(cpu, p50)| Cost {
+        cpu: middle(&cpu),
+        p50: middle(&p50),
+    }))
+}
+
+fn cpu(name: &'static str, ours: &Cost, base: &Cost, most: Ratio) -> Finding {
+    let limit = Limit::Times(most, BASELINE, Amount::Cpu(base.cpu));
+    Finding {
+        name,
+        ours: Amount::Cpu(ours.cpu),
+        limit,
+    }
+}
+
+fn p50(name: &'static str, ours: &Cost, base: &Cost) -> Finding {
+    let time = |nanos: Quantity| Amount::Time(std::time::Duration::from_nanos(nanos));
+    Finding {
+        name,
+        ours: time(ours.p50),
+        limit: Limit::Times(NO_MORE, BASELINE, time(base.p50)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(body: &str) -> Answer {
+        Answer {
+            status: StatusCode::OK,
+            headers: HeaderMap::new(),
+            body: body.to_owned().into(),
+        }
+    }
+
+    #[test]
+    fn calls_are_json_and_differ_in_what_they_say_of_the_protocol() {
+        let [modern, bare] = [Era::Modern, Era::Bare].map(Era::message);
+        let parsed = |message: &Message| -> serde_json::Value {
+            serde_json::from_slice(&message.body).unwrap()
+        };
+        let (mut modern_call, bare_call) = (parsed(&modern), parsed(&bare));
+        let meta = modern_call["params"]
+            .as_object_mut()
+            .unwrap()
+            .remove("_meta")
+            .unwrap();
+        assert_eq!(
+            meta["io.modelcontextprotocol/protocolVersion"],
+            "2026-07-28"
+        );
+        assert_eq!(modern_call, bare_call);
+        assert_eq!((modern.headers.len(), bare.headers.len()), (5, 2));
+    }
+
+    #[test]
+    fn only_a_plan_that_is_said_twice_is_one() {
+        let said = r#"{"result":{"content":[{"type":"text","text":"{\"rail\":\"swap\"}"}],"structuredContent":{"rail":"swap"}}}"#;
+        assert_eq!(plan_of(&answer(said)).unwrap(), r#"{"rail":"swap"}"#);
+        let refused = said.replace(r#""content""#, r#""isError":true,"content""#);
+        let other = said.replace(r#"\"swap\""#, r#"\"bridge\""#);
+        for body in [&refused, &other, r#"{"error":{}}"#] {
+            plan_of(&answer(body)).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The swap of the plan measurements: a request, the aggregator's recorded quote for it, the reviewed fee configuration.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use data_sources::lifi::{Lifi, LifiConfig};
+use data_sources::transport::Transport;
+use data_sources::{Mode, SystemClock};
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use plan_builder::ports::{PortError, SwapAsk, SwapQuote, SwapQuotes};
+use plan_builder::{FeeDocument, Policy};
+use tokio::net::TcpListener;
+use tokio::sync::OnceCell;
+
+use crate::BenchError;
+use crate::baseline;
+use crate::exchange::Answer;
+
+/// The arguments of the swap that the recorded quote is for.
+pub const ARGUMENTS: &str = r#"{"accountProfile":{"kind":"eoa","address":"0x1111111111111111111111111111111111111111","chainId":8453},"chainId":8453,"fromToken":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","toToken":"0x4200000000000000000000000000000000000006","fromAmount":"1000000000","slippage":{"maxBps":50}}"#;
+
+/// The fee configuration under which the recorded quote passes every check, as an operator writes it.
+pub const FEES: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
+
+/// The agent rail's configuration, open for as many calls as come; ends in its section `[plans]`.
+pub const PLANS_CONFIG: &str = r#"
+[server]
+listen = "127.0.0.1:0"
+
+[plans]
+calls_per_second = 1000000
+calls_burst = 1000000
+calls_in_flight = 10000
+"#;
+
+const QUOTE: &str = include_str!("../../../fixtures/upstreams/lifi/quote_usdc_weth.json");
+
+/// The policy of [`FEES`], with the default lives.
+///
+/// # Errors
+/// When the configuration is not one.
+pub fn policy() -> Result<Policy, BenchError> {
+    let document: FeeDocument = toml::from_str(FEES)?;
+    Ok(Policy::new(document.review()?))
+}
+
+/// The aggregator's answer.
+pub fn quote_answer() -> Answer {
+    let json = HeaderValue::from_static("application/json");
+    Answer {
+        status: StatusCode::OK,
+        headers: HeaderMap::from_iter([(CONTENT_TYPE, json)]),
+        body: Bytes::from_static(QUOTE.as_bytes()),
+    }
+}
+
+/// A quote that is asked for once, through the server's own adapter, and kept: what is left of a plan is our part of it.
+#[derive(Debug)]
+pub struct KeptQuote {
+    aggregator: Lifi,
+    quote: OnceCell<SwapQuote>,
+}
+
+impl KeptQuote {
+    /// Serves the recorded answer in this process, and has the adapter ask there.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub async fn of_the_recording() -> Result<Self, BenchError> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let base_url = format!("http://{}", listener.local_addr()?);
+        tokio::spawn(baseline::serve(listener, |_| {
+            let Answer { headers, body, .. } = quote_answer();
+            let mut response = Response::new(Full::new(body));
+            *response.headers_mut() = headers;
+            std::future::ready(response)
+        }));
+        let config = LifiConfig {
+            base_url,
+            mode: Mode::Replay,
+            ..LifiConfig::default()
+        };
+        Ok(Self {
+            aggregator: Lifi::new(&Transport::new()?, config, Arc::new(SystemClock))?,
+            quote: OnceCell::new(),
+        })
+    }
+
+    /// The quote, once it was asked for.
+    pub fn kept(&self) -> Option<&SwapQuote> {
+        self.quote.get()
+    }
+}
+
+impl SwapQuotes for KeptQuote {
+    async fn quote(&self, ask: &SwapAsk) -> Result<SwapQuote, PortError> {
+        let quote = self.quote.get_or_try_init(|| self.aggregator.quote(ask));
+        quote.await.cloned()
+    }
+}
