@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics::{
-    Counter, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+    Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge,
+    histogram,
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use route_catalog::Operation;
@@ -105,11 +106,34 @@ impl Challenges {
     }
 }
 
+/// What is counted of served calls of one operation.
+struct Served {
+    calls: Counter,
+    seconds: Histogram,
+}
+
+/// By operation, each looked up at its first use.
+static SERVED: [OnceLock<Served>; Operation::ALL.len()] =
+    [const { OnceLock::new() }; Operation::ALL.len()];
+
 pub(crate) fn paid_call(operation: Operation, outcome: &'static str, took: Duration) {
+    let index = Operation::ALL.iter().position(|other| *other == operation);
     let operation = operation.name();
-    counter!("paid_calls_total", "operation" => operation, "outcome" => outcome).increment(1);
-    if outcome == "served" {
-        histogram!("paid_call_seconds", "operation" => operation).record(took.as_secs_f64());
+    let calls = || counter!("paid_calls_total", "operation" => operation, "outcome" => outcome);
+    let served = index.and_then(|index| SERVED.get(index));
+    if let Some(served) = served.filter(|_| outcome == "served") {
+        let served = served.get_or_init(|| {
+            // A handle that is taken before there is a recorder counts nothing.
+            metrics();
+            Served {
+                calls: calls(),
+                seconds: histogram!("paid_call_seconds", "operation" => operation),
+            }
+        });
+        served.calls.increment(1);
+        served.seconds.record(took.as_secs_f64());
+    } else {
+        calls().increment(1);
     }
 }
 
@@ -128,10 +152,18 @@ pub(crate) fn declined(reason: &Reason) {
     }
 }
 
+static SETTLED: OnceLock<(Counter, Counter)> = OnceLock::new();
+
 pub(crate) fn settled(receipt: &Receipt) {
-    counter!("payments_settled_total").increment(1);
-    let amount = u64::try_from(receipt.amount).unwrap_or(u64::MAX);
-    counter!("payments_settled_micro_usd_total").increment(amount);
+    let (payments, micro_usd) = SETTLED.get_or_init(|| {
+        metrics();
+        (
+            counter!("payments_settled_total"),
+            counter!("payments_settled_micro_usd_total"),
+        )
+    });
+    payments.increment(1);
+    micro_usd.increment(u64::try_from(receipt.amount).unwrap_or(u64::MAX));
 }
 
 /// Payments whose outcome was not known at the last look.

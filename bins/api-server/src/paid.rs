@@ -9,6 +9,7 @@ mod admission;
 mod outcome;
 mod reconcile;
 mod standing;
+mod unstoppable;
 mod visit;
 
 use std::collections::{HashMap, HashSet};
@@ -28,6 +29,7 @@ use x402_wire::{Invalid, Payment, SignatureStanding};
 
 pub(crate) use admission::{Declined, admit};
 pub(crate) use outcome::Outcome;
+use unstoppable::Unstoppable;
 
 use crate::reply::ErrorReply;
 
@@ -55,7 +57,7 @@ struct Shared<S, J> {
     journal: J,
     policy: PaymentPolicy,
     clock: Arc<dyn Clock>,
-    /// Paid calls run in tasks of their own: a caller that hangs up must not stop a settlement half-way.
+    /// Paid calls and what they leave to do: a caller that hangs up must not stop a settlement half-way.
     visits: TaskTracker,
     places: Arc<Semaphore>,
     unproven_places: Arc<Semaphore>,
@@ -181,11 +183,11 @@ impl<S: Settler, J: Journal> Till<S, J> {
             drop(place);
             outcome
         };
-        match self.shared.visits.spawn(visit).await {
+        match Unstoppable::new(&self.shared.visits, visit).await {
             Ok(outcome) => outcome,
             // How far it came is not known here. The journal has the entry open; `Journal::abandon` decides it.
-            Err(error) => {
-                tracing::error!(%entry, panicked = error.is_panic(), "a paid call ended early");
+            Err(_panic) => {
+                tracing::error!(%entry, "a paid call ended early");
                 standing::pending(&payment, None)
             }
         }

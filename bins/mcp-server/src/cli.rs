@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use server_config::{ConfigError, environment, start_log};
 use tokio::io::BufReader;
 
 use crate::config::Config;
+use crate::demo;
 use crate::serve::{Parts, ServeError, Service, dispatcher};
 use crate::stdio;
 use crate::tools;
@@ -36,6 +38,15 @@ enum Command {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
+    },
+    /// Show a swap plan from the request to its execution on an embedded chain, then keep serving. Needs nothing else.
+    Demo {
+        /// Where to listen; port 0 takes a free one.
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+        listen: SocketAddr,
+        /// Exit after the transcript, with 0 only if all of it held.
+        #[arg(long)]
+        once: bool,
     },
     /// Print every tool.
     Tools {
@@ -98,6 +109,9 @@ fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve { config } => serve(&config),
         Command::Stdio { config } => serve_stdio(&config),
+        Command::Demo { listen, once } => runtime()?
+            .block_on(demo::run(listen, once))
+            .map_err(|error| Failure::Other(error.to_string())),
         Command::Tools { json } => {
             let tools = tools::describe(Config::default().brand());
             if json {

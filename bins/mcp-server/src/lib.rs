@@ -2,6 +2,7 @@
 
 mod cli;
 pub mod config;
+mod demo;
 mod http;
 mod mcp;
 mod observe;

@@ -64,6 +64,13 @@ fn vectors_are_what_is_built_and_what_is_verified() {
     );
 }
 
+#[test]
+fn the_example_configuration_is_one() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/fees.example.toml");
+    let document: FeeDocument = toml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(document.review().unwrap().chains.len(), 1);
+}
+
 /// Both digests are over RFC 8785 as an independent implementation writes it.
 #[test]
 fn digests_are_over_the_canonical_form() {

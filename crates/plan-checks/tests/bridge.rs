@@ -8,6 +8,8 @@
     reason = "test code"
 )]
 
+#[path = "bridge/accounts.rs"]
+mod accounts;
 #[path = "bridge/attacks.rs"]
 mod attacks;
 #[path = "bridge/bytes.rs"]

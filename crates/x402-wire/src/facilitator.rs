@@ -87,12 +87,12 @@ impl SupportedResponse {
 #[must_use]
 pub fn request_body(payment: &Payment, sync_settle: Option<bool>) -> String {
     let raw = payment.payload().raw();
-    let requirements = payment.requirements().to_json();
+    let requirements = payment.requirements_json();
     let mut body = String::with_capacity(raw.len() + requirements.len() + 96);
     body.push_str("{\"x402Version\":2,\"paymentPayload\":");
     body.push_str(raw);
     body.push_str(",\"paymentRequirements\":");
-    body.push_str(&requirements);
+    body.push_str(requirements);
     if let Some(sync_settle) = sync_settle {
         body.push_str(",\"syncSettle\":");
         body.push_str(if sync_settle { "true" } else { "false" });

@@ -35,6 +35,7 @@ pub struct Offer {
 #[derive(Debug, PartialEq, Eq)]
 pub struct PaymentOption {
     requirements: PaymentRequirements,
+    json: String,
     domain_separator: B256,
 }
 
@@ -42,6 +43,7 @@ impl PaymentOption {
     pub(crate) fn new(requirements: PaymentRequirements) -> Self {
         let domain_separator = requirements.domain_separator();
         Self {
+            json: requirements.to_json(),
             requirements,
             domain_separator,
         }
@@ -51,6 +53,12 @@ impl PaymentOption {
     #[must_use]
     pub fn requirements(&self) -> &PaymentRequirements {
         &self.requirements
+    }
+
+    /// [`PaymentRequirements::to_json`] of it.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        &self.json
     }
 
     /// The EIP-712 domain separator of its asset.

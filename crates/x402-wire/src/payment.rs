@@ -186,6 +186,12 @@ impl Payment {
         self.option.requirements()
     }
 
+    /// [`Self::requirements`] as JSON text, written once for all payments of the option.
+    #[must_use]
+    pub fn requirements_json(&self) -> &str {
+        self.option.json()
+    }
+
     /// The signed message.
     #[must_use]
     pub fn authorization(&self) -> &Authorization {

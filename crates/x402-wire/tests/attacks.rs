@@ -351,12 +351,16 @@ fn a_stored_payment_is_the_same_payment() {
     let payment = matching(&good()).unwrap();
     let restored = Payment::restore(
         payment.payload().raw().as_bytes(),
-        payment.requirements().to_json().as_bytes(),
+        payment.requirements_json().as_bytes(),
     )
     .unwrap();
     assert_eq!(restored.key(), payment.key());
     assert_eq!(restored.digest(), payment.digest());
     assert_eq!(restored.requirements(), payment.requirements());
+    assert_eq!(
+        payment.requirements_json(),
+        payment.requirements().to_json()
+    );
     assert!(Payment::restore(b"{", b"{}").is_err());
     assert!(Payment::restore(payment.payload().raw().as_bytes(), b"{}").is_err());
 }

@@ -70,7 +70,7 @@ where
     }
     let settling = Settling {
         payload_json: payment.payload().raw().to_owned(),
-        requirements_json: payment.requirements().to_json(),
+        requirements_json: payment.requirements_json().to_owned(),
         answer: answer.clone(),
     };
     if let Err(error) = journal.begin_settlement(entry, settling, till.now()).await {
@@ -213,12 +213,14 @@ impl<S: Settler, J: Journal> Till<S, J> {
 /// the protocol is left out when it makes the header too long.
 pub(crate) fn stored_receipt(receipt: &Receipt) -> StoredReceipt {
     let mut response = receipt.to_response();
-    if response.to_header().len() > LONGEST_RECEIPT {
+    let mut header = response.to_header();
+    if header.len() > LONGEST_RECEIPT {
         response.extensions = None;
         response.extra = None;
+        header = response.to_header();
     }
     StoredReceipt {
-        header: response.to_header(),
+        header,
         transaction: receipt.transaction.clone(),
     }
 }

@@ -5,10 +5,29 @@ use serde_json::{Value, json};
 use crate::case::{Case, RAILS};
 
 #[test]
-fn a_plan_is_accepted_with_every_check_named() {
-    let ended = Case::of("swap").run();
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
-    insta::assert_snapshot!(ended.stdout);
+fn a_plan_is_accepted_with_every_check_and_what_it_saw() {
+    for rail in RAILS {
+        let case = Case::of(rail);
+        let plan: Value = serde_json::from_slice(&case.plan).unwrap();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let rows = plan["assertions"].as_array().unwrap().iter();
+        let rows: Vec<_> = rows
+            .map(|row| (text(&row["name"]), text(&row["observed"])))
+            .collect();
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap();
+        let rows = rows
+            .iter()
+            .map(|(name, observed)| format!("pass  {name:width$}  {observed}\n"));
+        let digest = text(&plan["submission"]["payload_digest"]);
+        let expected = format!(
+            "{}\nverified: {rail} plan {digest}\nvalid until {}\n",
+            rows.collect::<String>(),
+            text(&plan["valid_until"])
+        );
+        let ended = case.run();
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+        assert_eq!(ended.stdout, expected);
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn the_tools_are_listed() {
 #[test]
 fn help_tells_every_command() {
     let mut help = String::new();
-    for command in ["", "serve", "stdio", "tools", "check-config"] {
+    for command in ["", "serve", "stdio", "demo", "tools", "check-config"] {
         let arguments: Vec<&str> = [command, "--help"]
             .into_iter()
             .filter(|part| !part.is_empty())

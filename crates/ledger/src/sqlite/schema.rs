@@ -11,7 +11,10 @@ use crate::error::LedgerError;
 const APPLICATION_ID: i32 = 0x7834_6c64;
 
 /// The schema's versions. `PRAGMA user_version` counts those that a file has gone through; a change is a new row.
-const MIGRATIONS: &[&str] = &[include_str!("schema/0001.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/0001.sql"),
+    include_str!("schema/0002.sql"),
+];
 
 /// How long a write waits for a program that has locked the file (a backup, a shell) before it fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -152,11 +155,46 @@ mod tests {
             plans.iter().any(|step| step.contains("entry_payment_id")),
             "{plans:?}"
         );
-        assert_eq!(
-            State::Released.code(),
-            7,
-            "the number that query and index have in common"
-        );
+    }
+
+    /// A file of version 1 as the program of its time has left it: one entry in each state.
+    #[test]
+    fn a_ledger_of_version_1_is_brought_up() {
+        let (_folder, path) = folder_with(|connection| {
+            connection.execute_batch(MIGRATIONS[0]).unwrap();
+            connection
+                .pragma_update(None, "application_id", APPLICATION_ID)
+                .unwrap();
+            connection.pragma_update(None, "user_version", 1).unwrap();
+            for state in State::ALL {
+                let digest = [u8::try_from(state.code()).unwrap(); 32];
+                connection
+                    .execute(
+                        "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
+                         reserved_at, changed_at, amount, method, path, payment_id)
+                         VALUES (?1, ?1, ?2, ?2, x'01', 9, 8, 8, '1', 'GET', '/', 'id-' || ?1)",
+                        rusqlite::params![state.code(), digest],
+                    )
+                    .unwrap();
+            }
+        });
+        let connection = open(&path, None).unwrap();
+        for state in State::ALL {
+            let (open, digest, payment_id): (bool, Vec<u8>, Option<String>) = connection
+                .query_row(
+                    "SELECT open, authorization, payment_id FROM entry WHERE state = ?1",
+                    [state.code()],
+                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+                )
+                .unwrap();
+            assert_eq!(open, state < State::Settled, "{state}");
+            assert_eq!(digest, [u8::try_from(state.code()).unwrap(); 16]);
+            assert_eq!(payment_id.is_some(), state != State::Released, "{state}");
+        }
+        let version: u32 = connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .unwrap();
+        assert_eq!(version, 2);
     }
 
     #[test]
@@ -177,7 +215,7 @@ mod tests {
         assert_eq!(number("synchronous"), 2);
         assert_eq!(number("max_page_count"), 256);
         assert_eq!(number("wal_autocheckpoint"), 0);
-        assert_eq!(number("user_version"), 1);
+        assert_eq!(number("user_version"), 2);
     }
 
     #[test]
@@ -207,7 +245,7 @@ mod tests {
         assert_eq!(
             open(&path, None).unwrap_err(),
             LedgerError::NewerSchema {
-                expected: 1,
+                expected: 2,
                 observed: 99
             }
         );
@@ -225,10 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn the_open_states_of_the_schema_are_those_of_the_code() {
+    fn the_states_of_the_migration_are_those_of_the_code() {
         for state in State::ALL {
             assert_eq!(state < State::Settled, state.code() < 6);
         }
-        assert!(MIGRATIONS[0].contains("WHERE state < 6"));
+        assert_eq!(State::Released.code(), 7);
+        assert!(MIGRATIONS[1].contains("WHERE state < 6") && MIGRATIONS[1].contains("state = 7"));
     }
 }

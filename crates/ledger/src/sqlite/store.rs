@@ -48,9 +48,13 @@ struct Found {
     transaction: Option<String>,
 }
 
-/// The condition repeats that of the index `entry_payment_id` word for word, or SQLite would not use it.
-pub(super) const IS_TAKEN: &str = "SELECT EXISTS (SELECT 1 FROM entry
-     WHERE payer = ?1 AND payment_id = ?2 AND payment_id IS NOT NULL AND state <> 7)";
+/// A released entry has no identifier any more.
+pub(super) const IS_TAKEN: &str =
+    "SELECT EXISTS (SELECT 1 FROM entry WHERE payer = ?1 AND payment_id = ?2)";
+
+/// Bytes of an authorization's digest that are kept: beyond chance and beyond finding a second authorization with the
+/// digest of another payer's. Somebody who makes two of their own alike has one of them refused.
+const DIGEST_BYTES: usize = 16;
 
 impl Store {
     pub(super) fn open(location: Location, options: Options) -> Result<Self, LedgerError> {
@@ -122,6 +126,12 @@ impl Store {
     }
 
     pub(super) fn reserve(&mut self, digest: B256, claim: &Claim) -> Result<Reservation, Failure> {
+        // Nearly every authorization is new, and inserting it finds that out by the way.
+        if claim.payment_id.is_none()
+            && let Some(entry) = self.insert(digest, claim)?
+        {
+            return Ok(Reservation::Reserved(entry));
+        }
         let found = self.look_up(digest)?;
         if let Some(found) = &found
             && let Some(standing) = self.standing(found, claim.request.digest(), claim.now)?
@@ -136,7 +146,10 @@ impl Store {
         if let Some(released) = found {
             self.forget_released(released.entry)?;
         }
-        self.insert(digest, claim).map(Reservation::Reserved)
+        let entry = self.insert(digest, claim)?;
+        // What is not found and cannot be inserted either is an index that contradicts itself.
+        let entry = entry.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        Ok(Reservation::Reserved(entry))
     }
 
     pub(super) fn find(
@@ -157,7 +170,7 @@ impl Store {
                 "SELECT id, state, request, changed_at, answer, receipt, transaction_hash
                  FROM entry WHERE authorization = ?1",
             )?
-            .query_row([digest.as_slice()], |row| {
+            .query_row([kept(&digest)], |row| {
                 Ok(Found {
                     entry: EntryId::new(row.get(0)?),
                     state: state_in(row, 1)?,
@@ -251,19 +264,22 @@ impl Store {
             })
     }
 
-    fn insert(&mut self, digest: B256, claim: &Claim) -> Result<EntryId, Failure> {
+    /// Inserts a reserved entry; `None` when there is one of this authorization.
+    fn insert(&mut self, digest: B256, claim: &Claim) -> rusqlite::Result<Option<EntryId>> {
         let id = next_number(&mut self.next_entry);
         let now = stored(claim.now);
-        self.connection
+        let inserted = self
+            .connection
             .prepare_cached(
                 "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
-                 reserved_at, changed_at, amount, method, path, payment_id)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11)",
+                 reserved_at, changed_at, amount, method, path, payment_id, open)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, 1)
+                 ON CONFLICT (authorization) DO NOTHING",
             )?
             .execute(params![
                 id,
                 State::Reserved.code(),
-                digest.as_slice(),
+                kept(&digest),
                 claim.request.digest().as_slice(),
                 claim.key.payer.as_slice(),
                 stored(claim.valid_before),
@@ -273,8 +289,13 @@ impl Store {
                 claim.request.path(),
                 claim.payment_id,
             ])?;
-        Ok(EntryId::new(id))
+        Ok((inserted == 1).then(|| EntryId::new(id)))
     }
+}
+
+/// The part of an authorization's digest that is kept.
+fn kept(digest: &B256) -> &[u8] {
+    digest.get(..DIGEST_BYTES).unwrap_or_default()
 }
 
 fn next_number(counter: &mut i64) -> i64 {

@@ -100,6 +100,35 @@ async fn what_waits_together_is_committed_together() {
     );
 }
 
+/// Of a runtime with threads of its own, whose task tells the callers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_on_several_threads_are_all_told() {
+    let (_folder, ledger) = open();
+    let (results, extra) = one_batch(&ledger, 100, |_| Ok(())).await;
+    assert!(results.iter().all(reserved));
+    assert_eq!(extra, Ok(()));
+    assert_eq!(ledger.stats().commits, 1);
+}
+
+#[tokio::test]
+async fn callers_are_told_though_a_runtime_among_them_has_ended() {
+    let (_folder, ledger) = open();
+    let (gate, held) = hold(&ledger).await;
+    let ended = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .build()
+        .unwrap();
+    let first = {
+        let _inside = ended.enter();
+        ledger.submit("first", |_| Ok(1))
+    };
+    let second = ledger.submit("second", |_| Ok(2));
+    ended.shutdown_background();
+    drop(gate);
+    held.await.unwrap();
+    assert_eq!((first.await, second.await), (Ok(1), Ok(2)));
+}
+
 #[tokio::test]
 async fn reading_commits_nothing() {
     let (_folder, ledger) = open();

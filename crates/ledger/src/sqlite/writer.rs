@@ -5,11 +5,15 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
-        mpsc::Receiver,
+        mpsc::{self, Receiver},
     },
+    time::Duration,
 };
 
-use tokio::sync::oneshot;
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::oneshot,
+};
 
 use super::{
     failure::{Failure, named},
@@ -24,6 +28,9 @@ pub(super) type Marks = Arc<Mutex<Vec<EntryId>>>;
 /// The most requests in one transaction. More would only make the first of them wait.
 const MAX_BATCH: usize = 256;
 
+/// How long the next batch waits at most for those who were told of the last one.
+const LONGEST_TURN: Duration = Duration::from_millis(2);
+
 /// Pages in the write-ahead log after which it is written back (8 MiB): enough that pages which change in every
 /// batch are written back once for many, and little enough that reading the log after a crash takes milliseconds.
 const CHECKPOINT_PAGES: u32 = 2048;
@@ -34,6 +41,8 @@ pub(super) trait Job: Send {
     fn name(&self) -> &'static str;
     /// Does it within the open transaction. An error means that the transaction must be rolled back.
     fn run(&mut self, store: &mut Store) -> rusqlite::Result<()>;
+    /// The runtime of whoever waits, if its threads run by themselves.
+    fn runtime(&self) -> Option<&Handle>;
     /// Tells whoever waits, once the transaction is durable or lost.
     fn answer(self: Box<Self>, verdict: Result<(), LedgerError>);
 }
@@ -44,6 +53,7 @@ pub(super) struct Call<T, F> {
     operation: F,
     outcome: Option<Result<T, LedgerError>>,
     reply: oneshot::Sender<Result<T, LedgerError>>,
+    runtime: Option<Handle>,
 }
 
 impl<T, F> Call<T, F> {
@@ -57,6 +67,9 @@ impl<T, F> Call<T, F> {
             operation,
             outcome: None,
             reply,
+            runtime: Handle::try_current()
+                .ok()
+                .filter(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread),
         }
     }
 }
@@ -79,6 +92,10 @@ where
         Ok(())
     }
 
+    fn runtime(&self) -> Option<&Handle> {
+        self.runtime.as_ref()
+    }
+
     fn answer(self: Box<Self>, verdict: Result<(), LedgerError>) {
         let outcome = match verdict {
             Ok(()) => self.outcome.unwrap_or(Err(LedgerError::Closed)),
@@ -87,6 +104,34 @@ where
         // Whoever asked may have gone; what was done stays done.
         let _ = self.reply.send(outcome);
     }
+}
+
+/// Jobs that are done and durable, whose callers are told when this is dropped.
+struct Delivery(Vec<Box<dyn Job>>);
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(|job| job.answer(Ok(())));
+    }
+}
+
+/// Tells the callers of a batch. What is returned is at its end once they have had a turn.
+///
+/// To wake a task from outside its runtime takes a lock and often a system call, for each task anew; from inside it is a
+/// push to a queue. So several are woken by a task of the runtime itself, which then goes to the end of the queue. Should
+/// the runtime be shutting down, the task is dropped instead, which tells them as well.
+fn deliver(batch: Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
+    let several = batch.len() > 1;
+    let runtime = batch.iter().find_map(|job| job.runtime().cloned());
+    let delivery = Delivery(batch);
+    let runtime = runtime.filter(|_| several)?;
+    let (turn, over) = mpsc::channel();
+    runtime.spawn(async move {
+        drop(delivery);
+        tokio::task::yield_now().await;
+        drop(turn);
+    });
+    Some(over)
 }
 
 /// Why a transaction was lost.
@@ -140,12 +185,18 @@ impl Writer {
         while let Ok(first) = requests.recv() {
             batch.push(first);
             batch.extend(requests.try_iter().take(MAX_BATCH - 1));
-            self.serve(&mut batch);
+            let turn = self.serve(&mut batch);
             self.checkpoint_if_due();
+            // A commit costs as much as a few payments. Those who share one come back together with their next moves, and
+            // share the next one as well, if it lets them come.
+            if let Some(over) = turn {
+                let _ = over.recv_timeout(LONGEST_TURN);
+            }
         }
     }
 
-    fn serve(&mut self, batch: &mut Vec<Box<dyn Job>>) {
+    /// Runs a batch; see [`deliver`] for what is returned.
+    fn serve(&mut self, batch: &mut Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
         self.counters.answering(batch.len());
         let mut done = self.attempt(batch, true);
         if let Err(lost) = &done
@@ -155,7 +206,7 @@ impl Writer {
             done = self.attempt(batch, false);
         }
         match done {
-            Ok(()) => batch.drain(..).for_each(|job| job.answer(Ok(()))),
+            Ok(()) => return deliver(mem::take(batch)),
             Err(Lost::Transaction(error)) => {
                 let error = self.report(&error, "commit");
                 batch
@@ -176,6 +227,7 @@ impl Writer {
                 }
             }
         }
+        None
     }
 
     /// Runs all jobs in one transaction; when it fails, none of them has happened.

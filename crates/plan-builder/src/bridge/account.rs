@@ -6,7 +6,7 @@ use plan_checks::{
     Failure, Violation,
     bridge::{
         AccountKind, Asked,
-        account::{AccountCode, DestinationControl, SafeReading, SafeReadings},
+        account::{AccountCode, DestinationControl, MOST_OWNERS, SafeReading, SafeReadings},
         checks,
     },
 };
@@ -14,7 +14,7 @@ use plan_checks::{
 use super::join::join;
 use crate::{
     Refusal,
-    ports::{Accounts, PortError},
+    ports::{Accounts, PortError, PortErrorReason},
 };
 
 sol! {
@@ -24,27 +24,40 @@ sol! {
     function getThreshold() external view returns (uint256);
     /// Safe.
     function VERSION() external view returns (string memory);
+    /// Answered by the proxy of a Safe itself, whatever it runs.
+    function masterCopy() external view returns (address);
 }
 
 /// Longest version text of a Safe.
 const LONGEST_VERSION: usize = 32;
+/// Longest answer of a Safe in bytes, which is its owners: an offset, their count, and a word for each. Nothing longer is
+/// decoded.
+const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
 
 /// Reads the account and judges what was read.
 ///
 /// # Errors
 /// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address, or it is a Safe and cannot
-/// be read on both chains.
+/// be read on both chains. The port's failure, when there is an endpoint for the source chain and it does not say what is at
+/// an account with a key.
 pub(super) async fn control<A: Accounts>(
     accounts: &A,
     asked: &Asked,
 ) -> Result<DestinationControl, Refusal> {
     let control = match asked.account_kind {
-        // Where nothing can be read, the plan says so: a key holds its address on every chain.
         AccountKind::Eoa => {
             let code = accounts.code(asked.source_chain_id, asked.account).await;
-            DestinationControl::Eoa {
-                source_code: code.ok().map(|code| AccountCode::of(&code)),
-            }
+            let source_code = match code {
+                Ok(code) => Some(AccountCode::of(&code)),
+                // Where there is nothing to read with, the plan says so: a key holds its address on every chain. An
+                // endpoint that fails is no such case, or whoever makes it fail gets a contract past the check.
+                Err(PortError {
+                    reason: PortErrorReason::NotConfigured { .. },
+                    ..
+                }) => None,
+                Err(error) => return Err(error.into()),
+            };
+            DestinationControl::Eoa { source_code }
         }
         AccountKind::Safe => {
             let read = |chain_id, side| safe(accounts, chain_id, asked.account, side);
@@ -80,13 +93,17 @@ async fn safe<A: Accounts>(
         return Ok(SafeReading {
             code,
             owners: Vec::new(),
+            singleton: Address::ZERO,
             threshold: U256::ZERO,
             version: String::new(),
         });
     }
     let call = |data: Vec<u8>| accounts.call(chain_id, address, data.into());
-    let (owners, (threshold, version)) = join(
-        call(getOwnersCall {}.abi_encode()),
+    let ((owners, singleton), (threshold, version)) = join(
+        join(
+            call(getOwnersCall {}.abi_encode()),
+            call(masterCopyCall {}.abi_encode()),
+        ),
         join(
             call(getThresholdCall {}.abi_encode()),
             call(VERSIONCall {}.abi_encode()),
@@ -106,6 +123,7 @@ async fn safe<A: Accounts>(
     Ok(SafeReading {
         code,
         owners: returned::<getOwnersCall>(owners, side)?,
+        singleton: returned::<masterCopyCall>(singleton, side)?,
         threshold: returned::<getThresholdCall>(threshold, side)?,
         version,
     })
@@ -121,6 +139,18 @@ fn returned<C: SolCall>(
         || "it reverted".to_owned(),
         |data| format!("{} bytes", data.len()),
     );
+    if data
+        .as_ref()
+        .is_some_and(|data| data.len() > LONGEST_ANSWER)
+    {
+        return Err(refuse(
+            format!(
+                "the contract on the {side} chain answers more than a Safe of {MOST_OWNERS} owners"
+            ),
+            format_args!("{}, at most {LONGEST_ANSWER} bytes", C::SIGNATURE),
+            observed,
+        ));
+    }
     data.and_then(|data| C::abi_decode_returns_validate(&data).ok())
         .ok_or_else(|| {
             refuse(
@@ -134,7 +164,7 @@ fn returned<C: SolCall>(
 fn unread(side: &str, error: &PortError) -> Refusal {
     refuse(
         format!("the Safe cannot be read on the {side} chain"),
-        "its code, owners, threshold and version",
+        "its code, owners, singleton, threshold and version",
         error,
     )
 }

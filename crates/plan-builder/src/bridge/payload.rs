@@ -80,6 +80,7 @@ enum CodeRecord {
 struct SafeRecord {
     code: CodeRecord,
     owners: Vec<Eip55>,
+    singleton: Eip55,
     threshold: Digits,
     version: String,
 }
@@ -312,6 +313,7 @@ impl From<SafeReading> for SafeRecord {
         Self {
             code: Some(reading.code).into(),
             owners: reading.owners.into_iter().map(Eip55).collect(),
+            singleton: Eip55(reading.singleton),
             threshold: Digits(reading.threshold),
             version: reading.version,
         }
@@ -324,6 +326,7 @@ impl From<&SafeRecord> for SafeReading {
             // A Safe whose code was not read establishes as little as one without code.
             code: Option::from(record.code).unwrap_or(AccountCode::Empty),
             owners: record.owners.iter().map(|owner| owner.0).collect(),
+            singleton: record.singleton.0,
             threshold: record.threshold.0,
             version: record.version.clone(),
         }

@@ -1,6 +1,7 @@
 //! The bridge constructor against upstreams that answer what a test says.
 
 mod arguments;
+mod key;
 mod plans;
 mod refusals;
 mod safe;
@@ -90,7 +91,12 @@ impl Chains {
 
     fn account(&self, chain_id: u64, address: Address) -> Result<&Account, PortError> {
         assert_eq!(address, ACCOUNT);
-        self.0.get(&chain_id).ok_or_else(|| unavailable("rpc"))
+        self.0.get(&chain_id).ok_or_else(|| PortError {
+            source_name: "rpc",
+            reason: PortErrorReason::NotConfigured {
+                detail: "no endpoint".to_owned(),
+            },
+        })
     }
 }
 
@@ -129,7 +135,7 @@ fn unavailable(source_name: &'static str) -> PortError {
     PortError {
         source_name,
         reason: PortErrorReason::Unavailable {
-            detail: "no endpoint is configured".to_owned(),
+            detail: "no answer within 2 s".to_owned(),
         },
     }
 }
@@ -192,16 +198,15 @@ fn refused(changes: Value) -> (String, String) {
 fn built(request: &BridgeRequest, fees: &Fees, chains: &Chains) -> Result<Sealed, Refusal> {
     let (policy, moment) = (policy(), moment());
     let plan = build(request, fees, chains, &NoSimulator, &policy, &moment);
-    let mut plan = pin!(movable(plan));
-    match plan.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(plan) => plan,
-        Poll::Pending => panic!("nothing here waits"),
-    }
+    ready(plan)
 }
 
-/// A server moves plans that are being built between threads.
-fn movable<T: Send>(future: T) -> T {
-    future
+/// What a plan in the making comes to: nothing here waits. A server moves such plans between threads.
+fn ready<T>(plan: impl Future<Output = T> + Send) -> T {
+    match pin!(plan).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("nothing here waits"),
+    }
 }
 
 fn envelope(plan: &Sealed) -> Value {

@@ -3,10 +3,11 @@
 //! A key holds its address on every chain. A Safe does not: the same address on another chain is empty until somebody
 //! deploys there, and who does may set other owners. USDC minted to it is then theirs.
 
-use std::collections::BTreeSet;
+mod safe;
 
-use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_primitives::{Address, B256, keccak256};
 
+pub use self::safe::{MOST_OWNERS, SafeReading, SafeReadings};
 use super::AccountKind;
 use crate::{Observed, Verdict, Violation};
 
@@ -22,15 +23,6 @@ pub enum DestinationControl {
     Safe(Box<SafeReadings>),
 }
 
-/// A Safe on both chains.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SafeReadings {
-    /// On the source chain.
-    pub source: SafeReading,
-    /// On the destination chain.
-    pub destination: SafeReading,
-}
-
 /// What is at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountCode {
@@ -43,19 +35,6 @@ pub enum AccountCode {
         /// keccak-256 of its code.
         hash: B256,
     },
-}
-
-/// What a Safe says about itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SafeReading {
-    /// The code at its address.
-    pub code: AccountCode,
-    /// `getOwners()`.
-    pub owners: Vec<Address>,
-    /// `getThreshold()`.
-    pub threshold: U256,
-    /// `VERSION()`.
-    pub version: String,
 }
 
 impl AccountCode {
@@ -82,29 +61,30 @@ impl AccountCode {
             Self::Contract { .. } => "contract",
         }
     }
+
+    /// The name, for a contract with the hash of its code.
+    fn identity(self) -> String {
+        match self {
+            Self::Contract { hash } => format!("contract {hash}"),
+            _ => self.as_str().to_owned(),
+        }
+    }
 }
 
 impl DestinationControl {
     /// The caller's account holds the receiving address on the destination chain.
     ///
     /// For an account with a key this holds by itself, and is recorded as such; an address that carries a contract is not
-    /// one. For a Safe, what it says on the destination chain must be what it says on the source chain. That is what the
-    /// contracts answer: a contract made to lie about its owners is not found out by asking it.
+    /// one. For a Safe, the proxy on the destination chain must have the code that it has on the source chain, so that it
+    /// answers as truthfully; run the same singleton, or a reviewed one as the other does; and say the same of its owners,
+    /// threshold and version. Modules and guards are not read.
     ///
     /// # Errors
     /// What differs.
     pub fn judge(&self, kind: AccountKind) -> Verdict {
         match (kind, self) {
             (AccountKind::Eoa, Self::Eoa { source_code }) => judge_key(*source_code),
-            (AccountKind::Safe, Self::Safe(readings)) => {
-                let SafeReadings {
-                    source,
-                    destination,
-                } = &**readings;
-                source.judge_installed("source")?;
-                destination.judge_installed("destination")?;
-                destination.judge_same(source)
-            }
+            (AccountKind::Safe, Self::Safe(readings)) => readings.judge(),
             (AccountKind::Eoa, Self::Safe(_)) => Err(Violation::new(
                 "a Safe was read for an account with a key",
                 "eoa",
@@ -116,65 +96,6 @@ impl DestinationControl {
                 "nothing",
             )),
         }
-    }
-}
-
-impl SafeReading {
-    fn judge_installed(&self, side: &'static str) -> Result<(), Violation> {
-        if !matches!(self.code, AccountCode::Contract { .. }) {
-            return Err(Violation::new(
-                format!("there is no contract at the Safe's address on the {side} chain"),
-                "contract",
-                self.code.as_str(),
-            ));
-        }
-        // Anybody can set up a Safe that nobody has set up: its threshold is zero, or it has no owners.
-        let owners = self.owner_set().len();
-        if self.threshold.is_zero() || self.threshold > U256::from(owners) {
-            return Err(Violation::new(
-                format!("the Safe is not set up on the {side} chain"),
-                format_args!("a threshold from 1 to its {owners} owners"),
-                self.threshold,
-            ));
-        }
-        Ok(())
-    }
-
-    fn judge_same(&self, source: &Self) -> Verdict {
-        let (here, there) = (source.owner_set(), self.owner_set());
-        if here != there {
-            let foreign = there.difference(&here).count();
-            let missing = here.difference(&there).count();
-            return Err(Violation::new(
-                "the Safe has other owners on the destination chain",
-                format_args!("the same {} owners", here.len()),
-                format_args!("{foreign} others, {missing} missing"),
-            ));
-        }
-        if self.threshold != source.threshold {
-            return Err(Violation::new(
-                "the Safe has another threshold on the destination chain",
-                source.threshold,
-                self.threshold,
-            ));
-        }
-        if self.version != source.version {
-            return Err(Violation::new(
-                "the Safe has another version on the destination chain",
-                &source.version,
-                &self.version,
-            ));
-        }
-        Ok(Observed::from(format!(
-            "safe {} with threshold {} of {} owners on both chains",
-            self.version,
-            self.threshold,
-            there.len(),
-        )))
-    }
-
-    fn owner_set(&self) -> BTreeSet<Address> {
-        self.owners.iter().copied().collect()
     }
 }
 
@@ -195,31 +116,13 @@ fn judge_key(source_code: Option<AccountCode>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::U256;
+
     use super::*;
 
     const CONTRACT: AccountCode = AccountCode::Contract {
         hash: B256::repeat_byte(7),
     };
-
-    fn safe(owners: &[u8], threshold: u64) -> SafeReading {
-        SafeReading {
-            code: CONTRACT,
-            owners: owners.iter().map(|&b| Address::repeat_byte(b)).collect(),
-            threshold: U256::from(threshold),
-            version: "1.4.1".to_owned(),
-        }
-    }
-
-    fn refusal(source: SafeReading, destination: SafeReading) -> String {
-        DestinationControl::Safe(Box::new(SafeReadings {
-            source,
-            destination,
-        }))
-        .judge(AccountKind::Safe)
-        .unwrap_err()
-        .message
-        .into_owned()
-    }
 
     #[test]
     fn code_is_classified_by_its_bytes() {
@@ -248,66 +151,23 @@ mod tests {
     }
 
     #[test]
-    fn the_same_safe_in_any_order_of_owners() {
-        let control = DestinationControl::Safe(Box::new(SafeReadings {
-            source: safe(&[1, 2, 3], 2),
-            destination: safe(&[3, 1, 2], 2),
-        }));
-        let observed = control.judge(AccountKind::Safe).unwrap();
-        assert_eq!(
-            observed.as_str(),
-            "safe 1.4.1 with threshold 2 of 3 owners on both chains"
-        );
-    }
-
-    #[test]
-    fn a_safe_that_is_not_the_same_is_refused() {
-        let source = || safe(&[1, 2, 3], 2);
-        for owners in [&[1, 2, 4][..], &[1, 2], &[1, 2, 3, 4], &[9]] {
-            let threshold = u64::min(2, u64::try_from(owners.len()).unwrap());
-            assert!(refusal(source(), safe(owners, threshold)).contains("other owners"));
-        }
-        assert!(refusal(source(), safe(&[1, 2, 3], 1)).contains("another threshold"));
-        let version = SafeReading {
-            version: "1.3.0".to_owned(),
-            ..source()
-        };
-        assert!(refusal(source(), version).contains("another version"));
-    }
-
-    #[test]
-    fn a_safe_that_anybody_may_set_up_is_refused() {
-        // A bare proxy: equal on both chains, and nobody's.
-        for (owners, threshold) in [(&[][..], 0), (&[][..], 1), (&[1][..], 0), (&[1, 1][..], 2)] {
-            let bare = safe(owners, threshold);
-            assert!(refusal(bare.clone(), bare).contains("not set up on the source chain"));
-            let refused = refusal(safe(&[1], 1), safe(owners, threshold));
-            assert!(refused.contains("not set up on the destination chain"));
-        }
-    }
-
-    #[test]
-    fn a_safe_without_code_is_refused() {
-        for code in [AccountCode::Empty, AccountCode::Delegated] {
-            let gone = SafeReading {
-                code,
-                ..safe(&[1], 1)
-            };
-            assert!(refusal(safe(&[1], 1), gone.clone()).contains("on the destination chain"));
-            assert!(refusal(gone, safe(&[1], 1)).contains("on the source chain"));
-        }
-    }
-
-    #[test]
     fn readings_of_another_kind_establish_nothing() {
         let key = DestinationControl::Eoa {
             source_code: Some(AccountCode::Empty),
         };
         assert!(key.judge(AccountKind::Safe).is_err());
+        let reading = SafeReading {
+            code: CONTRACT,
+            owners: vec![Address::repeat_byte(1)],
+            singleton: Address::ZERO,
+            threshold: U256::from(1),
+            version: "1.4.1".to_owned(),
+        };
         let both = DestinationControl::Safe(Box::new(SafeReadings {
-            source: safe(&[1], 1),
-            destination: safe(&[1], 1),
+            source: reading.clone(),
+            destination: reading,
         }));
+        assert!(both.judge(AccountKind::Safe).is_ok());
         assert!(both.judge(AccountKind::Eoa).is_err());
     }
 }

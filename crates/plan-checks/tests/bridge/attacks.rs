@@ -4,8 +4,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
 use plan_checks::{
     DigestStanding, StepKind, UtcSeconds,
     bridge::{
-        AccountKind, Asked, TransferSpeed,
-        account::{AccountCode, DestinationControl, SafeReading, SafeReadings},
+        Asked, TransferSpeed,
         calldata::{Burn, FORWARD_HOOK},
         chains::{BURN_LIMIT, CHAINS, MESSAGE_TRANSMITTER, TOKEN_MESSENGER},
     },
@@ -294,61 +293,6 @@ fn an_account_that_is_not_on_the_source_chain() {
         "bridge_route_enumerated",
         "not for the source chain",
     );
-}
-
-#[test]
-fn a_contract_that_calls_itself_an_account_with_a_key() {
-    let contract = AccountCode::of(&hex!("6080604052"));
-    let with =
-        |source_code| Plan::fast().reading(|c| c.control = DestinationControl::Eoa { source_code });
-    let check = "bridge_recipient_controlled_on_destination";
-    refused(&with(Some(contract)), check, "contract on the source chain");
-    for code in [None, Some(AccountCode::Empty), Some(AccountCode::Delegated)] {
-        assert!(with(code).judge().is_ok());
-    }
-}
-
-#[test]
-fn a_safe_whose_address_belongs_to_others_over_there() {
-    let check = "bridge_recipient_controlled_on_destination";
-    let source = SafeReading {
-        code: AccountCode::of(&hex!("6080")),
-        owners: vec![FOREIGN, TOKEN_MINTER],
-        threshold: U256::from(2),
-        version: "1.4.1".to_owned(),
-    };
-    let safe = |destination| {
-        let control = DestinationControl::Safe(Box::new(SafeReadings {
-            source: source.clone(),
-            destination,
-        }));
-        Plan::fast()
-            .asking(|a| a.account_kind = AccountKind::Safe)
-            .reading(|c| c.control = control)
-    };
-    assert!(safe(source.clone()).judge().is_ok());
-    let undeployed = SafeReading {
-        code: AccountCode::Empty,
-        ..source.clone()
-    };
-    refused(&safe(undeployed), check, "no contract");
-    let squatted = SafeReading {
-        owners: vec![MESSENGER_V1, TOKEN_MINTER],
-        ..source.clone()
-    };
-    refused(&safe(squatted), check, "other owners");
-    let lowered = SafeReading {
-        threshold: U256::from(1),
-        ..source.clone()
-    };
-    refused(&safe(lowered), check, "another threshold");
-    let upgraded = SafeReading {
-        version: "1.3.0".to_owned(),
-        ..source.clone()
-    };
-    refused(&safe(upgraded), check, "another version");
-    let unread = Plan::fast().asking(|a| a.account_kind = AccountKind::Safe);
-    refused(&unread, check, "not read on the destination chain");
 }
 
 #[test]

@@ -82,7 +82,7 @@ impl Store {
         self.advance(
             entry,
             Transition::Settle,
-            "UPDATE entry SET state = ?2, changed_at = ?5, receipt = ?6
+            "UPDATE entry SET state = ?2, changed_at = ?5, receipt = ?6, open = 0
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
             params![
                 entry.number(),
@@ -127,7 +127,8 @@ impl Store {
         self.advance(
             entry,
             Transition::Release,
-            "UPDATE entry SET state = ?2, changed_at = ?5, answer = ?6, cause = ?7
+            "UPDATE entry SET state = ?2, changed_at = ?5, answer = ?6, cause = ?7, open = 0,
+             payment_id = NULL
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
             params![
                 entry.number(),

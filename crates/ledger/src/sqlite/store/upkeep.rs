@@ -49,7 +49,7 @@ impl Store {
         let mut statement = self.connection.prepare_cached(
             "SELECT e.id, a.payload, a.requirements, e.transaction_hash, e.changed_at
              FROM entry AS e INDEXED BY entry_open JOIN answer AS a ON a.id = e.answer
-             WHERE e.state < 6 AND e.state = ?1 AND e.id > ?2 ORDER BY e.id LIMIT ?3",
+             WHERE e.open = 1 AND e.state = ?1 AND e.id > ?2 ORDER BY e.id LIMIT ?3",
         )?;
         let after = after.map_or(0, EntryId::number);
         let rows = statement.query_map(params![State::Unknown.code(), after, limit], |row| {
@@ -89,7 +89,7 @@ impl Store {
         self.connection
             .prepare_cached(
                 "SELECT id, state FROM entry INDEXED BY entry_open
-                 WHERE state < 6 AND state BETWEEN ?1 AND ?2 AND changed_at <= ?3",
+                 WHERE open = 1 AND state BETWEEN ?1 AND ?2 AND changed_at <= ?3",
             )?
             .query_map(
                 params![

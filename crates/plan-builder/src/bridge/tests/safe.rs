@@ -1,4 +1,4 @@
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::SolCall;
 use serde_json::json;
 
@@ -7,11 +7,14 @@ use crate::{
     Refusal, Sealed,
     bridge::{
         BridgeRail, BridgeRequest,
-        account::{VERSIONCall, getOwnersCall, getThresholdCall},
+        account::{VERSIONCall, getOwnersCall, getThresholdCall, masterCopyCall},
     },
     verify::verify,
 };
 
+/// The singletons of Safe 1.4.1, on Ethereum and on the second layers.
+const SINGLETON: Address = address!("41675C099F32341bf84BFc5382aF534df5C7461a");
+const LAYER_2_SINGLETON: Address = address!("29fcB43b46531BcA003ddC8FCB67FFE91900C762");
 const CHECK: &str = "bridge_recipient_controlled_on_destination";
 
 fn safe_with(owners: &[u8], threshold: u64, version: &str) -> Account {
@@ -22,6 +25,12 @@ fn safe_with(owners: &[u8], threshold: u64, version: &str) -> Account {
             threshold,
         ))))
         .answering::<VERSIONCall>(Some(VERSIONCall::abi_encode_returns(&version.to_owned())))
+        .answering::<masterCopyCall>(Some(masterCopyCall::abi_encode_returns(&SINGLETON)))
+}
+
+/// A Safe that runs this contract.
+fn running(singleton: Address) -> Account {
+    safe().answering::<masterCopyCall>(Some(masterCopyCall::abi_encode_returns(&singleton)))
 }
 
 fn safe() -> Account {
@@ -52,7 +61,9 @@ fn refused(source: Option<Account>, destination: Option<Account>, part: &str) {
 
 #[test]
 fn the_same_safe_on_both_chains() {
-    let plan = on(Some(safe()), Some(safe_with(&[3, 1, 2], 2, "1.4.1"))).unwrap();
+    let there = safe_with(&[3, 1, 2], 2, "1.4.1")
+        .answering::<masterCopyCall>(Some(masterCopyCall::abi_encode_returns(&LAYER_2_SINGLETON)));
+    let plan = on(Some(safe()), Some(there)).unwrap();
     let envelope = envelope(&plan);
     let control = &envelope["payload"]["destination"]["control"];
     assert_eq!(control["kind"], "safe");
@@ -65,6 +76,11 @@ fn the_same_safe_on_both_chains() {
         3
     );
     assert!(control["on_destination"]["code"]["contract"].is_string());
+    assert_eq!(control["on_source"]["singleton"], SINGLETON.to_string());
+    assert_eq!(
+        control["on_destination"]["singleton"],
+        LAYER_2_SINGLETON.to_string()
+    );
     assert_eq!(envelope["account_binding"]["kind"], "safe");
     assert_eq!(
         envelope["required_capabilities"],
@@ -121,12 +137,42 @@ fn a_safe_of_others_gets_no_plan() {
     refused(Some(bare.clone()), Some(bare), "not set up");
 }
 
+/// Somebody else's contract at the address that says of itself whatever the Safe says.
+#[test]
+fn a_contract_that_only_answers_like_the_safe_gets_no_plan() {
+    let liar = Account {
+        code: [0x60, 0x81].into(),
+        ..safe()
+    };
+    refused(Some(safe()), Some(liar), "is another on the destination");
+    // The Safe's own proxy, before another singleton.
+    let other = Address::repeat_byte(0xbb);
+    refused(Some(safe()), Some(running(other)), "runs another contract");
+    refused(Some(running(other)), Some(safe()), "runs another contract");
+    assert!(on(Some(running(other)), Some(running(other))).is_ok());
+}
+
+#[test]
+fn no_more_owners_are_read_than_a_plan_shows() {
+    let crowd = |count: u8| safe_with(&(1..=count).collect::<Vec<_>>(), 2, "1.4.1");
+    assert!(on(Some(crowd(64)), Some(crowd(64))).is_ok());
+    refused(
+        Some(crowd(65)),
+        Some(crowd(65)),
+        "more than a Safe of 64 owners",
+    );
+    let endless = safe().answering::<VERSIONCall>(Some(vec![0; 1 << 20]));
+    refused(Some(safe()), Some(endless), "more than a Safe of 64 owners");
+}
+
 #[test]
 fn a_contract_that_is_no_safe_gets_no_plan() {
     let silent = Account::of_code(&[0x60, 0x80]);
     refused(Some(safe()), Some(silent), "does not answer as a Safe");
     for answer in [None, Some(vec![]), Some(vec![0; 31]), Some(vec![0xff; 64])] {
         let account = safe().answering::<getOwnersCall>(answer.clone());
+        refused(Some(safe()), Some(account), "does not answer as a Safe");
+        let account = safe().answering::<masterCopyCall>(answer.clone());
         refused(Some(safe()), Some(account), "does not answer as a Safe");
         let account = safe().answering::<VERSIONCall>(answer.clone());
         refused(Some(safe()), Some(account), "does not answer as a Safe");

@@ -1,0 +1,83 @@
+//! Accounts that do not hold the receiving address on the destination chain.
+
+use alloy_primitives::{Address, U256, address, hex};
+use plan_checks::bridge::{
+    AccountKind,
+    account::{AccountCode, DestinationControl, SafeReading, SafeReadings},
+};
+
+use crate::plan::{FOREIGN, Plan, refused};
+
+const OTHER: Address = Address::repeat_byte(0x22);
+const STRANGER: Address = Address::repeat_byte(0x33);
+
+#[test]
+fn a_contract_that_calls_itself_an_account_with_a_key() {
+    let contract = AccountCode::of(&hex!("6080604052"));
+    let with =
+        |source_code| Plan::fast().reading(|c| c.control = DestinationControl::Eoa { source_code });
+    let check = "bridge_recipient_controlled_on_destination";
+    refused(&with(Some(contract)), check, "contract on the source chain");
+    for code in [None, Some(AccountCode::Empty), Some(AccountCode::Delegated)] {
+        assert!(with(code).judge().is_ok());
+    }
+}
+
+#[test]
+fn a_safe_whose_address_belongs_to_others_over_there() {
+    let check = "bridge_recipient_controlled_on_destination";
+    let source = SafeReading {
+        code: AccountCode::of(&hex!("6080")),
+        owners: vec![FOREIGN, OTHER],
+        singleton: address!("41675C099F32341bf84BFc5382aF534df5C7461a"),
+        threshold: U256::from(2),
+        version: "1.4.1".to_owned(),
+    };
+    let safe = |destination| {
+        let control = DestinationControl::Safe(Box::new(SafeReadings {
+            source: source.clone(),
+            destination,
+        }));
+        Plan::fast()
+            .asking(|a| a.account_kind = AccountKind::Safe)
+            .reading(|c| c.control = control)
+    };
+    assert!(safe(source.clone()).judge().is_ok());
+    let undeployed = SafeReading {
+        code: AccountCode::Empty,
+        ..source.clone()
+    };
+    refused(&safe(undeployed), check, "no contract");
+    let squatted = SafeReading {
+        owners: vec![STRANGER, OTHER],
+        ..source.clone()
+    };
+    refused(&safe(squatted), check, "other owners");
+    let lowered = SafeReading {
+        threshold: U256::from(1),
+        ..source.clone()
+    };
+    refused(&safe(lowered), check, "another threshold");
+    let upgraded = SafeReading {
+        version: "1.3.0".to_owned(),
+        ..source.clone()
+    };
+    refused(&safe(upgraded), check, "another version");
+    let foreign = SafeReading {
+        code: AccountCode::of(&hex!("6081")),
+        ..source.clone()
+    };
+    refused(&safe(foreign), check, "is another on the destination");
+    let replaced = SafeReading {
+        singleton: FOREIGN,
+        ..source.clone()
+    };
+    refused(&safe(replaced), check, "runs another contract");
+    let crowded = SafeReading {
+        owners: vec![FOREIGN; 65],
+        ..source.clone()
+    };
+    refused(&safe(crowded), check, "too many owners");
+    let unread = Plan::fast().asking(|a| a.account_kind = AccountKind::Safe);
+    refused(&unread, check, "not read on the destination chain");
+}
