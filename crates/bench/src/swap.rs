@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use data_sources::lifi::{Lifi, LifiConfig};
 use data_sources::transport::Transport;
-use data_sources::{Mode, SystemClock};
+use data_sources::{Clock, Mode};
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use http_body_util::Full;
 use plan_builder::ports::{PortError, SwapAsk, SwapQuote, SwapQuotes};
 use plan_builder::{FeeDocument, Policy};
+use plan_checks::UtcSeconds;
 use tokio::net::TcpListener;
 use tokio::sync::OnceCell;
 
@@ -57,10 +58,11 @@ pub fn quote_answer() -> Answer {
 }
 
 /// A quote that is asked for once, through the server's own adapter, and kept: what is left of a plan is our part of it.
-#[derive(Debug)]
+/// It is always of now, by its clock.
 pub struct KeptQuote {
     aggregator: Lifi,
     quote: OnceCell<SwapQuote>,
+    clock: Arc<dyn Clock>,
 }
 
 impl KeptQuote {
@@ -68,7 +70,7 @@ impl KeptQuote {
     ///
     /// # Errors
     /// When no port can be had.
-    pub async fn of_the_recording() -> Result<Self, BenchError> {
+    pub async fn of_the_recording(clock: Arc<dyn Clock>) -> Result<Self, BenchError> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let base_url = format!("http://{}", listener.local_addr()?);
         tokio::spawn(baseline::serve(listener, |_| {
@@ -83,8 +85,9 @@ impl KeptQuote {
             ..LifiConfig::default()
         };
         Ok(Self {
-            aggregator: Lifi::new(&Transport::new()?, config, Arc::new(SystemClock))?,
+            aggregator: Lifi::new(&Transport::new()?, config, clock.clone())?,
             quote: OnceCell::new(),
+            clock,
         })
     }
 
@@ -97,6 +100,10 @@ impl KeptQuote {
 impl SwapQuotes for KeptQuote {
     async fn quote(&self, ask: &SwapAsk) -> Result<SwapQuote, PortError> {
         let quote = self.quote.get_or_try_init(|| self.aggregator.quote(ask));
-        quote.await.cloned()
+        let now = u64::try_from(self.clock.now().as_second());
+        Ok(SwapQuote {
+            read_at: UtcSeconds::from_unix(now.unwrap_or_default()),
+            ..quote.await?.clone()
+        })
     }
 }

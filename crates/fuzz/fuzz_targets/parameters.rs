@@ -5,13 +5,17 @@ use libfuzzer_sys::fuzz_target;
 use route_catalog::Operation;
 
 fuzz_target!(|data: &[u8]| {
-    let Some((choice, rest)) = data.split_first() else { return };
+    let Some((choice, rest)) = data.split_first() else {
+        return;
+    };
     let operation = Operation::ALL[usize::from(*choice) % Operation::ALL.len()];
     let route = operation.route();
     let outcome = if route.takes_body() {
         route.parse(None, rest)
     } else {
-        let Ok(query) = std::str::from_utf8(rest) else { return };
+        let Ok(query) = std::str::from_utf8(rest) else {
+            return;
+        };
         route.parse(Some(query), b"")
     };
     if let Err(problems) = outcome {

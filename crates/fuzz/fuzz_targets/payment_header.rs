@@ -7,7 +7,14 @@ use x402_wire::{PaymentPayload, SettlementResponse, encode_header};
 fuzz_target!(|data: &[u8]| {
     if let Ok(payload) = PaymentPayload::from_header(data) {
         let again = PaymentPayload::from_header(encode_header(payload.raw()).as_bytes());
-        assert_eq!(again.map(|again| again.raw().to_owned()).as_deref(), Ok(payload.raw()));
+        assert_eq!(
+            again.map(|again| again.raw().to_owned()).as_deref(),
+            Ok(payload.raw())
+        );
     }
-    let _ = SettlementResponse::from_header(data);
+    if let Ok(response) = SettlementResponse::from_header(data) {
+        let header = response.to_header();
+        let again = SettlementResponse::from_header(header.as_bytes());
+        assert_eq!(again.map(|again| again.to_header()).as_ref(), Ok(&header));
+    }
 });

@@ -5,7 +5,9 @@ use libfuzzer_sys::fuzz_target;
 use x402_wire::{Asset, MicroUsd, Network, Payment, PaymentPayload, Terms, facilitator};
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(payload) = PaymentPayload::from_json(data) else { return };
+    let Ok(payload) = PaymentPayload::from_json(data) else {
+        return;
+    };
     let terms = Terms {
         network: Network::evm(196),
         pay_to: [0x90; 20].into(),
@@ -13,7 +15,9 @@ fuzz_target!(|data: &[u8]| {
         assets: Asset::chain_196().to_vec(),
     };
     let offer = terms.offer(MicroUsd::dollars("0.002"));
-    let Ok(payment) = Payment::matching(&offer, payload) else { return };
+    let Ok(payment) = Payment::matching(&offer, payload) else {
+        return;
+    };
     let _ = payment.check_window(1_795_219_200, 10);
     let _ = payment.check_signature();
     if payment.check_terms().is_ok() {

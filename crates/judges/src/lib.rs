@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod anvil;
+mod binary;
 mod client;
 mod error;
+mod mcp_server;
 mod process;
 mod rpc;
 mod service;
@@ -12,6 +14,7 @@ mod toolchain;
 pub use anvil::{Account, Anvil};
 pub use client::{Answer, Client, Order, Outcome, Receipt, SpendControls};
 pub use error::JudgeError;
+pub use mcp_server::{McpProgram, McpServer, McpServerConfig};
 pub use process::{Daemon, judge, run};
 pub use rpc::{Log, Rpc, TransactionReceipt};
 pub use service::{Service, ServiceConfig};

@@ -4,14 +4,12 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::time::Duration;
 
-use serde::Deserialize;
 use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::process::run_within;
+use crate::binary::{build, listening};
 use crate::{Account, Daemon, JudgeError};
 
 /// How an instance is set up; everything else is as the service comes.
@@ -41,7 +39,7 @@ impl Service {
     /// When it cannot be built or does not start.
     pub async fn start(config: &ServiceConfig) -> Result<Self, JudgeError> {
         static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
-        let binary = BINARY.get_or_try_init(build).await?;
+        let binary = BINARY.get_or_try_init(|| build("api-server")).await?;
         let folder = tempfile::tempdir().map_err(|source| JudgeError::File {
             path: env::temp_dir(),
             source,
@@ -62,15 +60,7 @@ impl Service {
         ] {
             command.env(format!("SVC__UPSTREAMS__OKX__{name}"), value);
         }
-        let (process, base_url) = Daemon::start(command, b"", |line| {
-            let (_, address) = line.split_once("listening on http://")?;
-            let end = address.find(|c: char| c == '"' || c.is_whitespace());
-            Some(format!(
-                "http://{}",
-                address.get(..end.unwrap_or(address.len()))?
-            ))
-        })
-        .await?;
+        let (process, base_url) = Daemon::start(command, b"", listening).await?;
         Ok(Self {
             base_url,
             process,
@@ -121,41 +111,7 @@ impl ServiceConfig {
     }
 }
 
-/// A build from nothing, behind another build, on a small machine.
-const BUILD_LIMIT: Duration = Duration::from_secs(3_600);
-
-/// Lets cargo decide whether the binary is up to date, so that no old one is judged.
-async fn build() -> Result<PathBuf, JudgeError> {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .args([
-            "build",
-            "--locked",
-            "--package",
-            "api-server",
-            "--bin",
-            "api-server",
-        ])
-        .arg("--message-format=json-render-diagnostics")
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let messages = run_within(BUILD_LIMIT, cargo, b"").await?;
-    messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<BuildMessage>(line).ok())
-        .find_map(|message| message.executable)
-        .ok_or_else(|| JudgeError::Ended {
-            program: "cargo build".to_owned(),
-            status: "no executable".to_owned(),
-            log: messages,
-        })
-}
-
-#[derive(Deserialize)]
-struct BuildMessage {
-    executable: Option<PathBuf>,
-}
-
-fn write(folder: &TempDir, name: &str, text: &str) -> Result<PathBuf, JudgeError> {
+pub(crate) fn write(folder: &TempDir, name: &str, text: &str) -> Result<PathBuf, JudgeError> {
     let path = folder.path().join(name);
     fs::write(&path, text).map_err(|source| JudgeError::File {
         path: path.clone(),

@@ -73,3 +73,36 @@ pub fn selector_text(data: &[u8]) -> String {
     data.first_chunk::<4>()
         .map_or_else(|| "none".to_owned(), hex::encode_prefixed)
 }
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::{Address, U256};
+
+    use super::*;
+    use crate::step::approveCall;
+
+    #[test]
+    fn the_first_byte_that_differs_is_named() {
+        let call = approveCall {
+            spender: Address::repeat_byte(0xab),
+            amount: U256::from(7),
+        };
+        let data = call.abi_encode();
+        assert!(decode_call::<approveCall>(&data).is_ok());
+        let at = |data: &[u8]| match decode_call::<approveCall>(data).map(drop) {
+            Err(AbiError::NotCanonical { at, length, .. }) => (at, length),
+            other => panic!("{other:?}"),
+        };
+        let trailing = [&data[..], &[0]].concat();
+        assert_eq!(at(&trailing), (68, 69));
+        let mut dirty = data;
+        dirty[15] = 1;
+        assert_eq!(at(&dirty), (15, 68));
+    }
+
+    #[test]
+    fn a_selector_is_shown_in_hex_or_is_none() {
+        assert_eq!(selector_text(&[0x09, 0x5e, 0xa7, 0xb3, 1]), "0x095ea7b3");
+        assert_eq!(selector_text(&[0x09, 0x5e, 0xa7]), "none");
+    }
+}

@@ -85,3 +85,61 @@ impl Commitment {
         Ok(Observed::from(self.valid_until.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_800_000_000;
+
+    fn commitment(valid_until: u64, digest: DigestStanding) -> Commitment {
+        Commitment {
+            valid_until: UtcSeconds::from_unix(valid_until),
+            now: UtcSeconds::from_unix(NOW),
+            digest,
+        }
+    }
+
+    #[test]
+    fn a_digest_is_the_recomputed_one_or_still_to_be_computed() {
+        let claimed = B256::repeat_byte(1);
+        let standing = |computed| {
+            let digest = DigestStanding::Recomputed { claimed, computed };
+            commitment(NOW + 1, digest).judge_digest()
+        };
+        let sealing = commitment(NOW + 1, DigestStanding::Sealing).judge_digest();
+        assert!(sealing.is_ok());
+        assert_eq!(standing(claimed), sealing);
+        let other = B256::repeat_byte(2);
+        assert_eq!(
+            standing(other),
+            Err(Violation::new(
+                "the plan is not the one that was sealed",
+                claimed,
+                other
+            ))
+        );
+    }
+
+    #[test]
+    fn a_plan_ends_within_the_longest_life_and_the_tolerance_of_clocks() {
+        for (valid_until, refusal) in [
+            (0, Some("the plan is no longer valid")),
+            (NOW, Some("the plan is no longer valid")),
+            (NOW + 1, None),
+            (NOW + 660, None),
+            (
+                NOW + 661,
+                Some("the plan claims a longer life than a plan may have"),
+            ),
+            (
+                u64::MAX,
+                Some("the plan claims a longer life than a plan may have"),
+            ),
+        ] {
+            let judged = commitment(valid_until, DigestStanding::Sealing).judge_expiry();
+            let message = judged.err().map(|violation| violation.message);
+            assert_eq!(message.as_deref(), refusal, "{valid_until}");
+        }
+    }
+}

@@ -24,8 +24,8 @@ use tokio::signal::unix::{SignalKind, signal};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let config = Config::parse(PLANS_CONFIG, [])?;
-    let ports = OnlySwaps(KeptQuote::of_the_recording().await?);
     let clock = Arc::new(SystemClock);
+    let ports = OnlySwaps(KeptQuote::of_the_recording(clock.clone()).await?);
     let parts = Parts {
         toolbox: Tools::new(config.brand(), ports, policy()?, clock, entropy),
         health: Arc::new(NoUpstreams),

@@ -2,10 +2,13 @@
 
 use std::hint::black_box;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use alloy_primitives::keccak256;
 use alloy_sol_types::SolCall as _;
+use data_sources::Clock;
+use jiff::Timestamp;
 use plan_builder::ports::NoSimulator;
 use plan_builder::swap::{self, SwapRequest};
 use plan_builder::{Moment, Policy, Request, Sealed, verify};
@@ -18,6 +21,18 @@ use crate::measure::{Ratio, in_turns};
 use crate::report::{Amount, Finding, Limit, Report};
 use crate::swap::{ARGUMENTS, KeptQuote, policy};
 
+/// The clock of the measurement stands at [`MOMENT`].
+struct Standing;
+
+impl Clock for Standing {
+    fn now(&self) -> Timestamp {
+        i64::try_from(MOMENT.now_millis)
+            .ok()
+            .and_then(|millis| Timestamp::from_millisecond(millis).ok())
+            .unwrap_or_default()
+    }
+}
+
 /// A time at which the plan is made and verified.
 const MOMENT: Moment = Moment {
     now_millis: 1_790_000_000_000,
@@ -28,7 +43,10 @@ const MOMENT: Moment = Moment {
 const ROUNDS: usize = 51;
 
 pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
-    let (quotes, policy) = (KeptQuote::of_the_recording().await?, policy()?);
+    let (quotes, policy) = (
+        KeptQuote::of_the_recording(Arc::new(Standing)).await?,
+        policy()?,
+    );
     let request = parsed()?;
     // The only time that the quote is asked for; from here on nothing waits.
     let sealed = swap::build(&request, &quotes, &NoSimulator, &policy, &MOMENT).await?;

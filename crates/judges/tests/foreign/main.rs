@@ -20,6 +20,7 @@ mod execution;
 mod facilitator;
 #[path = "../rails/facts.rs"]
 mod facts;
+mod mcp;
 mod openapi;
 mod payments;
 mod perp_orders;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use super::{Case, addresses};
+use super::{Case, addresses, now};
 
 /// Chain id, whether fast transfers start there, native USDC. Written out here so that the judges do not learn them from the
 /// code that they judge.
@@ -83,6 +83,7 @@ impl BridgeFees for BridgeCase {
             fast_bps: Some(hundredths.unwrap()),
             standard_bps: "0".parse().unwrap(),
             forward_fee: forward.then_some(U256::from(self.forward_fee)),
+            read_at: now(),
         })
     }
 

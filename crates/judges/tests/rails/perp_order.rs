@@ -4,12 +4,12 @@ use alloy_primitives::{Address, hex};
 use plan_builder::ports::{PerpAsset, PerpVenue, PortError, Simulator};
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, perp_order};
 use plan_checks::fees::PerpBuilder;
-use plan_checks::{Decimal, Rail, UtcSeconds};
+use plan_checks::{Decimal, Rail};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use super::{Case, NOW_MILLIS, Signer, addresses, moment, policy, signers};
+use super::{Case, Signer, addresses, moment, now, policy, signers};
 
 /// An order with its protections.
 #[derive(Debug, Clone)]
@@ -131,7 +131,7 @@ impl PerpVenue for PerpCase {
             max_leverage: 40,
             delisted: false,
             mark_price: Some(self.price),
-            read_at: UtcSeconds::from_unix(NOW_MILLIS / 1000),
+            read_at: now(),
         })
     }
 

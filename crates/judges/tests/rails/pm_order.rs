@@ -3,12 +3,12 @@
 use alloy_primitives::{B256, U256};
 use plan_builder::ports::{PmMarket, PmToken, PmVenue, PortError, Simulator};
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, pm_order};
-use plan_checks::{Decimal, Rail, UtcSeconds};
+use plan_checks::{Decimal, Rail};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use super::{Case, NOW_MILLIS, Signer, moment, policy, signers};
+use super::{Case, Signer, moment, now, policy, signers};
 
 /// The venue's ticks: in units of `10^-decimals`.
 const TICKS: [(u128, u8); 6] = [(1, 1), (1, 2), (5, 3), (25, 4), (1, 3), (1, 4)];
@@ -96,7 +96,7 @@ impl PmVenue for PmCase {
             active: true,
             closed: false,
             fee_rate: None,
-            read_at: UtcSeconds::from_unix(NOW_MILLIS / 1000),
+            read_at: now(),
         })
     }
 }

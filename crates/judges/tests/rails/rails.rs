@@ -19,7 +19,7 @@ use ethers_core::k256::ecdsa::SigningKey;
 use ethers_core::utils::secret_key_to_address;
 use plan_builder::ports::{NoSimulator, Simulator};
 use plan_builder::{FeeDocument, Moment, Policy, Refusal, Request, Sealed, verify};
-use plan_checks::Rail;
+use plan_checks::{Rail, UtcSeconds};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -106,6 +106,11 @@ pub(crate) fn moment(entropy: [u8; 32]) -> Moment {
         now_millis: NOW_MILLIS,
         entropy,
     }
+}
+
+/// When every upstream is read.
+pub(crate) fn now() -> UtcSeconds {
+    moment([0; 32]).now()
 }
 
 /// Completes a future that waits for nothing.

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use super::{Case, addresses, amounts, policy, share};
+use super::{Case, addresses, amounts, now, policy, share};
 
 /// `swapTokensMultipleV3ERC20ToERC20`.
 pub(crate) const SWAP: [u8; 4] = [0x5f, 0xd9, 0xae, 0x2e];
@@ -106,6 +106,7 @@ impl SwapQuotes for SwapCase {
             call_chain_id: self.chain_id,
             call_value: U256::ZERO,
             call_data: self.calldata(&ask.integrator),
+            read_at: now(),
         })
     }
 }

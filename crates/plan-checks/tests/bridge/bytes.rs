@@ -1,7 +1,10 @@
 //! No byte of a plan is free: whatever is flipped, cut off or added, the plan is refused by name.
 
-use alloy_primitives::U256;
-use plan_checks::{Facts, bridge::BridgeFacts};
+use alloy_primitives::{U256, hex};
+use plan_checks::{
+    Facts,
+    bridge::{BridgeFacts, calldata::FORWARD_HOOK},
+};
 use proptest::prelude::*;
 
 use crate::plan::Plan;
@@ -72,6 +75,25 @@ fn every_cut_and_every_addition_is_refused() {
                 assert_eq!(added.refusal().0, expected);
             }
         }
+    }
+}
+
+#[test]
+fn a_refused_hook_is_shown_by_its_length_and_its_beginning() {
+    let frame = format!("32 bytes: {}", hex::encode_prefixed(FORWARD_HOOK));
+    let longer = [FORWARD_HOOK.as_slice(), &[0xff; 300]].concat();
+    let longer_text = frame.replace("32 bytes", "332 bytes");
+    for (hook, observed) in [
+        (None, "no hook"),
+        (Some(vec![0x01, 0x02]), "2 bytes: 0x0102"),
+        (Some(longer), longer_text.as_str()),
+    ] {
+        let plan = forwarded().with_burn(|burn| burn.hook = hook.map(Into::into));
+        let violation = plan.judge().unwrap_err().violation;
+        assert_eq!(
+            (violation.expected.as_str(), violation.observed.as_str()),
+            (frame.as_str(), observed)
+        );
     }
 }
 

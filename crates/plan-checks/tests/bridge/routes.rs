@@ -3,9 +3,12 @@
 use std::sync::LazyLock;
 
 use alloy_primitives::U256;
-use plan_checks::bridge::{
-    Asked, TransferSpeed,
-    chains::{BURN_LIMIT, BridgeChain, CHAINS},
+use plan_checks::{
+    Violation,
+    bridge::{
+        Asked, TransferSpeed,
+        chains::{BURN_LIMIT, BridgeChain, CHAINS},
+    },
 };
 use proptest::{prelude::*, sample::select};
 
@@ -87,11 +90,15 @@ fn fast_leaves_only_from_the_three_fast_chains() {
             }
             "Polygon" | "Avalanche" => {
                 for refused in [plan, bare] {
-                    let (check, message) = refused.refusal();
-                    assert_eq!(check, "bridge_finality_exact");
+                    let failure = refused.judge().unwrap_err();
+                    assert_eq!(failure.check, "bridge_finality_exact");
                     assert_eq!(
-                        message,
-                        format!("there is no fast transfer from {}", route.0.name)
+                        failure.violation,
+                        Violation::new(
+                            format!("there is no fast transfer from {}", route.0.name),
+                            "standard",
+                            "fast"
+                        )
                     );
                 }
             }

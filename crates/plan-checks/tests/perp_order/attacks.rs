@@ -335,3 +335,22 @@ fn a_slip_of_a_digit() {
     let name = Draft::plain().refused_after(|draft| draft.plan.venue.mark_price = None);
     assert_eq!(name, "perp_price_band");
 }
+
+#[test]
+fn a_refused_price_is_shown_with_its_bound() {
+    for (is_buy, price, expected) in [
+        (true, "195391", "at most 195 % of 100200.5"),
+        (false, "5010", "at least 5 % of 100200.5"),
+    ] {
+        let mut draft = Draft::plain();
+        draft.ask.side = if is_buy { Side::Buy } else { Side::Sell };
+        draft.plan.action.orders[0].is_buy = is_buy;
+        asked(price, "0.1")(&mut draft);
+        draft.commit();
+        let violation = draft.judge().unwrap_err().violation;
+        assert_eq!(
+            (violation.expected.as_str(), violation.observed.as_str()),
+            (expected, price)
+        );
+    }
+}

@@ -47,6 +47,16 @@ fn another_builder_or_fee() {
 }
 
 #[test]
+fn a_builder_fee_exactly_at_the_cap_of_the_venue() {
+    let mut draft = Draft::with_builder();
+    draft.policy.perp_builder.as_mut().unwrap().fee_tenth_bps = 100;
+    draft.plan.action.builder.as_mut().unwrap().fee = 100;
+    draft.plan.venue.approved_builder_fee = Some(100);
+    draft.commit();
+    draft.judge().unwrap();
+}
+
+#[test]
 fn text_that_is_not_canonical() {
     let changes: [fn(&mut Draft); 15] = [
         |draft| draft.plan.action.orders[0].price = "100000.0".to_owned(),
@@ -86,23 +96,37 @@ fn text_that_is_not_canonical() {
 
 #[test]
 fn a_json_action_that_says_something_else() {
-    let changes: [fn(&mut Draft); 6] = [
-        |draft| draft.plan.action.orders[0].price = "99999".to_owned(),
-        |draft| draft.plan.action.orders[0].price = "100000.0".to_owned(),
-        |draft| draft.plan.action.orders[0].cloid = Some(format!("0x{}", "ab".repeat(16))),
-        |draft| draft.plan.action.grouping = "na".to_owned(),
-        |draft| {
+    let changes: [(&str, fn(&mut Draft)); 7] = [
+        ("another order", |draft| {
+            draft.plan.action.orders[0].price = "99999".to_owned();
+        }),
+        ("another order", |draft| {
+            draft.plan.action.orders[0].price = "100000.0".to_owned();
+        }),
+        ("another order", |draft| {
+            let cloid = format!("0x{}", "ab".repeat(16));
+            draft.plan.action.orders[0].cloid = Some(cloid);
+        }),
+        ("another type", |draft| {
+            draft.plan.action.kind = "cancel".to_owned();
+        }),
+        ("another grouping", |draft| {
+            draft.plan.action.grouping = "na".to_owned();
+        }),
+        ("another number of orders", |draft| {
             draft.plan.action.orders.pop();
-        },
-        |draft| {
+        }),
+        ("another builder", |draft| {
             let address = "0x1922810825c90f4270048b96da7b1803cd8609ef".to_owned();
             draft.plan.action.builder = Some(WireBuilder { address, fee: 10 });
-        },
+        }),
     ];
-    for change in changes {
+    for (difference, change) in changes {
         let mut draft = Draft::protected();
         change(&mut draft);
-        assert_eq!(draft.refused(), "perp_action_canonical");
+        let failure = draft.judge().unwrap_err();
+        assert_eq!(failure.check, "perp_action_canonical");
+        assert_eq!(failure.violation.observed, difference);
     }
 }
 
@@ -155,6 +179,25 @@ fn a_digest_or_a_recipe_of_something_else() {
             "perp_action_hash_committed",
             "change {index}"
         );
+    }
+}
+
+/// 600 seconds is the longest life; the plan may begin anywhere inside its first second.
+#[test]
+fn a_nonce_is_a_time_within_the_life_of_the_plan() {
+    let last = Draft::plain().commitment.valid_until.unix_millis();
+    for (nonce, holds) in [
+        (last - 601_001, false),
+        (last - 601_000, true),
+        (last, true),
+        (last + 1, false),
+    ] {
+        let mut draft = Draft::plain();
+        draft.plan.example.nonce = nonce;
+        draft.commit();
+        let check = draft.judge().map(drop).map_err(|failure| failure.check);
+        let expected = Err("perp_action_hash_committed");
+        assert_eq!(check, if holds { Ok(()) } else { expected }, "{nonce}");
     }
 }
 

@@ -108,12 +108,14 @@ fn triggers_without_a_mark_price() {
 
 #[test]
 fn two_triggers_of_one_kind() {
-    for child in [1, 2] {
-        let name = Draft::protected().refused_after(|draft| {
-            let again = draft.plan.action.orders[child].clone();
-            draft.plan.action.orders.push(again);
-        });
-        assert_eq!(name, "perp_tpsl_direction");
+    for (child, message) in [(1, "more than one tp"), (2, "more than one sl")] {
+        let mut draft = Draft::protected();
+        let again = draft.plan.action.orders[child].clone();
+        draft.plan.action.orders.push(again);
+        draft.commit();
+        let failure = draft.judge().unwrap_err();
+        assert_eq!(failure.check, "perp_tpsl_direction");
+        assert_eq!(failure.violation.message, message);
     }
 }
 
@@ -147,6 +149,47 @@ fn triggers_at_other_prices_than_requested() {
             Draft::protected().refused_after(change),
             "perp_side_price_size_bound"
         );
+    }
+}
+
+#[test]
+fn one_protection_alone_holds_and_never_stands_for_the_other() {
+    for gone in [1, 2] {
+        let mut draft = Draft::protected();
+        draft.plan.action.orders.remove(gone);
+        match gone {
+            1 => draft.ask.take_profit = None,
+            _ => draft.ask.stop_loss = None,
+        }
+        draft.commit();
+        assert_eq!(draft.judge().unwrap().assertions().len(), 20);
+        let ask = &mut draft.ask;
+        std::mem::swap(&mut ask.take_profit, &mut ask.stop_loss);
+        let failure = draft.judge().unwrap_err();
+        assert_eq!(failure.check, "perp_side_price_size_bound");
+        assert_eq!(failure.violation.message, "the tp is not as requested");
+    }
+}
+
+#[test]
+fn a_refused_trigger_is_shown_as_asked_and_as_decoded() {
+    for (child, price, market, expected, observed) in [
+        (
+            1,
+            "110000",
+            true,
+            "limit 109500 at 110000",
+            "market at 110000",
+        ),
+        (2, "95001", true, "market at 95000", "market at 95001"),
+        (2, "95000", false, "market at 95000", "limit 85500 at 95000"),
+    ] {
+        let mut draft = Draft::protected();
+        set_wire(&mut draft, child, price, market);
+        draft.commit();
+        let violation = draft.judge().unwrap_err().violation;
+        assert_eq!(violation.expected, expected);
+        assert_eq!(violation.observed, observed);
     }
 }
 

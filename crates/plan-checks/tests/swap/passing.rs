@@ -3,7 +3,7 @@
 use alloy_primitives::U256;
 use plan_checks::{BasisPoints, Facts as _, Rail, swap::SwapFacts};
 
-use crate::sample::{GROSS, Sample, USDC, WETH, leg};
+use crate::sample::{GROSS, STRANGER, Sample, USDC, WETH, leg, part};
 
 #[test]
 fn the_twelve_assertions_in_their_order() {
@@ -104,6 +104,24 @@ fn the_order_of_the_recipients_is_free() {
     let mut sample = Sample::new();
     sample.fees._distributions.reverse();
     sample.judge().unwrap();
+}
+
+/// Two recipients cannot tell "each once" from "all others once".
+#[test]
+fn a_reviewed_set_of_one_recipient_and_one_of_three() {
+    let mut one = Sample::new();
+    one.policy.recipients.truncate(1);
+    one.fees._distributions.remove(0);
+    one.call._swapData[1].fromAmount = U256::from(GROSS - 3_000_000);
+    one.judge().unwrap();
+
+    let mut three = Sample::new();
+    let mut partner = three.policy.recipients[1].clone();
+    partner.address = STRANGER;
+    three.policy.recipients.push(partner);
+    three.fees._distributions.push(part(STRANGER, 500_000));
+    three.call._swapData[1].fromAmount = U256::from(GROSS - 6_000_000);
+    three.judge().unwrap();
 }
 
 #[test]

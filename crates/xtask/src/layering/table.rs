@@ -182,12 +182,7 @@ pub const MEMBERS: &[Member] = &[
         name: "fence-cli",
         layer: 5,
         may_use: &["plan-builder", "plan-checks"],
-        must_not_reach: &[
-            NETWORK,
-            STORAGE,
-            EFFECTS,
-            &["x402-wire", "route-catalog"],
-        ],
+        must_not_reach: &[NETWORK, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
     // Not shipped.
     Member {

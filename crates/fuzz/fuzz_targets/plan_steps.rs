@@ -1,0 +1,56 @@
+//! The steps of a plan: steps that are read are three canonical ones in their order, and those whose order is judged good
+//! clear the allowance of one token for one spender before it is set.
+#![no_main]
+
+use alloy_primitives::{Address, U256};
+use libfuzzer_sys::fuzz_target;
+use plan_checks::{Step, StepKind, Steps, step::approval};
+
+fuzz_target!(|data: &[u8]| {
+    let mut rest = data;
+    let mut steps = Vec::new();
+    while let Some((step, after)) = read(rest) {
+        steps.push(step);
+        rest = after;
+    }
+    let Ok(decoded) = Steps::decode(&steps) else {
+        return;
+    };
+    let again = [
+        Step {
+            value: decoded.reset.value,
+            ..canonical(StepKind::ApproveReset, &decoded.reset)
+        },
+        Step {
+            value: decoded.approve.value,
+            ..canonical(StepKind::Approve, &decoded.approve)
+        },
+        decoded.call.clone(),
+    ];
+    assert_eq!(steps, again);
+    assert_eq!(Steps::decode(&again).as_ref(), Ok(&decoded));
+    if decoded.judge_reset_order().is_ok() {
+        assert_eq!(decoded.reset.amount, U256::ZERO);
+        assert_eq!(decoded.reset.token, decoded.approve.token);
+        assert_eq!(decoded.reset.spender, decoded.approve.spender);
+    }
+});
+
+fn canonical(kind: StepKind, allowance: &plan_checks::step::Allowance) -> Step {
+    approval(kind, allowance.token, allowance.spender, allowance.amount)
+}
+
+/// A kind, a value, a target of 20 bytes, a length and as many bytes of calldata.
+fn read(data: &[u8]) -> Option<(Step, &[u8])> {
+    let (&[kind, value], rest) = data.split_first_chunk()?;
+    let (to, rest) = rest.split_first_chunk::<20>()?;
+    let (&length, rest) = rest.split_first()?;
+    let (calldata, rest) = rest.split_at_checked(usize::from(length))?;
+    let step = Step {
+        kind: StepKind::ALL[usize::from(kind) % StepKind::ALL.len()],
+        to: Address::from(*to),
+        value: U256::from(value),
+        data: calldata.to_vec().into(),
+    };
+    Some((step, rest))
+}

@@ -1,0 +1,48 @@
+//! The binaries of this workspace.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::process::Command;
+
+use crate::JudgeError;
+use crate::process::run_within;
+
+/// A build from nothing, behind another build, on a small machine.
+const BUILD_LIMIT: Duration = Duration::from_secs(3_600);
+
+/// Lets cargo decide whether the binary of a package is up to date, so that no old one is judged.
+pub(crate) async fn build(package: &'static str) -> Result<PathBuf, JudgeError> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .args(["build", "--locked", "--package", package, "--bin", package])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let messages = run_within(BUILD_LIMIT, cargo, b"").await?;
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<BuildMessage>(line).ok())
+        .find_map(|message| message.executable)
+        .ok_or_else(|| JudgeError::Ended {
+            program: "cargo build".to_owned(),
+            status: "no executable".to_owned(),
+            log: messages,
+        })
+}
+
+/// The address in the line that a server says it with.
+pub(crate) fn listening(line: &str) -> Option<String> {
+    let (_, address) = line.split_once("listening on http://")?;
+    let end = address.find(|c: char| c == '"' || c.is_whitespace());
+    Some(format!(
+        "http://{}",
+        address.get(..end.unwrap_or(address.len()))?
+    ))
+}
+
+#[derive(Deserialize)]
+struct BuildMessage {
+    executable: Option<PathBuf>,
+}

@@ -1,0 +1,147 @@
+//! The agent rail under judgement, as its operators run it: the binary, a configuration file, signals.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio::sync::OnceCell;
+
+use crate::binary::{build, listening};
+use crate::service::write;
+use crate::{Daemon, JudgeError};
+
+/// How an instance is set up; everything else is as the server comes.
+#[derive(Debug, Clone)]
+pub struct McpServerConfig {
+    /// The reviewed fee configuration, as TOML.
+    pub fees: String,
+    /// The aggregator of swaps.
+    pub lifi_url: String,
+    /// The fees of bridges.
+    pub circle_url: String,
+    /// The prediction market's order book.
+    pub clob_url: String,
+    /// The prediction market's listings.
+    pub gamma_url: String,
+    /// The perpetuals venue.
+    pub hyperliquid_url: String,
+    /// Nodes, by the id of their chain.
+    pub rpc_urls: Vec<(u64, String)>,
+}
+
+/// A running `mcp-server serve`; dropping it kills it.
+#[derive(Debug)]
+pub struct McpServer {
+    base_url: String,
+    process: Daemon,
+    _program: McpProgram,
+}
+
+/// The binary and a configuration for it, for clients that start servers themselves.
+#[derive(Debug)]
+pub struct McpProgram {
+    binary: PathBuf,
+    config: PathBuf,
+    _folder: TempDir,
+}
+
+impl McpServer {
+    /// Builds the binary where it is not up to date and starts it on a free port.
+    ///
+    /// # Errors
+    /// When it cannot be built or does not start.
+    pub async fn start(config: &McpServerConfig) -> Result<Self, JudgeError> {
+        let program = McpProgram::install(config).await?;
+        let mut command = Command::new(&program.binary);
+        command.arg("serve").arg("--config").arg(&program.config);
+        let (process, base_url) = Daemon::start(command, b"", listening).await?;
+        Ok(Self {
+            base_url,
+            process,
+            _program: program,
+        })
+    }
+
+    /// The protocol's endpoint.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        format!("{}/mcp", self.base_url)
+    }
+
+    /// What the server logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// Stops it as an operator would and waits for its end.
+    ///
+    /// # Errors
+    /// When it does not end in time.
+    pub async fn terminate(self) -> Result<ExitStatus, JudgeError> {
+        self.process.terminate().await
+    }
+}
+
+impl McpProgram {
+    /// Builds the binary where it is not up to date and writes the configuration. The files are
+    /// gone when this is dropped.
+    ///
+    /// # Errors
+    /// When it cannot be built or written.
+    pub async fn install(config: &McpServerConfig) -> Result<Self, JudgeError> {
+        static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
+        let binary = BINARY.get_or_try_init(|| build("mcp-server")).await?;
+        let folder = tempfile::tempdir().map_err(|source| JudgeError::File {
+            path: env::temp_dir(),
+            source,
+        })?;
+        write(&folder, "fees.toml", &config.fees)?;
+        let file = write(&folder, "server.toml", &config.toml())?;
+        Ok(Self {
+            binary: binary.clone(),
+            config: file,
+            _folder: folder,
+        })
+    }
+
+    /// The program and its arguments with which a client starts the server on its standard input
+    /// and output.
+    #[must_use]
+    pub fn stdio(&self) -> [String; 4] {
+        [
+            self.binary.display().to_string(),
+            "stdio".to_owned(),
+            "--config".to_owned(),
+            self.config.display().to_string(),
+        ]
+    }
+}
+
+impl McpServerConfig {
+    fn toml(&self) -> String {
+        let Self {
+            lifi_url,
+            circle_url,
+            clob_url,
+            gamma_url,
+            hyperliquid_url,
+            ..
+        } = self;
+        let chains: String = self
+            .rpc_urls
+            .iter()
+            .map(|(id, url)| format!("\n[chains.{id}]\nrpc_urls = [\"{url}\"]\n"))
+            .collect();
+        format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\n\n\
+             [plans]\nfee_config = \"fees.toml\"\n\n\
+             [upstreams.lifi]\nbase_url = \"{lifi_url}\"\n\n\
+             [upstreams.circle]\nbase_url = \"{circle_url}\"\n\n\
+             [upstreams.polymarket]\nclob_url = \"{clob_url}\"\ngamma_url = \"{gamma_url}\"\n\n\
+             [upstreams.hyperliquid]\nbase_url = \"{hyperliquid_url}\"\n{chains}"
+        )
+    }
+}
