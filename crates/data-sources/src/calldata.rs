@@ -12,7 +12,7 @@ mod layout;
 mod refusal;
 
 use alloy_primitives::{Address, FixedBytes, U256};
-use alloy_sol_types::SolCall;
+use alloy_sol_types::{SolCall, abi::AbiDecoderConfig};
 
 pub(crate) use self::layout::approveCall;
 use self::layout::{
@@ -172,12 +172,18 @@ pub fn decode(data: &[u8]) -> Result<SwapFacts, Refusal> {
     }
 }
 
+/// Most memory that decoded arguments may take: thirty-two times the longest calldata.
+const MAX_DECODED_BYTES: usize = 32 * 128 * 1024;
+
 /// The arguments of `data` and how many bytes they and the selector take.
 fn arguments<C: SolCall>(data: &[u8]) -> Result<(C, usize), Refusal> {
     let body = data.get(4..).unwrap_or_default();
-    let call = C::abi_decode_raw(body).map_err(|_| Refusal::CalldataMalformed {
-        reason: "arguments do not decode",
-    })?;
+    // Aliased offsets make a decoder copy the same words again and again; real arguments decode to little more than they are.
+    let config = AbiDecoderConfig::new().memory_limit(MAX_DECODED_BYTES);
+    let call =
+        C::abi_decode_raw_with_config(body, config).map_err(|_| Refusal::CalldataMalformed {
+            reason: "arguments do not decode",
+        })?;
     let canonical = call.abi_encode();
     if !data.starts_with(&canonical) {
         return Err(Refusal::CalldataNotCanonical);

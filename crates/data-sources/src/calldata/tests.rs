@@ -352,3 +352,31 @@ fn an_approval_is_exactly_an_approve_call() {
         "approval_amount"
     );
 }
+
+/// Offsets that all point to the same array: 18 kB of calldata that decode to sixteen million bytes.
+#[test]
+fn aliased_arrays_are_not_unfolded() {
+    let word = |value: usize| U256::from(value).to_be_bytes::<32>();
+    let (outer, inner, amounts) = (16usize, 16usize, 2000usize);
+    let mut words = vec![word(1), word(7)];
+    words.extend([word(1); 5]);
+    words.extend([10 * 32, 12 * 32, 11 * 32, 0, 0, outer].map(word));
+    let first = 13 + outer;
+    words.extend(vec![word((first - 13) * 32); outer]);
+    words.push(word(inner));
+    let path = first + 1 + inner;
+    words.extend(vec![word((path - first - 1) * 32); inner]);
+    let list = path + 5;
+    let data = list + 1 + amounts;
+    words.extend([word((list - path) * 32); 3]);
+    words.extend([word((data - path) * 32), word(1), word(amounts)]);
+    words.extend(vec![word(0); amounts + 1]);
+    let bytes = [&hex!("03b87e5f")[..], &words.concat()].concat();
+    assert!(bytes.len() < 128 * 1024);
+    assert_eq!(
+        decode(&bytes).unwrap_err(),
+        Refusal::CalldataMalformed {
+            reason: "arguments do not decode"
+        }
+    );
+}
