@@ -21,8 +21,8 @@ const TOOL: &str = "svc_prepare_swap";
 
 const BASELINE: &str = "official Rust SDK, echo of the plan";
 
-/// A third, rounded down.
-const THIRD: Ratio = Ratio::thousandths(333);
+/// A third, as it can be shown.
+const THIRD: Ratio = Ratio::thousandths(330);
 
 const NO_MORE: Ratio = Ratio::thousandths(1_000);
 

@@ -63,7 +63,7 @@ impl Case for BridgeCase {
         moment: &Moment,
     ) -> Result<Sealed, Refusal> {
         let Request::Bridge(request) = request else {
-            unreachable!("a bridge")
+            panic!("a bridge")
         };
         bridge::build(request, self, self, simulator, policy, moment).await
     }

@@ -112,7 +112,7 @@ impl Case for PerpCase {
         moment: &Moment,
     ) -> Result<Sealed, Refusal> {
         let Request::PerpOrder(request) = request else {
-            unreachable!("an order")
+            panic!("an order")
         };
         perp_order::build(request, self, policy, moment).await
     }
@@ -276,7 +276,7 @@ impl Drawn {
             buys: self.buys,
             price: entry,
             size,
-            tif: *self.tif.get(&["Gtc", "Ioc", "Alo"]),
+            tif: ["Gtc", "Ioc", "Alo"][self.tif.index(3)],
             reduce_only: self.reduce_only && !protected,
             cloid: self.cloid,
             take_profit,

@@ -62,7 +62,7 @@ impl Case for PmCase {
         moment: &Moment,
     ) -> Result<Sealed, Refusal> {
         let Request::PmOrder(request) = request else {
-            unreachable!("an order")
+            panic!("an order")
         };
         pm_order::build(request, self, policy, moment).await
     }
@@ -122,7 +122,8 @@ pub(crate) fn orders(most_shares: u64) -> impl Strategy<Value = PmCase> {
             let (token_id, other_token_id) =
                 (U256::from_be_bytes(token), U256::from_be_bytes(other));
             let steps = 10u128.pow(scale.into()) / step;
-            let price = step * (1 + price.index(usize::try_from(steps - 1).unwrap()) as u128);
+            let at = price.index(usize::try_from(steps - 1).unwrap());
+            let price = step * (1 + u128::try_from(at).unwrap());
             let [buys, neg_risk, post_only, has_builder] = flags;
             (token_id != other_token_id).then_some(PmCase {
                 signer,

@@ -75,7 +75,7 @@ impl Case for SwapCase {
         moment: &Moment,
     ) -> Result<Sealed, Refusal> {
         let Request::Swap(request) = request else {
-            unreachable!("a swap")
+            panic!("a swap")
         };
         swap::build(request, self, simulator, policy, moment).await
     }
