@@ -96,7 +96,8 @@ fn text_that_is_not_canonical() {
 
 #[test]
 fn a_json_action_that_says_something_else() {
-    let changes: [(&str, fn(&mut Draft)); 7] = [
+    type Change = (&'static str, fn(&mut Draft));
+    let changes: [Change; 7] = [
         ("another order", |draft| {
             draft.plan.action.orders[0].price = "99999".to_owned();
         }),
