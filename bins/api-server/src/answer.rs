@@ -1,5 +1,7 @@
 //! The answer of a paid route: `data` and `meta` (decisions section 3).
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use data_sources::{Mode, Provenance, SourceStatus};
 use jiff::Timestamp;
@@ -7,10 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::operations::Call;
+use crate::operations::legs::Legs;
 use crate::reply::ErrorReply;
 
 /// What a route found out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Answered {
     /// The route's own object.
     pub(crate) data: Value,
@@ -18,12 +21,35 @@ pub(crate) struct Answered {
     pub(crate) sources: Vec<Provenance>,
     /// Members of `data` that could not be had.
     pub(crate) unavailable: Vec<Unavailable>,
+    /// What the caller should know about the data.
+    pub(crate) warnings: Vec<Warning>,
     /// The time of the data where no source names one, because it is computed here.
     pub(crate) as_of: Option<Timestamp>,
     /// For how many seconds the data counts as fresh.
     pub(crate) fresh_seconds: u64,
     /// Which source each member came from, for `provenance=1`.
-    pub(crate) origins: Vec<(&'static str, &'static str, Method)>,
+    pub(crate) origins: Vec<Origin>,
+    /// Members whose `null` means that there is none, not that it could not be had.
+    pub(crate) none: &'static [&'static str],
+}
+
+/// Which source a member of `data` came from.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    field: String,
+    source: &'static str,
+    method: Method,
+}
+
+impl Origin {
+    /// `field` is a path below `data` with `/` between its members.
+    pub(crate) fn new(field: impl Into<String>, source: &'static str, method: Method) -> Self {
+        Self {
+            field: field.into(),
+            source,
+            method,
+        }
+    }
 }
 
 /// How a member was obtained.
@@ -34,14 +60,24 @@ pub(crate) enum Method {
     Direct,
     /// Computed from what the source has.
     Derived,
+    /// The middle of what several sources have.
+    Median,
 }
 
 /// A member that could not be had, and why.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Unavailable {
-    pub(crate) field: &'static str,
+    /// `data.` and the path; `[]` stands for any element of a list.
+    pub(crate) field: String,
     pub(crate) reason: String,
     pub(crate) source: &'static str,
+}
+
+/// Something about the data that a caller should know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Warning {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
 }
 
 #[derive(Serialize)]
@@ -63,6 +99,8 @@ struct Meta<'a> {
     schema_version: &'static str,
     sources: Vec<SourceEntry<'a>>,
     unavailable: &'a [Unavailable],
+    #[serde(skip_serializing_if = "<[Warning]>::is_empty")]
+    warnings: &'a [Warning],
     #[serde(skip_serializing_if = "Option::is_none")]
     provenance: Option<serde_json::Map<String, Value>>,
 }
@@ -81,6 +119,64 @@ struct SourceEntry<'a> {
 }
 
 impl Answered {
+    /// `data` as a route made it, fresh for so many seconds.
+    pub(crate) fn new(data: impl Serialize, fresh_seconds: u64) -> Self {
+        let data = serde_json::to_value(data).unwrap_or_else(|error| {
+            tracing::error!(%error, "an answer cannot be written");
+            Value::Null
+        });
+        Self {
+            data,
+            fresh_seconds,
+            ..Self::default()
+        }
+    }
+
+    /// With the sources and the gaps of its legs.
+    #[must_use]
+    pub(crate) fn from_legs(mut self, legs: Legs) -> Self {
+        self.sources.extend(legs.sources);
+        self.unavailable.extend(legs.unavailable);
+        self
+    }
+
+    /// With the source of a member.
+    #[must_use]
+    pub(crate) fn origin(
+        mut self,
+        field: impl Into<String>,
+        source: &'static str,
+        method: Method,
+    ) -> Self {
+        self.origins.push(Origin::new(field, source, method));
+        self
+    }
+
+    /// Names every `null` of `data` that is not explained yet: absent is never silent.
+    #[must_use]
+    pub(crate) fn complete(mut self) -> Self {
+        let mut nulls = BTreeSet::new();
+        collect_nulls(&self.data, &mut "data".to_owned(), &mut nulls);
+        let source = self.sources.first().map_or("", |source| source.source);
+        for field in nulls {
+            let name = field.rsplit('.').next().unwrap_or_default();
+            let explained = |unavailable: &Unavailable| {
+                field == unavailable.field
+                    || field
+                        .strip_prefix(unavailable.field.as_str())
+                        .is_some_and(|rest| rest.starts_with(['.', '[']))
+            };
+            if !self.none.contains(&name) && !self.unavailable.iter().any(explained) {
+                self.unavailable.push(Unavailable {
+                    field,
+                    reason: "not_named_by_source".to_owned(),
+                    source,
+                });
+            }
+        }
+        self
+    }
+
     /// The oldest time of the data that was used. A source that names no time of its data is as old as its fetch.
     pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
         let used = self
@@ -149,6 +245,7 @@ impl Answered {
                 schema_version: "1",
                 sources: self.sources.iter().map(SourceEntry::of).collect(),
                 unavailable: &self.unavailable,
+                warnings: &self.warnings,
                 provenance: wants_provenance.then(|| self.provenance(now)),
             },
         };
@@ -156,13 +253,15 @@ impl Answered {
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {
-        let entry = |&(field, source, method): &(&str, &str, Method)| {
-            let as_of = self
-                .sources
-                .iter()
-                .find(|s| s.source == source)
-                .and_then(|s| s.as_of);
-            let as_of = seconds(as_of.or(self.as_of).unwrap_or(now));
+        let entry = |origin: &Origin| {
+            let Origin {
+                field,
+                source,
+                method,
+            } = origin;
+            let known = self.sources.iter().find(|s| s.source == *source);
+            let as_of = known.and_then(|s| s.as_of).or(self.as_of);
+            let as_of = seconds(as_of.or(known.map(|s| s.fetched_at)).unwrap_or(now));
             let value = serde_json::json!({ "source": source, "as_of": as_of, "method": method });
             (format!("/data/{field}"), value)
         };
@@ -183,9 +282,72 @@ impl<'a> SourceEntry<'a> {
     }
 }
 
+/// The paths of every `null`, with `[]` for any element of a list.
+fn collect_nulls(value: &Value, path: &mut String, nulls: &mut BTreeSet<String>) {
+    let length = path.len();
+    match value {
+        Value::Null => {
+            nulls.insert(path.clone());
+        }
+        Value::Array(items) => {
+            path.push_str("[]");
+            for item in items {
+                collect_nulls(item, path, nulls);
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                path.push('.');
+                path.push_str(name);
+                collect_nulls(member, path, nulls);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
+    path.truncate(length);
+}
+
 /// RFC 3339 UTC in whole seconds, never later than the time itself.
 pub(crate) fn seconds(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second())
         .unwrap_or(time)
         .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_null_is_silent() {
+        let answered = Answered {
+            data: json!({"a": null, "rows": [{"b": null, "c": 1}, {"b": 2, "c": null}], "leg": {"x": null}, "next_cursor": null}),
+            unavailable: vec![Unavailable {
+                field: "data.leg".to_owned(),
+                reason: "upstream_timeout".to_owned(),
+                source: "s",
+            }],
+            none: &["next_cursor"],
+            ..Answered::default()
+        };
+        let named: Vec<_> = answered
+            .complete()
+            .unavailable
+            .into_iter()
+            .map(|gap| (gap.field, gap.reason))
+            .collect();
+        let unnamed = |field: &str| (field.to_owned(), "not_named_by_source".to_owned());
+        assert_eq!(
+            named,
+            [
+                ("data.leg".to_owned(), "upstream_timeout".to_owned()),
+                unnamed("data.a"),
+                unnamed("data.rows[].b"),
+                unnamed("data.rows[].c"),
+            ]
+        );
+    }
 }

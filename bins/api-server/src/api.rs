@@ -18,7 +18,8 @@ use crate::challenge::Challenger;
 use crate::config::ServerSection;
 use crate::free::Free;
 use crate::observe::{self, Challenges};
-use crate::operations::{self, Call, Sources};
+use crate::Sources;
+use crate::operations::{self, Call};
 use crate::paid::{Declined, Outcome, Till, Work, admit};
 use crate::reply::{
     ErrorReply, PAYMENT_RESPONSE, REQUEST_ID, RESPONSE_DIGEST, Reply, header_value,
@@ -50,7 +51,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
-            free: Free::new(catalog.clone(), clock.clone()),
+            free: Free::new(catalog.clone(), clock.as_ref()),
             challenger: Challenger::new(catalog.clone()),
             catalog,
             till,
@@ -208,11 +209,12 @@ impl<S: Settler, J: Journal> Api<S, J> {
             request_id: id,
             max_age,
         };
-        let (sources, clock) = (self.sources.clone(), self.clock.clone());
+        let sources = self.sources.clone();
         let work = async move {
-            let answered = operations::answer(&sources, &call, clock.as_ref()).await?;
-            let body = answered.render(&call, clock.now());
-            Ok(Answer::new(200, answered.headers(clock.now()), body))
+            let answered = operations::answer(&sources, &call).await?;
+            let now = sources.now();
+            let body = answered.render(&call, now);
+            Ok(Answer::new(200, answered.headers(now), body))
         };
         let work = Work {
             budget_seconds: route.work_seconds,

@@ -8,15 +8,19 @@ mod transcript;
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
+use data_sources::{Clock, ClockFrom};
 use dev_chain::{BUYER, DevChain, DevChainError, GAS_PAYER, PAYEE};
 use http_edge::{announce, shutdown_signal};
+use jiff::Timestamp;
 use replay::{RecordingError, Recordings, ReplayServer};
 use secrecy::SecretString;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
 use crate::config::{Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
+use crate::Sources;
 use crate::observe;
 use crate::serve::{ServeError, Service, ledger_url};
 
@@ -41,6 +45,29 @@ pub(crate) enum DemoError {
     },
 }
 
+/// Answers every upstream of a configuration from recordings.
+pub fn replay_upstreams(config: &mut Config, recordings: &ReplayServer) {
+    for spec in Sources::specs() {
+        let mut table = UpstreamTable {
+            mode: Some(UpstreamMode::Replay),
+            ..UpstreamTable::default()
+        };
+        for (key, public) in spec.urls {
+            let host_and_path = public.strip_prefix("https://").unwrap_or(public);
+            let known = table.set_url(key, recordings.base_url(host_and_path));
+            debug_assert!(known, "{key}");
+        }
+        config.upstreams.0.insert(spec.name.to_owned(), table);
+    }
+}
+
+/// A clock that starts when the recordings were made.
+pub fn recorded_clock() -> Arc<dyn Clock> {
+    let start = i64::try_from(replay::RECORDED_AT).unwrap_or_default();
+    let start = Timestamp::from_second(start).unwrap_or_default();
+    Arc::new(ClockFrom::new(start))
+}
+
 /// Shows the transcript; then serves until Ctrl-C, or ends at once.
 pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError> {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned());
@@ -61,14 +88,9 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
     config.settlement.rpc_url = Some(rpc.url());
     config.settlement.private_key = Some(SecretString::from(GAS_PAYER.key.to_string()));
     config.storage.url = ledger_url(folder.path());
-    let okx = UpstreamTable {
-        base_url: Some(recordings.base_url("web3.okx.com")),
-        mode: Some(UpstreamMode::Replay),
-        ..UpstreamTable::default()
-    };
-    config.upstreams.0.insert("okx".to_owned(), okx);
+    replay_upstreams(&mut config, &recordings);
 
-    let service = Service::open(&config).await?;
+    let service = Service::open_at(&config, recorded_clock()).await?;
     let address = service.local_addr();
     announce(address);
     let (stop, stopped) = oneshot::channel::<()>();

@@ -17,7 +17,8 @@ use settlement::{Readiness, Settler};
 use tokio::sync::Mutex;
 
 use crate::answer::seconds;
-use crate::operations::{Sources, all_tokens};
+use crate::Sources;
+use crate::operations::all_tokens;
 use crate::paid::Till;
 use crate::reply::{self, ErrorReply, NO_STORE, Reply};
 use crate::{observe, page};
@@ -31,7 +32,6 @@ const READINESS_KEPT: Duration = Duration::from_secs(2);
 /// The free endpoints. Documents are rendered once.
 pub(crate) struct Free {
     catalog: Arc<Catalog>,
-    clock: Arc<dyn Clock>,
     started: Timestamp,
     documents: std::sync::OnceLock<Documents>,
     readiness: Mutex<Option<(Instant, Vec<Fault>)>>,
@@ -52,11 +52,10 @@ struct Fault {
 }
 
 impl Free {
-    pub(crate) fn new(catalog: Arc<Catalog>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(catalog: Arc<Catalog>, clock: &dyn Clock) -> Self {
         Self {
             catalog,
             started: clock.now(),
-            clock,
             documents: std::sync::OnceLock::new(),
             readiness: Mutex::new(None),
         }
@@ -94,7 +93,7 @@ impl Free {
             "/healthz" => json_now(StatusCode::OK, &json!({ "status": "ok" })),
             "/readyz" => self.readyz(till).await,
             "/status" => self.status(till, sources).await,
-            "/freshness" => json_now(StatusCode::OK, &freshness(sources, self.clock.now()).await),
+            "/freshness" => json_now(StatusCode::OK, &freshness(sources, sources.now()).await),
             "/metrics" => metrics(),
             "/openapi.json" => reply::json(StatusCode::OK, self.documents().openapi.clone()),
             "/.well-known/x402" => reply::json(StatusCode::OK, self.documents().well_known.clone()),
@@ -169,15 +168,18 @@ impl Free {
             })
         };
         let upstreams: Vec<Value> = sources
-            .okx
-            .health()
-            .iter()
-            .map(|source| {
+            .all()
+            .into_iter()
+            .flat_map(|upstream| {
+                let mode = upstream.mode();
+                upstream.health().into_iter().map(move |source| (source, mode))
+            })
+            .map(|(source, mode)| {
                 json!({
                     "id": source.source,
                     "state": source.state.as_str(),
                     "reason": source.reason,
-                    "mode": sources.okx.mode().as_str(),
+                    "mode": mode.as_str(),
                     "last_ok": source.last_ok.map(seconds),
                     "last_error": source.last_error.map(seconds),
                     "p50_ms": source.p50_ms,
@@ -196,7 +198,7 @@ impl Free {
                 "settlement": component("settlement"),
                 "ledger": component("ledger"),
                 "upstreams": upstreams,
-                "datasets": freshness(sources, self.clock.now()).await.get("datasets"),
+                "datasets": freshness(sources, sources.now()).await.get("datasets"),
             }),
         )
     }

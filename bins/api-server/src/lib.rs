@@ -14,10 +14,12 @@ mod paid;
 mod reply;
 mod resource;
 mod serve;
+mod sources;
 
 pub use api::Api;
 pub use cli::run_cli;
 pub use config::{Config, ConfigError};
-pub use operations::Sources;
+pub use demo::{recorded_clock, replay_upstreams};
 pub use paid::{PaymentPolicy, Till};
 pub use serve::{Parts, ServeError, Service, serve};
+pub use sources::Sources;

@@ -2,24 +2,51 @@
 
 pub(crate) mod all_tokens;
 mod approve;
+mod crypto_news;
+mod defi_analytics;
 mod fault;
+mod filtered_news;
+mod funding_rates;
+mod generate_meme;
+mod hl_transaction_history;
+mod hyperliquid_account;
+mod hyperliquid_market;
+mod idle_capital;
+mod kol_sentiment;
+pub(crate) mod legs;
+mod llm_research;
+mod market_alpha;
+mod mega_report;
+mod portfolio;
 mod price;
+mod rwa_pulse;
+mod sub_wallet;
+mod supported_tokens;
 mod swap;
+mod token_alpha;
+mod token_deep_dive;
+mod token_details;
+mod token_security;
+mod tradfi_data;
+mod trending_altcoins;
+mod twitter_summary;
+mod tx_explainer;
+mod vet_token;
+mod yield_alpha;
+mod yield_farming_active;
+mod yield_farming_historical;
+mod yield_markets;
+mod yield_recommendations;
+
+use std::time::Duration;
 
 use alloy_primitives::Address;
-use data_sources::{Clock, okx::Okx};
 use http_edge::RequestId;
-use route_catalog::{ErrorCode, Operation, Parameters};
+use route_catalog::{Operation, Parameters};
 
+use crate::Sources;
 use crate::answer::Answered;
 use crate::reply::ErrorReply;
-
-/// The upstreams that the routes draw on.
-#[derive(Debug)]
-pub struct Sources {
-    /// The DEX aggregator of chain 196.
-    pub okx: Okx,
-}
 
 /// A paid call whose parameters are valid.
 #[derive(Debug, Clone)]
@@ -35,53 +62,54 @@ pub(crate) struct Call {
 
 impl Call {
     /// The oldest data that the caller takes, in seconds.
-    pub(crate) fn max_age(&self) -> Option<u64> {
+    pub(crate) fn max_age_seconds(&self) -> Option<u64> {
         self.parameters.max_age_seconds().or(self.max_age)
+    }
+
+    /// [`Self::max_age_seconds`] as sources take it.
+    pub(crate) fn max_age(&self) -> Option<Duration> {
+        self.max_age_seconds().map(Duration::from_secs)
     }
 }
 
 /// Does the work of a call.
-pub(crate) async fn answer(
-    sources: &Sources,
-    call: &Call,
-    clock: &dyn Clock,
-) -> Result<Answered, ErrorReply> {
+pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let answered = match call.operation {
-        Operation::Price => price::answer(&sources.okx, call).await,
-        Operation::AllTokens => all_tokens::answer(&sources.okx, call).await,
-        Operation::Approve => approve::answer(&sources.okx, call, clock).await,
-        Operation::Swap => swap::answer(&sources.okx, call, clock).await,
-        Operation::MarketAlpha
-        | Operation::CryptoNews
-        | Operation::TokenAlpha
-        | Operation::KolSentiment
-        | Operation::TrendingAltcoins
-        | Operation::MegaReport
-        | Operation::TokenSecurity
-        | Operation::FundingRates
-        | Operation::DefiAnalytics
-        | Operation::FilteredNews
-        | Operation::TwitterSummary
-        | Operation::TokenDetails
-        | Operation::YieldAlpha
-        | Operation::TradfiData
-        | Operation::VetToken
-        | Operation::TokenDeepDive
-        | Operation::RwaPulse
-        | Operation::GenerateMeme
-        | Operation::LlmResearch
-        | Operation::TxExplainer
-        | Operation::Portfolio
-        | Operation::SupportedTokens
-        | Operation::HlTransactionHistory
-        | Operation::HyperliquidAccount
-        | Operation::HyperliquidMarket
-        | Operation::IdleCapital
-        | Operation::YieldFarmingActive
-        | Operation::YieldFarmingHistorical
-        | Operation::YieldMarkets
-        | Operation::YieldRecommendations
-        | Operation::SubWallet
+        Operation::Price => price::answer(sources, call).await,
+        Operation::AllTokens => all_tokens::answer(sources, call).await,
+        Operation::Approve => approve::answer(sources, call).await,
+        Operation::Swap => swap::answer(sources, call).await,
+        Operation::MarketAlpha => market_alpha::answer(sources, call).await,
+        Operation::CryptoNews => crypto_news::answer(sources, call).await,
+        Operation::TokenAlpha => token_alpha::answer(sources, call).await,
+        Operation::KolSentiment => kol_sentiment::answer(sources, call).await,
+        Operation::TrendingAltcoins => trending_altcoins::answer(sources, call).await,
+        Operation::MegaReport => mega_report::answer(sources, call).await,
+        Operation::TokenSecurity => token_security::answer(sources, call).await,
+        Operation::FundingRates => funding_rates::answer(sources, call).await,
+        Operation::DefiAnalytics => defi_analytics::answer(sources, call).await,
+        Operation::FilteredNews => filtered_news::answer(sources, call).await,
+        Operation::TwitterSummary => twitter_summary::answer(sources, call).await,
+        Operation::TokenDetails => token_details::answer(sources, call).await,
+        Operation::YieldAlpha => yield_alpha::answer(sources, call).await,
+        Operation::TradfiData => tradfi_data::answer(sources, call).await,
+        Operation::VetToken => vet_token::answer(sources, call).await,
+        Operation::TokenDeepDive => token_deep_dive::answer(sources, call).await,
+        Operation::RwaPulse => rwa_pulse::answer(sources, call).await,
+        Operation::GenerateMeme => generate_meme::answer(sources, call).await,
+        Operation::LlmResearch => llm_research::answer(sources, call).await,
+        Operation::TxExplainer => tx_explainer::answer(sources, call).await,
+        Operation::Portfolio => portfolio::answer(sources, call).await,
+        Operation::SupportedTokens => supported_tokens::answer(sources, call).await,
+        Operation::HlTransactionHistory => hl_transaction_history::answer(sources, call).await,
+        Operation::HyperliquidAccount => hyperliquid_account::answer(sources, call).await,
+        Operation::HyperliquidMarket => hyperliquid_market::answer(sources, call).await,
+        Operation::IdleCapital => idle_capital::answer(sources, call).await,
+        Operation::YieldFarmingActive => yield_farming_active::answer(sources, call).await,
+        Operation::YieldFarmingHistorical => yield_farming_historical::answer(sources, call).await,
+        Operation::YieldMarkets => yield_markets::answer(sources, call).await,
+        Operation::YieldRecommendations => yield_recommendations::answer(sources, call).await,
+        Operation::SubWallet
         | Operation::AutoSwap
         | Operation::AutoBridge
         | Operation::AutoWithdraw
@@ -91,21 +119,9 @@ pub(crate) async fn answer(
         | Operation::CreateYieldWatch
         | Operation::CancelYieldWatch
         | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => Err(no_source(call)),
+        | Operation::AuditYieldWatch => Err(sub_wallet::no_custody(call)),
     }?;
-    answered.no_older_than(call.max_age(), clock.now())
-}
-
-/// No upstream of this route is connected, so there is nothing to sell.
-fn no_source(call: &Call) -> ErrorReply {
-    tracing::debug!(payer = %call.payer, operation = %call.operation, "no source is connected");
-    ErrorReply::new(
-        ErrorCode::UpstreamUnavailable,
-        format!(
-            "no data source is connected for {}",
-            call.operation.route().path
-        ),
-    )
-    .detail("reason", "no_source_connected")
-    .retryable(false)
+    answered
+        .complete()
+        .no_older_than(call.max_age_seconds(), sources.now())
 }

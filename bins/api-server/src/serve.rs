@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use data_sources::okx::{Credentials, Okx, OkxConfig};
-use data_sources::transport::{Transport, TransportError};
-use data_sources::{Clock, Mode, SystemClock};
+use data_sources::transport::TransportError;
+use data_sources::{Clock, SystemClock};
 use http_edge::{Drained, Server, announce, shutdown_signal};
 use ledger::{Journal, LedgerError, SqliteLedger};
 use route_catalog::{Catalog, CatalogConfig, CatalogError};
@@ -18,10 +17,10 @@ use settlement::{
 use thiserror::Error;
 use x402_wire::Terms;
 
+use crate::Sources;
 use crate::api::Api;
-use crate::config::{Config, SettlementMode, SettlementSection, UpstreamMode, UpstreamTable};
+use crate::config::{Config, SettlementMode, SettlementSection};
 use crate::observe;
-use crate::operations::Sources;
 use crate::paid::{PaymentPolicy, Till};
 
 /// Why a server could not be started.
@@ -88,12 +87,20 @@ impl Service<AnySettler, SqliteLedger> {
     /// # Errors
     /// A [`ServeError`] that names the key. A facilitator, broker or RPC that is down is not one.
     pub async fn open(config: &Config) -> Result<Self, ServeError> {
+        Self::open_at(config, Arc::new(SystemClock)).await
+    }
+
+    /// [`Self::open`] with a clock of its own for the data: recorded answers are of the time of their recording.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_at(config: &Config, data_clock: Arc<dyn Clock>) -> Result<Self, ServeError> {
         let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         // Reading the system's certificates takes longer than everything else, and each client reads them.
         let sources = {
-            let (config, clock) = (config.clone(), clock.clone());
-            tokio::task::spawn_blocking(move || sources(&config, clock))
+            let config = config.clone();
+            tokio::task::spawn_blocking(move || Sources::connect(&config, data_clock))
         };
         let storage = &config.storage;
         let options = ledger::Options {
@@ -241,7 +248,7 @@ pub(crate) fn check(config: &Config) -> Result<(), ServeError> {
         contact: None,
         terms,
     })?;
-    sources(config, Arc::new(SystemClock))?;
+    Sources::connect(config, Arc::new(SystemClock))?;
     Ok(())
 }
 
@@ -288,46 +295,6 @@ fn settlement(section: &SettlementSection) -> SettlementConfig {
         },
         ..SettlementConfig::default()
     }
-}
-
-/// The upstreams of a configuration.
-///
-/// # Errors
-/// An upstream whose URL cannot be used.
-pub(crate) fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Sources, ServeError> {
-    let refuse = |error| ServeError::Upstream { name: "okx", error };
-    let transport = Transport::new().map_err(refuse)?;
-    let table = config.upstreams.table("okx");
-    let okx = Okx::new(&transport, okx(&table), clock).map_err(refuse)?;
-    Ok(Sources { okx })
-}
-
-fn okx(table: &UpstreamTable) -> OkxConfig {
-    let credentials = match (&table.api_key, &table.secret_key, &table.passphrase) {
-        (Some(api_key), Some(secret_key), Some(passphrase)) => Some(Credentials {
-            api_key: api_key.clone(),
-            secret_key: secret_key.clone(),
-            passphrase: passphrase.clone(),
-        }),
-        _ => None,
-    };
-    let mut config = OkxConfig {
-        credentials,
-        ..OkxConfig::default()
-    };
-    if let Some(url) = &table.base_url {
-        config.base_url.clone_from(url);
-    }
-    if let Some(enabled) = table.enabled {
-        config.enabled = enabled;
-    }
-    if let Some(limit) = table.timeout_ms {
-        config.limits.timeout = Duration::from_millis(limit);
-    }
-    if table.mode == Some(UpstreamMode::Replay) {
-        config.mode = Mode::Replay;
-    }
-    config
 }
 
 /// Where the ledger of a demo lives.

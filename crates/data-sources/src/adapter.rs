@@ -238,7 +238,7 @@ fn reason(source: &'static str, kind: &SourceErrorKind) -> PortErrorReason {
 
 /// When the upstream answers again: `Retry-After` in seconds or as a date, otherwise
 /// `ratelimit-reset` in seconds or, as some send it, as Unix time.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| {
         headers
             .get(name)
@@ -320,6 +320,7 @@ mod tests {
             "malformed answer at $.a[0]: quote: expected an address, got 12"
         );
         let page = SourceErrorKind::WrongContentType {
+            expected: "json",
             observed: "text/html".to_owned(),
         };
         assert_eq!(

@@ -15,7 +15,7 @@ use crate::{
     error::SourceErrorKind,
     json::{Json, Object},
     provenance::{Clock, Mode},
-    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Call, Media, Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Circle's public host.
@@ -111,6 +111,7 @@ impl Circle {
             source,
             path_and_query: path,
             body: None,
+            media: Media::Json,
         };
         self.adapter
             .ask(&call, &HeaderMap::new(), |reply| {

@@ -22,6 +22,14 @@ pub enum Error {
         /// The upstream's code.
         code: String,
     },
+    /// The upstream answered that there is no such thing.
+    #[error("{message}")]
+    NotFound {
+        /// Stable reason: `symbol_not_found`, `tx_not_found`, `no_results` and the like.
+        reason: &'static str,
+        /// What was looked for, in words.
+        message: String,
+    },
     /// The caller's request cannot be served as it stands.
     #[error(transparent)]
     Request(#[from] RequestError),
@@ -37,8 +45,27 @@ impl Error {
             Self::Source(error) => error.kind.code(),
             Self::NotPriced { .. } => "token_not_priced",
             Self::NoRoute { .. } => "no_route",
+            Self::NotFound { reason, .. } => reason,
             Self::Request(error) => error.code(),
             Self::Refused(refusal) => refusal.code(),
+        }
+    }
+}
+
+impl Error {
+    /// What stands in `meta.unavailable[].reason`: the code with the one detail that matters.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Source(error) => error.kind.reason(),
+            other => other.code().to_owned(),
+        }
+    }
+
+    /// The source that failed, when one did.
+    pub fn source_id(&self) -> Option<&'static str> {
+        match self {
+            Self::Source(error) => Some(error.source),
+            _ => None,
         }
     }
 }
@@ -160,9 +187,11 @@ pub enum SourceErrorKind {
         /// What is there, cleaned and shortened. Untrusted text.
         observed: String,
     },
-    /// The body is of another type than JSON.
-    #[error("content type {observed:?} instead of json")]
+    /// The body is of another type than was asked for.
+    #[error("content type {observed:?} instead of {expected}")]
     WrongContentType {
+        /// The kind of body that was asked for.
+        expected: &'static str,
         /// Type observed, cleaned and shortened.
         observed: String,
     },
@@ -172,6 +201,15 @@ pub enum SourceErrorKind {
         /// Limit in bytes, after decompression.
         limit: usize,
     },
+    /// It failed too often in a row and is left alone for a while.
+    #[error("left alone after repeated failures, for another {retry_after} s")]
+    CircuitOpen {
+        /// Seconds until the next try.
+        retry_after: u64,
+    },
+    /// A newer value is on its way and was not waited for.
+    #[error("a newer answer is being fetched")]
+    Refreshing,
     /// The source is switched off or has no key.
     #[error("disabled: {reason}")]
     Disabled {
@@ -192,6 +230,8 @@ impl SourceErrorKind {
             Self::Malformed { .. } => "upstream_malformed",
             Self::WrongContentType { .. } => "upstream_wrong_content_type",
             Self::TooLarge { .. } => "upstream_too_large",
+            Self::CircuitOpen { .. } => "upstream_circuit_open",
+            Self::Refreshing => "refreshing",
             Self::Disabled { .. } => "upstream_disabled",
         }
     }

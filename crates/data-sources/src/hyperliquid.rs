@@ -23,7 +23,7 @@ use crate::{
     kept::Kept,
     provenance::{Clock, Mode},
     text::clean,
-    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Call, Media, Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Hyperliquid's public host.
@@ -131,6 +131,7 @@ impl Hyperliquid {
             source,
             path_and_query: "/info",
             body: Some(&body),
+            media: Media::Json,
         };
         self.adapter
             .ask(&call, &HeaderMap::new(), |reply| {

@@ -1,25 +1,57 @@
 #![doc = include_str!("../README.md")]
 
 mod adapter;
+pub mod alternative_me;
+pub mod anthropic;
+pub mod binance;
+pub mod blockscout;
+pub mod bybit;
+mod cached;
 pub mod calldata;
+pub mod cboe;
 pub mod circle;
+pub mod coindesk;
+pub mod coingecko;
+pub mod coinpaprika;
+pub mod cryptopanic;
 mod decimal;
+pub mod defillama;
+pub mod dexscreener;
 mod error;
+pub mod evm;
+pub mod fal;
+pub mod fourbyte;
+pub mod frankfurter;
+pub mod fred;
+pub mod gemini;
+pub mod goplus;
 pub mod hyperliquid;
+pub mod hyperliquid_info;
 mod json;
 mod kept;
 pub mod lifi;
+pub mod lunarcrush;
 mod node;
 pub mod okx;
+pub mod okx_futures;
+pub mod openai;
+pub mod perplexity;
 pub mod polymarket;
 mod ports;
 mod provenance;
 mod reviewed;
 pub mod rpc;
+pub mod rss;
+mod source;
+pub mod sourcify;
 mod text;
 pub mod transport;
+pub mod treasury;
+pub mod x_api;
+pub mod yahoo;
 
 pub use self::{
+    cached::{Ages, Cached},
     calldata::Refusal,
     decimal::{Decimal, DecimalError, SlippagePercent},
     error::{Error, RequestError, SourceError, SourceErrorKind},
@@ -27,6 +59,7 @@ pub use self::{
         Approval, Approvals, RouteHop, SwapQuote, SwapRequest, Swaps, Token, TokenList, TokenPrice,
         TokenPrices, TokenSnapshot, TokenStanding,
     },
-    provenance::{Clock, Mode, Provenance, SourceStatus, Sourced, SystemClock},
+    provenance::{Clock, ClockFrom, Mode, Provenance, SourceStatus, Sourced, SystemClock},
     reviewed::{CHAIN_ID, NATIVE_COIN, ReviewedContracts, SourceToken},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
 };

@@ -18,7 +18,7 @@ use crate::{
     adapter::{Adapter, Setting},
     json::Json,
     provenance::{Clock, Mode},
-    transport::{Call, Limits, SourceHealth, Transport, TransportError},
+    transport::{Call, Media, Limits, SourceHealth, Transport, TransportError},
 };
 
 /// LI.FI's public interface, with its version.
@@ -121,6 +121,7 @@ impl SwapQuotes for Lifi {
             source: SOURCE,
             path_and_query: &path,
             body: None,
+            media: Media::Json,
         };
         let read_at = self.adapter.now_utc();
         self.adapter

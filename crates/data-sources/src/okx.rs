@@ -7,33 +7,67 @@
 
 mod approve;
 mod auth;
+mod balances;
+mod defi;
+mod market;
 mod price;
+mod security;
+mod social;
 mod swap;
 mod tokens;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use self::auth::Credentials;
-use self::tokens::TokenCache;
 use crate::{
+    cached::{Ages, Cached},
     error::{SourceError, SourceErrorKind},
     node::Node,
-    provenance::{Clock, Mode, Provenance, SourceStatus},
+    ports::TokenSnapshot,
+    provenance::{Clock, Mode, Provenance, Sourced},
     reviewed::ReviewedContracts,
+    source::{Ask, Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
     text::clean,
     transport::{
-        Call, HealthState, Limits, QUOTED_CHARS, SourceHealth, Transport, TransportError, Upstream,
+        Limits, QUOTED_CHARS, SourceHealth, Transport, TransportError, not_json,
     },
 };
 
 /// OKX's public host.
 pub const DEFAULT_BASE_URL: &str = "https://web3.okx.com";
 
-/// Ids of the sources this adapter provides, as they appear in `meta.sources` and `/status`.
-pub const SOURCES: [&str; 4] = [price::SOURCE, tokens::SOURCE, approve::SOURCE, swap::SOURCE];
+/// What is known of OKX before it is asked.
+pub static SPEC: UpstreamSpec = UpstreamSpec {
+    name: "okx",
+    urls: &[("base_url", DEFAULT_BASE_URL)],
+    key: KeyRule::Required,
+    sources: &[
+        price::SOURCE,
+        tokens::SOURCE,
+        approve::SOURCE,
+        swap::SOURCE,
+        "okx.price-info",
+        "okx.token-search",
+        "okx.hot-tokens",
+        "okx.top-liquidity",
+        "okx.advanced-info",
+        "okx.token-scan",
+        "okx.token-holders",
+        "okx.news",
+        "okx.sentiment",
+        "okx.vibe",
+        "okx.balances",
+        "okx.defi",
+        "okx.quote",
+    ],
+    per_minute: 600,
+    burst: 60,
+    limits: Limits::USUAL,
+};
 
 /// Code of a success.
 const SUCCESS: &str = "0";
@@ -75,12 +109,12 @@ impl Default for OkxConfig {
 }
 
 /// OKX as a provider of [`TokenPrices`](crate::TokenPrices), [`TokenList`](crate::TokenList),
-/// [`Approvals`](crate::Approvals) and [`Swaps`](crate::Swaps).
+/// [`Approvals`](crate::Approvals) and [`Swaps`](crate::Swaps). Clones share everything.
+#[derive(Clone)]
 pub struct Okx {
-    upstream: Upstream,
-    config: OkxConfig,
-    clock: Arc<dyn Clock>,
-    tokens: TokenCache,
+    source: Source,
+    config: Arc<OkxConfig>,
+    tokens: Cached<(), TokenSnapshot>,
 }
 
 impl Okx {
@@ -94,13 +128,29 @@ impl Okx {
         config: OkxConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
-        let upstream = transport.upstream(&config.base_url, config.limits, config.mode)?;
+        let keys = config.credentials.as_ref();
+        let said = SourceConfig {
+            urls: BTreeMap::from([("base_url".to_owned(), config.base_url.clone())]),
+            api_key: keys.map(|keys| keys.api_key.clone()),
+            enabled: config.enabled,
+            mode: config.mode,
+            ..SourceConfig::default()
+        };
+        let source = Source::limited(transport, &SPEC, said, config.limits, clock.clone())?;
+        let ages = Ages {
+            fresh: config.tokens_ttl,
+            stale: config.tokens_stale_ttl,
+        };
         Ok(Self {
-            upstream,
-            config,
-            clock,
-            tokens: TokenCache::default(),
+            source,
+            config: Arc::new(config),
+            tokens: Cached::new(1, ages, clock),
         })
+    }
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// What was reviewed.
@@ -113,29 +163,9 @@ impl Okx {
         self.config.mode
     }
 
-    /// How each of [`SOURCES`] has been doing.
+    /// How each of its sources has been doing.
     pub fn health(&self) -> Vec<SourceHealth> {
-        let now = self.clock.now();
-        let disabled = self.disabled();
-        SOURCES
-            .iter()
-            .map(|source| {
-                let mut health = self.upstream.health().of(source, now);
-                if let Some(reason) = disabled {
-                    health.state = HealthState::Disabled;
-                    health.reason = Some(reason.to_owned());
-                }
-                health
-            })
-            .collect()
-    }
-
-    fn disabled(&self) -> Option<&'static str> {
-        if !self.config.enabled {
-            return Some("switched off in the configuration");
-        }
-        let keyless = self.config.credentials.is_none() && self.config.mode == Mode::Live;
-        keyless.then_some("no api key")
+        self.source.health()
     }
 
     /// Calls the interface and opens its envelope: the value of `data` and who gave it.
@@ -145,81 +175,60 @@ impl Okx {
         path_and_query: &str,
         body: Option<&str>,
     ) -> Result<(Value, Provenance), SourceError> {
-        if let Some(reason) = self.disabled() {
-            return Err(SourceError {
-                source,
-                kind: SourceErrorKind::Disabled { reason },
-            });
-        }
-        let call = Call {
-            source,
-            path_and_query,
-            body,
+        let Sourced { value, sources } = self.open(source, path_and_query, body, Ok).await?;
+        let provenance = sources.into_iter().next();
+        Ok((value, provenance.unwrap_or_else(|| Provenance::local(source, self.now()))))
+    }
+
+    /// [`Self::ask`] for a `data` of the form `T`; what does not fit is named by its place.
+    pub(crate) async fn read<T: DeserializeOwned + Send>(
+        &self,
+        source: &'static str,
+        path_and_query: &str,
+        body: Option<&str>,
+    ) -> Result<Sourced<T>, SourceError> {
+        let typed = |data: Value| read_json(data.to_string().as_bytes());
+        self.open(source, path_and_query, body, typed).await
+    }
+
+    async fn open<T>(
+        &self,
+        source: &'static str,
+        path_and_query: &str,
+        body: Option<&str>,
+        read: impl FnOnce(Value) -> Result<T, SourceErrorKind> + Send,
+    ) -> Result<Sourced<T>, SourceError> {
+        let (ask, method): (Ask<'_>, _) = match body {
+            Some(body) => (self.source.post(source, path_and_query, body), "POST"),
+            None => (self.source.get(source, path_and_query), "GET"),
         };
-        let headers = || match &self.config.credentials {
-            Some(credentials) => credentials.headers(
-                self.clock.now(),
-                call.method(),
-                path_and_query,
-                body.unwrap_or(""),
-            ),
+        let sign = move || match &self.config.credentials {
+            Some(keys) => keys.headers(self.now(), method, path_and_query, body.unwrap_or("")),
             None => Ok(Default::default()),
         };
-        let answer = self
-            .upstream
-            .call(&call, headers)
+        self.source
+            .ask(ask.signed(sign), |reply| {
+                let json = serde_json::from_slice(&reply.body).map_err(|error| not_json(&error))?;
+                let data = open(json).map_err(|kind| match answers_the_caller(&kind) {
+                    true => Fault::Answer(SourceError { source, kind }),
+                    false => Fault::Upstream(kind),
+                })?;
+                Ok(read(data)?)
+            })
             .await
-            .map_err(|error| self.failed(error))?;
-        let now = self.clock.now();
-        match open(answer.json) {
-            Ok(data) => {
-                self.upstream
-                    .health()
-                    .succeeded(source, now, answer.latency);
-                let provenance = Provenance {
-                    source,
-                    status: SourceStatus::Ok,
-                    as_of: None,
-                    fetched_at: now,
-                    latency_ms: u64::try_from(answer.latency.as_millis()).unwrap_or(u64::MAX),
-                    mode: self.config.mode,
-                    cached: false,
-                };
-                Ok((data, provenance))
-            }
-            Err(kind) => {
-                let error = SourceError { source, kind };
-                if answers_the_caller(&error.kind) {
-                    self.upstream
-                        .health()
-                        .succeeded(source, now, answer.latency);
-                    return Err(error);
-                }
-                Err(self.failed(error))
-            }
-        }
     }
 
     /// Records that an answer whose envelope opened cannot be used.
     fn spoiled(&self, source: &'static str, kind: SourceErrorKind) -> SourceError {
-        self.upstream
-            .health()
-            .spoiled(source, self.clock.now(), &kind);
-        tracing::warn!(source, %kind, "upstream answer not usable");
-        SourceError { source, kind }
+        self.source.spoiled(source, kind)
     }
 
-    /// Records a call without a usable envelope.
-    fn failed(&self, error: SourceError) -> SourceError {
-        self.upstream
-            .health()
-            .failed(error.source, self.clock.now(), &error.kind);
-        tracing::warn!(source = error.source, reason = %error.kind.reason(), "upstream failed");
-        error
+    pub(crate) fn now(&self) -> Timestamp {
+        self.source.now()
     }
 
     fn now_seconds(&self) -> u64 {
-        u64::try_from(self.clock.now().as_second()).unwrap_or(0)
+        u64::try_from(self.now().as_second()).unwrap_or(0)
     }
 }
 

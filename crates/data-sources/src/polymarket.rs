@@ -17,7 +17,7 @@ use crate::{
     json::Json,
     provenance::{Clock, Mode},
     text::clean,
-    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Call, Media, Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Public host of the order book.
@@ -132,6 +132,7 @@ impl Polymarket {
             source,
             path_and_query: path,
             body: None,
+            media: Media::Json,
         };
         self.adapter(source)
             .ask(&call, &HeaderMap::new(), |reply| {

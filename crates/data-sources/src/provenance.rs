@@ -24,8 +24,21 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// A value that is made here.
+    pub fn local(source: &'static str, now: Timestamp) -> Self {
+        Self {
+            source,
+            status: SourceStatus::Ok,
+            as_of: Some(now),
+            fetched_at: now,
+            latency_ms: 0,
+            mode: Mode::Live,
+            cached: false,
+        }
+    }
+
     /// A source that could not be asked or did not answer.
-    pub(crate) fn unavailable(error: &SourceError, mode: Mode, now: Timestamp) -> Self {
+    pub fn unavailable(error: &SourceError, mode: Mode, now: Timestamp) -> Self {
         Self {
             source: error.source,
             status: SourceStatus::Unavailable {
@@ -105,6 +118,25 @@ pub struct Sourced<T> {
     pub sources: Vec<Provenance>,
 }
 
+impl<T> Sourced<T> {
+    /// The value turned into another one; its sources stay.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Sourced<U> {
+        Sourced {
+            value: change(self.value),
+            sources: self.sources,
+        }
+    }
+
+    /// The same, with the upstream's own time of the data.
+    #[must_use]
+    pub fn as_of(mut self, time: Option<Timestamp>) -> Self {
+        for source in &mut self.sources {
+            source.as_of = time;
+        }
+        self
+    }
+}
+
 /// The wall clock, passed in so that ages, deadlines and signatures can be tested.
 pub trait Clock: Send + Sync + 'static {
     /// The present time.
@@ -118,6 +150,31 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::now()
+    }
+}
+
+/// A clock that starts at a given time and goes on from there: the time in a world of recordings.
+#[derive(Clone, Copy, Debug)]
+pub struct ClockFrom {
+    start: Timestamp,
+    since: std::time::Instant,
+}
+
+impl ClockFrom {
+    /// It is `start` now.
+    pub fn new(start: Timestamp) -> Self {
+        Self {
+            start,
+            since: std::time::Instant::now(),
+        }
+    }
+}
+
+impl Clock for ClockFrom {
+    fn now(&self) -> Timestamp {
+        self.start
+            .checked_add(self.since.elapsed())
+            .unwrap_or(self.start)
     }
 }
 

@@ -16,15 +16,14 @@ use reqwest::{
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
     redirect::Policy,
 };
-use serde_json::Value;
 
 pub use self::health::{HealthState, SourceHealth};
 pub(crate) use self::{
     health::HealthBoard,
-    reply::{Reply, not_json},
+    reply::{Media, Reply, not_json},
 };
 use crate::{
-    error::{SourceError, SourceErrorKind},
+    error::SourceErrorKind,
     provenance::Mode,
 };
 
@@ -149,16 +148,39 @@ pub struct Limits {
     pub retry_after_cap: Duration,
 }
 
-impl Default for Limits {
+impl Limits {
     /// 4 s, 2 MiB, three tries from 100 ms, `Retry-After` up to 1 s.
-    fn default() -> Self {
+    pub const USUAL: Self = Self {
+        timeout: Duration::from_secs(4),
+        max_body_bytes: 2 * 1024 * 1024,
+        attempts: 3,
+        backoff: Duration::from_millis(100),
+        retry_after_cap: Duration::from_secs(1),
+    };
+
+    /// The same with another time.
+    #[must_use]
+    pub const fn within_seconds(self, seconds: u64) -> Self {
         Self {
-            timeout: Duration::from_secs(4),
-            max_body_bytes: 2 * 1024 * 1024,
-            attempts: 3,
-            backoff: Duration::from_millis(100),
-            retry_after_cap: Duration::from_secs(1),
+            timeout: Duration::from_secs(seconds),
+            ..self
         }
+    }
+
+    /// The same with another largest body.
+    #[must_use]
+    pub const fn up_to_bytes(self, max_body_bytes: usize) -> Self {
+        Self {
+            max_body_bytes,
+            ..self
+        }
+    }
+}
+
+impl Default for Limits {
+    /// [`Limits::USUAL`].
+    fn default() -> Self {
+        Self::USUAL
     }
 }
 
@@ -180,19 +202,14 @@ pub(crate) struct Call<'a> {
     pub(crate) path_and_query: &'a str,
     /// JSON body of a POST; a GET has none.
     pub(crate) body: Option<&'a str>,
+    /// What the answer must be.
+    pub(crate) media: Media,
 }
 
 impl Call<'_> {
     pub(crate) fn method(&self) -> &'static str {
         if self.body.is_some() { "POST" } else { "GET" }
     }
-}
-
-/// A complete JSON answer.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) json: Value,
-    pub(crate) latency: Duration,
 }
 
 impl Upstream {
@@ -205,47 +222,35 @@ impl Upstream {
         &self.health
     }
 
-    /// Makes `call`, with the headers that `headers` gives for each try (signatures carry a time).
-    /// A short rate limit is waited for.
-    pub(crate) async fn call<H>(&self, call: &Call<'_>, headers: H) -> Result<Answer, SourceError>
-    where
-        H: Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync,
-    {
-        let started = Instant::now();
-        let cap = Some(self.limits.retry_after_cap);
-        let outcome = self.within_time(self.tries(call, headers, cap)).await;
-        let latency = started.elapsed();
-        let json = outcome.and_then(|reply| match reply.failure() {
-            Some(kind) => Err(kind),
-            None => serde_json::from_slice(&reply.body).map_err(|error| not_json(&error)),
-        });
-        json.map(|json| Answer { json, latency })
-            .map_err(|kind| SourceError {
-                source: call.source,
-                kind,
-            })
-    }
-
     /// Makes `call` and gives whatever came back, with any status; a rate limit is never waited
-    /// for. The body of a success called itself JSON.
+    /// for. The body of a success called itself what was asked for.
     pub(crate) async fn fetch(
         &self,
         call: &Call<'_>,
         headers: &HeaderMap,
     ) -> Result<(Reply, Duration), SourceErrorKind> {
         let started = Instant::now();
-        let tries = self.tries(call, || Ok(headers.clone()), None);
-        let reply = self.within_time(tries).await?;
+        let tries = self.tries(call, || Ok(headers.clone()), None, &self.limits);
+        let reply = within(self.limits.timeout, tries).await?;
         Ok((reply, started.elapsed()))
     }
 
-    async fn within_time(
+    /// Makes `call` within `limits`, with the headers that `headers` gives for each try (signatures
+    /// carry a time), and gives whatever came back. A short rate limit is waited for.
+    pub(crate) async fn fetch_within<H>(
         &self,
-        tries: impl Future<Output = Result<Reply, SourceErrorKind>>,
-    ) -> Result<Reply, SourceErrorKind> {
-        tokio::time::timeout(self.limits.timeout, tries)
-            .await
-            .unwrap_or_else(|_| Err(self.timed_out()))
+        call: &Call<'_>,
+        headers: H,
+        limits: &Limits,
+    ) -> Result<(Reply, Duration), SourceErrorKind>
+    where
+        H: Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync,
+    {
+        let started = Instant::now();
+        let cap = Some(limits.retry_after_cap);
+        let tries = self.tries(call, headers, cap, limits);
+        let reply = within(limits.timeout, tries).await?;
+        Ok((reply, started.elapsed()))
     }
 
     /// Repeats `call` while the connection or the upstream breaks, and while it asks for pauses of
@@ -255,14 +260,15 @@ impl Upstream {
         call: &Call<'_>,
         headers: H,
         rate_limit_cap: Option<Duration>,
+        limits: &Limits,
     ) -> Result<Reply, SourceErrorKind>
     where
         H: Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync,
     {
-        let mut pause = self.limits.backoff;
+        let mut pause = limits.backoff;
         let mut tried = 1;
         loop {
-            let outcome = self.once(call, headers()?).await;
+            let outcome = self.once(call, headers()?, limits).await;
             let failure = match &outcome {
                 Ok(reply) => reply.failure(),
                 Err(kind) => Some(kind.clone()),
@@ -278,7 +284,7 @@ impl Upstream {
                 _ => None,
             };
             match wait {
-                Some(wait) if tried < self.limits.attempts => tokio::time::sleep(wait).await,
+                Some(wait) if tried < limits.attempts => tokio::time::sleep(wait).await,
                 _ => return outcome,
             }
             tracing::debug!(
@@ -292,7 +298,12 @@ impl Upstream {
         }
     }
 
-    async fn once(&self, call: &Call<'_>, headers: HeaderMap) -> Result<Reply, SourceErrorKind> {
+    async fn once(
+        &self,
+        call: &Call<'_>,
+        headers: HeaderMap,
+        limits: &Limits,
+    ) -> Result<Reply, SourceErrorKind> {
         let url = format!("{}{}", self.base, call.path_and_query);
         let request = match call.body {
             Some(body) => self
@@ -303,19 +314,25 @@ impl Upstream {
             None => self.client.get(url),
         };
         let response = request
-            .header(ACCEPT, HeaderValue::from_static("application/json"))
+            .header(ACCEPT, call.media.accept())
             .headers(headers)
             .send()
             .await
             .map_err(|_| SourceErrorKind::Unreachable)?;
-        Reply::read(response, self.limits.max_body_bytes).await
+        Reply::read(response, limits.max_body_bytes, call.media).await
     }
+}
 
-    fn timed_out(&self) -> SourceErrorKind {
-        SourceErrorKind::Timeout {
-            limit_ms: u64::try_from(self.limits.timeout.as_millis()).unwrap_or(u64::MAX),
-        }
-    }
+async fn within(
+    limit: Duration,
+    tries: impl Future<Output = Result<Reply, SourceErrorKind>>,
+) -> Result<Reply, SourceErrorKind> {
+    let timed_out = SourceErrorKind::Timeout {
+        limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
+    };
+    tokio::time::timeout(limit, tries)
+        .await
+        .unwrap_or(Err(timed_out))
 }
 
 impl fmt::Debug for Upstream {

@@ -6,6 +6,6 @@ mod recordings;
 mod server;
 
 pub use self::{
-    recordings::{RecordingError, Recordings},
+    recordings::{RECORDED_AT, RecordingError, Recordings},
     server::ReplayServer,
 };

@@ -10,12 +10,16 @@ use serde_json::Value;
 
 use crate::{computed::Computed, embedded};
 
-/// A manifest and the answers it lists.
+/// The time at which the recordings were made, in unix seconds: 2026-11-21T01:02:00Z. What is read
+/// from them has the age that it had then.
+pub const RECORDED_AT: u64 = 1_795_222_920;
+
+/// The answers that the manifests of a folder list.
 #[derive(Clone, Debug)]
 pub struct Recordings {
     pub(crate) entries: Vec<Entry>,
     scenario: Option<String>,
-    pub(crate) fixed_time: Option<u64>,
+    pub(crate) starts_at: u64,
 }
 
 impl Recordings {
@@ -26,24 +30,36 @@ impl Recordings {
     /// A [`RecordingError`] only when the compiled-in files contradict each other, which a test
     /// rules out.
     pub fn embedded() -> Result<Self, RecordingError> {
-        Self::read(embedded::MANIFEST, |file| {
+        let upstreams = embedded::FILES
+            .iter()
+            .filter_map(|(name, _)| name.strip_suffix("/manifest.json"));
+        Self::read(upstreams.map(str::to_owned).collect(), |file| {
             let found = embedded::FILES.iter().find(|(name, _)| *name == file);
             found.map(|(_, text)| (*text).to_owned())
         })
     }
 
-    /// The recordings of a folder with a `manifest.json`, as in `fixtures/upstreams`.
+    /// The recordings of a folder with one folder for each upstream and a `manifest.json` in each, as
+    /// in `fixtures/upstreams`.
     ///
     /// # Errors
     ///
     /// A [`RecordingError`] that names the file.
     pub fn load(folder: &Path) -> Result<Self, RecordingError> {
-        let manifest = std::fs::read_to_string(folder.join("manifest.json")).map_err(|_| {
-            RecordingError::Missing {
-                file: "manifest.json".to_owned(),
+        let missing = |_| RecordingError::Missing {
+            file: folder.display().to_string(),
+        };
+        let mut upstreams = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(missing)? {
+            let path = entry.map_err(missing)?.path();
+            if path.join("manifest.json").is_file()
+                && let Some(name) = path.file_name().and_then(|name| name.to_str())
+            {
+                upstreams.push(name.to_owned());
             }
-        })?;
-        Self::read(&manifest, |file| {
+        }
+        upstreams.sort();
+        Self::read(upstreams, |file| {
             let path = Path::new(file);
             let inside = path
                 .components()
@@ -61,10 +77,10 @@ impl Recordings {
         self
     }
 
-    /// Computes deadlines from this unix time in seconds instead of the machine's clock.
+    /// Computes times of answers from this unix time in seconds instead of [`RECORDED_AT`].
     #[must_use]
     pub fn at(mut self, now: u64) -> Self {
-        self.fixed_time = Some(now);
+        self.starts_at = now;
         self
     }
 
@@ -74,41 +90,48 @@ impl Recordings {
     }
 
     fn read(
-        manifest: &str,
+        upstreams: Vec<String>,
         text_of: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, RecordingError> {
-        let manifest: Manifest =
-            serde_json::from_str(manifest).map_err(|error| RecordingError::Manifest {
-                line: error.line(),
-                column: error.column(),
-            })?;
-        let mut entries = Vec::with_capacity(manifest.fixtures.len());
-        for listed in manifest.fixtures {
-            let text = text_of(&listed.file).ok_or_else(|| RecordingError::Missing {
-                file: listed.file.clone(),
-            })?;
-            let computed = match listed.computed.as_deref() {
-                None => None,
-                Some(name) => {
-                    let computed = Computed::read(name, &text);
-                    Some(computed.ok_or_else(|| RecordingError::Computed {
-                        file: listed.file.clone(),
-                    })?)
-                }
-            };
-            entries.push(Entry {
-                file: listed.file,
-                request: listed.request,
-                response: listed.response,
-                scenario: listed.scenario,
-                text,
-                computed,
-            });
+        let text_of =
+            |file: String| text_of(&file).ok_or(RecordingError::Missing { file });
+        let mut entries = Vec::new();
+        for upstream in upstreams {
+            let name = format!("{upstream}/manifest.json");
+            let manifest: Manifest =
+                serde_json::from_str(&text_of(name.clone())?).map_err(|error| {
+                    RecordingError::Manifest {
+                        file: name,
+                        line: error.line(),
+                        column: error.column(),
+                    }
+                })?;
+            for listed in manifest.fixtures {
+                let file = format!("{upstream}/{}", listed.file);
+                let text = text_of(file.clone())?;
+                let computed = match listed.computed.as_deref() {
+                    None => None,
+                    Some(name) => {
+                        let computed = Computed::read(name, &text);
+                        Some(computed.ok_or_else(|| RecordingError::Computed {
+                            file: file.clone(),
+                        })?)
+                    }
+                };
+                entries.push(Entry {
+                    file,
+                    request: listed.request,
+                    response: listed.response,
+                    scenario: listed.scenario,
+                    text,
+                    computed,
+                });
+            }
         }
         Ok(Self {
             entries,
             scenario: None,
-            fixed_time: None,
+            starts_at: RECORDED_AT,
         })
     }
 
@@ -131,8 +154,10 @@ impl Recordings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
     /// The manifest is not valid.
-    #[error("manifest.json is not valid at line {line}, column {column}")]
+    #[error("{file} is not valid at line {line}, column {column}")]
     Manifest {
+        /// The manifest.
+        file: String,
         /// Line, from 1.
         line: usize,
         /// Column, from 1.
@@ -285,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compiled_in_is_what_lies_in_the_folder() {
+    fn what_lies_in_the_folders_is_listed_and_compiled_in() {
         let embedded = Recordings::embedded().unwrap();
         let loaded = Recordings::load(&folder()).unwrap();
         assert_eq!(
@@ -293,39 +318,29 @@ mod tests {
             loaded.files().collect::<Vec<_>>()
         );
         // Several entries may share a file.
-        let listed: BTreeSet<_> = embedded.files().map(str::to_owned).collect();
-        let lying: BTreeSet<_> = std::fs::read_dir(folder())
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.is_dir())
-            .flat_map(|path| std::fs::read_dir(path).unwrap())
-            .map(|entry| {
-                entry
-                    .unwrap()
-                    .path()
-                    .strip_prefix(folder())
-                    .unwrap()
-                    .to_owned()
-            })
-            .map(|path| path.to_str().unwrap().to_owned())
+        let listed: BTreeSet<_> = embedded.files().collect();
+        let lying: BTreeSet<_> = embedded::FILES
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| !name.ends_with("/manifest.json"))
             .collect();
         assert_eq!(listed, lying);
-        let compiled_in = embedded::FILES.iter().map(|(name, _)| (*name).to_owned());
-        assert_eq!(
-            listed.into_iter().collect::<Vec<_>>(),
-            compiled_in.collect::<Vec<_>>()
-        );
     }
 
     #[test]
     fn every_entry_says_where_it_is_from() {
-        let manifest: Value = serde_json::from_str(embedded::MANIFEST).unwrap();
-        for entry in manifest["fixtures"].as_array().unwrap() {
-            for member in ["origin", "source", "date", "confidence"] {
-                assert!(
-                    entry[member].as_str().is_some_and(|text| !text.is_empty()),
-                    "{entry}"
-                );
+        let manifests = embedded::FILES
+            .iter()
+            .filter(|(name, _)| name.ends_with("/manifest.json"));
+        for (name, text) in manifests {
+            let manifest: Value = serde_json::from_str(text).unwrap();
+            for entry in manifest["fixtures"].as_array().unwrap() {
+                for member in ["origin", "source", "date", "confidence"] {
+                    assert!(
+                        entry[member].as_str().is_some_and(|text| !text.is_empty()),
+                        "{name}: {entry}"
+                    );
+                }
             }
         }
     }
@@ -351,9 +366,12 @@ mod tests {
     #[test]
     fn unusable_recordings_are_named() {
         let read = |manifest: &str| {
-            Recordings::read(manifest, |_| Some("{}".to_owned()))
-                .unwrap_err()
-                .code()
+            Recordings::read(vec!["u".to_owned()], |file| {
+                let text = if file == "u/manifest.json" { manifest } else { "{}" };
+                Some(text.to_owned())
+            })
+            .unwrap_err()
+            .code()
         };
         assert_eq!(read("{"), "manifest_invalid");
         let entry = |computed: &str| {
@@ -364,11 +382,14 @@ mod tests {
         };
         assert_eq!(read(&entry("swap")), "recording_unusable");
         assert_eq!(read(&entry("unheard")), "recording_unusable");
-        let missing = Recordings::read(&entry("swap"), |_| None).unwrap_err();
+        let missing = Recordings::read(vec!["u".to_owned()], |file| {
+            (file == "u/manifest.json").then(|| entry("swap"))
+        })
+        .unwrap_err();
         assert_eq!(
             missing,
             RecordingError::Missing {
-                file: "a".to_owned()
+                file: "u/a".to_owned()
             }
         );
         assert!(Recordings::load(Path::new("/nowhere")).is_err());

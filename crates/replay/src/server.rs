@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use crate::recordings::{Asked, Entry, Recordings};
 
-const MAX_BODY: usize = 64 * 1024;
+const MAX_BODY: usize = 256 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(5);
 
 /// A running replay on a free port of the loopback interface. It stops when this is dropped.
@@ -50,6 +50,7 @@ impl ReplayServer {
             recordings,
             served,
             unmatched: AtomicU64::new(0),
+            started: Instant::now(),
         });
         let (stop, stopped) = oneshot::channel::<()>();
         let handler = state.clone();
@@ -98,6 +99,7 @@ struct State {
     recordings: Recordings,
     served: Vec<AtomicU64>,
     unmatched: AtomicU64,
+    started: Instant,
 }
 
 impl Handler for State {
@@ -161,13 +163,10 @@ impl State {
         answer(StatusCode::NOT_FOUND, body.to_string())
     }
 
+    /// The time in the world of the recordings.
     fn now(&self) -> u64 {
-        let machine = || {
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| since.as_secs())
-        };
-        self.recordings.fixed_time.unwrap_or_else(machine)
+        let since = self.started.elapsed().as_secs();
+        self.recordings.starts_at.saturating_add(since)
     }
 }
 

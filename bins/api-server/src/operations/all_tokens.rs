@@ -1,20 +1,20 @@
 //! `GET /all-tokens`.
 
-use std::time::Duration;
-
-use data_sources::{Token, TokenList, okx::Okx};
+use data_sources::{Token, TokenList};
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
 use super::{Call, fault};
-use crate::answer::{Answered, Method, Unavailable};
+use crate::Sources;
+use crate::answer::{Answered, Method, Origin, Unavailable};
 use crate::reply::ErrorReply;
 
 /// The list changes rarely; it is read again every six hours.
 pub(crate) const FRESH_SECONDS: u64 = 6 * 3600;
 
-pub(super) async fn answer(okx: &Okx, call: &Call) -> Result<Answered, ErrorReply> {
-    let max_age = call.max_age().map(Duration::from_secs);
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let okx = &sources.okx;
+    let max_age = call.max_age();
     let found = okx
         .tokens(max_age)
         .await
@@ -48,10 +48,10 @@ pub(super) async fn answer(okx: &Okx, call: &Call) -> Result<Answered, ErrorRepl
             "tokens": page.iter().map(row).collect::<Vec<_>>(),
             "next_cursor": (end < all.len()).then(|| end.to_string()),
         }),
-        origins: vec![("tokens", source, Method::Direct)],
+        origins: vec![Origin::new("tokens", source, Method::Direct)],
         unavailable: unknown_decimals
             .then(|| Unavailable {
-                field: "data.tokens[].decimals",
+                field: "data.tokens[].decimals".to_owned(),
                 reason: "not_named_by_source".to_owned(),
                 source,
             })
@@ -60,6 +60,8 @@ pub(super) async fn answer(okx: &Okx, call: &Call) -> Result<Answered, ErrorRepl
         sources: found.sources,
         as_of: None,
         fresh_seconds: FRESH_SECONDS,
+        warnings: Vec::new(),
+        none: &["next_cursor"],
     })
 }
 

@@ -1,19 +1,17 @@
 //! `GET /approve`.
 
-use data_sources::{Approvals, Clock, okx::Okx};
+use data_sources::{Approvals};
 use serde_json::json;
 
 use super::{Call, fault};
-use crate::answer::{Answered, Method, Unavailable};
+use crate::Sources;
+use crate::answer::{Answered, Method, Origin, Unavailable};
 use crate::reply::ErrorReply;
 
 const FRESH_SECONDS: u64 = 3600;
 
-pub(super) async fn answer(
-    okx: &Okx,
-    call: &Call,
-    clock: &dyn Clock,
-) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let okx = &sources.okx;
     let token = call.parameters.address("token").unwrap_or_default();
     let amount = call.parameters.uint("amount").unwrap_or_default();
     let found = okx
@@ -29,14 +27,14 @@ pub(super) async fn answer(
     let mut unavailable = Vec::new();
     if approval.gas_limit.is_none() {
         unavailable.push(Unavailable {
-            field: "data.gas_limit",
+            field: "data.gas_limit".to_owned(),
             reason: "not_named_by_source".to_owned(),
             source,
         });
     }
     if approval.needs_reset.is_none() {
         unavailable.push(Unavailable {
-            field: "data.needs_reset",
+            field: "data.needs_reset".to_owned(),
             reason: "not_known_for_token".to_owned(),
             source,
         });
@@ -60,10 +58,12 @@ pub(super) async fn answer(
             "needs_reset": approval.needs_reset,
             "reviewed_version": approval.reviewed_version,
         }),
-        origins: vec![("data", source, Method::Derived)],
+        origins: vec![Origin::new("data", source, Method::Derived)],
         sources: found.sources,
         unavailable,
-        as_of: Some(clock.now()),
+        as_of: Some(sources.now()),
         fresh_seconds: FRESH_SECONDS,
+        warnings: Vec::new(),
+        none: &[],
     })
 }

@@ -4,6 +4,7 @@ use data_sources::{Error, RequestError, SourceErrorKind};
 use route_catalog::ErrorCode;
 use serde_json::json;
 
+use super::Call;
 use crate::reply::ErrorReply;
 
 /// The error of a call that no source could answer. Nothing is charged for any of these.
@@ -12,6 +13,7 @@ pub(crate) fn reply(error: &Error) -> ErrorReply {
         Error::Source(source) => {
             let limited = match source.kind {
                 SourceErrorKind::RateLimited { retry_after } => Some(retry_after),
+                SourceErrorKind::CircuitOpen { retry_after } => Some(Some(retry_after)),
                 _ => None,
             };
             let reply = ErrorReply::new(
@@ -28,6 +30,9 @@ pub(crate) fn reply(error: &Error) -> ErrorReply {
         }
         Error::NotPriced { .. } => {
             ErrorReply::new(ErrorCode::NotFound, error.to_string()).detail("reason", error.code())
+        }
+        Error::NotFound { reason, message } => {
+            ErrorReply::new(ErrorCode::NotFound, message.clone()).detail("reason", *reason)
         }
         Error::NoRoute { .. } => ErrorReply::new(ErrorCode::Unsupported, error.to_string())
             .detail("reason", error.code()),
@@ -49,4 +54,41 @@ fn invalid(error: &RequestError) -> ErrorReply {
     });
     let message = "the parameters are not valid; the payment was not used";
     ErrorReply::new(ErrorCode::InvalidParams, message).detail("problems", vec![problem])
+}
+
+/// What a route cannot do without is missing.
+pub(crate) fn core_missing(what: &'static str, reason: impl Into<String>) -> ErrorReply {
+    ErrorReply::new(
+        ErrorCode::CoreDataMissing,
+        format!("the core of the answer is missing: {what}"),
+    )
+    .detail("missing", vec![what])
+    .detail("reason", reason.into())
+}
+
+/// A parameter that only the work could judge.
+pub(crate) fn bad_parameter(name: &str, message: &str) -> ErrorReply {
+    let problem = json!({
+        "path": format!("query.{name}"),
+        "code": "invalid",
+        "message": message,
+    });
+    ErrorReply::new(
+        ErrorCode::InvalidParams,
+        "the parameters are not valid; the payment was not used",
+    )
+    .detail("problems", vec![problem])
+}
+
+/// No upstream of this route is connected, so there is nothing to sell.
+pub(crate) fn no_source(call: &Call) -> ErrorReply {
+    ErrorReply::new(
+        ErrorCode::UpstreamUnavailable,
+        format!(
+            "no data source is connected for {}",
+            call.operation.route().path
+        ),
+    )
+    .detail("reason", "no_source_connected")
+    .retryable(false)
 }

@@ -1,15 +1,17 @@
 //! `GET /price`.
 
-use data_sources::{TokenPrices, okx::Okx};
+use data_sources::TokenPrices;
 use serde_json::json;
 
 use super::{Call, fault};
-use crate::answer::{Answered, Method, seconds};
+use crate::Sources;
+use crate::answer::{Answered, Method, Origin, seconds};
 use crate::reply::ErrorReply;
 
 const FRESH_SECONDS: u64 = 60;
 
-pub(super) async fn answer(okx: &Okx, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let okx = &sources.okx;
     let token = call.parameters.address("token").unwrap_or_default();
     let found = okx
         .price(token)
@@ -31,10 +33,12 @@ pub(super) async fn answer(okx: &Okx, call: &Call) -> Result<Answered, ErrorRepl
             // One source is an opinion; a second one that agrees is what makes it more.
             "confidence": "single_source",
         }),
-        origins: vec![("price_usd", source, Method::Direct)],
+        origins: vec![Origin::new("price_usd", source, Method::Direct)],
         sources: found.sources,
         unavailable: Vec::new(),
         as_of: Some(price.as_of),
         fresh_seconds: FRESH_SECONDS,
+        warnings: Vec::new(),
+        none: &[],
     })
 }

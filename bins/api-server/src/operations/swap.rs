@@ -1,20 +1,18 @@
 //! `POST /swap`.
 
-use data_sources::{Clock, Decimal, SwapRequest, Swaps, calldata::Trim, okx::Okx};
+use data_sources::{Decimal, SwapRequest, Swaps, calldata::Trim};
 use serde_json::{Value, json};
 
 use super::{Call, fault};
-use crate::answer::{Answered, Method, Unavailable, seconds};
+use crate::Sources;
+use crate::answer::{Answered, Method, Origin, Unavailable, seconds};
 use crate::reply::ErrorReply;
 
 /// A quote ages with every block; nothing older than this counts as fresh.
 const FRESH_SECONDS: u64 = 15;
 
-pub(super) async fn answer(
-    okx: &Okx,
-    call: &Call,
-    clock: &dyn Clock,
-) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let okx = &sources.okx;
     let parameters = &call.parameters;
     let request = SwapRequest::parse(
         parameters.address("fromToken").unwrap_or_default(),
@@ -50,7 +48,7 @@ pub(super) async fn answer(
         if missing {
             let reason = "not_named_by_source".to_owned();
             unavailable.push(Unavailable {
-                field,
+                field: field.to_owned(),
                 reason,
                 source,
             });
@@ -96,14 +94,16 @@ pub(super) async fn answer(
             "broadcast": false,
         }),
         origins: vec![
-            ("quote", source, Method::Direct),
-            ("tx", source, Method::Direct),
-            ("bound", source, Method::Derived),
+            Origin::new("quote", source, Method::Direct),
+            Origin::new("tx", source, Method::Direct),
+            Origin::new("bound", source, Method::Derived),
         ],
         sources: found.sources,
         unavailable,
-        as_of: Some(clock.now()),
+        as_of: Some(sources.now()),
         fresh_seconds: FRESH_SECONDS,
+        warnings: Vec::new(),
+        none: &[],
     })
 }
 

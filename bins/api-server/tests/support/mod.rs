@@ -14,8 +14,8 @@ pub mod facilitator;
 
 use std::net::SocketAddr;
 
-use api_server::Service;
-use api_server::config::{Config, SettlementMode, UpstreamMode, UpstreamTable};
+use api_server::config::{Config, SettlementMode};
+use api_server::{Service, recorded_clock, replay_upstreams};
 use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, RpcServer, USDT0};
 use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
@@ -60,11 +60,25 @@ impl World {
 
     /// A server whose configuration a test changes first.
     pub async fn start(change: impl FnOnce(&mut Config, &str)) -> Self {
+        let recordings = Recordings::embedded().unwrap();
+        Self::with(recordings, |config, rpc, _replay| change(config, rpc)).await
+    }
+
+    /// A server over recordings of a test's choice.
+    pub async fn replaying(
+        recordings: Recordings,
+        change: impl FnOnce(&mut Config, &ReplayServer),
+    ) -> Self {
+        Self::with(recordings, |config, _rpc, replay| change(config, replay)).await
+    }
+
+    async fn with(
+        recordings: Recordings,
+        change: impl FnOnce(&mut Config, &str, &ReplayServer),
+    ) -> Self {
         let chain = DevChain::with_chain_196_assets().unwrap();
         let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
-        let replay = ReplayServer::start(Recordings::embedded().unwrap())
-            .await
-            .unwrap();
+        let replay = ReplayServer::start(recordings).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         config.server.listen = Some(([127, 0, 0, 1], 0).into());
@@ -75,13 +89,8 @@ impl World {
         // Nothing is reconciled behind a test's back.
         config.settlement.reconcile_seconds = 3600;
         config.storage.url = format!("sqlite://{}", folder.path().join("ledger.db").display());
-        let okx = UpstreamTable {
-            base_url: Some(replay.base_url("web3.okx.com")),
-            mode: Some(UpstreamMode::Replay),
-            ..UpstreamTable::default()
-        };
-        config.upstreams.0.insert("okx".to_owned(), okx);
-        change(&mut config, &rpc.url());
+        replay_upstreams(&mut config, &replay);
+        change(&mut config, &rpc.url(), &replay);
 
         let mut world = Self {
             buyer: Buyer::new(BUYER, "http://127.0.0.1:0"),
@@ -99,7 +108,9 @@ impl World {
     }
 
     async fn open(&mut self) {
-        let service = Service::open(&self.config).await.unwrap();
+        let service = Service::open_at(&self.config, recorded_clock())
+            .await
+            .unwrap();
         self.address = service.local_addr();
         self.buyer = Buyer::new(BUYER, &format!("http://{}", self.address));
         let (stop, stopped) = oneshot::channel::<()>();

@@ -32,7 +32,7 @@ impl Approvals for Okx {
             source: REVIEWED,
             status: SourceStatus::Ok,
             as_of: None,
-            fetched_at: self.clock.now(),
+            fetched_at: self.now(),
             latency_ms: 0,
             mode: Mode::Live,
             cached: false,
@@ -53,7 +53,7 @@ impl Approvals for Okx {
             // in the sources.
             Err(error) => (
                 None,
-                Provenance::unavailable(&error, self.config.mode, self.clock.now()),
+                Provenance::unavailable(&error, self.config.mode, self.now()),
             ),
         };
         let value = Approval {

@@ -7,14 +7,13 @@ use std::{
 
 use alloy_primitives::Address;
 use jiff::Timestamp;
-use tokio::sync::Mutex;
 
 use super::Okx;
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     node::Node,
     ports::{Token, TokenList, TokenSnapshot},
-    provenance::{Provenance, SourceStatus, Sourced},
+    provenance::Sourced,
     text::clean,
 };
 
@@ -22,88 +21,23 @@ pub(super) const SOURCE: &str = "okx.all-tokens";
 const MAX_SYMBOL_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 const MAX_LOGO_LEN: usize = 512;
-/// For how long a failed refresh is not repeated: callers that wait behind one must not queue up
-/// another.
-const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(5);
-
-/// The last list and the last failure. The lock is held while fetching, so that one caller fetches
-/// and the others wait.
-#[derive(Debug, Default)]
-pub(super) struct TokenCache {
-    state: Mutex<Kept>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    list: Option<(TokenSnapshot, Provenance)>,
-    failure: Option<(Timestamp, SourceError)>,
-}
 
 impl TokenList for Okx {
     async fn tokens(&self, max_age: Option<Duration>) -> Result<Sourced<TokenSnapshot>, Error> {
-        let mut kept = self.tokens.state.lock().await;
-        let now = self.clock.now();
-        let fresh = self.config.tokens_ttl.min(max_age.unwrap_or(Duration::MAX));
-        if let Some(list) = kept
-            .list
-            .as_ref()
-            .filter(|(_, source)| age(now, source.fetched_at) < fresh)
-        {
-            return Ok(answer(list, SourceStatus::Ok));
-        }
-        let repeated = kept
-            .failure
-            .as_ref()
-            .filter(|(at, _)| age(now, *at) < RETRY_AFTER_FAILURE);
-        let error = match repeated {
-            Some((_, error)) => error.clone(),
-            None => match self.fetch().await {
-                Ok(list) => {
-                    let fetched = Sourced {
-                        value: list.0.clone(),
-                        sources: vec![list.1.clone()],
-                    };
-                    *kept = Kept {
-                        list: Some(list),
-                        failure: None,
-                    };
-                    return Ok(fetched);
-                }
-                Err(error) => {
-                    kept.failure = Some((self.clock.now(), error.clone()));
-                    error
-                }
-            },
-        };
-        let usable = self
-            .config
-            .tokens_stale_ttl
-            .min(max_age.unwrap_or(Duration::MAX));
-        match kept
-            .list
-            .as_ref()
-            .filter(|(_, source)| age(now, source.fetched_at) <= usable)
-        {
-            Some(list) => Ok(answer(
-                list,
-                SourceStatus::Stale {
-                    reason: error.kind.reason(),
-                },
-            )),
-            None => Err(error.into()),
-        }
+        let okx = self.clone();
+        self.tokens
+            .get((), max_age, || async move { Ok(okx.fetch().await?) })
+            .await
     }
 }
 
 impl Okx {
-    /// When the token list that is held was fetched; `None` before the first one. Waits for a fetch
-    /// under way.
+    /// When the token list that is held was fetched; `None` before the first one.
     pub async fn token_list_fetched_at(&self) -> Option<Timestamp> {
-        let kept = self.tokens.state.lock().await;
-        kept.list.as_ref().map(|(_, source)| source.fetched_at)
+        Some(self.tokens.peek(&()).await?.0)
     }
 
-    async fn fetch(&self) -> Result<(TokenSnapshot, Provenance), SourceError> {
+    async fn fetch(&self) -> Result<Sourced<TokenSnapshot>, SourceError> {
         let chain_id = self.config.reviewed.chain_id;
         let path = format!("/api/v6/dex/aggregator/all-tokens?chainIndex={chain_id}");
         let (data, provenance) = self.ask(SOURCE, &path, None).await?;
@@ -116,36 +50,15 @@ impl Okx {
                 "rows of the token list were left out"
             );
         }
-        Ok((
-            TokenSnapshot {
+        Ok(Sourced {
+            value: TokenSnapshot {
                 chain_id,
                 tokens: tokens.into(),
                 rejected,
             },
-            provenance,
-        ))
+            sources: vec![provenance],
+        })
     }
-}
-
-fn answer(
-    (snapshot, source): &(TokenSnapshot, Provenance),
-    status: SourceStatus,
-) -> Sourced<TokenSnapshot> {
-    let source = Provenance {
-        status,
-        latency_ms: 0,
-        cached: true,
-        ..source.clone()
-    };
-    Sourced {
-        value: snapshot.clone(),
-        sources: vec![source],
-    }
-}
-
-/// Time since `then`; zero when the clock went back.
-fn age(now: Timestamp, then: Timestamp) -> Duration {
-    Duration::try_from(now.duration_since(then)).unwrap_or(Duration::ZERO)
 }
 
 /// The usable rows and the number of the others. Rows that disagree about one address are all left

@@ -14,7 +14,7 @@ use crate::{
     json::{Json, Object},
     provenance::Clock,
     text::clean,
-    transport::{Call, HealthState, Reply, Upstream},
+    transport::{Call, Media, HealthState, Reply, Upstream},
 };
 
 /// Longest message of a node that is passed on.
@@ -125,6 +125,7 @@ impl Endpoint {
             source,
             path_and_query: "",
             body: Some(&body),
+            media: Media::Json,
         };
         self.adapter
             .ask(&call, &HeaderMap::new(), |reply| outcome(reply, read))

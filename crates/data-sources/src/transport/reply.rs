@@ -2,7 +2,7 @@
 
 use reqwest::{
     StatusCode,
-    header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER},
+    header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
 };
 use serde_json::Value;
 
@@ -26,14 +26,17 @@ impl Reply {
     pub(super) async fn read(
         response: reqwest::Response,
         limit: usize,
+        media: Media,
     ) -> Result<Self, SourceErrorKind> {
         let status = response.status();
         let headers = response.headers().clone();
-        let body = match (json_type(&headers), status.is_success()) {
-            (Ok(()), true) => body(response, limit).await?,
-            (Err(kind), true) => return Err(kind),
-            (Ok(()), false) => body(response, ERROR_BODY_BYTES).await.unwrap_or_default(),
-            (Err(_), false) => Vec::new(),
+        let body = if status.is_success() {
+            media.check(&headers)?;
+            body(response, limit).await?
+        } else if Media::Json.check(&headers).is_ok() {
+            body(response, ERROR_BODY_BYTES).await.unwrap_or_default()
+        } else {
+            Vec::new()
         };
         Ok(Self {
             status,
@@ -71,26 +74,63 @@ pub(crate) fn not_json(error: &serde_json::Error) -> SourceErrorKind {
     }
 }
 
-/// Refuses a body that does not call itself JSON, before a byte of it is parsed.
-fn json_type(headers: &HeaderMap) -> Result<(), SourceErrorKind> {
-    let observed = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or("");
-    let essence = observed
-        .split(';')
-        .next()
-        .unwrap_or("")
-        .trim()
-        .to_ascii_lowercase();
-    let json = essence == "application/json"
-        || (essence.starts_with("application/") && essence.ends_with("+json"));
-    if json {
-        return Ok(());
+/// What a body must call itself before a byte of it is parsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Media {
+    /// JSON.
+    #[default]
+    Json,
+    /// A news feed: RSS or Atom.
+    Feed,
+    /// Comma-separated values.
+    Csv,
+}
+
+impl Media {
+    /// What is said in `Accept`.
+    pub(super) fn accept(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Json => "application/json",
+            Self::Feed => "application/rss+xml, application/atom+xml, application/xml, text/xml",
+            Self::Csv => "text/csv, application/csv",
+        })
     }
-    Err(SourceErrorKind::WrongContentType {
-        observed: clean(observed, QUOTED_CHARS),
-    })
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Feed => "a feed",
+            Self::Csv => "csv",
+        }
+    }
+
+    fn check(self, headers: &HeaderMap) -> Result<(), SourceErrorKind> {
+        let observed = headers
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or("");
+        let essence = observed
+            .split(';')
+            .next()
+            .unwrap_or("")
+            .trim()
+            .to_ascii_lowercase();
+        let is = |suffix: &str| essence.starts_with("application/") && essence.ends_with(suffix);
+        let fits = match self {
+            Self::Json => essence == "application/json" || is("+json"),
+            Self::Feed => {
+                matches!(essence.as_str(), "application/xml" | "text/xml") || is("+xml")
+            }
+            Self::Csv => matches!(essence.as_str(), "text/csv" | "application/csv"),
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(SourceErrorKind::WrongContentType {
+            expected: self.name(),
+            observed: clean(observed, QUOTED_CHARS),
+        })
+    }
 }
 
 /// Reads a body of at most `limit` bytes; a longer one is dropped with its connection.
@@ -129,26 +169,25 @@ fn code_of(body: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use reqwest::header::HeaderValue;
-
     use super::*;
 
     #[test]
-    fn only_json_counts_as_json() {
-        let of = |value: &'static str| {
-            json_type(&HeaderMap::from_iter([(
-                CONTENT_TYPE,
-                HeaderValue::from_static(value),
-            )]))
-            .is_ok()
+    fn a_body_must_call_itself_what_was_asked_for() {
+        let of = |media: Media, value: &'static str| {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
+            media.check(&headers).is_ok()
         };
-        assert!(
-            of("application/json;charset=UTF-8")
-                && of("Application/JSON")
-                && of("application/problem+json")
-        );
-        assert!(!of("text/html") && !of("text/json-ish") && !of("application/jsonp") && !of(""));
-        assert!(json_type(&HeaderMap::new()).is_err());
+        for json in ["application/json;charset=UTF-8", "Application/JSON", "application/problem+json"] {
+            assert!(of(Media::Json, json) && !of(Media::Feed, json) && !of(Media::Csv, json));
+        }
+        for feed in ["application/rss+xml; charset=utf-8", "text/xml", "application/atom+xml"] {
+            assert!(of(Media::Feed, feed) && !of(Media::Json, feed) && !of(Media::Csv, feed));
+        }
+        assert!(of(Media::Csv, "text/csv; charset=utf-8") && of(Media::Csv, "application/csv"));
+        for page in ["text/html", "text/json-ish", "application/jsonp", ""] {
+            assert!(!of(Media::Json, page) && !of(Media::Feed, page) && !of(Media::Csv, page));
+        }
+        assert!(Media::Json.check(&HeaderMap::new()).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{check_rpc_url, check_url};
 use crate::{Problem, lenient, read_secret_file};
 
 /// Every upstream that has a table (decisions section 7).
-const NAMES: [&str; 31] = [
+const NAMES: [&str; 32] = [
     "okx",
     "lifi",
     "circle",
@@ -42,6 +42,7 @@ const NAMES: [&str; 31] = [
     "fal",
     "lunarcrush",
     "cryptopanic",
+    "x_api",
 ];
 
 /// All `[upstreams.NAME]` tables.
@@ -135,6 +136,12 @@ pub struct UpstreamTable {
     pub decrypt_url: Option<String>,
     pub blockworks_url: Option<String>,
     pub thedefiant_url: Option<String>,
+    /// The model that draws.
+    pub image_model: Option<String>,
+    /// The model that searches and writes.
+    pub research_model: Option<String>,
+    /// The list of accounts that is read.
+    pub list_id: Option<String>,
 }
 
 /// Whether an upstream's answers are live.
@@ -148,7 +155,43 @@ pub enum UpstreamMode {
 }
 
 impl UpstreamTable {
-    fn urls(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    /// What is chosen of an upstream, by key.
+    pub fn options(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let options = [
+            ("image_model", &self.image_model),
+            ("research_model", &self.research_model),
+            ("list_id", &self.list_id),
+        ];
+        options
+            .into_iter()
+            .filter_map(|(key, text)| Some((key, text.as_deref()?)))
+    }
+
+    /// Sets an address by its key; whether there is such a key.
+    pub fn set_url(&mut self, key: &str, url: String) -> bool {
+        let place = match key {
+            "base_url" => &mut self.base_url,
+            "clob_url" => &mut self.clob_url,
+            "gamma_url" => &mut self.gamma_url,
+            "yields_url" => &mut self.yields_url,
+            "coins_url" => &mut self.coins_url,
+            "stablecoins_url" => &mut self.stablecoins_url,
+            "csv_url" => &mut self.csv_url,
+            "signatures_url" => &mut self.signatures_url,
+            "coindesk_url" => &mut self.coindesk_url,
+            "cointelegraph_url" => &mut self.cointelegraph_url,
+            "theblock_url" => &mut self.theblock_url,
+            "decrypt_url" => &mut self.decrypt_url,
+            "blockworks_url" => &mut self.blockworks_url,
+            "thedefiant_url" => &mut self.thedefiant_url,
+            _ => return false,
+        };
+        *place = Some(url);
+        true
+    }
+
+    /// Every address that is given, by key.
+    pub fn urls(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let urls = [
             ("base_url", &self.base_url),
             ("clob_url", &self.clob_url),

@@ -97,6 +97,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["x402-wire"],
         must_not_reach: IMPURE,
     },
+    // It computes with times that it is given; `jiff` is what they are made of.
+    Member {
+        name: "readings",
+        layer: 1,
+        may_use: &[],
+        must_not_reach: &[NETWORK, STORAGE, EFFECTS],
+    },
     Member {
         name: "http-edge",
         layer: 3,
@@ -118,7 +125,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "data-sources",
         layer: 3,
-        may_use: &["plan-builder", "plan-checks"],
+        may_use: &["plan-builder", "plan-checks", "readings"],
         must_not_reach: &[STORAGE, &["revm"]],
     },
     Member {
@@ -147,6 +154,7 @@ pub const MEMBERS: &[Member] = &[
             "dev-chain",
             "http-edge",
             "ledger",
+            "readings",
             "replay",
             "route-catalog",
             "server-config",

@@ -1,0 +1,25 @@
+//! Every data route, paid for and answered from recordings through the real adapters.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::as_conversions,
+    missing_docs,
+    dead_code,
+    unreachable_pub,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
+mod ai;
+mod chain;
+mod defi;
+mod markets;
+mod news;
+mod security;
+mod shop;
+#[path = "../support/mod.rs"]
+mod support;
+mod tokens;

@@ -1,0 +1,117 @@
+//! A server in this process whose upstreams are recordings, and what every answer and refusal must hold.
+
+use api_server::Config;
+use jiff::Timestamp;
+use replay::{RECORDED_AT, Recordings, ReplayServer};
+use serde_json::Value;
+
+use crate::support::World;
+
+/// A server that sells, and its buyer.
+pub struct Shop {
+    pub world: World,
+}
+
+impl Shop {
+    /// With the recordings as they are.
+    pub async fn open() -> Self {
+        Self::changed(|_config, _replay| {}).await
+    }
+
+    /// With the recordings of a scenario before the others.
+    pub async fn in_scenario(scenario: &str) -> Self {
+        let recordings = Recordings::embedded().unwrap().with_scenario(scenario);
+        let world = World::replaying(recordings, |_config, _replay| {}).await;
+        Self { world }
+    }
+
+    /// With a configuration that a test changes first.
+    pub async fn changed(change: impl FnOnce(&mut Config, &ReplayServer)) -> Self {
+        let recordings = Recordings::embedded().unwrap();
+        let world = World::replaying(recordings, change).await;
+        Self { world }
+    }
+
+    /// With some upstreams out of reach: nothing listens where they should be.
+    pub async fn without(upstreams: &[&str]) -> Self {
+        Self::changed(|config, _replay| {
+            for name in upstreams {
+                let table = config.upstreams.0.get_mut(*name).expect("an upstream");
+                let keys: Vec<String> = table.urls().map(|(key, _)| key.to_owned()).collect();
+                for key in keys {
+                    assert!(table.set_url(&key, "http://127.0.0.1:9".to_owned()));
+                }
+            }
+        })
+        .await
+    }
+
+    /// Buys an answer: 200, charged, and in the form that every answer has.
+    #[track_caller]
+    pub fn buy<'a>(&'a self, target: &'a str) -> impl Future<Output = Value> + 'a {
+        async move {
+            let before = self.world.paid();
+            let payment = self.world.buyer.payment(target).await;
+            let answer = self.world.buyer.get_paid(target, &payment).await;
+            assert_eq!(answer.status, 200, "{target}: {}", answer.text);
+            assert!(self.world.paid() > before, "{target} was not charged");
+            assert!(answer.headers.contains_key("age"), "{target}");
+            let body = answer.body();
+            well_formed(target, &body);
+            body
+        }
+    }
+
+    /// Asks for an answer that is refused: nothing is charged. Gives the error.
+    pub async fn refused(&self, target: &str, status: u16, code: &str) -> Value {
+        let before = self.world.paid();
+        let payment = self.world.buyer.payment(target).await;
+        let answer = self.world.buyer.get_paid(target, &payment).await;
+        answer.is_refused(status, code);
+        assert_eq!(self.world.paid(), before, "{target} was charged");
+        answer.body()["error"].clone()
+    }
+}
+
+/// What holds for the answer of every route.
+pub fn well_formed(target: &str, body: &Value) {
+    let meta = &body["meta"];
+    let path = target.split('?').next().unwrap();
+    assert_eq!(meta["route"], path, "{target}");
+    assert!(body["data"].is_object(), "{target}: data is no object");
+    no_floats(target, &body["data"], "data");
+    assert!(meta["as_of"].as_str().unwrap().parse::<Timestamp>().is_ok());
+    assert!(matches!(meta["verdict"].as_str(), Some("fresh" | "stale")));
+    let sources = meta["sources"].as_array().unwrap();
+    assert!(!sources.is_empty(), "{target} names no source");
+    for source in sources {
+        assert!(source["id"].is_string() && source["status"].is_string(), "{target}: {source}");
+    }
+    for gap in meta["unavailable"].as_array().unwrap() {
+        assert!(
+            gap["field"].as_str().unwrap().starts_with("data"),
+            "{target}: {gap}"
+        );
+        assert!(!gap["reason"].as_str().unwrap().is_empty(), "{target}: {gap}");
+    }
+}
+
+fn no_floats(target: &str, value: &Value, path: &str) {
+    match value {
+        Value::Number(number) => {
+            assert!(!number.is_f64(), "{target}: {path} is the float {number}");
+        }
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| no_floats(target, item, &format!("{path}[]"))),
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(name, member)| no_floats(target, member, &format!("{path}.{name}"))),
+        _ => {}
+    }
+}
+
+/// The time of the recordings.
+pub fn recorded_at() -> Timestamp {
+    Timestamp::from_second(i64::try_from(RECORDED_AT).unwrap()).unwrap()
+}

@@ -1,0 +1,285 @@
+//! Values that are kept for a while: one caller fetches, the others wait or take what is there.
+
+use std::{
+    future::Future,
+    hash::Hash,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use crate::{
+    error::{Error, SourceError, SourceErrorKind},
+    provenance::{Clock, Provenance, SourceStatus, Sourced},
+};
+
+/// How long a failure is not repeated: callers that wait behind one must not queue up another.
+const FAILURE_KEPT: Duration = Duration::from_secs(2);
+/// How long a caller waits for a newer value while an older one could be served.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// How old a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ages {
+    /// Up to this age it is served as it is.
+    pub fresh: Duration,
+    /// Up to this age it is served when a newer one cannot be had, and says so.
+    pub stale: Duration,
+}
+
+impl Ages {
+    /// Ages in seconds.
+    #[must_use]
+    pub const fn seconds(fresh: u64, stale: u64) -> Self {
+        Self {
+            fresh: Duration::from_secs(fresh),
+            stale: Duration::from_secs(stale),
+        }
+    }
+}
+
+/// Values by key, at most as many as the capacity. Clones share them.
+///
+/// Of any number of callers one fetches. The fetch runs in a task of its own: a caller that goes
+/// away does not end it for the others.
+pub struct Cached<K, T> {
+    slots: moka::future::Cache<K, Arc<Slot<T>>>,
+    ages: Ages,
+    clock: Arc<dyn Clock>,
+}
+
+struct Slot<T> {
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    value: Option<Held<T>>,
+    failure: Option<(Timestamp, Error)>,
+    flight: Option<watch::Receiver<()>>,
+}
+
+#[derive(Clone)]
+struct Held<T> {
+    at: Timestamp,
+    sourced: Sourced<T>,
+}
+
+impl<K, T> Cached<K, T>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    T: Clone + Send + Sync + 'static,
+{
+    /// An empty one.
+    pub fn new(capacity: u64, ages: Ages, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            slots: moka::future::Cache::new(capacity),
+            ages,
+            clock,
+        }
+    }
+
+    /// The value of `key`: the kept one while it is fresh, and younger than `max_age` if that is
+    /// given; otherwise what `fetch` gives. While an older value could be served, the newer one is
+    /// waited for only a moment; it then arrives for the next caller.
+    ///
+    /// # Errors
+    ///
+    /// What `fetch` gives, when no value young enough is kept.
+    pub async fn get<F>(
+        &self,
+        key: K,
+        max_age: Option<Duration>,
+        fetch: impl FnOnce() -> F + Send,
+    ) -> Result<Sourced<T>, Error>
+    where
+        F: Future<Output = Result<Sourced<T>, Error>> + Send + 'static,
+    {
+        let slot = self
+            .slots
+            .get_with(key, async { Arc::new(Slot::empty()) })
+            .await;
+        let limit = max_age.unwrap_or(Duration::MAX);
+        let (fresh, stale) = (self.ages.fresh.min(limit), self.ages.stale.min(limit));
+        let started = self.clock.now();
+        let (mut flight, older) = {
+            let mut state = slot.lock();
+            if let Some(held) = state.value.as_ref().filter(|held| held.age(started) <= fresh) {
+                return Ok(held.served(None));
+            }
+            let older = state
+                .value
+                .as_ref()
+                .is_some_and(|held| held.age(started) <= stale);
+            let failed = state
+                .failure
+                .as_ref()
+                .filter(|(at, _)| age(started, *at) < FAILURE_KEPT);
+            if let Some((_, error)) = failed {
+                return match &state.value {
+                    Some(held) if older => Ok(held.served(Some(error))),
+                    _ => Err(error.clone()),
+                };
+            }
+            let flight = match &state.flight {
+                Some(flight) => flight.clone(),
+                None => {
+                    let flight = self.start(slot.clone(), fetch());
+                    state.flight = Some(flight.clone());
+                    flight
+                }
+            };
+            (flight, older)
+        };
+        // The sender is only ever dropped: that is the landing.
+        let landing = flight.wait_for(|()| false);
+        let landed = if older {
+            tokio::time::timeout(PATIENCE, landing).await.is_ok()
+        } else {
+            drop(landing.await);
+            true
+        };
+        let now = self.clock.now();
+        let state = slot.lock();
+        match (&state.value, &state.failure) {
+            (Some(held), None) if landed => Ok(held.sourced.clone()),
+            (Some(held), failure) if held.age(now) <= stale => {
+                let refreshing = still_refreshing(held);
+                let error = failure.as_ref().map_or(&refreshing, |(_, error)| error);
+                Ok(held.served(Some(error)))
+            }
+            (_, Some((_, error))) => Err(error.clone()),
+            _ => Err(interrupted()),
+        }
+    }
+
+    /// The value that is kept under `key`, of any age, and when it was fetched.
+    pub async fn peek(&self, key: &K) -> Option<(Timestamp, Sourced<T>)> {
+        let slot = self.slots.get(key).await?;
+        let state = slot.lock();
+        let held = state.value.as_ref()?;
+        Some((held.at, held.served(None)))
+    }
+
+    fn start(
+        &self,
+        slot: Arc<Slot<T>>,
+        fetch: impl Future<Output = Result<Sourced<T>, Error>> + Send + 'static,
+    ) -> watch::Receiver<()> {
+        let (sender, receiver) = watch::channel(());
+        let clock = self.clock.clone();
+        tokio::spawn(async move {
+            let landing = Landing {
+                slot: slot.clone(),
+                _sender: sender,
+            };
+            let at = clock.now();
+            let outcome = fetch.await;
+            let mut state = slot.lock();
+            match outcome {
+                Ok(sourced) => {
+                    state.value = Some(Held { at, sourced });
+                    state.failure = None;
+                }
+                Err(error) => state.failure = Some((clock.now(), error)),
+            }
+            drop(state);
+            drop(landing);
+        });
+        receiver
+    }
+}
+
+/// Ends a flight however its task ends.
+struct Landing<T> {
+    slot: Arc<Slot<T>>,
+    _sender: watch::Sender<()>,
+}
+
+impl<T> Drop for Landing<T> {
+    fn drop(&mut self) {
+        self.slot.lock().flight = None;
+    }
+}
+
+impl<T> Slot<T> {
+    fn empty() -> Self {
+        Self {
+            state: Mutex::new(State {
+                value: None,
+                failure: None,
+                flight: None,
+            }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Clone> Held<T> {
+    fn age(&self, now: Timestamp) -> Duration {
+        age(now, self.at)
+    }
+
+    /// The value as kept; with the reason why it is not newer, as stale.
+    fn served(&self, error: Option<&Error>) -> Sourced<T> {
+        let mut served = self.sourced.clone();
+        for source in &mut served.sources {
+            source.cached = true;
+            source.latency_ms = 0;
+            if let (Some(error), SourceStatus::Ok) = (error, &source.status) {
+                let reason = error.reason();
+                source.status = SourceStatus::Stale { reason };
+            }
+        }
+        served
+    }
+}
+
+/// Time since `then`; zero when the clock went back.
+fn age(now: Timestamp, then: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(then)).unwrap_or(Duration::ZERO)
+}
+
+fn source_of(sources: &[Provenance]) -> &'static str {
+    sources.first().map_or("cache", |source| source.source)
+}
+
+fn still_refreshing<T>(held: &Held<T>) -> Error {
+    let kind = SourceErrorKind::Refreshing;
+    let source = source_of(&held.sourced.sources);
+    SourceError { source, kind }.into()
+}
+
+fn interrupted() -> Error {
+    let kind = SourceErrorKind::Unreachable;
+    SourceError {
+        source: "cache",
+        kind,
+    }
+    .into()
+}
+
+impl<K, T> Clone for Cached<K, T> {
+    fn clone(&self) -> Self {
+        Self {
+            slots: self.slots.clone(),
+            ages: self.ages,
+            clock: self.clock.clone(),
+        }
+    }
+}
+
+impl<K, T> std::fmt::Debug for Cached<K, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cached")
+            .field("ages", &self.ages)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

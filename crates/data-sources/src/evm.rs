@@ -1,0 +1,1 @@
+//! Chains read over JSON-RPC: transactions, receipts, blocks, balances.

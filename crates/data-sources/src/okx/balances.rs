@@ -1,0 +1,1 @@
+//! Balances of an account across chains.

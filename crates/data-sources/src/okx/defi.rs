@@ -1,0 +1,1 @@
+//! DeFi products and positions.

@@ -1,0 +1,1 @@
+//! Market readings of tokens: prices with changes, search, trending.

@@ -1,0 +1,1 @@
+//! Security scans and holders of tokens.

@@ -1,0 +1,1 @@
+//! News, sentiment and opinion leaders.

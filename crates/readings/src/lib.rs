@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+pub mod ai;
+pub mod chain;
+pub mod defi;
+pub mod derivatives;
+mod figure;
+pub mod macro_data;
+pub mod news;
+pub mod portfolio;
+pub mod rwa;
+pub mod security;
+pub mod social;
+pub mod symbol;
+pub mod token;
+
+pub use self::figure::{Decimal, Figure, FigureError, median, percent_change, share_pct};
