@@ -14,6 +14,7 @@ mod paid;
 mod reply;
 mod resource;
 mod serve;
+mod snapshots;
 mod sources;
 
 pub use api::Api;

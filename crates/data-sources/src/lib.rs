@@ -31,6 +31,7 @@ mod json;
 mod kept;
 pub mod lifi;
 pub mod lunarcrush;
+pub mod news;
 mod node;
 pub mod okx;
 pub mod okx_futures;

@@ -4,6 +4,7 @@ mod answer;
 mod claim;
 mod error;
 mod journal;
+mod shelf;
 mod sqlite;
 mod state;
 
@@ -11,5 +12,6 @@ pub use answer::{Answer, Settlement, StoredAnswer, StoredReceipt};
 pub use claim::{Claim, RequestBinding};
 pub use error::LedgerError;
 pub use journal::{Journal, Pruned, Recovery, Reservation, Standing, Undecided};
+pub use shelf::{Artifact, Record, Shelf, ShelfError, ShelfOptions, SqliteShelf};
 pub use sqlite::{Options, SqliteLedger, Stats};
 pub use state::{EntryId, State, Transition};

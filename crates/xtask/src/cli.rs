@@ -30,6 +30,12 @@ pub enum Task {
     },
     /// Writes the generated parts of the docs again.
     Docs,
+    /// Records live upstream answers for the demo and the tests; arguments go to the recorder.
+    Record {
+        /// `--listen`, `--into`, `--help`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 /// How a sequence of steps runs.

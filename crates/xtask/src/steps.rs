@@ -42,6 +42,10 @@ pub fn run(cli: Cli) -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Task::Record { arguments } => single_step("recorder", || {
+            let mut recorder = cargo(["run", "--locked", "--package", "recorder", "--"]);
+            command::run(recorder.args(&arguments))
+        }),
         Task::Docs => single_step("generated docs", || {
             let mut tests = cargo(["test", "--workspace", "--locked", "generated_docs"]);
             command::run(tests.env("UPDATE_DOCS", "1"))

@@ -141,9 +141,9 @@ async fn client_errors_are_not_tried_again_and_keep_their_code() {
 #[tokio::test]
 async fn a_rate_limit_is_waited_for_only_when_it_is_short() {
     for (retry_after, waits, tries) in [
-        ("0", Some(0), 3),
+        ("0", Some(1), 3),
         ("3600", Some(3600), 1),
-        ("soon", None, 3),
+        ("soon", Some(15), 3),
     ] {
         let limited = ResponseTemplate::new(429)
             .set_body_json(recorded("error_rate_limited"))
@@ -158,6 +158,10 @@ async fn a_rate_limit_is_waited_for_only_when_it_is_short() {
             tries,
             "{retry_after}"
         );
+        // Until then it is left alone.
+        let refused = kind(okx.price(WOKB).await);
+        assert!(matches!(refused, SourceErrorKind::RateLimited { .. }));
+        assert_eq!(server.received_requests().await.unwrap().len(), tries);
     }
 }
 

@@ -217,6 +217,12 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: &[],
     },
     Member {
+        name: "recorder",
+        layer: 6,
+        may_use: &["http-edge"],
+        must_not_reach: &[STORAGE, &["revm"]],
+    },
+    Member {
         name: "xtask",
         layer: 6,
         may_use: &[],
@@ -237,7 +243,7 @@ pub struct Reserved {
 pub const RESERVED: &[Reserved] = &[
     Reserved {
         package: "reqwest",
-        members: &["data-sources", "settlement", "judges"],
+        members: &["data-sources", "settlement", "judges", "recorder"],
     },
     Reserved {
         package: "alloy-provider",

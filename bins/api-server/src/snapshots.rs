@@ -1,0 +1,1 @@
+//! Datasets that are gathered on a schedule.

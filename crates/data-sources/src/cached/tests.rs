@@ -1,0 +1,174 @@
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use tokio::sync::Notify;
+
+use super::*;
+
+/// A clock that a test sets.
+#[derive(Default)]
+struct Hand(AtomicU64);
+
+impl Clock for Hand {
+    fn now(&self) -> Timestamp {
+        let second = i64::try_from(self.0.load(Ordering::SeqCst)).unwrap();
+        Timestamp::from_second(second).unwrap()
+    }
+}
+
+struct Bench {
+    clock: Arc<Hand>,
+    cached: Cached<&'static str, usize>,
+    fetched: Arc<AtomicUsize>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let clock = Arc::new(Hand::default());
+        Self {
+            cached: Cached::new(8, Ages::seconds(10, 60), clock.clone()),
+            clock,
+            fetched: Arc::default(),
+        }
+    }
+
+    fn at(&self, second: u64) {
+        self.clock.0.store(second, Ordering::SeqCst);
+    }
+
+    async fn get(&self, max_age: Option<u64>) -> Result<Sourced<usize>, Error> {
+        let (fetched, now) = (self.fetched.clone(), self.clock.now());
+        let fetch = || async move {
+            let count = fetched.fetch_add(1, Ordering::SeqCst);
+            Ok(value(count, now))
+        };
+        let max_age = max_age.map(Duration::from_secs);
+        self.cached.get("k", max_age, fetch).await
+    }
+
+    async fn fail(&self) -> Result<Sourced<usize>, Error> {
+        let fetched = self.fetched.clone();
+        let fetch = || async move {
+            fetched.fetch_add(1, Ordering::SeqCst);
+            Err(down())
+        };
+        self.cached.get("k", None, fetch).await
+    }
+
+    fn fetches(&self) -> usize {
+        self.fetched.load(Ordering::SeqCst)
+    }
+}
+
+fn value(value: usize, now: Timestamp) -> Sourced<usize> {
+    Sourced {
+        value,
+        sources: vec![Provenance::local("a.b", now)],
+    }
+}
+
+fn down() -> Error {
+    let kind = SourceErrorKind::Timeout { limit_ms: 1 };
+    SourceError {
+        source: "a.b",
+        kind,
+    }
+    .into()
+}
+
+#[tokio::test]
+async fn a_fresh_value_is_not_fetched_again_and_an_old_one_is() {
+    let bench = Bench::new();
+    let first = bench.get(None).await.unwrap();
+    assert!(!first.sources[0].cached);
+    bench.at(10);
+    let second = bench.get(None).await.unwrap();
+    assert!((second.value, second.sources[0].cached) == (0, true));
+    bench.at(11);
+    assert_eq!(bench.get(None).await.unwrap().value, 1);
+    // A caller may want it younger than the usual.
+    bench.at(16);
+    assert_eq!(bench.get(Some(5)).await.unwrap().value, 1);
+    assert_eq!(bench.get(Some(4)).await.unwrap().value, 2);
+    assert_eq!(bench.get(Some(0)).await.unwrap().value, 2);
+}
+
+#[tokio::test]
+async fn a_failed_refresh_serves_the_old_value_and_says_so() {
+    let bench = Bench::new();
+    bench.get(None).await.unwrap();
+    bench.at(30);
+    let stale = bench.fail().await.unwrap();
+    let reason = "upstream_timeout".to_owned();
+    assert_eq!(stale.sources[0].status, SourceStatus::Stale { reason });
+    // The failure is not repeated at once, and the value does not live for ever.
+    bench.fail().await.unwrap();
+    assert_eq!(bench.fetches(), 2);
+    bench.at(61);
+    assert_eq!(bench.fail().await.unwrap_err(), down());
+    assert_eq!(bench.fail().await.unwrap_err(), down());
+    assert_eq!(bench.fetches(), 3);
+    bench.at(64);
+    assert_eq!(bench.get(None).await.unwrap().value, 3);
+}
+
+#[tokio::test]
+async fn of_many_callers_one_fetches_and_none_is_lost_with_it() {
+    let bench = Bench::new();
+    let (gate, fetched) = (Arc::new(Notify::new()), bench.fetched.clone());
+    let fetch = {
+        let gate = gate.clone();
+        || async move {
+            fetched.fetch_add(1, Ordering::SeqCst);
+            gate.notified().await;
+            Ok(value(7, Timestamp::UNIX_EPOCH))
+        }
+    };
+    // The one that started it goes away.
+    let mut first = Box::pin(bench.cached.get("k", None, fetch));
+    tokio::select! {
+        biased;
+        _ = &mut first => panic!("the gate is shut"),
+        () = tokio::task::yield_now() => {}
+    }
+    drop(first);
+    let others = async { tokio::join!(bench.get(None), bench.get(None), bench.get(Some(0))) };
+    let open = async {
+        tokio::task::yield_now().await;
+        gate.notify_one();
+    };
+    let ((a, b, c), ()) = tokio::join!(others, open);
+    for answer in [a, b, c] {
+        assert_eq!(answer.unwrap().value, 7);
+    }
+    assert_eq!(bench.fetches(), 1);
+}
+
+#[tokio::test]
+async fn while_an_old_value_can_be_served_a_slow_source_is_not_waited_for() {
+    let bench = Bench::new();
+    bench.get(None).await.unwrap();
+    bench.at(20);
+    let gate = Arc::new(Notify::new());
+    let slow = {
+        let gate = gate.clone();
+        || async move {
+            gate.notified().await;
+            Ok(value(9, Timestamp::UNIX_EPOCH))
+        }
+    };
+    let stale = bench.cached.get("k", None, slow).await.unwrap();
+    let reason = "refreshing".to_owned();
+    assert_eq!(stale.sources[0].status, SourceStatus::Stale { reason });
+    assert_eq!(stale.value, 0);
+    gate.notify_one();
+    // Who cannot take the old one waits for the new one.
+    assert_eq!(bench.get(Some(1)).await.unwrap().value, 9);
+}
+
+#[tokio::test]
+async fn a_fetch_that_panics_is_a_failure_and_not_the_end() {
+    let bench = Bench::new();
+    let broken = || async move { panic!("a bug") };
+    assert!(bench.cached.get("k", None, broken).await.is_err());
+    assert_eq!(bench.get(None).await.unwrap().value, 0);
+}

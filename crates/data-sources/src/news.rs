@@ -1,0 +1,1 @@
+//! The news snapshot, gathered from every source.

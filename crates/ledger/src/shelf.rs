@@ -1,0 +1,107 @@
+//! The store for what is not payments: leases, published datasets, artifacts of paid answers.
+
+use alloy_primitives::B256;
+use bytes::Bytes;
+
+mod artifact;
+mod error;
+mod file;
+mod schema;
+mod sqlite;
+mod statements;
+
+pub use artifact::Artifact;
+pub use error::ShelfError;
+pub use sqlite::{ShelfOptions, SqliteShelf};
+
+/// A durable store that several instances of a server may share.
+///
+/// When an operation answers `Ok`, its effect survives a crash and a loss of power. Dropping a future does not take
+/// its operation back. Times are Unix seconds and come from the caller: instances that share a shelf need clocks that
+/// agree far better than a lease is long.
+pub trait Shelf: Send + Sync + 'static {
+    /// Takes or renews the lease `name` for `holder`, until `seconds` after `now`; whether `holder` has it now.
+    ///
+    /// A lease has one holder at a time. The same holder may renew it at any time, anybody else takes it over once it
+    /// has expired. It is one conditional write: of any number of holders that ask for a free lease one gets it.
+    fn lease(
+        &self,
+        name: &str,
+        holder: &str,
+        now: u64,
+        seconds: u32,
+    ) -> impl Future<Output = Result<bool, ShelfError>> + Send;
+
+    /// Gives the lease `name` back, if `holder` has it; whether it had it. For a server that shuts down, so that the
+    /// next one need not wait for the lease to expire.
+    fn give_back(
+        &self,
+        name: &str,
+        holder: &str,
+    ) -> impl Future<Output = Result<bool, ShelfError>> + Send;
+
+    /// Replaces the dataset `name` as a whole: a reader sees the old record or the new one.
+    ///
+    /// A record of the same age replaces what is there, an older one is [`ShelfError::OlderRecord`]: a slow job cannot
+    /// turn the clock back. A record that claims to be from the future is [`ShelfError::FutureRecord`], because it
+    /// would lock out every true one until then.
+    fn publish(
+        &self,
+        name: &str,
+        record: Record,
+    ) -> impl Future<Output = Result<(), ShelfError>> + Send;
+
+    /// The dataset `name` as it was last published, or `None` when it never was. Its age is the caller's to judge.
+    fn latest(&self, name: &str)
+    -> impl Future<Output = Result<Option<Record>, ShelfError>> + Send;
+
+    /// Keeps an artifact until it expires. One that is there already stays until the later of both times.
+    ///
+    /// What has expired at `now` makes room first. When there is still no room under the shelf's limit, nothing is
+    /// written and nothing else is thrown out: [`ShelfError::ArtifactsFull`].
+    fn keep(
+        &self,
+        artifact: Artifact,
+        now: u64,
+    ) -> impl Future<Output = Result<(), ShelfError>> + Send;
+
+    /// The artifact with this digest, unless there is none or it has expired at `now`. Its bytes are checked against
+    /// the digest.
+    fn artifact(
+        &self,
+        sha256: B256,
+        now: u64,
+    ) -> impl Future<Output = Result<Option<Artifact>, ShelfError>> + Send;
+
+    /// Deletes the artifacts and leases that have expired at `now`; how many artifacts those were.
+    fn prune(&self, now: u64) -> impl Future<Output = Result<u64, ShelfError>> + Send;
+}
+
+/// One edition of a dataset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Names this edition.
+    pub snapshot_id: String,
+    /// How old the data is: the oldest upstream time in it, Unix seconds.
+    pub as_of: u64,
+    /// SHA-256 over what it was computed from.
+    pub inputs_sha256: B256,
+    /// When it was put together, Unix seconds.
+    pub written_at: u64,
+    /// The dataset itself, as its writer encoded it.
+    pub body: Bytes,
+}
+
+impl Record {
+    /// How far `as_of` may lie after `written_at`, in seconds: as much as the clocks of two machines may differ.
+    pub const CLOCK_TOLERANCE_SECONDS: u64 = 300;
+
+    /// Whether the record claims data from after its own making.
+    #[must_use]
+    pub const fn is_from_the_future(&self) -> bool {
+        self.as_of
+            > self
+                .written_at
+                .saturating_add(Self::CLOCK_TOLERANCE_SECONDS)
+    }
+}

@@ -1,0 +1,265 @@
+//! The shelf's rules as SQL. A rule that decides between instances is one conditional statement; what needs two is one
+//! immediate transaction.
+
+use std::path::Path;
+
+use alloy_primitives::B256;
+use bytes::Bytes;
+use rusqlite::{
+    Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params, types::Type,
+};
+
+use super::{Artifact, Record, ShelfError, artifact::digest, error::named};
+
+/// What all artifacts take, in bytes of their bodies.
+pub(super) const KEPT_BYTES: &str = "SELECT coalesce(sum(size), 0) FROM artifact";
+
+/// One open shelf.
+#[derive(Debug)]
+pub(super) struct Statements<'a> {
+    pub(super) connection: &'a mut Connection,
+    pub(super) path: &'a Path,
+}
+
+impl Statements<'_> {
+    pub(super) fn lease(
+        &self,
+        name: &str,
+        holder: &str,
+        now: u64,
+        seconds: u32,
+    ) -> Result<bool, ShelfError> {
+        let until = now.saturating_add(u64::from(seconds));
+        let changed = self
+            .connection
+            .prepare_cached(
+                "INSERT INTO lease (name, holder, expires_at) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+                 WHERE lease.holder = excluded.holder OR lease.expires_at <= ?4",
+            )
+            .and_then(|mut statement| {
+                statement.execute(params![name, holder, stored(until), stored(now)])
+            })
+            .map_err(|error| self.named(&error, "lease"))?;
+        Ok(changed == 1)
+    }
+
+    pub(super) fn give_back(&self, name: &str, holder: &str) -> Result<bool, ShelfError> {
+        let changed = self
+            .connection
+            .prepare_cached("DELETE FROM lease WHERE name = ?1 AND holder = ?2")
+            .and_then(|mut statement| statement.execute(params![name, holder]))
+            .map_err(|error| self.named(&error, "give_back"))?;
+        Ok(changed == 1)
+    }
+
+    pub(super) fn publish(&mut self, name: &str, record: &Record) -> Result<(), ShelfError> {
+        if record.is_from_the_future() {
+            return Err(ShelfError::FutureRecord {
+                name: name.to_owned(),
+                expected: record.written_at,
+                observed: record.as_of,
+            });
+        }
+        let newer = self.write("publish", |transaction| {
+            let changed = transaction
+                .prepare_cached(
+                    "INSERT INTO dataset
+                     (name, snapshot_id, as_of, inputs_sha256, written_at, body_sha256, body)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                     ON CONFLICT (name) DO UPDATE SET
+                     snapshot_id = excluded.snapshot_id, as_of = excluded.as_of,
+                     inputs_sha256 = excluded.inputs_sha256, written_at = excluded.written_at,
+                     body_sha256 = excluded.body_sha256, body = excluded.body
+                     WHERE dataset.as_of <= excluded.as_of",
+                )?
+                .execute(params![
+                    name,
+                    record.snapshot_id,
+                    stored(record.as_of),
+                    record.inputs_sha256.as_slice(),
+                    stored(record.written_at),
+                    digest(&record.body).as_slice(),
+                    record.body.as_ref(),
+                ])?;
+            if changed == 1 {
+                return Ok(None);
+            }
+            transaction
+                .query_row("SELECT as_of FROM dataset WHERE name = ?1", [name], |row| {
+                    seconds(row, 0)
+                })
+                .map(Some)
+        })?;
+        match newer {
+            None => Ok(()),
+            Some(expected) => Err(ShelfError::OlderRecord {
+                name: name.to_owned(),
+                expected,
+                observed: record.as_of,
+            }),
+        }
+    }
+
+    pub(super) fn latest(&self, name: &str) -> Result<Option<Record>, ShelfError> {
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT snapshot_id, as_of, inputs_sha256, written_at, body, body_sha256
+                 FROM dataset WHERE name = ?1",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_row([name], |row| {
+                        let record = Record {
+                            snapshot_id: row.get(0)?,
+                            as_of: seconds(row, 1)?,
+                            inputs_sha256: word(row, 2)?,
+                            written_at: seconds(row, 3)?,
+                            body: Bytes::from(row.get::<_, Vec<u8>>(4)?),
+                        };
+                        Ok((record, word(row, 5)?))
+                    })
+                    .optional()
+            })
+            .map_err(|error| self.named(&error, "latest"))?;
+        match found {
+            Some((record, sha256)) if digest(&record.body) != sha256 => Err(self.damaged()),
+            found => Ok(found.map(|(record, _)| record)),
+        }
+    }
+
+    pub(super) fn keep(
+        &mut self,
+        artifact: &Artifact,
+        max_bytes: u64,
+        now: u64,
+    ) -> Result<(), ShelfError> {
+        let size = u64::try_from(artifact.bytes().len()).unwrap_or(u64::MAX);
+        let too_much = self.write("keep", |transaction| {
+            forget_artifacts(transaction, now)?;
+            let extended = transaction
+                .prepare_cached(
+                    "UPDATE artifact SET expires_at = max(expires_at, ?2) WHERE sha256 = ?1",
+                )?
+                .execute(params![
+                    artifact.sha256().as_slice(),
+                    stored(artifact.expires_at())
+                ])?;
+            if extended == 1 {
+                return Ok(None);
+            }
+            let kept = transaction.query_row(KEPT_BYTES, [], |row| seconds(row, 0))?;
+            let total = kept.saturating_add(size);
+            if total > max_bytes {
+                return Ok(Some(total));
+            }
+            transaction
+                .prepare_cached(
+                    "INSERT INTO artifact (sha256, media_type, expires_at, size, body)
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute(params![
+                    artifact.sha256().as_slice(),
+                    artifact.media_type(),
+                    stored(artifact.expires_at()),
+                    stored(size),
+                    artifact.bytes().as_ref(),
+                ])?;
+            Ok(None)
+        })?;
+        match too_much {
+            None => Ok(()),
+            Some(observed) => Err(ShelfError::ArtifactsFull {
+                expected: max_bytes,
+                observed,
+            }),
+        }
+    }
+
+    pub(super) fn artifact(&self, sha256: B256, now: u64) -> Result<Option<Artifact>, ShelfError> {
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT media_type, body, expires_at FROM artifact
+                 WHERE sha256 = ?1 AND expires_at > ?2",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_row(params![sha256.as_slice(), stored(now)], |row| {
+                        let media_type: String = row.get(0)?;
+                        let body: Vec<u8> = row.get(1)?;
+                        Ok((media_type, body, seconds(row, 2)?))
+                    })
+                    .optional()
+            })
+            .map_err(|error| self.named(&error, "artifact"))?;
+        found
+            .map(|(media_type, body, expires_at)| {
+                Artifact::checked(sha256, media_type, body.into(), expires_at)
+                    .map_err(|_| self.damaged())
+            })
+            .transpose()
+    }
+
+    pub(super) fn prune(&mut self, now: u64) -> Result<u64, ShelfError> {
+        self.write("prune", |transaction| {
+            transaction
+                .prepare_cached("DELETE FROM lease WHERE expires_at <= ?1")?
+                .execute([stored(now)])?;
+            forget_artifacts(transaction, now)
+        })
+    }
+
+    /// Runs `work` with the write lock held from the start, so that what it reads still holds when it writes.
+    fn write<T>(
+        &mut self,
+        operation: &'static str,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, ShelfError> {
+        let path = self.path;
+        let run = || {
+            let transaction = self
+                .connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        run().map_err(|error| named(&error, path, operation))
+    }
+
+    fn named(&self, error: &rusqlite::Error, operation: &'static str) -> ShelfError {
+        named(error, self.path, operation)
+    }
+
+    fn damaged(&self) -> ShelfError {
+        ShelfError::Damaged {
+            path: self.path.to_owned(),
+        }
+    }
+}
+
+fn forget_artifacts(transaction: &Transaction<'_>, now: u64) -> rusqlite::Result<u64> {
+    let forgotten = transaction
+        .prepare_cached("DELETE FROM artifact WHERE expires_at <= ?1")?
+        .execute([stored(now)])?;
+    Ok(u64::try_from(forgotten).unwrap_or(u64::MAX))
+}
+
+/// A number as SQLite takes it: its integers end at 2^63, which is further than any time or size.
+fn stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn seconds(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+}
+
+fn word(row: &Row<'_>, column: usize) -> rusqlite::Result<B256> {
+    let bytes: Vec<u8> = row.get(column)?;
+    B256::try_from(bytes.as_slice()).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Blob, Box::new(error))
+    })
+}
