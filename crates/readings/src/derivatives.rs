@@ -1,1 +1,47 @@
-//! TODO
+//! Perpetual futures: what venues say of funding, open interest and positions, in common units.
+//!
+//! Venues differ in the unit of nearly everything: funding is per hour or per interval, open interest
+//! in coins, contracts or dollars, one contract may be a thousand coins, and long/short ratios count
+//! different things. The types here hold one unit each; what a venue does not state stays absent.
+
+mod account;
+mod book;
+mod contract;
+mod funding;
+mod history;
+mod market;
+mod perp;
+mod venue;
+
+pub use self::{
+    account::{Account, MarginSummary, OpenOrder, Position, SpotBalance},
+    book::{Book, Candle, Crossed, Impossible, Level},
+    contract::{Contract, coin_of, coin_of_contract, contract_for},
+    funding::{Funding, FundingInterval, Unbelievable},
+    history::{
+        Cursor, CursorError, Fill, FundingPayment, HistoryItem, HistoryKind, HistoryKinds,
+        LedgerUpdate, Page, Window, page,
+    },
+    market::{Aggregate, SymbolMarket, top_by_open_interest},
+    perp::{PerpContext, PerpMarket},
+    venue::{LongShort, Missing, OpenInterest, Part, Venue, VenueReading},
+};
+
+use jiff::Timestamp;
+use serde::Serializer;
+
+/// Writes a time as RFC 3339.
+pub(crate) fn rfc3339<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(time)
+}
+
+/// Writes a time as RFC 3339, or `null`.
+pub(crate) fn rfc3339_or_null<S: Serializer>(
+    time: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => serializer.collect_str(time),
+        None => serializer.serialize_none(),
+    }
+}

@@ -1,0 +1,120 @@
+//! An account at Hyperliquid.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::Figure;
+
+/// What an account holds at one dex.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The dex; empty for the venue's own.
+    pub dex: String,
+    /// Value and margin.
+    pub margin: MarginSummary,
+    /// Open positions.
+    pub positions: Vec<Position>,
+    /// The venue's time of it.
+    pub as_of: Timestamp,
+}
+
+impl Account {
+    /// Whether it holds nothing there and owes nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+            && self.margin.account_value_usd.0.is_zero()
+            && self.margin.withdrawable_usd.0.is_zero()
+    }
+}
+
+/// Value and margin at one dex, in its collateral, which counts as dollars.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MarginSummary {
+    /// The dex; empty for the venue's own.
+    pub dex: String,
+    /// Collateral and unrealised profit.
+    pub account_value_usd: Figure,
+    /// Positions at their mark price, longs and shorts added up.
+    pub total_notional_usd: Figure,
+    /// Collateral without unrealised profit.
+    pub total_raw_usd: Figure,
+    /// Margin that positions take.
+    pub total_margin_used_usd: Figure,
+    /// Below it positions of cross margin are liquidated.
+    pub cross_maintenance_margin_usd: Option<Figure>,
+    /// What could be withdrawn now.
+    pub withdrawable_usd: Figure,
+}
+
+/// An open position.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Position {
+    /// The coin, with its dex as a prefix.
+    pub coin: String,
+    /// The dex; empty for the venue's own.
+    pub dex: String,
+    /// `long` or `short`.
+    pub side: &'static str,
+    /// Coins, negative when short.
+    pub size: Figure,
+    /// Mean price of entry.
+    pub entry_px: Option<Figure>,
+    /// Size at the mark price, without sign.
+    pub value_usd: Figure,
+    /// Profit so far.
+    pub unrealized_pnl_usd: Figure,
+    /// Where it would be liquidated; `null` when nothing can do that.
+    pub liquidation_px: Option<Figure>,
+    /// Margin that it takes.
+    pub margin_used_usd: Figure,
+    /// Leverage.
+    pub leverage: u32,
+    /// `cross` or `isolated`.
+    pub margin_mode: String,
+    /// Funding paid since it was opened; negative when received.
+    pub funding_since_open_usd: Option<Figure>,
+}
+
+/// A balance of the spot account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SpotBalance {
+    /// The token's symbol. Anybody may deploy a token under any name.
+    pub coin: String,
+    /// The token's index at the venue, which is what tells tokens apart.
+    pub token: u32,
+    /// All of it.
+    pub total: Figure,
+    /// What open orders hold.
+    pub hold: Figure,
+    /// What was paid for it.
+    pub entry_value_usd: Option<Figure>,
+}
+
+/// An order that has not been filled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpenOrder {
+    /// The coin, with its dex as a prefix.
+    pub coin: String,
+    /// The venue's number of it.
+    pub order_id: u64,
+    /// `buy` or `sell`.
+    pub side: &'static str,
+    /// `Limit`, `Stop Market` and the like, in the venue's words.
+    pub order_type: String,
+    /// Limit price.
+    pub limit_px: Figure,
+    /// What is left of it, in coins.
+    pub size: Figure,
+    /// What it was at first, in coins.
+    pub original_size: Option<Figure>,
+    /// Whether it may only reduce a position.
+    pub reduce_only: bool,
+    /// Price at which it becomes active; `null` for an order that is.
+    pub trigger_px: Option<Figure>,
+    /// When it was placed.
+    #[serde(serialize_with = "super::rfc3339")]
+    pub placed_at: Timestamp,
+    /// Orders that become active when this one is filled.
+    pub children: usize,
+}

@@ -1,0 +1,176 @@
+//! The order book and the candles of one market, checked for what they must be.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{Decimal, Figure};
+
+/// One price of a book.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Level {
+    /// Price in dollars.
+    pub px: Figure,
+    /// Size in coins.
+    pub size: Figure,
+    /// How many orders.
+    pub orders: u32,
+}
+
+/// An order book, best prices first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Book {
+    /// When the venue made it.
+    #[serde(serialize_with = "super::rfc3339")]
+    pub as_of: Timestamp,
+    /// Who buys, highest first.
+    pub bids: Vec<Level>,
+    /// Who sells, lowest first.
+    pub asks: Vec<Level>,
+}
+
+/// A book that no venue can have: out of order, or with a bid at or above an ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a book out of order or crossed")]
+pub struct Crossed;
+
+impl Book {
+    /// A book of these sides, as they were received.
+    ///
+    /// # Errors
+    ///
+    /// [`Crossed`].
+    pub fn new(as_of: Timestamp, bids: Vec<Level>, asks: Vec<Level>) -> Result<Self, Crossed> {
+        let positive = |level: &Level| level.px.0 > Decimal::ZERO && level.size.0 > Decimal::ZERO;
+        let sound = bids.iter().chain(&asks).all(positive)
+            && bids.is_sorted_by(|better, worse| better.px > worse.px)
+            && asks.is_sorted_by(|better, worse| better.px < worse.px);
+        let crossed = match (bids.first(), asks.first()) {
+            (Some(bid), Some(ask)) => bid.px >= ask.px,
+            _ => false,
+        };
+        if !sound || crossed {
+            return Err(Crossed);
+        }
+        Ok(Self { as_of, bids, asks })
+    }
+
+    /// The best `most` prices of each side.
+    #[must_use]
+    pub fn top(mut self, most: usize) -> Self {
+        self.bids.truncate(most);
+        self.asks.truncate(most);
+        self
+    }
+}
+
+/// Prices of one period, in dollars.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Candle {
+    /// Start of the period.
+    #[serde(serialize_with = "super::rfc3339")]
+    pub open_time: Timestamp,
+    /// End of the period; in the future for the running one.
+    #[serde(serialize_with = "super::rfc3339")]
+    pub close_time: Timestamp,
+    /// First price.
+    pub open: Figure,
+    /// Highest price.
+    pub high: Figure,
+    /// Lowest price.
+    pub low: Figure,
+    /// Last price.
+    pub close: Figure,
+    /// Turnover in coins.
+    pub volume_base: Figure,
+    /// How many trades.
+    pub trades: u64,
+}
+
+/// A candle whose numbers contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a candle whose prices or times contradict each other")]
+pub struct Impossible;
+
+impl Candle {
+    /// The same, when its lowest price is the lowest, its highest the highest, and it ends after it
+    /// began.
+    ///
+    /// # Errors
+    ///
+    /// [`Impossible`].
+    pub fn checked(self) -> Result<Self, Impossible> {
+        let within = |price: Figure| self.low <= price && price <= self.high;
+        let sound = self.low.0 > Decimal::ZERO
+            && within(self.open)
+            && within(self.close)
+            && self.volume_base.0 >= Decimal::ZERO
+            && self.open_time < self.close_time;
+        if sound { Ok(self) } else { Err(Impossible) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(text: &str) -> Figure {
+        text.parse().unwrap()
+    }
+
+    fn side(prices: &[&str]) -> Vec<Level> {
+        let level = |px: &&str| Level {
+            px: figure(px),
+            size: figure("1"),
+            orders: 1,
+        };
+        prices.iter().map(level).collect()
+    }
+
+    fn book(bids: &[&str], asks: &[&str]) -> Result<Book, Crossed> {
+        Book::new(Timestamp::UNIX_EPOCH, side(bids), side(asks))
+    }
+
+    #[test]
+    fn a_book_is_in_order_and_not_crossed() {
+        let top = book(&["9", "8", "7"], &["10", "11"]).unwrap().top(2);
+        assert_eq!((top.bids.len(), top.asks.len()), (2, 2));
+        assert!(book(&[], &["1"]).is_ok() && book(&[], &[]).is_ok());
+        for (bids, asks) in [
+            (&["8", "9"][..], &["10"][..]),
+            (&["9"], &["11", "10"]),
+            (&["10"], &["10"]),
+            (&["11"], &["10"]),
+            (&["9", "9"], &["10"]),
+            (&["0"], &["10"]),
+            (&["-1"], &["10"]),
+        ] {
+            assert_eq!(book(bids, asks), Err(Crossed), "{bids:?} {asks:?}");
+        }
+    }
+
+    #[test]
+    fn candles_do_not_contradict_themselves() {
+        let candle = |open: &str, high: &str, low: &str, close: &str| Candle {
+            open_time: Timestamp::UNIX_EPOCH,
+            close_time: Timestamp::from_second(3600).unwrap(),
+            open: figure(open),
+            high: figure(high),
+            low: figure(low),
+            close: figure(close),
+            volume_base: figure("0"),
+            trades: 0,
+        };
+        assert!(candle("2", "3", "1", "2").checked().is_ok());
+        assert!(candle("1", "1", "1", "1").checked().is_ok());
+        for wrong in [
+            candle("2", "1", "3", "2"),
+            candle("4", "3", "1", "2"),
+            candle("2", "3", "1", "0.5"),
+            candle("0", "0", "0", "0"),
+            Candle { close_time: Timestamp::UNIX_EPOCH, ..candle("2", "3", "1", "2") },
+            Candle { volume_base: figure("-1"), ..candle("2", "3", "1", "2") },
+        ] {
+            assert_eq!(wrong.clone().checked(), Err(Impossible), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Funding rates, brought to one interval.
+
+use std::num::NonZeroU8;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use crate::{Decimal, Figure};
+
+/// Highest rate of one interval that is believed, as a fraction: no venue's cap is near it, and a
+/// rate in percent or basis points soon is.
+const MAX_RATE: Decimal = Decimal::from_parts(1, 0, 0, false, 1);
+
+/// Decimal places of a rate for eight hours.
+const RATE_PLACES: u32 = 12;
+/// Decimal places of a yearly percentage.
+const APR_PLACES: u32 = 6;
+
+/// Time between two funding payments, in whole hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FundingInterval(NonZeroU8);
+
+impl FundingInterval {
+    /// One hour: Hyperliquid.
+    pub const HOUR: Self = Self(NonZeroU8::MIN);
+    /// Eight hours: the default of the other venues.
+    pub const EIGHT_HOURS: Self = Self(NonZeroU8::MIN.saturating_add(7));
+
+    /// So many hours; `None` of zero and of more than a day.
+    #[must_use]
+    pub fn hours(hours: u64) -> Option<Self> {
+        let hours = u8::try_from(hours).ok().filter(|hours| *hours <= 24)?;
+        NonZeroU8::new(hours).map(Self)
+    }
+
+    /// The time from one payment to the next; `None` when it is not whole hours, at most a day.
+    #[must_use]
+    pub fn between(one: Timestamp, next: Timestamp) -> Option<Self> {
+        let hour = SignedDuration::from_hours(1);
+        let between = next.duration_since(one);
+        let hours = between.as_secs().checked_div(hour.as_secs())?;
+        let hours = u64::try_from(hours).ok()?;
+        let whole = SignedDuration::from_hours(i64::try_from(hours).ok()?) == between;
+        whole.then(|| Self::hours(hours)).flatten()
+    }
+
+    /// How many hours.
+    #[must_use]
+    pub fn get(self) -> u8 {
+        self.0.get()
+    }
+}
+
+/// A funding rate: what longs pay shorts, negative when shorts pay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Funding {
+    /// Fraction of the position per interval of the venue.
+    pub rate: Figure,
+    /// The venue's interval.
+    pub interval_hours: u8,
+    /// The same for eight hours: `rate × 8 / interval`.
+    pub rate_8h: Figure,
+    /// The same for a year without compounding, in percent: `rate × 24 / interval × 365 × 100`.
+    pub apr_pct: Figure,
+    /// The next payment.
+    #[serde(serialize_with = "super::rfc3339_or_null")]
+    pub next_at: Option<Timestamp>,
+    /// Which source stated the rate; another one than the venue's own when the venue did not answer.
+    pub source: &'static str,
+}
+
+/// A rate that no venue can mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a funding rate beyond 10 % of the position per interval")]
+pub struct Unbelievable;
+
+impl Funding {
+    /// The rate of one interval, as a fraction.
+    ///
+    /// # Errors
+    ///
+    /// [`Unbelievable`] beyond 0.1 per interval.
+    pub fn new(
+        rate: Decimal,
+        interval: FundingInterval,
+        next_at: Option<Timestamp>,
+        source: &'static str,
+    ) -> Result<Self, Unbelievable> {
+        if rate.abs() > MAX_RATE {
+            return Err(Unbelievable);
+        }
+        let per_hours = |hours: u32| {
+            rate.checked_mul(Decimal::from(hours))?
+                .checked_div(Decimal::from(interval.get()))
+        };
+        let rate_8h = per_hours(8).ok_or(Unbelievable)?;
+        let apr_pct = per_hours(24 * 365)
+            .and_then(|year| year.checked_mul(Decimal::ONE_HUNDRED))
+            .ok_or(Unbelievable)?;
+        Ok(Self {
+            rate: Figure(rate),
+            interval_hours: interval.get(),
+            rate_8h: Figure(rate_8h.round_dp(RATE_PLACES)),
+            apr_pct: Figure(apr_pct.round_dp(APR_PLACES)),
+            next_at,
+            source,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(rate: &str, hours: u64) -> (String, String) {
+        let rate = rate.parse::<Figure>().unwrap().0;
+        let interval = FundingInterval::hours(hours).unwrap();
+        let funding = Funding::new(rate, interval, None, "s").unwrap();
+        (funding.rate_8h.to_string(), funding.apr_pct.to_string())
+    }
+
+    #[test]
+    fn one_and_the_same_cost_is_equal_at_every_interval() {
+        let same = ("0.0001".to_owned(), "10.95".to_owned());
+        assert_eq!(of("0.0000125", 1), same);
+        assert_eq!(of("0.00005", 4), same);
+        assert_eq!(of("0.0001", 8), same);
+        assert_eq!(of("-0.0000042", 1), ("-0.0000336".to_owned(), "-3.6792".to_owned()));
+        // Seven hours do not divide a day; the result is rounded, not cut off.
+        assert_eq!(of("0.0001", 7), ("0.000114285714".to_owned(), "12.514286".to_owned()));
+    }
+
+    #[test]
+    fn a_rate_in_another_unit_is_not_believed() {
+        let rate = |text: &str| {
+            let rate = text.parse::<Figure>().unwrap().0;
+            Funding::new(rate, FundingInterval::HOUR, None, "s").is_ok()
+        };
+        assert!(rate("0.1") && rate("-0.1") && rate("0"));
+        assert!(!rate("0.1001") && !rate("-1") && !rate("1000000000000000000000000"));
+    }
+
+    #[test]
+    fn intervals_are_whole_hours_of_at_most_a_day() {
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        let between = |seconds| FundingInterval::between(at(0), at(seconds)).map(FundingInterval::get);
+        assert_eq!(between(8 * 3600), Some(8));
+        assert_eq!(between(3600), Some(1));
+        for no_interval in [0, -3600, 1800, 3601, 25 * 3600, i64::from(u32::MAX)] {
+            assert_eq!(between(no_interval), None, "{no_interval}");
+        }
+        assert_eq!(FundingInterval::hours(0), None);
+        assert_eq!(FundingInterval::EIGHT_HOURS.get(), 8);
+    }
+}

@@ -1,0 +1,126 @@
+//! What happened in an account at Hyperliquid: fills, funding payments and ledger updates in one
+//! list, newest first, in pages that fit together.
+
+mod cursor;
+mod item;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+pub use self::{
+    cursor::{Cursor, CursorError},
+    item::{Fill, FundingPayment, HistoryItem, HistoryKind, LedgerUpdate},
+};
+
+/// Which kinds a caller wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryKinds {
+    /// All of them.
+    All,
+    /// One.
+    Only(HistoryKind),
+}
+
+impl HistoryKinds {
+    /// From the word of the parameter: `all`, `fills`, `funding`, `ledger`.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "all" => Self::All,
+            "fills" => Self::Only(HistoryKind::Fill),
+            "funding" => Self::Only(HistoryKind::Funding),
+            "ledger" => Self::Only(HistoryKind::Ledger),
+            _ => return None,
+        })
+    }
+
+    /// Whether `kind` is one of them.
+    #[must_use]
+    pub fn include(self, kind: HistoryKind) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(only) => only == kind,
+        }
+    }
+}
+
+/// A time from start to end, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// Earliest time.
+    #[serde(serialize_with = "super::rfc3339")]
+    pub start: Timestamp,
+    /// Latest time.
+    #[serde(serialize_with = "super::rfc3339")]
+    pub end: Timestamp,
+}
+
+impl Window {
+    /// Whether `time` lies in it.
+    #[must_use]
+    pub fn holds(&self, time: Timestamp) -> bool {
+        self.start <= time && time <= self.end
+    }
+}
+
+/// One page of a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// At most as many as asked for, newest first.
+    pub items: Vec<HistoryItem>,
+    /// Where the next page starts; `None` when the window is told.
+    pub next: Option<Cursor>,
+}
+
+/// The page of `items` that follows `from`, of at most `limit` items. `items` are everything that is
+/// known within `covered`, in any order; what appears twice counts once. `wanted` is the earliest time
+/// that the caller wants: when it lies before `covered`, the page after the last one goes on there.
+#[must_use]
+pub fn page(
+    mut items: Vec<HistoryItem>,
+    covered: Window,
+    wanted: Timestamp,
+    from: &Cursor,
+    limit: usize,
+) -> Page {
+    items.retain(|item| covered.holds(item.time()));
+    items.sort_by(|one, other| other.order().cmp(&one.order()));
+    items.dedup();
+    let already = items
+        .iter()
+        .take_while(|item| item.time() == from.end)
+        .count()
+        .min(from.skip);
+    let mut rest = items.split_off(already);
+    let more = rest.len() > limit;
+    rest.truncate(limit);
+    let next = if more {
+        rest.last().map(|last| {
+            let same = rest.iter().rev().take_while(|item| item.time() == last.time()).count();
+            // A page that begins and ends in one moment leaves off after what earlier ones told.
+            let before = if last.time() == from.end { already } else { 0 };
+            Cursor {
+                start: wanted,
+                end: last.time(),
+                skip: same.saturating_add(before),
+                kinds: from.kinds,
+            }
+        })
+    } else {
+        earlier(covered.start).filter(|_| wanted < covered.start).map(|end| Cursor {
+            start: wanted,
+            end,
+            skip: 0,
+            kinds: from.kinds,
+        })
+    };
+    Page { items: rest, next }
+}
+
+/// The millisecond before: times at the venue are whole milliseconds.
+fn earlier(time: Timestamp) -> Option<Timestamp> {
+    Timestamp::from_millisecond(time.as_millisecond().checked_sub(1)?).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! One thing that happened.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::Figure;
+
+/// What kind of thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HistoryKind {
+    /// A trade.
+    Fill,
+    /// A funding payment.
+    Funding,
+    /// A deposit, a withdrawal, a transfer, …
+    Ledger,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum HistoryItem {
+    /// A trade.
+    Fill(Fill),
+    /// A funding payment.
+    Funding(FundingPayment),
+    /// A deposit, a withdrawal, a transfer, …
+    Ledger(LedgerUpdate),
+}
+
+/// A trade of the account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fill {
+    /// The trade's number, or the hash of its transaction where the venue gives no number.
+    pub id: String,
+    /// When.
+    #[serde(serialize_with = "super::super::rfc3339")]
+    pub time: Timestamp,
+    /// The coin.
+    pub coin: String,
+    /// `buy` or `sell`.
+    pub side: &'static str,
+    /// What it did to the position, in the venue's words: `Open Long`.
+    pub direction: String,
+    /// Price in dollars.
+    pub px: Figure,
+    /// Coins.
+    pub size: Figure,
+    /// Position before it, in coins.
+    pub position_before: Option<Figure>,
+    /// Profit realised.
+    pub closed_pnl_usd: Option<Figure>,
+    /// Fee in `fee_token`; negative for a rebate.
+    pub fee: Figure,
+    /// The token of the fee.
+    pub fee_token: Option<String>,
+    /// Whether it took liquidity.
+    pub taker: bool,
+    /// The order's number.
+    pub order_id: u64,
+    /// The transaction.
+    pub hash: String,
+}
+
+/// A funding payment of one position.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FundingPayment {
+    /// The venue's hash, which payments of one hour may share.
+    pub id: String,
+    /// When.
+    #[serde(serialize_with = "super::super::rfc3339")]
+    pub time: Timestamp,
+    /// The coin.
+    pub coin: String,
+    /// Dollars received; negative when paid.
+    pub amount_usd: Figure,
+    /// Position in coins, negative when short.
+    pub position: Figure,
+    /// The rate per hour, as a fraction.
+    pub rate: Figure,
+}
+
+/// A movement of funds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LedgerUpdate {
+    /// The transaction.
+    pub id: String,
+    /// When.
+    #[serde(serialize_with = "super::super::rfc3339")]
+    pub time: Timestamp,
+    /// What, in the venue's words: `deposit`, `withdraw`, `spotTransfer`, …
+    #[serde(rename = "type")]
+    pub what: String,
+    /// Everything else that the venue says of it, by the venue's names.
+    pub details: BTreeMap<String, String>,
+}
+
+impl HistoryItem {
+    /// When it happened.
+    #[must_use]
+    pub fn time(&self) -> Timestamp {
+        match self {
+            Self::Fill(fill) => fill.time,
+            Self::Funding(payment) => payment.time,
+            Self::Ledger(update) => update.time,
+        }
+    }
+
+    /// What kind it is.
+    #[must_use]
+    pub fn kind(&self) -> HistoryKind {
+        match self {
+            Self::Fill(_) => HistoryKind::Fill,
+            Self::Funding(_) => HistoryKind::Funding,
+            Self::Ledger(_) => HistoryKind::Ledger,
+        }
+    }
+
+    /// What orders items of one moment the same way every time.
+    pub(super) fn order(&self) -> (Timestamp, HistoryKind, &str, &str, u64, String) {
+        let (id, name, number, rest) = match self {
+            Self::Fill(fill) => (&fill.id, &fill.coin, fill.order_id, format!("{}@{}", fill.size, fill.px)),
+            Self::Funding(payment) => (&payment.id, &payment.coin, 0, payment.amount_usd.to_string()),
+            Self::Ledger(update) => (&update.id, &update.what, 0, format!("{:?}", update.details)),
+        };
+        (self.time(), self.kind(), id, name, number, rest)
+    }
+}
