@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use data_sources::transport::TransportError;
 use data_sources::{Clock, SystemClock};
 use http_edge::{Drained, Server, announce, shutdown_signal};
-use ledger::{Journal, LedgerError, SqliteLedger};
+use ledger::{Journal, LedgerError, ShelfError, ShelfOptions, SqliteLedger, SqliteShelf};
 use route_catalog::{Catalog, CatalogConfig, CatalogError};
 use settlement::{
     AnySettler, OkxCredentials, SettlementConfig, SettlementError, Settler, Timeouts,
@@ -44,6 +44,9 @@ pub enum ServeError {
     /// The ledger cannot be opened.
     #[error("storage.url: {0}")]
     Ledger(#[from] LedgerError),
+    /// The store beside the ledger cannot be opened.
+    #[error("storage.url: {0}")]
+    Shelf(#[from] ShelfError),
     /// The settlement cannot be set up.
     #[error("settlement: {0}")]
     Settlement(#[from] SettlementError),
@@ -108,8 +111,10 @@ impl Service<AnySettler, SqliteLedger> {
             retention_seconds: storage.answer_retention_seconds,
         };
         let journal = SqliteLedger::open(&storage.url, options)?;
+        let shelf = SqliteShelf::beside(&storage.url, ShelfOptions::default())?;
         let settler = AnySettler::connect(settlement(&config.settlement), &terms).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;
+        let sources = sources.with_shelf(Arc::new(shelf));
         Self::compose(
             config,
             &terms,

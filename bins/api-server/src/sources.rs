@@ -35,6 +35,7 @@ use data_sources::x_api::XApi;
 use data_sources::yahoo::Yahoo;
 use data_sources::{Clock, Mode, Source, SourceConfig, UpstreamSpec};
 use jiff::Timestamp;
+use ledger::SqliteShelf;
 
 use crate::config::{Config, UpstreamMode, UpstreamTable, Upstreams};
 use crate::serve::ServeError;
@@ -72,6 +73,7 @@ pub struct Sources {
     pub treasury: Treasury,
     pub x_api: XApi,
     pub yahoo: Yahoo,
+    shelf: Option<Arc<SqliteShelf>>,
     clock: DataClock,
 }
 
@@ -129,8 +131,21 @@ impl Sources {
             treasury: connect.one("treasury", Treasury::new)?,
             x_api: connect.one("x_api", XApi::new)?,
             yahoo: connect.one("yahoo", Yahoo::new)?,
+            shelf: None,
             clock: DataClock(clock),
         })
+    }
+
+    /// With a place for what is kept beside payments. Without one, what needs it is refused.
+    #[must_use]
+    pub fn with_shelf(mut self, shelf: Arc<SqliteShelf>) -> Self {
+        self.shelf = Some(shelf);
+        self
+    }
+
+    /// What is kept beside payments: datasets and artifacts.
+    pub(crate) fn shelf(&self) -> Option<&Arc<SqliteShelf>> {
+        self.shelf.as_ref()
     }
 
     /// What is known of every upstream before it is asked.

@@ -1,25 +1,92 @@
-//! DefiLlama: TVL, yields and prices.
+//! DefiLlama: value locked, yields and prices. Free, without a key, on four hosts.
+//!
+//! Its habits: yields are in percent, a total counts exchanges and chains as protocols, what is lent
+//! out or staked stands beside the chains under keys of its own, and `/pools` is over 10 MB of rows of
+//! which few can be shown.
 
-use crate::{
-    source::{KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+mod chains;
+mod chart;
+pub(crate) mod coins;
+mod pools;
+mod protocols;
+
+use std::sync::{Arc, Mutex};
+
+use readings::defi::{
+    history::Point,
+    tvl::{ChainTvl, Protocol},
 };
 
-upstream!(
-    /// DefiLlama: TVL, yields and prices.
-    Defillama,
-    UpstreamSpec {
+pub use self::pools::PoolList;
+use self::pools::Tagged;
+use crate::{
+    cached::{Ages, Cached},
+    provenance::Clock,
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Limits, Transport, TransportError},
+};
+
+const MIB: usize = 1024 * 1024;
+/// Largest body of the two lists of everything.
+const MAX_LIST_BYTES: usize = 32 * MIB;
+/// Pools whose history is kept.
+const KEPT_CHARTS: u64 = 500;
+
+/// DefiLlama. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Defillama {
+    source: Source,
+    protocols: Cached<(), Arc<Vec<Protocol>>>,
+    chains: Cached<(), Arc<Vec<ChainTvl>>>,
+    charts: Cached<String, Arc<Vec<Point>>>,
+    /// The last list of pools with the tag that asks whether it is still the last one.
+    last_pools: Arc<Mutex<Option<Tagged>>>,
+}
+
+impl Defillama {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "defillama",
         urls: &[
-        ("base_url", "https://api.llama.fi"),
-        ("yields_url", "https://yields.llama.fi"),
-        ("coins_url", "https://coins.llama.fi"),
-        ("stablecoins_url", "https://stablecoins.llama.fi"),
-    ],
+            ("base_url", "https://api.llama.fi"),
+            ("yields_url", "https://yields.llama.fi"),
+            ("coins_url", "https://coins.llama.fi"),
+            ("stablecoins_url", "https://stablecoins.llama.fi"),
+        ],
         key: KeyRule::Keyless,
-        sources: &["defillama.protocols", "defillama.chains", "defillama.pools", "defillama.chart", "defillama.coins"],
+        sources: &[
+            "defillama.protocols",
+            "defillama.chains",
+            "defillama.pools",
+            "defillama.chart",
+            "defillama.coins",
+        ],
         per_minute: 120,
         burst: 20,
-        limits: Limits::USUAL.within_seconds(20).up_to_bytes(32 * 1024 * 1024),
+        limits: Limits::USUAL.within_seconds(20),
+    };
+
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when an address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            protocols: Cached::new(1, Ages::seconds(900, 6 * 3600), clock.clone()),
+            chains: Cached::new(1, Ages::seconds(900, 6 * 3600), clock.clone()),
+            charts: Cached::new(KEPT_CHARTS, Ages::seconds(1800, 24 * 3600), clock),
+            last_pools: Arc::default(),
+        })
     }
-);
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+}

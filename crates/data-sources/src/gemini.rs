@@ -1,20 +1,138 @@
-//! Gemini: images.
+//! Gemini: images inside the answer.
+
+use readings::ai::{Generated, Picture};
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::{
-    source::{KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    error::{Error, SourceError, SourceErrorKind},
+    generated::{self, LIMITS, UNUSABLE_MODEL},
+    provenance::Sourced,
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
+    transport::Reply,
 };
 
+const IMAGES: &str = "gemini.images";
+
+/// The model unless the configuration names another one.
+const IMAGE_MODEL: &str = "gemini-3-pro-image";
+
 upstream!(
-    /// Gemini: images.
+    /// Gemini: images inside the answer.
     Gemini,
     UpstreamSpec {
         name: "gemini",
         urls: &[("base_url", "https://generativelanguage.googleapis.com")],
         key: KeyRule::Required,
-        sources: &["gemini.images"],
+        sources: &[IMAGES],
         per_minute: 60,
         burst: 10,
-        limits: Limits::USUAL.within_seconds(120).up_to_bytes(32 * 1024 * 1024),
+        limits: LIMITS,
     }
 );
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    #[serde(default)]
+    candidates: Vec<Candidate>,
+    #[serde(default)]
+    prompt_feedback: Option<Feedback>,
+    #[serde(default)]
+    model_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Feedback {
+    #[serde(default)]
+    block_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate {
+    #[serde(default)]
+    content: Option<Content>,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    #[serde(default)]
+    parts: Vec<Part>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    #[serde(default)]
+    inline_data: Option<Inline>,
+    /// A sketch on the way to the image.
+    #[serde(default)]
+    thought: bool,
+}
+
+#[derive(Deserialize)]
+struct Inline {
+    data: String,
+}
+
+impl Gemini {
+    /// Draws one image.
+    ///
+    /// # Errors
+    ///
+    /// The upstream fails, or does not send one whole image.
+    pub async fn image(&self, prompt: &str) -> Result<Sourced<Generated<Picture>>, Error> {
+        let model = self.source.option("image_model").unwrap_or(IMAGE_MODEL);
+        if !generated::is_plain(model) {
+            return Err(SourceError {
+                source: IMAGES,
+                kind: UNUSABLE_MODEL,
+            }
+            .into());
+        }
+        let path = format!("/v1beta/models/{model}:generateContent");
+        let body = json!({ "contents": [{ "parts": [{ "text": prompt }] }] }).to_string();
+        let ask = self
+            .source
+            .post(IMAGES, &path, &body)
+            .secret_header("x-goog-api-key", "", self.source.api_key())
+            .once();
+        let found = self
+            .source
+            .ask(ask, |reply| Ok::<_, Fault<Error>>(read(reply, model)?));
+        found.await
+    }
+}
+
+fn read(reply: &Reply, model: &str) -> Result<Generated<Picture>, SourceErrorKind> {
+    let answer: Answer = generated::read(reply)?;
+    let feedback = answer.prompt_feedback.and_then(|it| it.block_reason);
+    if feedback.is_some_and(|reason| reason != "BLOCK_REASON_UNSPECIFIED") {
+        return Ok(Generated::Blocked);
+    }
+    let [candidate] = <[Candidate; 1]>::try_from(answer.candidates)
+        .map_err(|_| generated::malformed("$.candidates", "one answer"))?;
+    match candidate.finish_reason.as_deref() {
+        Some("STOP") => {}
+        Some(
+            "SAFETY" | "IMAGE_SAFETY" | "PROHIBITED_CONTENT" | "IMAGE_PROHIBITED_CONTENT"
+            | "BLOCKLIST" | "RECITATION" | "IMAGE_RECITATION" | "SPII",
+        ) => return Ok(Generated::Blocked),
+        reason => return Err(generated::failure(reason)),
+    }
+    let parts = candidate.content.map_or_else(Vec::new, |content| content.parts);
+    let image = parts
+        .into_iter()
+        .filter(|part| !part.thought)
+        .find_map(|part| part.inline_data)
+        .ok_or_else(|| generated::failure(Some("no_image")))?;
+    Ok(Generated::Made(Picture {
+        image: generated::image(&image.data, "$.candidates[0].content.parts[].inlineData.data")?,
+        model: generated::model(answer.model_version.as_deref(), model),
+        revised_prompt: None,
+    }))
+}

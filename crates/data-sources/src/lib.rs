@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod aave;
 mod adapter;
 pub mod alternative_me;
 pub mod anthropic;
@@ -24,6 +25,7 @@ pub mod fourbyte;
 pub mod frankfurter;
 pub mod fred;
 pub mod gemini;
+mod generated;
 pub mod goplus;
 pub mod hyperliquid;
 pub mod hyperliquid_info;

@@ -1,1 +1,29 @@
-//! TODO
+//! News: articles of many sources made into one ranked list and a brief that says nothing which no
+//! source said.
+//!
+//! Everything here is computed from titles, times and labels with exact decimals: the same articles
+//! give the same ranking on every machine.
+
+mod article;
+mod brief;
+mod dedupe;
+mod publisher;
+mod rank;
+mod score;
+mod sentiment;
+mod title;
+mod topic;
+mod url;
+
+pub use self::{
+    article::{Article, DateFlag, FUTURE_TOLERANCE_SECONDS, Importance, WINDOW_HOURS},
+    brief::{Brief, Digest, FearGreed, FearGreedBand, TooThin, compile},
+    dedupe::{DUPLICATE_HOURS, SAME_TITLE_PCT},
+    publisher::Publisher,
+    rank::{Headline, Ranking, rank},
+    score::{DECAY_HOURS, UNDATED_HOURS, decay},
+    sentiment::{HeadlineSentiment, Sentiment, SentimentMethod, Tone, of_title, overall},
+    title::{TitleTokens, words},
+    topic::{Topic, mentions_symbol},
+    url::canonical_url,
+};

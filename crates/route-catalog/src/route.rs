@@ -4,7 +4,7 @@ use std::fmt;
 
 use x402_wire::MicroUsd;
 
-use crate::{Operation, Parameter};
+use crate::{Operation, Parameter, schema};
 
 /// A paid route: everything that is known about it without running it.
 ///
@@ -48,6 +48,23 @@ impl Route {
     /// Whether the route reads a JSON body.
     pub const fn takes_body(&self) -> bool {
         !self.body.is_empty()
+    }
+
+    /// The smallest call that shows what the route does: its query as pairs, and its body.
+    ///
+    /// Parameters that must be given have their examples; so has an address that would otherwise be the payer's own.
+    pub fn example_call(&self) -> (Vec<(&'static str, &'static str)>, serde_json::Value) {
+        let call = schema::example_call(self, self.query);
+        let given = |name: &str| call.get(name).is_some();
+        let others = given("pool");
+        let query = self
+            .query
+            .iter()
+            .filter(|parameter| {
+                given(parameter.name) || (parameter.name == "address" && !others)
+            })
+            .map(|parameter| (parameter.name, parameter.example));
+        (query.collect(), schema::example_call(self, self.body))
     }
 
     /// Where the parameters named in [`Route::constraints`] are given: `body` or `query`.

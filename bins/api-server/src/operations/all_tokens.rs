@@ -6,17 +6,16 @@ use serde_json::{Value, json};
 
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method, Origin, Unavailable};
+use crate::answer::{Answered, Method, Unavailable};
 use crate::reply::ErrorReply;
 
 /// The list changes rarely; it is read again every six hours.
 pub(crate) const FRESH_SECONDS: u64 = 6 * 3600;
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let okx = &sources.okx;
-    let max_age = call.max_age();
-    let found = okx
-        .tokens(max_age)
+    let found = sources
+        .okx
+        .tokens(call.max_age())
         .await
         .map_err(|error| fault::reply(&error))?;
     let all = &found.value.tokens;
@@ -41,27 +40,22 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .map(|source| source.source)
         .unwrap_or_default();
     let unknown_decimals = page.iter().any(|token| token.decimals.is_none());
+    let data = json!({
+        "chain_id": found.value.chain_id,
+        "count": all.len(),
+        "tokens": page.iter().map(row).collect::<Vec<_>>(),
+        "next_cursor": (end < all.len()).then(|| end.to_string()),
+    });
+    let unknown = unknown_decimals.then(|| Unavailable {
+        field: "data.tokens[].decimals".to_owned(),
+        reason: "not_named_by_source".to_owned(),
+        source,
+    });
     Ok(Answered {
-        data: json!({
-            "chain_id": found.value.chain_id,
-            "count": all.len(),
-            "tokens": page.iter().map(row).collect::<Vec<_>>(),
-            "next_cursor": (end < all.len()).then(|| end.to_string()),
-        }),
-        origins: vec![Origin::new("tokens", source, Method::Direct)],
-        unavailable: unknown_decimals
-            .then(|| Unavailable {
-                field: "data.tokens[].decimals".to_owned(),
-                reason: "not_named_by_source".to_owned(),
-                source,
-            })
-            .into_iter()
-            .collect(),
+        unavailable: unknown.into_iter().collect(),
         sources: found.sources,
-        as_of: None,
-        fresh_seconds: FRESH_SECONDS,
-        warnings: Vec::new(),
-        none: &["next_cursor"],
+        none: &["next_cursor", "logo_url"],
+        ..Answered::new(data, FRESH_SECONDS).origin("tokens", source, Method::Direct)
     })
 }
 

@@ -5,15 +5,15 @@ use serde_json::json;
 
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method, Origin, seconds};
+use crate::answer::{Answered, Method, seconds};
 use crate::reply::ErrorReply;
 
 const FRESH_SECONDS: u64 = 60;
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let okx = &sources.okx;
     let token = call.parameters.address("token").unwrap_or_default();
-    let found = okx
+    let found = sources
+        .okx
         .price(token)
         .await
         .map_err(|error| fault::reply(&error))?;
@@ -23,22 +23,18 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .first()
         .map(|source| source.source)
         .unwrap_or_default();
+    let data = json!({
+        "token": price.token.to_string(),
+        "chain_id": price.chain_id,
+        "price_usd": price.price_usd.to_string(),
+        "source": source,
+        "as_of": seconds(price.as_of),
+        // One source is an opinion; a second one that agrees is what makes it more.
+        "confidence": "single_source",
+    });
     Ok(Answered {
-        data: json!({
-            "token": price.token.to_string(),
-            "chain_id": price.chain_id,
-            "price_usd": price.price_usd.to_string(),
-            "source": source,
-            "as_of": seconds(price.as_of),
-            // One source is an opinion; a second one that agrees is what makes it more.
-            "confidence": "single_source",
-        }),
-        origins: vec![Origin::new("price_usd", source, Method::Direct)],
         sources: found.sources,
-        unavailable: Vec::new(),
         as_of: Some(price.as_of),
-        fresh_seconds: FRESH_SECONDS,
-        warnings: Vec::new(),
-        none: &[],
+        ..Answered::new(data, FRESH_SECONDS).origin("price_usd", source, Method::Direct)
     })
 }

@@ -18,6 +18,7 @@ mod chain;
 mod defi;
 mod markets;
 mod news;
+mod pages;
 mod security;
 mod shop;
 #[path = "../support/mod.rs"]

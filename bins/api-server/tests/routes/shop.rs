@@ -1,5 +1,7 @@
 //! A server in this process whose upstreams are recordings, and what every answer and refusal must hold.
 
+use std::sync::Arc;
+
 use api_server::Config;
 use jiff::Timestamp;
 use replay::{RECORDED_AT, Recordings, ReplayServer};
@@ -16,6 +18,13 @@ impl Shop {
     /// With the recordings as they are.
     pub async fn open() -> Self {
         Self::changed(|_config, _replay| {}).await
+    }
+
+    /// With the recordings as they are, and time standing still.
+    pub async fn at_the_recording() -> Self {
+        let recordings = Recordings::embedded().unwrap();
+        let world = World::at(Arc::new(recorded_at()), recordings, |_config, _replay| {}).await;
+        Self { world }
     }
 
     /// With the recordings of a scenario before the others.

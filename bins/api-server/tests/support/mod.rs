@@ -13,9 +13,11 @@ pub mod buyer;
 pub mod facilitator;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use api_server::config::{Config, SettlementMode};
 use api_server::{Service, recorded_clock, replay_upstreams};
+use data_sources::Clock;
 use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, RpcServer, USDT0};
 use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
@@ -33,6 +35,7 @@ pub struct World {
     pub address: SocketAddr,
     pub buyer: Buyer,
     pub config: Config,
+    data_clock: Arc<dyn Clock>,
     rpc: RpcServer,
     folder: TempDir,
     stop: Option<oneshot::Sender<()>>,
@@ -76,6 +79,24 @@ impl World {
         recordings: Recordings,
         change: impl FnOnce(&mut Config, &str, &ReplayServer),
     ) -> Self {
+        Self::timed(recorded_clock(), recordings, change).await
+    }
+
+    /// [`Self::replaying`] with a clock of the data of a test's choice.
+    pub async fn at(
+        data_clock: Arc<dyn Clock>,
+        recordings: Recordings,
+        change: impl FnOnce(&mut Config, &ReplayServer),
+    ) -> Self {
+        let change = |config: &mut Config, _rpc: &str, replay: &ReplayServer| change(config, replay);
+        Self::timed(data_clock, recordings, change).await
+    }
+
+    async fn timed(
+        data_clock: Arc<dyn Clock>,
+        recordings: Recordings,
+        change: impl FnOnce(&mut Config, &str, &ReplayServer),
+    ) -> Self {
         let chain = DevChain::with_chain_196_assets().unwrap();
         let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
         let replay = ReplayServer::start(recordings).await.unwrap();
@@ -98,6 +119,7 @@ impl World {
             chain,
             replay,
             config,
+            data_clock,
             rpc,
             folder,
             stop: None,
@@ -108,7 +130,7 @@ impl World {
     }
 
     async fn open(&mut self) {
-        let service = Service::open_at(&self.config, recorded_clock())
+        let service = Service::open_at(&self.config, self.data_clock.clone())
             .await
             .unwrap();
         self.address = service.local_addr();

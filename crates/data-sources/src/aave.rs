@@ -1,0 +1,1 @@
+//! Aave on chain 196.

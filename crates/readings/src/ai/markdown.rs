@@ -1,0 +1,242 @@
+//! Text of a model, made safe to be shown as Markdown.
+
+/// The most characters of an answer.
+pub(super) const MAX_CHARS: usize = 100_000;
+
+/// A sanitised text, with the way from places in the text that it was made of to places in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sanitised {
+    /// The text.
+    pub text: String,
+    /// For each character of the original, and for its end: how many characters of `text` stand before it.
+    places: Vec<usize>,
+}
+
+impl Sanitised {
+    /// Where the characters from `start` to before `end` of the original stand now. `None` when they are no part of the
+    /// original, or when nothing is left of them.
+    #[must_use]
+    pub fn span(&self, start: usize, end: usize) -> Option<(usize, usize)> {
+        if start >= end {
+            return None;
+        }
+        let (start, end) = (*self.places.get(start)?, *self.places.get(end)?);
+        (start < end).then_some((start, end))
+    }
+}
+
+/// Makes `raw` safe for whoever renders it, and leaves its words as they are.
+///
+/// - Characters that control, hide or reorder text go; line breaks and tabs stay.
+/// - HTML is shown, not run: `<` before a letter, `/`, `!` or `?` becomes `&lt;`.
+/// - Images become links: to show one would tell its host who reads.
+/// - Links lead to `http` and `https` only; others become text.
+///
+/// The marks are those of CommonMark (0.31), which other dialects extend.
+#[must_use]
+pub fn sanitise(raw: &str) -> Sanitised {
+    let mut writer = Writer::default();
+    let shown: Vec<(usize, char)> = raw
+        .chars()
+        .enumerate()
+        .filter(|(_, c)| is_shown(*c))
+        .collect();
+    // Whether an odd number of backslashes stands before the character.
+    let mut escaped = false;
+    for (index, &(place, c)) in shown.iter().enumerate() {
+        let after = |offset: usize| {
+            let index = index.checked_add(offset)?;
+            shown.get(index).map(|(_, c)| *c)
+        };
+        let rest = || {
+            let rest = shown.get(index..).unwrap_or_default();
+            rest.iter().skip(1).map(|(_, c)| *c)
+        };
+        writer.at(place);
+        match c {
+            '<' if after(1).is_some_and(|next| next.is_alphabetic() || "/!?".contains(next)) => {
+                writer.push_all("&lt;");
+            }
+            '!' if !escaped && after(1) == Some('[') => writer.push_all("\\!"),
+            // A link's address follows `](`, a definition's `]:`.
+            '(' | ':' if index > 0 && is_closing(&shown, index) && !is_web(rest(), c == ':') => {
+                writer.push('\\');
+                writer.push(c);
+            }
+            _ => writer.push(c),
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    writer.finish(raw.chars().count())
+}
+
+/// Whether the character before is `]`.
+fn is_closing(shown: &[(usize, char)], index: usize) -> bool {
+    let before = index.checked_sub(1).and_then(|index| shown.get(index));
+    before.is_some_and(|(_, c)| *c == ']')
+}
+
+/// Whether an address of the web follows.
+fn is_web(rest: impl Iterator<Item = char>, after_space: bool) -> bool {
+    let start: String = rest
+        .skip_while(|c| after_space && c.is_whitespace())
+        .take("https://".len())
+        .collect::<String>()
+        .to_ascii_lowercase();
+    start.starts_with("http://") || start.starts_with("https://")
+}
+
+/// Line breaks and tabs, and whatever can be seen where it stands.
+fn is_shown(c: char) -> bool {
+    matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(c))
+}
+
+/// Characters that change how the text around them is shown or that show nothing: bidirectional controls, zero-width
+/// characters, variation selectors, tags, interlinear marks, line and paragraph separators, soft hyphen, byte-order mark.
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{10ffff}')
+}
+
+/// A text that grows, with the places of the original in it.
+#[derive(Default)]
+struct Writer {
+    text: String,
+    length: usize,
+    places: Vec<usize>,
+}
+
+impl Writer {
+    /// What is written next stands for the character at `place`; those before it that were not written stand here too.
+    fn at(&mut self, place: usize) {
+        self.places.resize(place.saturating_add(1), self.length);
+    }
+
+    fn push(&mut self, c: char) {
+        self.text.push(c);
+        self.length = self.length.saturating_add(1);
+    }
+
+    fn push_all(&mut self, text: &str) {
+        text.chars().for_each(|c| self.push(c));
+    }
+
+    fn finish(mut self, length: usize) -> Sanitised {
+        self.at(length);
+        Sanitised {
+            text: self.text,
+            places: self.places,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(raw: &str, expect: &str) {
+        assert_eq!(sanitise(raw).text, expect, "{raw:?}");
+    }
+
+    #[test]
+    fn plain_markdown_stays_as_it_is() {
+        for text in [
+            "# Title\n\n- **bold** `code` 1 < 2 and 3 > 2\n\t[1]",
+            "see ([docs](https://docs.usdt0.to/?a=b)) and [x](HTTP://a.example)",
+            "USD₮0 ist schön, 日本語, עברית",
+            "[1]: https://a.example\n[2]:\nhttp://b.example",
+            "an array[0] (of things), a [note] (aside)",
+            "done! [1]",
+        ] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn html_is_shown_and_not_run() {
+        check("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>");
+        check("<!-- x --><?php", "&lt;!-- x -->&lt;?php");
+        check("<javascript:alert(1)>", "&lt;javascript:alert(1)>");
+        // What hides goes first, so that nothing comes together afterwards.
+        check("<\u{200b}img src=x>", "&lt;img src=x>");
+    }
+
+    #[test]
+    fn images_become_links() {
+        check("![a](https://t.example/p?d=secret)", "\\![a](https://t.example/p?d=secret)");
+        check("!\u{2060}[a](https://t.example)", "\\![a](https://t.example)");
+        // Already escaped: one more backslash would undo it.
+        check("\\![a](https://t.example)", "\\![a](https://t.example)");
+        check("\\\\![a](https://t.example)", "\\\\\\![a](https://t.example)");
+    }
+
+    #[test]
+    fn links_lead_to_the_web_only() {
+        check("[a](javascript:alert(1))", "[a]\\(javascript:alert(1))");
+        check("[a]( \n data:text/html,x)", "[a]\\( \n data:text/html,x)");
+        check("[a](&#106;avascript:x)", "[a]\\(&#106;avascript:x)");
+        check("[a](<javascript:x>)", "[a]\\(&lt;javascript:x>)");
+        check("[a](//host/x)", "[a]\\(//host/x)");
+        check("[a]\u{202e}(javascript:x)", "[a]\\(javascript:x)");
+        check("[a]: javascript:x", "[a]\\: javascript:x");
+        check("[a]:\n  vbscript:x", "[a]\\:\n  vbscript:x");
+        check("[a](httpx://h)", "[a]\\(httpx://h)");
+    }
+
+    #[test]
+    fn what_hides_or_reorders_goes() {
+        check("a\u{202e}b\u{0}c\u{7}d\r\ne\u{2028}f\u{e0041}g\u{fe0f}", "abcd\nefg");
+    }
+
+    #[test]
+    fn places_are_found_again() {
+        let raw = "a\u{200b}<b> ![c](d) €€";
+        let sanitised = sanitise(raw);
+        assert_eq!(sanitised.text, "a&lt;b> \\![c]\\(d) €€");
+        let read = |start, end| {
+            let (start, end) = sanitised.span(start, end)?;
+            Some(sanitised.text.chars().skip(start).take(end - start).collect::<String>())
+        };
+        assert_eq!(read(0, 1).as_deref(), Some("a"));
+        assert_eq!(read(0, 3).as_deref(), Some("a&lt;"));
+        assert_eq!(read(14, 16).as_deref(), Some("€€"));
+        let all = raw.chars().count();
+        assert_eq!(read(0, all).as_deref(), Some(sanitised.text.as_str()));
+        // Nothing, less than nothing, only what is gone, beyond the end.
+        for (start, end) in [(1, 1), (2, 1), (1, 2), (0, all + 1), (usize::MAX, usize::MAX)] {
+            assert_eq!(read(start, end), None, "{start}..{end}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_strange(raw in "[\\\\!\\[\\]()<>:a/\u{200b}\n ]{0,24}|.{0,40}") {
+            let sanitised = sanitise(&raw);
+            let text = &sanitised.text;
+            prop_assert!(text.chars().all(is_shown));
+            let whole = raw.chars().count();
+            if let Some((start, end)) = sanitised.span(0, whole) {
+                prop_assert_eq!((start, end), (0, text.chars().count()));
+            }
+            let chars: Vec<char> = text.chars().collect();
+            for (index, window) in chars.windows(2).enumerate() {
+                if let ['<', next] = window {
+                    prop_assert!(!next.is_alphabetic() && !"/!?".contains(*next));
+                }
+                if window == ['!', '['] {
+                    let backslashes = chars[..index].iter().rev().take_while(|c| **c == '\\').count();
+                    prop_assert!(backslashes % 2 == 1, "{text:?}");
+                }
+                if window == [']', '('] {
+                    let target: String = chars[index + 2..].iter().take(8).collect();
+                    prop_assert!(target.to_ascii_lowercase().starts_with("http"), "{text:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A transaction as the tree of calls that its calldata asks for. What contracts do beyond that is not in it.
+
+use alloy_primitives::{Address, Selector, U256};
+
+use super::{Role, carried::carried};
+use crate::chain::{
+    knowledge::Knowledge,
+    record::Transaction,
+    signature::{self, Reading},
+};
+
+/// Deepest call inside calls.
+const MAX_DEPTH: usize = 4;
+/// Most calls of one transaction that are read.
+const MAX_CALLS: usize = 64;
+
+/// One call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The contract; `None` for the creation of one.
+    pub to: Option<Address>,
+    /// Native coin, when the call names an amount.
+    pub value: Option<U256>,
+    /// Its calldata.
+    pub data: Vec<u8>,
+    /// What it is read as.
+    pub reading: Option<Reading>,
+    /// The calls that it carries.
+    pub inner: Vec<Self>,
+    /// Calls that were left out because there are too many, or too deep.
+    pub left_out: usize,
+}
+
+/// The calls of a transaction; `None` when it has no calldata or creates a contract.
+#[must_use]
+pub fn root(transaction: &Transaction, known: &Knowledge) -> Option<Call> {
+    let to = transaction.to?;
+    if transaction.input.is_empty() {
+        return None;
+    }
+    let mut left = MAX_CALLS;
+    Some(read(to, Some(transaction.value), &transaction.input, known, 0, &mut left))
+}
+
+impl Call {
+    /// The first four bytes.
+    #[must_use]
+    pub fn selector(&self) -> Option<Selector> {
+        self.data.get(..4).map(Selector::from_slice)
+    }
+
+    /// What it does, when it is a known function.
+    #[must_use]
+    pub fn role(&self) -> Option<Role> {
+        Some(self.reading.as_ref()?.row?.role)
+    }
+
+    /// This call and all inside it, outer ones first.
+    pub fn visit<'c>(&'c self, see: &mut impl FnMut(&'c Self)) {
+        see(self);
+        for call in &self.inner {
+            call.visit(see);
+        }
+    }
+}
+
+fn read(to: Address, value: Option<U256>, data: &[u8], known: &Knowledge, depth: usize, left: &mut usize) -> Call {
+    *left = left.saturating_sub(1);
+    let candidates = data
+        .get(..4)
+        .and_then(|selector| known.candidates.get(&Selector::from_slice(selector)));
+    let candidates = candidates.map(Vec::as_slice).unwrap_or_default();
+    let reading = signature::read(data, known.contracts.get(&to), candidates);
+    let mut call = Call {
+        to: Some(to),
+        value,
+        data: data.to_vec(),
+        inner: Vec::new(),
+        left_out: 0,
+        reading,
+    };
+    let Some((row, decoded)) = call
+        .reading
+        .as_ref()
+        .and_then(|reading| Some((reading.row?, &reading.decoded)))
+    else {
+        return call;
+    };
+    let carried = carried(row.role, to, &decoded.values);
+    let mut inner = Vec::new();
+    let mut left_out = 0_usize;
+    for next in carried {
+        if depth.saturating_add(1) >= MAX_DEPTH || *left == 0 {
+            left_out = left_out.saturating_add(1);
+            continue;
+        }
+        inner.push(read(next.to, next.value, &next.data, known, depth.saturating_add(1), left));
+    }
+    call.inner = inner;
+    call.left_out = left_out;
+    call
+}

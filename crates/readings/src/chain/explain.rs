@@ -1,0 +1,272 @@
+//! The explanation of a transaction: facts, and sentences from templates over them.
+
+mod action;
+mod shown;
+mod warnings;
+
+use alloy_primitives::Address;
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+
+pub use self::{
+    action::Action,
+    shown::{ShownApproval, ShownAsset, ShownCall, ShownChange, ShownTransfer},
+    warnings::Warning,
+};
+use super::{
+    amount::units,
+    balances, builtin::{self, calls},
+    events::{self, Events},
+    fee::{self, Fee},
+    knowledge::{Knowledge, Replay},
+    network::NATIVE_DECIMALS,
+    record::{Outcome, Record},
+    revert,
+    signature::Confidence,
+};
+
+/// Most elements of each list that are shown.
+const MAX_SHOWN: usize = 100;
+
+/// Where a transaction stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// A block holds it and it took effect.
+    Success,
+    /// A block holds it, and all of it but the fee was undone.
+    Reverted,
+    /// No block holds it yet.
+    Pending,
+    /// A block holds it; whether it took effect is not stated.
+    Unstated,
+}
+
+/// A transaction explained: `data` of `/tx-explainer`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// Its chain.
+    pub chain: ChainName,
+    /// Its hash.
+    pub hash: String,
+    /// Where it stands.
+    pub status: Status,
+    /// Height of its block.
+    pub block: Option<u64>,
+    /// Time of its block.
+    #[serde(serialize_with = "seconds")]
+    pub timestamp: Option<Timestamp>,
+    /// Who sent it.
+    pub from: String,
+    /// Whom it calls; none when it creates a contract.
+    pub to: Option<String>,
+    /// Native coin that it carries, in whole coins.
+    pub value: String,
+    /// The symbol of the native coin.
+    pub native_symbol: &'static str,
+    /// What it cost.
+    pub fee: Option<Fee>,
+    /// What it does, in one word and one sentence.
+    pub action: Action,
+    /// The call that it makes.
+    pub decoded_call: Option<ShownCall>,
+    /// How sure the signature of that call is; none when there is no call.
+    pub signature_confidence: Option<Confidence>,
+    /// What moved; none while nothing can have.
+    pub transfers: Option<Vec<ShownTransfer>>,
+    /// Who may spend what; none while nothing can have changed.
+    pub approvals: Option<Vec<ShownApproval>>,
+    /// Who has more and who has less; none while nothing can have changed.
+    pub balance_changes: Option<Vec<ShownChange>>,
+    /// The contracts that took part.
+    pub contracts: Vec<Contract>,
+    /// Why it reverted.
+    pub revert_reason: Option<String>,
+    /// What a reader should know.
+    pub warnings: Vec<Warning>,
+    /// Members that are null, and why.
+    #[serde(skip)]
+    pub missing: Vec<(&'static str, String)>,
+}
+
+/// A chain by id and name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ChainName {
+    /// EIP-155 id.
+    pub id: u64,
+    /// Name in lower case.
+    pub name: &'static str,
+}
+
+/// A contract that took part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Contract {
+    /// Its address.
+    pub address: String,
+    /// `called`, `called_inside`, `created` or `token`.
+    pub role: &'static str,
+    /// What stands at this address on every chain, when it is known for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<&'static str>,
+    /// Whether source code is published whose compilation is the deployed code; absent when nobody was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
+    /// Contracts that it delegates to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub implementations: Vec<String>,
+}
+
+/// Explains a transaction with what is known.
+#[must_use]
+pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
+    let transaction = &record.transaction;
+    let status = status(record);
+    let logs = record.receipt.as_ref().map(|receipt| receipt.logs.as_slice());
+    let events = events::read(record.network, logs.unwrap_or_default());
+    let fee = fee::fee(record);
+    let call = calls::root(transaction, known);
+    let (changes, unknown_sums) = balances::changes(record, &events, fee.as_ref().ok());
+    let view = View {
+        record,
+        known,
+        status,
+        events: &events,
+        changes: &changes,
+        call: call.as_ref(),
+    };
+    let mut missing = Vec::new();
+    let (revert_reason, reason_missing) = revert_reason(record, known, status);
+    missing.extend(reason_missing.map(|reason| ("revert_reason", reason)));
+    if status == Status::Pending {
+        let pending = ["block", "timestamp", "transfers", "approvals", "balance_changes"];
+        missing.extend(pending.map(|field| (field, "pending".to_owned())));
+    } else if record.time.is_none() {
+        missing.push(("timestamp", "block_unavailable".to_owned()));
+    }
+    missing.extend(fee.as_ref().err().map(|reason| ("fee", (*reason).to_owned())));
+    if transaction.to.is_none() {
+        missing.push(("to", NOT_APPLICABLE.to_owned()));
+    }
+    let mut budget = shown::budget();
+    let decoded_call = call.as_ref().map(|call| shown::call(call, &mut budget));
+    if decoded_call.is_none() {
+        missing.push(("decoded_call", NOT_APPLICABLE.to_owned()));
+        missing.push(("signature_confidence", NOT_APPLICABLE.to_owned()));
+    }
+    let confidence = call.as_ref().map(|call| {
+        let reading = call.reading.as_ref();
+        reading.map_or(Confidence::Unknown, |reading| reading.confidence)
+    });
+    let (action, mut warnings) = action::action(&view);
+    warnings.extend(warnings::warnings(&view, unknown_sums, budget.was_cut()));
+    let seen = status != Status::Pending;
+    Explanation {
+        chain: ChainName {
+            id: record.network.id,
+            name: record.network.name,
+        },
+        hash: transaction.hash.to_string(),
+        status,
+        block: transaction.block.map(|block| block.number),
+        timestamp: record.time,
+        from: transaction.from.to_checksum(None),
+        to: transaction.to.map(|to| to.to_checksum(None)),
+        value: units(transaction.value, NATIVE_DECIMALS),
+        native_symbol: record.network.native_symbol,
+        fee: fee.ok(),
+        action,
+        decoded_call,
+        signature_confidence: confidence,
+        transfers: seen.then(|| shown::transfers(&view)),
+        approvals: seen.then(|| shown::approvals(&view)),
+        balance_changes: seen.then(|| shown::changes(&view)),
+        contracts: contracts(&view),
+        revert_reason,
+        warnings,
+        missing,
+    }
+}
+
+/// Why a member is null that does not apply to this transaction.
+const NOT_APPLICABLE: &str = "not_applicable";
+
+/// A transaction as the parts of an explanation see it.
+struct View<'a> {
+    record: &'a Record,
+    known: &'a Knowledge,
+    status: Status,
+    events: &'a Events,
+    changes: &'a [balances::Change],
+    call: Option<&'a calls::Call>,
+}
+
+fn status(record: &Record) -> Status {
+    match record.receipt.as_ref().map(|receipt| receipt.outcome) {
+        None => Status::Pending,
+        Some(Outcome::Success) => Status::Success,
+        Some(Outcome::Reverted) => Status::Reverted,
+        Some(Outcome::Unstated) => Status::Unstated,
+    }
+}
+
+/// The reason, or why there is none.
+fn revert_reason(record: &Record, known: &Knowledge, status: Status) -> (Option<String>, Option<String>) {
+    if status != Status::Reverted {
+        return (None, Some(NOT_APPLICABLE.to_owned()));
+    }
+    let facts = record.transaction.to.and_then(|to| known.contracts.get(&to));
+    let unknown = |reason: &str| (None, Some(reason.to_owned()));
+    match &known.replay {
+        Some(Replay::Reverted(Some(data))) if !data.is_empty() => (Some(revert::reason(data, facts)), None),
+        Some(Replay::Reverted(_)) => (Some(revert::reason(&[], facts)), None),
+        Some(Replay::Succeeded) => unknown("not_reproduced"),
+        Some(Replay::Unavailable(reason)) => unknown(reason),
+        None => unknown("replay_unavailable"),
+    }
+}
+
+fn contracts(view: &View<'_>) -> Vec<Contract> {
+    let mut found: Vec<(Address, &'static str)> = Vec::new();
+    let mut add = |address: Address, role| {
+        let known = found.iter().any(|(seen, _)| *seen == address);
+        if !known && found.len() < MAX_SHOWN {
+            found.push((address, role));
+        }
+    };
+    if let Some(call) = view.call {
+        call.visit(&mut |inner| {
+            if let Some(to) = inner.to {
+                add(to, if std::ptr::eq(inner, call) { "called" } else { "called_inside" });
+            }
+        });
+    }
+    if let Some(created) = view.record.receipt.as_ref().and_then(|receipt| receipt.created) {
+        add(created, "created");
+    }
+    let moved = view.events.transfers.iter().filter_map(|transfer| transfer.token);
+    for token in moved.chain(view.events.approvals.iter().map(|approval| approval.token)) {
+        add(token, "token");
+    }
+    let shown = |(address, role): (Address, &'static str)| {
+        let facts = view.known.contracts.get(&address);
+        let implementations = facts.map(|facts| facts.implementations.as_slice()).unwrap_or_default();
+        Contract {
+            address: address.to_checksum(None),
+            role,
+            name: builtin::well_known(address),
+            verified: facts.map(|facts| facts.verified),
+            implementations: implementations.iter().map(|address| address.to_checksum(None)).collect(),
+        }
+    };
+    found.into_iter().map(shown).collect()
+}
+
+fn seconds<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => serializer.collect_str(&format_args!("{time:.0}")),
+        None => serializer.serialize_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

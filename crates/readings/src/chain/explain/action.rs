@@ -1,0 +1,407 @@
+//! What a transaction does, in one word and one sentence.
+
+use alloy_dyn_abi::DynSolValue;
+use alloy_primitives::{Address, U256};
+use serde::Serialize;
+
+use super::{Status, View, warnings::Warning};
+use crate::chain::{
+    amount::units,
+    builtin::{Role, calls::Call, well_known},
+    events::{Grant, Standard, Transfer},
+    network::NATIVE_DECIMALS,
+    text::shown_symbol,
+};
+
+/// Most assets that a sentence names.
+const MAX_NAMED: usize = 4;
+
+/// What a transaction does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Action {
+    /// In one word: `transfer`, `swap`, `approve`, …
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// In one sentence, made from a template.
+    pub summary: String,
+}
+
+/// A deed in both of its tenses.
+struct Deed {
+    kind: &'static str,
+    /// `Sent`
+    past: &'static str,
+    /// `send`
+    infinitive: &'static str,
+    /// `1 OKB to 0x…`
+    rest: String,
+}
+
+/// The action, and what the sentence alone would hide.
+pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
+    let mut warnings = Vec::new();
+    let deed = view.deed(&mut warnings);
+    let summary = match view.status {
+        Status::Success => format!("{} {}.", deed.past, deed.rest),
+        Status::Pending => format!("Waits to {} {}.", deed.infinitive, deed.rest),
+        Status::Reverted => format!(
+            "Tried to {} {}, and was reverted: nothing but the fee changed.",
+            deed.infinitive, deed.rest
+        ),
+        Status::Unstated => format!("Was to {} {}; whether it took effect is not stated.", deed.infinitive, deed.rest),
+    };
+    let action = Action {
+        kind: deed.kind,
+        summary,
+    };
+    (action, warnings)
+}
+
+impl View<'_> {
+    fn deed(&self, warnings: &mut Vec<Warning>) -> Deed {
+        let transaction = &self.record.transaction;
+        let deed = |kind, past, infinitive, rest| Deed {
+            kind,
+            past,
+            infinitive,
+            rest,
+        };
+        let Some(to) = transaction.to else {
+            let created = self.record.receipt.as_ref().and_then(|receipt| receipt.created);
+            let rest = match created {
+                Some(address) => format!("the contract {}", address.to_checksum(None)),
+                None => "a contract".to_owned(),
+            };
+            return deed("contract_creation", "Created", "create", rest);
+        };
+        let Some(call) = self.call else {
+            let native = self.native(transaction.value);
+            if transaction.value.is_zero() && to == transaction.from {
+                let rest = "nothing to itself, as one does to replace another transaction".to_owned();
+                return deed("self_transfer", "Sent", "send", rest);
+            }
+            return deed("native_transfer", "Sent", "send", format!("{native} to {}", to.to_checksum(None)));
+        };
+        self.known_call(call, to, warnings)
+            .or_else(|| self.trade())
+            .unwrap_or_else(|| self.any_call(call, to))
+    }
+
+    /// A call whose function is known.
+    fn known_call(&self, call: &Call, to: Address, warnings: &mut Vec<Warning>) -> Option<Deed> {
+        let reading = call.reading.as_ref()?;
+        let row = reading.row?;
+        let values = reading.decoded.values.as_slice();
+        let sender = self.record.transaction.from;
+        match (row.role, row.standard) {
+            (Role::Transfer, "erc20") => {
+                let (payee, amount) = (address(values, 0)?, number(values, 1)?);
+                Some(self.moved(call, "transfer", (sender, payee, amount), String::new(), warnings))
+            }
+            (Role::TransferFrom | Role::NftTransfer, "erc20" | "erc721") => {
+                let (from, payee, amount) = (address(values, 0)?, address(values, 1)?, number(values, 2)?);
+                Some(self.moved(call, "transfer", (from, payee, amount), String::new(), warnings))
+            }
+            (Role::AuthorizedTransfer, "eip3009") => {
+                let (from, payee, amount) = (address(values, 0)?, address(values, 1)?, number(values, 2)?);
+                let how = ", as a signed authorization allowed".to_owned();
+                Some(self.moved(call, "authorized_transfer", (from, payee, amount), how, warnings))
+            }
+            (Role::CancelAuthorization, _) => Some(Deed {
+                kind: "cancel_authorization",
+                past: "Cancelled",
+                infinitive: "cancel",
+                rest: format!("a signed authorization of {}", address(values, 0)?.to_checksum(None)),
+            }),
+            (Role::Approve, "erc20") => self.approved(call, to, address(values, 0)?, number(values, 1)?, warnings),
+            (Role::ApproveAll, _) => {
+                let operator = address(values, 0)?.to_checksum(None);
+                let all = values.get(1)?.as_bool()?;
+                let token = self.token(to);
+                Some(if all {
+                    let rest = format!("{operator} to move every token of {token} that the sender has");
+                    Deed { kind: "approve_all", past: "Allowed", infinitive: "allow", rest }
+                } else {
+                    let rest = format!("the right of {operator} to move tokens of {token}");
+                    Deed { kind: "revoke", past: "Took back", infinitive: "take back", rest }
+                })
+            }
+            (Role::Permit, "erc2612") => {
+                let (owner, spender, amount) = (address(values, 0)?, address(values, 1)?, number(values, 2)?);
+                let rest = format!(
+                    "{} to spend {} of {}, as a signature of theirs allowed",
+                    spender.to_checksum(None),
+                    self.allowance(to, amount),
+                    owner.to_checksum(None)
+                );
+                Some(Deed { kind: "permit", past: "Allowed", infinitive: "allow", rest })
+            }
+            (Role::Wrap, _) if to == self.record.network.wrapped_native => Some(Deed {
+                kind: "wrap",
+                past: "Wrapped",
+                infinitive: "wrap",
+                rest: self.native(self.record.transaction.value),
+            }),
+            (Role::Unwrap, _) if to == self.record.network.wrapped_native => Some(Deed {
+                kind: "unwrap",
+                past: "Unwrapped",
+                infinitive: "unwrap",
+                rest: self.native(number(values, 0)?),
+            }),
+            (Role::SafeExecution, _) => {
+                let target = address(values, 0)?.to_checksum(None);
+                let what = call.inner.first().and_then(function).unwrap_or("a call");
+                let rest = format!("{what} of {target} for the multi-signature account {}", to.to_checksum(None));
+                Some(Deed { kind: "safe_execution", past: "Executed", infinitive: "execute", rest })
+            }
+            (Role::UserOperations, _) => {
+                let count = call.inner.len().saturating_add(call.left_out);
+                let accounts: Vec<String> = call
+                    .inner
+                    .iter()
+                    .filter_map(|inner| inner.to)
+                    .take(MAX_NAMED)
+                    .map(|account| account.to_checksum(None))
+                    .collect();
+                let rest = format!("{count} operations of contract accounts ({})", accounts.join(", "));
+                Some(Deed { kind: "user_operations", past: "Executed", infinitive: "execute", rest })
+            }
+            (Role::Supply, _) => Some(self.exchanged("supply", "Supplied to", "supply to", to)),
+            (Role::Withdraw, _) => Some(self.exchanged("withdraw", "Withdrew from", "withdraw from", to)),
+            (Role::Borrow, _) => Some(self.exchanged("borrow", "Borrowed from", "borrow from", to)),
+            (Role::Repay, _) => Some(self.exchanged("repay", "Paid back to", "pay back to", to)),
+            (Role::Bridge, _) => Some(self.exchanged("bridge", "Sent to another chain by way of", "send to another chain by way of", to)),
+            (Role::Liquidity, _) => Some(self.exchanged("liquidity", "Changed liquidity at", "change liquidity at", to)),
+            (Role::Claim, _) => Some(self.exchanged("claim", "Claimed from", "claim from", to)),
+            (Role::Swap | Role::Commands, _) => self.trade().or_else(|| {
+                let rest = format!("tokens at {} ({})", self.contract(to), row.standard);
+                Some(Deed { kind: "swap", past: "Called for a swap of", infinitive: "swap", rest })
+            }),
+            _ => None,
+        }
+    }
+
+    /// A transfer that a token was asked for: it happened only when the token logged it, with the amount that it logged.
+    fn moved(
+        &self,
+        call: &Call,
+        kind: &'static str,
+        (from, to, amount): (Address, Address, U256),
+        how: String,
+        warnings: &mut Vec<Warning>,
+    ) -> Deed {
+        let token = call.to.unwrap_or_default();
+        let places = |transfer: &&Transfer| {
+            transfer.token == Some(token) && transfer.from == from && transfer.to == to
+        };
+        let logged = self.events.transfers.iter().find(places);
+        if self.status == Status::Success && logged.is_none() {
+            warnings.push(Warning::new(
+                "no_transfer_logged",
+                "The call succeeded, but the token logged no such transfer: nothing moved, or it hides what did.",
+            ));
+            return self.any_call(call, token);
+        }
+        let asset = match logged {
+            Some(transfer) => self.asset_text(transfer.standard, Some(token), transfer.token_id, transfer.amount),
+            None => self.asset_text(Standard::Erc20, Some(token), None, amount),
+        };
+        if logged.is_some_and(|transfer| transfer.standard == Standard::Erc20 && transfer.amount != amount) {
+            warnings.push(Warning::new(
+                "amount_differs",
+                "The token moved another amount than it was asked to: it takes a tax, or its logs are not exact.",
+            ));
+        }
+        let giver = match from == self.record.transaction.from {
+            true => String::new(),
+            false => format!(" from {}", from.to_checksum(None)),
+        };
+        Deed {
+            kind,
+            past: "Transferred",
+            infinitive: "transfer",
+            rest: format!("{asset}{giver} to {}{how}", to.to_checksum(None)),
+        }
+    }
+
+    fn approved(&self, call: &Call, token: Address, spender: Address, amount: U256, warnings: &mut Vec<Warning>) -> Option<Deed> {
+        let owner = self.record.transaction.from;
+        let places = |approval: &&crate::chain::events::Approval| {
+            approval.token == token && approval.owner == owner && approval.spender == spender
+        };
+        let logged = self.events.approvals.iter().find(places);
+        if self.status == Status::Success && logged.is_none() {
+            warnings.push(Warning::new(
+                "no_approval_logged",
+                "The call succeeded, but the token logged no such approval: read the allowance itself before relying on it.",
+            ));
+            return None;
+        }
+        let spender = spender.to_checksum(None);
+        let text = call.reading.as_ref()?.signature.text();
+        let allowed = match logged.map(|approval| &approval.grant) {
+            Some(Grant::Allowance(amount)) => Some(*amount),
+            Some(Grant::Nft(id)) => {
+                let rest = format!("{spender} to move number {id} of {}", self.token(token));
+                return Some(Deed { kind: "approve", past: "Allowed", infinitive: "allow", rest });
+            }
+            _ if text.starts_with("approve(") => Some(amount),
+            _ => None,
+        };
+        Some(match allowed {
+            Some(amount) if amount.is_zero() => Deed {
+                kind: "revoke",
+                past: "Took back",
+                infinitive: "take back",
+                rest: format!("the allowance of {spender} for {}", self.token(token)),
+            },
+            Some(amount) => Deed {
+                kind: "approve",
+                past: "Allowed",
+                infinitive: "allow",
+                rest: format!("{spender} to spend {}", self.allowance(token, amount)),
+            },
+            None => Deed {
+                kind: "approve",
+                past: "Changed",
+                infinitive: "change",
+                rest: format!("the allowance of {spender} for {}", self.token(token)),
+            },
+        })
+    }
+
+    /// One thing given and another one taken by the sender, the fee aside.
+    fn trade(&self) -> Option<Deed> {
+        if self.status != Status::Success {
+            return None;
+        }
+        let (given, taken) = self.sender_changes();
+        let ([given], [taken]) = (given.as_slice(), taken.as_slice()) else {
+            return None;
+        };
+        Some(Deed {
+            kind: "swap",
+            past: "Swapped",
+            infinitive: "swap",
+            rest: format!("{given} for {taken}"),
+        })
+    }
+
+    fn exchanged(&self, kind: &'static str, past: &'static str, infinitive: &'static str, to: Address) -> Deed {
+        Deed {
+            kind,
+            past,
+            infinitive,
+            rest: format!("{}{}", self.contract(to), self.sides()),
+        }
+    }
+
+    fn any_call(&self, call: &Call, to: Address) -> Deed {
+        let what = match function(call) {
+            Some(text) => text.to_owned(),
+            None => match call.selector() {
+                Some(selector) => format!("an unknown function ({selector})"),
+                None => "no function, with a few bytes,".to_owned(),
+            },
+        };
+        let kind = if call.inner.is_empty() { "call" } else { "batch" };
+        let inside = match call.inner.len().saturating_add(call.left_out) {
+            0 => String::new(),
+            count => format!(" with {count} calls inside"),
+        };
+        Deed {
+            kind,
+            past: "Called",
+            infinitive: "call",
+            rest: format!("{what} of {}{inside}{}", self.contract(to), self.sides()),
+        }
+    }
+
+    /// What the sender gave and got.
+    fn sides(&self) -> String {
+        if self.status != Status::Success {
+            return String::new();
+        }
+        let (given, taken) = self.sender_changes();
+        let list = |mut assets: Vec<String>| {
+            let more = assets.len().saturating_sub(MAX_NAMED);
+            assets.truncate(MAX_NAMED);
+            let named = assets.join(", ");
+            if more > 0 { format!("{named} and {more} more") } else { named }
+        };
+        match (given.is_empty(), taken.is_empty()) {
+            (true, true) => String::new(),
+            (false, true) => format!("; the sender gave {}", list(given)),
+            (true, false) => format!("; the sender got {}", list(taken)),
+            (false, false) => format!("; the sender gave {} and got {}", list(given), list(taken)),
+        }
+    }
+
+    /// The sender's losses and gains without the fee.
+    fn sender_changes(&self) -> (Vec<String>, Vec<String>) {
+        let sender = self.record.transaction.from;
+        let (changes, _) = crate::chain::balances::changes(self.record, self.events, None);
+        let (mut given, mut taken) = (Vec::new(), Vec::new());
+        for change in changes.iter().filter(|change| change.holding.account == sender) {
+            let holding = change.holding;
+            let text = self.asset_text(holding.standard, holding.token, holding.token_id, change.amount);
+            if change.negative { given.push(text) } else { taken.push(text) }
+        }
+        (given, taken)
+    }
+
+    fn native(&self, amount: U256) -> String {
+        format!("{} {}", units(amount, NATIVE_DECIMALS), self.record.network.native_symbol)
+    }
+
+    /// `10 USDC`, or what can be said when the token does not say its unit.
+    fn asset_text(&self, standard: Standard, token: Option<Address>, token_id: Option<U256>, amount: U256) -> String {
+        let Some(token) = token else {
+            return self.native(amount);
+        };
+        let name = self.token(token);
+        match (standard, token_id) {
+            (Standard::Erc721, Some(id)) => format!("number {id} of {name}"),
+            (Standard::Erc1155, Some(id)) => format!("{amount} of number {id} of {name}"),
+            _ => match self.facts(token).and_then(|facts| facts.decimals) {
+                Some(decimals) => format!("{} {name}", units(amount, decimals)),
+                None => format!("{amount} atoms of {name}"),
+            },
+        }
+    }
+
+    fn allowance(&self, token: Address, amount: U256) -> String {
+        if Grant::Allowance(amount).is_unlimited() {
+            format!("any amount of {}", self.token(token))
+        } else {
+            self.asset_text(Standard::Erc20, Some(token), None, amount)
+        }
+    }
+
+    /// The symbol of a token when it may stand in a sentence, its address otherwise.
+    fn token(&self, token: Address) -> String {
+        let symbol = self.facts(token).and_then(|facts| facts.symbol.as_deref());
+        symbol
+            .and_then(shown_symbol)
+            .map_or_else(|| format!("the token {}", token.to_checksum(None)), str::to_owned)
+    }
+
+    fn contract(&self, address: Address) -> String {
+        match well_known(address) {
+            Some(name) => format!("{name} ({})", address.to_checksum(None)),
+            None => address.to_checksum(None),
+        }
+    }
+}
+
+fn function(call: &Call) -> Option<&str> {
+    Some(call.reading.as_ref()?.signature.name())
+}
+
+fn address(values: &[DynSolValue], place: usize) -> Option<Address> {
+    values.get(place)?.as_address()
+}
+
+fn number(values: &[DynSolValue], place: usize) -> Option<U256> {
+    Some(values.get(place)?.as_uint()?.0)
+}

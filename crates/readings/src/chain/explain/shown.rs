@@ -1,0 +1,266 @@
+//! Calls, transfers, approvals and changes as they are shown.
+
+use alloy_primitives::{Address, U256};
+use serde::Serialize;
+
+use super::{MAX_SHOWN, View};
+use crate::chain::{
+    abi::{Argument, Budget},
+    amount::{units, with_sign},
+    builtin::{Role, calls::Call, commands},
+    events::{Grant, Standard},
+    knowledge::TokenFacts,
+    network::NATIVE_DECIMALS,
+    signature::Confidence,
+};
+
+/// Most values of all calls of a transaction.
+const MAX_VALUES: usize = 600;
+
+pub(super) fn budget() -> Budget {
+    Budget::of(MAX_VALUES)
+}
+
+/// A call, read as far as it can be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShownCall {
+    /// The contract, for a call inside another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Native coin that an inner call carries, in whole coins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The signature that fits; absent when none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The first four bytes; absent when there are fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+    /// The standard or the protocol that the function is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standard: Option<&'static str>,
+    /// How sure the signature is.
+    pub signature_confidence: Confidence,
+    /// Its arguments.
+    pub arguments: Vec<Argument>,
+    /// The commands of Uniswap's universal router, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<&'static str>,
+    /// Bytes after the arguments, often an attribution.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub trailing_bytes: usize,
+    /// Other signatures that fit as exactly.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_signatures: Vec<String>,
+    /// The calls that it carries.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Self>,
+    /// Calls that were left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub calls_left_out: usize,
+}
+
+/// Something moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShownTransfer {
+    /// `native`, `erc20`, `erc721` or `erc1155`.
+    pub standard: &'static str,
+    /// The token and the amount.
+    #[serde(flatten)]
+    pub asset: ShownAsset,
+    /// From whom; the zero address when it was made.
+    pub from: String,
+    /// To whom; the zero address when it was destroyed.
+    pub to: String,
+}
+
+/// A token and an amount of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShownAsset {
+    /// The token's contract; absent for the native coin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// What the token calls itself. Untrusted text.
+    pub symbol: Option<String>,
+    /// Its unit; absent for NFTs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decimals: Option<u8>,
+    /// In atoms.
+    pub raw: String,
+    /// In whole units; null when the token's unit is not known.
+    pub amount: Option<String>,
+    /// Which one, of an NFT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_id: Option<String>,
+}
+
+/// Somebody may spend what is not theirs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShownApproval {
+    /// `allowance`, `permit2`, `nft` or `all`.
+    pub kind: &'static str,
+    /// The token.
+    pub token: String,
+    /// What the token calls itself. Untrusted text.
+    pub symbol: Option<String>,
+    /// Whose.
+    pub owner: String,
+    /// By whom.
+    pub spender: String,
+    /// Up to how many atoms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
+    /// The same in whole units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<String>,
+    /// Which one, of an NFT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_id: Option<String>,
+    /// Until when, in Unix seconds, for Permit2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+    /// Whether it is as good as without limit.
+    pub unlimited: bool,
+    /// Whether it takes back what was allowed.
+    pub revoked: bool,
+}
+
+/// Somebody has more or less of something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShownChange {
+    /// Who.
+    pub account: String,
+    /// `native`, `erc20`, `erc721` or `erc1155`.
+    pub standard: &'static str,
+    /// Of what, and how much; a loss has a sign.
+    #[serde(flatten)]
+    pub asset: ShownAsset,
+}
+
+pub(super) fn call(call: &Call, budget: &mut Budget) -> ShownCall {
+    inner(call, true, budget)
+}
+
+fn inner(call: &Call, root: bool, budget: &mut Budget) -> ShownCall {
+    let reading = call.reading.as_ref();
+    let arguments = reading.map(|reading| reading.signature.arguments(&reading.decoded.values, budget));
+    let commands = match call.role() {
+        Some(Role::Commands) => reading.map(|reading| commands(&reading.decoded.values)),
+        _ => None,
+    };
+    let value = call.value.filter(|value| !root && !value.is_zero());
+    ShownCall {
+        to: call.to.filter(|_| !root).map(|to| to.to_checksum(None)),
+        value: value.map(|value| units(value, NATIVE_DECIMALS)),
+        function: reading.map(|reading| reading.signature.text().to_owned()),
+        selector: call.selector().map(|selector| selector.to_string()),
+        standard: reading.and_then(|reading| reading.row).map(|row| row.standard),
+        signature_confidence: reading.map_or(Confidence::Unknown, |reading| reading.confidence),
+        arguments: arguments.unwrap_or_default(),
+        commands: commands.unwrap_or_default(),
+        trailing_bytes: reading.map_or(0, |reading| reading.decoded.trailing),
+        other_signatures: reading.map(|reading| reading.others.clone()).unwrap_or_default(),
+        calls: call.inner.iter().map(|call| inner(call, false, budget)).collect(),
+        calls_left_out: call.left_out,
+    }
+}
+
+pub(super) fn transfers(view: &View<'_>) -> Vec<ShownTransfer> {
+    let carried = crate::chain::balances::carried(view.record);
+    let moved = carried.iter().chain(&view.events.transfers);
+    moved
+        .take(MAX_SHOWN)
+        .map(|transfer| ShownTransfer {
+            standard: transfer.standard.as_str(),
+            asset: view.asset(transfer.standard, transfer.token, transfer.token_id, transfer.amount, false),
+            from: transfer.from.to_checksum(None),
+            to: transfer.to.to_checksum(None),
+        })
+        .collect()
+}
+
+pub(super) fn approvals(view: &View<'_>) -> Vec<ShownApproval> {
+    let shown = view.events.approvals.iter().take(MAX_SHOWN);
+    shown
+        .map(|approval| {
+            let facts = view.facts(approval.token);
+            let (kind, raw, token_id, expires) = match approval.grant {
+                Grant::Allowance(amount) => ("allowance", Some(amount), None, None),
+                Grant::Permit2(amount, until) => ("permit2", Some(amount), None, Some(until)),
+                Grant::Nft(id) => ("nft", None, Some(id), None),
+                Grant::All(_) => ("all", None, None, None),
+            };
+            let decimals = facts.and_then(|facts| facts.decimals);
+            ShownApproval {
+                kind,
+                token: approval.token.to_checksum(None),
+                symbol: facts.and_then(|facts| facts.symbol.clone()),
+                owner: approval.owner.to_checksum(None),
+                spender: approval.spender.to_checksum(None),
+                raw: raw.map(|raw| raw.to_string()),
+                amount: raw.zip(decimals).map(|(raw, decimals)| units(raw, decimals)),
+                token_id: token_id.map(|id| id.to_string()),
+                expires,
+                unlimited: approval.grant.is_unlimited(),
+                revoked: approval.grant.is_revocation(),
+            }
+        })
+        .collect()
+}
+
+pub(super) fn changes(view: &View<'_>) -> Vec<ShownChange> {
+    let shown = view.changes.iter().take(MAX_SHOWN);
+    shown
+        .map(|change| {
+            let holding = change.holding;
+            ShownChange {
+                account: holding.account.to_checksum(None),
+                standard: holding.standard.as_str(),
+                asset: view.asset(holding.standard, holding.token, holding.token_id, change.amount, change.negative),
+            }
+        })
+        .collect()
+}
+
+impl View<'_> {
+    pub(super) fn facts(&self, token: Address) -> Option<&TokenFacts> {
+        self.known.tokens.get(&token)
+    }
+
+    fn asset(
+        &self,
+        standard: Standard,
+        token: Option<Address>,
+        token_id: Option<U256>,
+        raw: U256,
+        negative: bool,
+    ) -> ShownAsset {
+        let facts = token.and_then(|token| self.facts(token));
+        let decimals = match standard {
+            Standard::Native => Some(NATIVE_DECIMALS),
+            Standard::Erc20 => facts.and_then(|facts| facts.decimals),
+            Standard::Erc721 | Standard::Erc1155 => None,
+        };
+        let amount = match standard {
+            Standard::Erc721 | Standard::Erc1155 => Some(raw.to_string()),
+            _ => decimals.map(|decimals| units(raw, decimals)),
+        };
+        let symbol = match standard {
+            Standard::Native => Some(self.record.network.native_symbol.to_owned()),
+            _ => facts.and_then(|facts| facts.symbol.clone()),
+        };
+        ShownAsset {
+            token: token.map(|token| token.to_checksum(None)),
+            symbol,
+            decimals,
+            raw: with_sign(negative, &raw.to_string()),
+            amount: amount.map(|amount| with_sign(negative, &amount)),
+            token_id: token_id.map(|id| id.to_string()),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what the attribute calls takes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}

@@ -1,0 +1,145 @@
+//! What a reader should know beside the facts.
+
+use serde::Serialize;
+
+use super::{MAX_SHOWN, Status, View};
+use crate::chain::{knowledge::Replay, revert, signature::Confidence, text::shown_symbol};
+
+/// Something that a reader should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Stable code.
+    pub code: &'static str,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Warning {
+    pub(super) fn new(code: &'static str, message: &str) -> Self {
+        Self {
+            code,
+            message: message.to_owned(),
+        }
+    }
+}
+
+pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<Warning> {
+    let mut found = Vec::new();
+    let mut warn = |code, message: &str| found.push(Warning::new(code, message));
+    grants(view, &mut warn);
+    tokens(view, &mut warn);
+    call(view, cut, &mut warn);
+    let record = view.record;
+    if record.transaction.delegations > 0 {
+        warn(
+            "code_delegated",
+            "The transaction carries signatures with which accounts let a contract act as their code.",
+        );
+    }
+    if let Some(receipt) = &record.receipt {
+        if receipt.logs_left_out > 0 {
+            warn("logs_left_out", "There are more logs than are read: transfers and balance changes are not complete.");
+        }
+        if view.status == Status::Reverted && revert::ran_out_of_gas(receipt.gas_used, record.transaction.gas_limit) {
+            warn("out_of_gas", "All of the gas was used: it most likely ran out.");
+        }
+    }
+    if matches!(view.known.replay, Some(Replay::Reverted(_))) && view.status == Status::Reverted {
+        warn(
+            "reason_by_replay",
+            "The reason was found by running the call again on the state before its block; transactions before it in its \
+             block may have mattered.",
+        );
+    }
+    if view.events.unreadable > 0 {
+        warn(
+            "unreadable_transfer_logs",
+            "Some logs look like transfers and have the form of none: balance changes may not be complete.",
+        );
+    }
+    if unknown_sums > 0 {
+        warn("sums_out_of_range", "A token logged amounts that cannot be added up; its balance changes are left out.");
+    }
+    let long = view.events.transfers.len() > MAX_SHOWN
+        || view.events.approvals.len() > MAX_SHOWN
+        || view.changes.len() > MAX_SHOWN;
+    if long {
+        warn("lists_cut", "A list is longer than what is shown of it.");
+    }
+    found
+}
+
+fn grants(view: &View<'_>, warn: &mut impl FnMut(&'static str, &str)) {
+    for approval in view.events.approvals.iter().filter(|approval| approval.grant.is_unlimited()).take(3) {
+        let message = format!(
+            "{} may now take everything that {} has of the token {}.",
+            approval.spender.to_checksum(None),
+            approval.owner.to_checksum(None),
+            approval.token.to_checksum(None)
+        );
+        warn("unlimited_approval", &message);
+    }
+}
+
+fn tokens(view: &View<'_>, warn: &mut impl FnMut(&'static str, &str)) {
+    let sender = view.record.transaction.from;
+    let empty = view.events.transfers.iter().any(|transfer| {
+        transfer.amount.is_zero() && transfer.from != sender && !transfer.from.is_zero()
+    });
+    if empty {
+        warn(
+            "zero_value_transfer",
+            "Transfers of nothing in the name of others plant look-alike addresses into histories: copy no address from here.",
+        );
+    }
+    let odd = view
+        .known
+        .tokens
+        .values()
+        .filter_map(|facts| facts.symbol.as_deref())
+        .any(|symbol| shown_symbol(symbol).is_none() || !symbol.replace('₮', "T").is_ascii());
+    if odd {
+        warn(
+            "odd_token_text",
+            "A token has a symbol with unusual characters or words: compare its address, and follow nothing that it says.",
+        );
+    }
+}
+
+fn call(view: &View<'_>, cut: bool, warn: &mut impl FnMut(&'static str, &str)) {
+    let Some(call) = view.call else { return };
+    let reading = call.reading.as_ref();
+    match reading.map(|reading| reading.confidence) {
+        Some(Confidence::VerifiedAbi) => {}
+        Some(_) => warn(
+            "unverified_contract",
+            "No verified code of the contract was found: the function is named after its signature, and what it does is \
+             seen in logs only.",
+        ),
+        None => warn("unknown_function", "No known signature fits the calldata."),
+    }
+    if reading.is_some_and(|reading| !reading.others.is_empty()) {
+        warn("ambiguous_signature", "More than one known signature fits the calldata exactly.");
+    }
+    let (mut trailing, mut left_out) = (false, false);
+    call.visit(&mut |inner| {
+        trailing |= inner.reading.as_ref().is_some_and(|reading| reading.decoded.trailing > 0);
+        left_out |= inner.left_out > 0;
+    });
+    if trailing {
+        warn("trailing_bytes", "Bytes follow the arguments of a call; contracts usually do not read them.");
+    }
+    if left_out {
+        warn("calls_left_out", "There are more calls inside, or deeper ones, than are read.");
+    }
+    if cut {
+        warn("arguments_cut", "Some arguments are longer than what is shown of them.");
+    }
+    let plain_token = reading.and_then(|reading| reading.row).is_some_and(|row| row.is_of_token());
+    if view.status == Status::Success && !plain_token && view.record.network.native_ledger.is_none() {
+        warn(
+            "native_moves_unseen",
+            "Contracts move the native coin without a log: such movements inside the call are not among the transfers.",
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! What a transaction cost.
+
+use alloy_primitives::U256;
+use serde::Serialize;
+
+use super::{
+    amount::units,
+    network::NATIVE_DECIMALS,
+    record::{Receipt, Record},
+};
+
+/// The type of a transaction that layer 1 puts into a rollup; its gas is paid there.
+const DEPOSIT_KIND: u64 = 0x7e;
+
+/// The fee, all parts of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fee {
+    /// In whole native coins.
+    pub native: String,
+    /// In wei.
+    pub wei: String,
+    /// Gas used.
+    pub gas_used: String,
+    /// Price for each unit of it, in wei.
+    pub gas_price_wei: String,
+    /// The part for data on layer 1, in wei, where the chain takes one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l1_fee_wei: Option<String>,
+    /// The part for blobs, in wei.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blob_fee_wei: Option<String>,
+    #[serde(skip)]
+    pub(crate) total: U256,
+}
+
+/// The fee of a transaction that a block holds; a code when it cannot be told exactly.
+///
+/// # Errors
+///
+/// `pending` before there is a receipt, `gas_price_not_stated` or `l1_fee_not_stated` when a part is missing,
+/// `operator_fee_not_computed` when a rollup's operator takes a fee of its own.
+pub fn fee(record: &Record) -> Result<Fee, &'static str> {
+    let receipt = record.receipt.as_ref().ok_or("pending")?;
+    let deposit = record.transaction.kind == DEPOSIT_KIND;
+    let price = match receipt.gas_price {
+        Some(price) if !deposit => price,
+        _ if deposit => U256::ZERO,
+        _ => return Err("gas_price_not_stated"),
+    };
+    if record.network.l1_data_fee && receipt.l1_fee.is_none() && !deposit {
+        return Err("l1_fee_not_stated");
+    }
+    if receipt.operator_fee {
+        return Err("operator_fee_not_computed");
+    }
+    let (total, blobs) = sum(receipt, price).ok_or("fee_out_of_range")?;
+    Ok(Fee {
+        native: units(total, NATIVE_DECIMALS),
+        wei: total.to_string(),
+        gas_used: receipt.gas_used.to_string(),
+        gas_price_wei: price.to_string(),
+        l1_fee_wei: receipt.l1_fee.map(|fee| fee.to_string()),
+        blob_fee_wei: blobs.map(|fee| fee.to_string()),
+        total,
+    })
+}
+
+/// Gas, data and blobs; and the blobs alone.
+fn sum(receipt: &Receipt, price: U256) -> Option<(U256, Option<U256>)> {
+    let gas = receipt.gas_used.checked_mul(price)?;
+    let blobs = match receipt.blobs {
+        Some((used, price)) => Some(used.checked_mul(price)?),
+        None => None,
+    };
+    let total = gas
+        .checked_add(receipt.l1_fee.unwrap_or_default())?
+        .checked_add(blobs.unwrap_or_default())?;
+    Some((total, blobs))
+}

@@ -1,0 +1,203 @@
+//! What is known beside the transaction itself, and what would still help to read it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy_json_abi::Param;
+use alloy_primitives::{Address, Bytes, Selector};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{abi::Signature, builtin::calls, events, record::{Outcome, Record}};
+
+/// Most entries of a contract's interface that are read.
+const MAX_ENTRIES: usize = 4096;
+/// Most contracts whose interfaces are looked for.
+const MAX_CONTRACTS: usize = 6;
+/// Most selectors that are looked for.
+const MAX_SELECTORS: usize = 12;
+/// Most tokens whose symbols and decimals are looked for.
+const MAX_TOKENS: usize = 40;
+
+/// Everything that is known beside the transaction. What is not in it was not asked for, or could not be had.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    /// Contracts by address.
+    pub contracts: BTreeMap<Address, ContractFacts>,
+    /// What signature databases list for a selector, in their order.
+    pub candidates: BTreeMap<Selector, Vec<Candidate>>,
+    /// Tokens by address.
+    pub tokens: BTreeMap<Address, TokenFacts>,
+    /// What running the transaction again gave, when it had reverted.
+    pub replay: Option<Replay>,
+}
+
+/// What is published about a contract.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContractFacts {
+    /// Whether source code is published whose compilation is the deployed code.
+    pub verified: bool,
+    /// Contracts that it delegates to, as far as known.
+    pub implementations: Vec<Address>,
+    functions: BTreeMap<Selector, Signature>,
+    errors: BTreeMap<Selector, Signature>,
+}
+
+/// A signature that a database lists for a selector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// `name(types)`. Untrusted.
+    pub text: String,
+    /// Whether it occurs in verified code.
+    pub verified: bool,
+}
+
+/// What a token says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenFacts {
+    /// Its symbol, cleaned. Untrusted.
+    pub symbol: Option<String>,
+    /// Its unit; `None` when it does not say, which is not zero.
+    pub decimals: Option<u8>,
+}
+
+/// What running a transaction again on the state before its block gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// It reverted, with this data if the node passes any on.
+    Reverted(Option<Bytes>),
+    /// It did not revert there: what failed depended on the transactions before it in its block.
+    Succeeded,
+    /// It could not be run; the reason is a code. Nodes that forgot old states say so.
+    Unavailable(String),
+}
+
+/// What would help to read a transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Contracts whose published interface would help.
+    pub contracts: BTreeSet<Address>,
+    /// Selectors whose signature would help.
+    pub selectors: BTreeSet<Selector>,
+    /// Tokens whose symbol and decimals would help.
+    pub tokens: BTreeSet<Address>,
+    /// Whether the reason of the revert would.
+    pub replay: bool,
+}
+
+impl ContractFacts {
+    /// A contract with this interface, the ABI in JSON, of verified code. Entries that cannot be read are left out; `None`
+    /// when it is no list.
+    #[must_use]
+    pub fn verified(abi: &str) -> Option<Self> {
+        let entries: Vec<&RawValue> = serde_json::from_str(abi).ok()?;
+        let mut facts = Self {
+            verified: true,
+            ..Self::default()
+        };
+        for entry in entries.into_iter().take(MAX_ENTRIES) {
+            let Ok(entry) = serde_json::from_str::<Entry>(entry.get()) else {
+                continue;
+            };
+            let signature = || Signature::declared(&entry.name, &entry.inputs);
+            let read = match entry.kind.as_str() {
+                "function" => signature().map(|signature| (&mut facts.functions, signature)),
+                "error" => signature().map(|signature| (&mut facts.errors, signature)),
+                _ => None,
+            };
+            if let Some((map, signature)) = read {
+                map.entry(signature.selector()).or_insert(signature);
+            }
+        }
+        Some(facts)
+    }
+
+    /// Adds the interface of a contract that this one delegates to.
+    pub fn delegates_to(&mut self, address: Address, implementation: &Self) {
+        if !self.implementations.contains(&address) {
+            self.implementations.push(address);
+        }
+        for (selector, signature) in &implementation.functions {
+            self.functions.entry(*selector).or_insert_with(|| signature.clone());
+        }
+        for (selector, signature) in &implementation.errors {
+            self.errors.entry(*selector).or_insert_with(|| signature.clone());
+        }
+    }
+
+    /// The function with this selector.
+    #[must_use]
+    pub fn function(&self, selector: Selector) -> Option<&Signature> {
+        self.functions.get(&selector)
+    }
+
+    /// The error with this selector.
+    #[must_use]
+    pub fn error(&self, selector: Selector) -> Option<&Signature> {
+        self.errors.get(&selector)
+    }
+}
+
+/// What is read of an entry; compilers of every age have written the rest in their own ways.
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(rename = "type", default = "function")]
+    kind: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    inputs: Vec<Param>,
+}
+
+/// What an entry without a type is.
+fn function() -> String {
+    "function".to_owned()
+}
+
+impl Needs {
+    /// What would help to read `record` beyond what is known. Ask again with what was found: calls inside calls show only
+    /// when the outer one is read. Bounded, however large the transaction is.
+    #[must_use]
+    pub fn of(record: &Record, known: &Knowledge) -> Self {
+        let mut needs = Self::default();
+        if let Some(root) = calls::root(&record.transaction, known) {
+            root.visit(&mut |call| {
+                let Some(to) = call.to else { return };
+                let Some(selector) = call.selector() else { return };
+                let open = known.contracts.len().saturating_add(needs.contracts.len()) < MAX_CONTRACTS;
+                if open && !known.contracts.contains_key(&to) {
+                    needs.contracts.insert(to);
+                }
+                let sought = known.candidates.len().saturating_add(needs.selectors.len()) < MAX_SELECTORS;
+                if call.reading.is_none() && sought && !known.candidates.contains_key(&selector) {
+                    needs.selectors.insert(selector);
+                }
+            });
+        }
+        if let Some(receipt) = &record.receipt {
+            for token in events::tokens(record.network, &receipt.logs) {
+                if needs.tokens.len() == MAX_TOKENS {
+                    break;
+                }
+                if !known.tokens.contains_key(&token) {
+                    needs.tokens.insert(token);
+                }
+            }
+            needs.replay = receipt.outcome == Outcome::Reverted && known.replay.is_none();
+        }
+        needs.tokens.extend(token_of_call(record).filter(|token| !known.tokens.contains_key(token)));
+        needs
+    }
+
+    /// Whether nothing more is needed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The contract of a call of a token standard: of a transaction that is pending or reverted no log names the token.
+fn token_of_call(record: &Record) -> Option<Address> {
+    let root = calls::root(&record.transaction, &Knowledge::default())?;
+    let row = root.reading.as_ref()?.row?;
+    row.is_of_token().then_some(root.to)?
+}

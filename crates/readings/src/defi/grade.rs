@@ -1,0 +1,292 @@
+//! Grades of risk, by points that anybody can add up again.
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+use super::folded;
+use crate::share_pct;
+
+/// How much can go wrong, from what figures show. No grade is a promise: a contract can fail with
+/// the best of figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Grade {
+    /// At most one point.
+    A,
+    /// Two or three points.
+    B,
+    /// Four or five points.
+    C,
+    /// Six points or more.
+    D,
+}
+
+/// The most risk that a caller takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Appetite {
+    /// Grades A and B.
+    Low,
+    /// Grades A to C.
+    Medium,
+    /// Every grade.
+    High,
+}
+
+/// What a grade is made of. What is not known is `None`, and counts against it.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// The protocol.
+    pub project: &'a str,
+    /// Value in it, in dollars.
+    pub tvl_usd: Decimal,
+    /// The yield that is counted, in percent.
+    pub apy_pct: Decimal,
+    /// How much of it is a reward.
+    pub reward_pct: Decimal,
+    /// Whether there is a reward that is not counted.
+    pub left_out: bool,
+    /// Whether prices moving apart costs something.
+    pub il_risk: Option<bool>,
+    /// Daily observations.
+    pub days: Option<u32>,
+    /// Mean yield over 30 days, in percent.
+    pub mean_30d_pct: Option<Decimal>,
+}
+
+/// One rule: its points and the words in `why`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// Points against the pool.
+    pub points: u8,
+    /// What is said when it applies.
+    pub says: &'static str,
+}
+
+const fn rule(points: u8, says: &'static str) -> Rule {
+    Rule { points, says }
+}
+
+const DEEP: Rule = rule(0, "deep liquidity: 100 million dollars or more");
+const MEDIUM: Rule = rule(1, "liquidity of 10 to 100 million dollars");
+const THIN: Rule = rule(2, "thin liquidity: less than 10 million dollars");
+const BASE_ONLY: Rule = rule(0, "base yield only");
+const SOME_REWARD: Rule = rule(1, "less than half of the yield is a reward");
+const MOSTLY_REWARD: Rule = rule(2, "half of the yield or more is a reward");
+const LEFT_OUT: Rule = rule(0, "a reward is left out: its token is not on the list of liquid ones");
+const LOSS: Rule = rule(2, "impermanent loss possible");
+const LOSS_UNKNOWN: Rule = rule(1, "risk of impermanent loss not stated");
+const HIGH: Rule = rule(1, "yield above 15 %");
+const VERY_HIGH: Rule = rule(2, "yield above 30 %");
+const EXTREME: Rule = rule(4, "yield above 100 %");
+const YOUNG: Rule = rule(1, "less than 90 days of history");
+const NO_HISTORY: Rule = rule(1, "length of history not known");
+const SPIKE: Rule = rule(2, "yield more than twice its 30-day mean");
+const NO_MEAN: Rule = rule(1, "30-day mean not known");
+const NEW_PROTOCOL: Rule = rule(2, "protocol not on the list of long-established ones");
+
+/// Every rule, as `/yield-alpha` publishes them.
+pub const RULES: [Rule; 17] = [
+    DEEP, MEDIUM, THIN, BASE_ONLY, SOME_REWARD, MOSTLY_REWARD, LEFT_OUT, LOSS, LOSS_UNKNOWN, HIGH,
+    VERY_HIGH, EXTREME, YOUNG, NO_HISTORY, SPIKE, NO_MEAN, NEW_PROTOCOL,
+];
+
+/// Protocols that held hundreds of millions for years, by folded name.
+pub const ESTABLISHED: [&str; 22] = [
+    "aavev2", "aavev3", "balancerv2", "benqilending", "compoundv2", "compoundv3", "convexfinance",
+    "curvedex", "fluidlending", "lido", "makerdao", "moonwelllending", "morphoblue", "morphov1",
+    "pancakeswapammv3", "rocketpool", "skylending", "sparklend", "uniswapv2", "uniswapv3",
+    "venuscorepool", "yearnfinance",
+];
+
+impl Appetite {
+    /// Whether `grade` is within it.
+    #[must_use]
+    pub fn takes(self, grade: Grade) -> bool {
+        let worst = match self {
+            Self::Low => Grade::B,
+            Self::Medium => Grade::C,
+            Self::High => Grade::D,
+        };
+        grade <= worst
+    }
+}
+
+impl Grade {
+    /// The grade of that many points.
+    #[must_use]
+    pub fn of_points(points: u8) -> Self {
+        match points {
+            0..=1 => Self::A,
+            2..=3 => Self::B,
+            4..=5 => Self::C,
+            _ => Self::D,
+        }
+    }
+
+    /// What a yield weighs in a ranking, in percent: a risky one has to be much higher to come first.
+    #[must_use]
+    pub fn weight_pct(self) -> u8 {
+        match self {
+            Self::A => 100,
+            Self::B => 80,
+            Self::C => 50,
+            Self::D => 20,
+        }
+    }
+}
+
+/// The grade, and the rules that made it, the heaviest first.
+#[must_use]
+pub fn grade(facts: &Facts<'_>) -> (Grade, Vec<Rule>) {
+    let mut why: Vec<Rule> = [
+        Some(liquidity(facts.tvl_usd)),
+        Some(reward(facts)),
+        facts.left_out.then_some(LEFT_OUT),
+        match facts.il_risk {
+            Some(false) => None,
+            Some(true) => Some(LOSS),
+            None => Some(LOSS_UNKNOWN),
+        },
+        height(facts.apy_pct),
+        match facts.days {
+            None => Some(NO_HISTORY),
+            Some(days) if days < 90 => Some(YOUNG),
+            Some(_) => None,
+        },
+        steadiness(facts),
+        (!ESTABLISHED.contains(&folded(facts.project).as_str())).then_some(NEW_PROTOCOL),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let points = why.iter().fold(0_u8, |sum, rule| sum.saturating_add(rule.points));
+    why.sort_by_key(|rule| std::cmp::Reverse(rule.points));
+    (Grade::of_points(points), why)
+}
+
+fn liquidity(tvl_usd: Decimal) -> Rule {
+    if tvl_usd >= Decimal::from(100_000_000) {
+        DEEP
+    } else if tvl_usd >= Decimal::from(10_000_000) {
+        MEDIUM
+    } else {
+        THIN
+    }
+}
+
+fn reward(facts: &Facts<'_>) -> Rule {
+    if facts.reward_pct.is_zero() {
+        return BASE_ONLY;
+    }
+    let half = Decimal::from(50);
+    match share_pct(facts.reward_pct, facts.apy_pct) {
+        Some(share) if share < half => SOME_REWARD,
+        _ => MOSTLY_REWARD,
+    }
+}
+
+fn height(apy_pct: Decimal) -> Option<Rule> {
+    let above = |limit: i64| apy_pct > Decimal::from(limit);
+    if above(100) {
+        Some(EXTREME)
+    } else if above(30) {
+        Some(VERY_HIGH)
+    } else {
+        above(15).then_some(HIGH)
+    }
+}
+
+fn steadiness(facts: &Facts<'_>) -> Option<Rule> {
+    let Some(mean) = facts.mean_30d_pct else {
+        return Some(NO_MEAN);
+    };
+    let twice = mean.checked_mul(Decimal::TWO)?;
+    (facts.apy_pct > twice).then_some(SPIKE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calm() -> Facts<'static> {
+        Facts {
+            project: "aave-v3",
+            tvl_usd: Decimal::from(512_000_000),
+            apy_pct: Decimal::from(4),
+            reward_pct: Decimal::ZERO,
+            left_out: false,
+            il_risk: Some(false),
+            days: Some(400),
+            mean_30d_pct: Some(Decimal::from(4)),
+        }
+    }
+
+    fn judged(facts: Facts<'_>) -> (Grade, Vec<&'static str>) {
+        let (grade, why) = grade(&facts);
+        (grade, why.iter().map(|rule| rule.says).collect())
+    }
+
+    #[test]
+    fn the_best_pool_says_why() {
+        assert_eq!(judged(calm()), (Grade::A, vec![DEEP.says, BASE_ONLY.says]));
+    }
+
+    #[test]
+    fn every_rule_can_apply_and_costs_what_it_says() {
+        let d = Decimal::from;
+        let cases = [
+            (Facts { tvl_usd: d(99_999_999), ..calm() }, MEDIUM),
+            (Facts { tvl_usd: d(9_999_999), ..calm() }, THIN),
+            (Facts { reward_pct: d(1), ..calm() }, SOME_REWARD),
+            (Facts { reward_pct: d(2), ..calm() }, MOSTLY_REWARD),
+            (Facts { left_out: true, ..calm() }, LEFT_OUT),
+            (Facts { il_risk: Some(true), ..calm() }, LOSS),
+            (Facts { il_risk: None, ..calm() }, LOSS_UNKNOWN),
+            (Facts { apy_pct: d(16), mean_30d_pct: Some(d(16)), ..calm() }, HIGH),
+            (Facts { apy_pct: d(31), mean_30d_pct: Some(d(31)), ..calm() }, VERY_HIGH),
+            (Facts { apy_pct: d(101), mean_30d_pct: Some(d(101)), ..calm() }, EXTREME),
+            (Facts { days: Some(89), ..calm() }, YOUNG),
+            (Facts { days: None, ..calm() }, NO_HISTORY),
+            (Facts { mean_30d_pct: Some(Decimal::new(19, 1)), ..calm() }, SPIKE),
+            (Facts { mean_30d_pct: None, ..calm() }, NO_MEAN),
+            (Facts { project: "aave-v33", ..calm() }, NEW_PROTOCOL),
+        ];
+        for (facts, rule) in cases {
+            let (grade, why) = judged(facts);
+            assert!(why.contains(&rule.says), "{why:?}");
+            assert_eq!(grade, Grade::of_points(rule.points), "{}", rule.says);
+            assert!(RULES.contains(&rule));
+        }
+    }
+
+    #[test]
+    fn points_add_up_and_the_heaviest_come_first() {
+        let bait = Facts {
+            project: "some-farm",
+            tvl_usd: Decimal::from(2_000_000),
+            apy_pct: Decimal::from(400),
+            reward_pct: Decimal::from(390),
+            il_risk: Some(true),
+            ..calm()
+        };
+        let (grade, why) = judged(bait);
+        assert_eq!(grade, Grade::D);
+        assert_eq!(why.first(), Some(&EXTREME.says));
+    }
+
+    #[test]
+    fn appetites_take_what_they_say() {
+        let taken = |appetite: Appetite| {
+            let grades = [Grade::A, Grade::B, Grade::C, Grade::D];
+            grades.map(|grade| appetite.takes(grade))
+        };
+        assert_eq!(taken(Appetite::Low), [true, true, false, false]);
+        assert_eq!(taken(Appetite::Medium), [true, true, true, false]);
+        assert_eq!(taken(Appetite::High), [true; 4]);
+    }
+
+    #[test]
+    fn established_names_are_folded() {
+        assert!(ESTABLISHED.iter().all(|name| folded(name) == *name));
+        assert!(ESTABLISHED.is_sorted());
+    }
+}

@@ -1,0 +1,302 @@
+//! Yields that can be shown, of every source in one form: filtered, merged, sorted, page by page.
+
+mod page;
+
+use std::cmp::Reverse;
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+pub use self::page::{Cursor, CursorError, Page, Sort, page};
+use super::{
+    assets, cut, folded,
+    grade::{Facts, Grade, grade},
+    pool::{MAX_APY_PCT, MIN_TVL_USD, Pool},
+};
+use crate::{Figure, symbol::SymbolKey};
+
+/// Rows of a ranking.
+const MAX_RANKED: usize = 25;
+/// Digits of a percentage.
+const PCT_DIGITS: u32 = 4;
+/// Two sources that differ by more than this share of the higher yield disagree.
+const DISAGREEMENT_PCT: i64 = 25;
+
+/// A yield that can be shown: a row of `pools` and `markets`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Market {
+    /// Its id: DefiLlama's, or one of ours for a market that it does not list.
+    pub pool: String,
+    /// Its chain's name.
+    pub chain: String,
+    /// Its chain's EIP-155 id, of the chains that are read.
+    pub chain_id: Option<u64>,
+    /// The protocol.
+    pub project: String,
+    /// Its assets.
+    pub symbol: String,
+    /// The yield that is counted, in percent a year: a reward is part of it only when its token can be sold.
+    pub apy_pct: Figure,
+    /// The base yield, as the source has it.
+    pub apy_base_pct: Option<Figure>,
+    /// The reward, as the source has it, counted or not.
+    pub apy_reward_pct: Option<Figure>,
+    /// Value in it, in dollars.
+    pub tvl_usd: Figure,
+    /// `yes` or `no`.
+    pub il_risk: Option<&'static str>,
+    /// Whether all of its assets are stablecoins.
+    pub stablecoin: Option<bool>,
+    /// The grade of risk.
+    pub risk_grade: Grade,
+    /// What made the grade.
+    pub why: Vec<String>,
+    /// Where the row is from.
+    pub source: &'static str,
+    /// What other sources say of the same market.
+    pub also_reported: Vec<Other>,
+    /// Addresses of its assets.
+    #[serde(skip)]
+    pub underlying: Vec<String>,
+    /// Whether it holds one asset.
+    #[serde(skip)]
+    pub single_asset: Option<bool>,
+}
+
+/// Another source's reading of a market.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Other {
+    /// The source.
+    pub source: &'static str,
+    /// Its id there.
+    pub pool: String,
+    /// Its yield there, in percent a year.
+    pub apy_pct: Figure,
+}
+
+/// A yield as a source other than DefiLlama states it: one asset, no history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quoted {
+    /// An id of ours: letters, digits, `-`, `_` and `.`.
+    pub pool: String,
+    /// The chain.
+    pub chain_id: u64,
+    /// The chain's name.
+    pub chain: String,
+    /// The protocol.
+    pub project: String,
+    /// The asset.
+    pub symbol: String,
+    /// The asset's address.
+    pub underlying: Option<String>,
+    /// The yield, in percent a year.
+    pub apy_pct: Decimal,
+    /// Value in it, in dollars; of a lending market what is not lent out.
+    pub tvl_usd: Decimal,
+    /// The source.
+    pub source: &'static str,
+}
+
+/// What a caller wants to see. `None` is no wish.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// The chain.
+    pub chain_id: Option<u64>,
+    /// One of the assets.
+    pub asset: Option<SymbolKey>,
+    /// Slug or name of the protocol.
+    pub protocol: Option<String>,
+    /// Stablecoin markets only, or none of them.
+    pub stable: Option<bool>,
+    /// Least TVL, in dollars.
+    pub min_tvl: Option<Decimal>,
+}
+
+impl Market {
+    /// The row of a pool; `None` for one that is not shown ([`Pool::admit`]).
+    #[must_use]
+    pub fn of_pool(pool: &Pool, source: &'static str) -> Option<Self> {
+        let counted = pool.admit().ok()?;
+        let (risk_grade, why) = grade(&Facts {
+            project: &pool.project,
+            tvl_usd: pool.tvl_usd.0,
+            apy_pct: counted.apy_pct,
+            reward_pct: counted.reward_pct,
+            left_out: counted.left_out,
+            il_risk: pool.il_risk,
+            days: pool.days,
+            mean_30d_pct: pool.mean_30d_pct.map(|mean| mean.0),
+        });
+        Some(Self {
+            pool: pool.id.clone(),
+            chain: pool.chain.clone(),
+            chain_id: pool.chain_id,
+            project: pool.project.clone(),
+            symbol: pool.symbol.clone(),
+            apy_pct: cut(counted.apy_pct, PCT_DIGITS),
+            apy_base_pct: pool.apy_base_pct,
+            apy_reward_pct: pool.apy_reward_pct,
+            tvl_usd: pool.tvl_usd,
+            il_risk: pool.il_risk.map(|risk| if risk { "yes" } else { "no" }),
+            stablecoin: pool.stablecoin,
+            risk_grade,
+            why: why.iter().map(|rule| rule.says.to_owned()).collect(),
+            source,
+            also_reported: Vec::new(),
+            underlying: pool.underlying.clone(),
+            single_asset: pool.single_asset,
+        })
+    }
+
+    /// The row of a yield from elsewhere; `None` for one that is not shown.
+    #[must_use]
+    pub fn of_quoted(quoted: &Quoted) -> Option<Self> {
+        let shown = quoted.tvl_usd >= Decimal::from(MIN_TVL_USD)
+            && quoted.apy_pct > Decimal::ZERO
+            && quoted.apy_pct <= Decimal::from(MAX_APY_PCT);
+        if !shown {
+            return None;
+        }
+        let (risk_grade, why) = grade(&Facts {
+            project: &quoted.project,
+            tvl_usd: quoted.tvl_usd,
+            apy_pct: quoted.apy_pct,
+            reward_pct: Decimal::ZERO,
+            left_out: false,
+            il_risk: Some(false),
+            days: None,
+            mean_30d_pct: None,
+        });
+        let asset = quoted
+            .underlying
+            .as_deref()
+            .and_then(|address| assets::find(quoted.chain_id, address));
+        let apy_pct = cut(quoted.apy_pct, PCT_DIGITS);
+        Some(Self {
+            pool: quoted.pool.clone(),
+            chain: quoted.chain.clone(),
+            chain_id: Some(quoted.chain_id),
+            project: quoted.project.clone(),
+            symbol: quoted.symbol.clone(),
+            apy_pct,
+            apy_base_pct: Some(apy_pct),
+            apy_reward_pct: None,
+            tvl_usd: cut(quoted.tvl_usd, 2),
+            il_risk: Some("no"),
+            stablecoin: asset.map(|asset| asset.class == assets::Class::Stable),
+            risk_grade,
+            why: why.iter().map(|rule| rule.says.to_owned()).collect(),
+            source: quoted.source,
+            also_reported: Vec::new(),
+            underlying: quoted.underlying.iter().cloned().collect(),
+            single_asset: Some(true),
+        })
+    }
+
+    /// Whether one of its assets is `asset`.
+    #[must_use]
+    pub fn holds(&self, asset: &SymbolKey) -> bool {
+        self.components().any(|component| component == *asset) || asset.names(&self.symbol)
+    }
+
+    /// Whether its protocol is called `name`.
+    #[must_use]
+    pub fn is_of(&self, name: &str) -> bool {
+        let name = folded(name);
+        !name.is_empty() && folded(&self.project) == name
+    }
+
+    fn components(&self) -> impl Iterator<Item = SymbolKey> + '_ {
+        self.symbol
+            .split(['-', '/', '+', ' ', ','])
+            .filter_map(SymbolKey::new)
+    }
+
+    /// Whether it is the market that `other` describes.
+    fn is(&self, other: &Self) -> bool {
+        let symbols = |market: &Self| {
+            let mut keys: Vec<_> = market.components().collect();
+            keys.sort_unstable();
+            keys
+        };
+        let same_asset = match (self.underlying.as_slice(), other.underlying.as_slice()) {
+            ([one], [another]) => one.eq_ignore_ascii_case(another),
+            _ => symbols(self) == symbols(other),
+        };
+        self.chain_id.is_some()
+            && self.chain_id == other.chain_id
+            && folded(&self.project) == folded(&other.project)
+            && self.single_asset == Some(true)
+            && other.single_asset == Some(true)
+            && same_asset
+    }
+
+    fn differs_from(&self, apy_pct: Decimal) -> bool {
+        let higher = self.apy_pct.0.max(apy_pct);
+        let apart = self.apy_pct.0.max(apy_pct).checked_sub(self.apy_pct.0.min(apy_pct));
+        apart
+            .and_then(|apart| crate::share_pct(apart, higher))
+            .is_some_and(|share| share > Decimal::from(DISAGREEMENT_PCT))
+    }
+}
+
+impl Filter {
+    /// Whether `market` is wanted.
+    #[must_use]
+    pub fn wants(&self, market: &Market) -> bool {
+        self.chain_id.is_none_or(|id| market.chain_id == Some(id))
+            && self.asset.as_ref().is_none_or(|asset| market.holds(asset))
+            && self.protocol.as_ref().is_none_or(|name| market.is_of(name))
+            && self.stable.is_none_or(|stable| market.stablecoin == Some(stable))
+            && self.min_tvl.is_none_or(|least| market.tvl_usd.0 >= least)
+    }
+}
+
+/// Every pool that is shown, each id once.
+#[must_use]
+pub fn shown(pools: &[Pool], source: &'static str) -> Vec<Market> {
+    let mut seen = std::collections::BTreeSet::new();
+    pools
+        .iter()
+        .filter(|pool| seen.insert(pool.id.as_str()))
+        .filter_map(|pool| Market::of_pool(pool, source))
+        .collect()
+}
+
+/// `markets` with those of another source: one that is there already is noted beside it, a new one
+/// is added. A note that disagrees becomes a reason.
+#[must_use]
+pub fn merged(mut markets: Vec<Market>, others: Vec<Market>) -> Vec<Market> {
+    for other in others {
+        let Some(known) = markets.iter_mut().find(|market| market.is(&other)) else {
+            markets.push(other);
+            continue;
+        };
+        if known.differs_from(other.apy_pct.0) {
+            known.why.push(format!("{} states {} %", other.source, other.apy_pct));
+        }
+        known.also_reported.push(Other {
+            source: other.source,
+            pool: other.pool,
+            apy_pct: other.apy_pct,
+        });
+    }
+    markets
+}
+
+/// The best first: by yield times the weight of the grade, so that a risky yield has to be much
+/// higher than a calm one. At most 25.
+#[must_use]
+pub fn ranked(mut markets: Vec<Market>) -> Vec<Market> {
+    markets.sort_by_cached_key(|market| (Reverse(weighted(market)), market.pool.clone()));
+    markets.truncate(MAX_RANKED);
+    markets
+}
+
+pub(super) fn weighted(market: &Market) -> Decimal {
+    let weight = Decimal::from(market.risk_grade.weight_pct());
+    market.apy_pct.0.checked_mul(weight).unwrap_or(Decimal::MAX)
+}
+
+#[cfg(test)]
+pub(super) mod tests;

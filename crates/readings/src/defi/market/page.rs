@@ -1,0 +1,120 @@
+//! Pages of a sorted list that survive a change of the list between two calls.
+
+use std::{cmp::Ordering, str::FromStr};
+
+use rust_decimal::Decimal;
+
+use super::Market;
+use crate::Figure;
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// The highest yield.
+    Apy,
+    /// The highest TVL.
+    Tvl,
+}
+
+/// The last row of a page: the next one begins after it, wherever that is by then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    sort: Sort,
+    value: Decimal,
+    pool: String,
+}
+
+/// A text that is no cursor, or one of another order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a cursor of this list")]
+pub struct CursorError;
+
+/// Rows of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// How many rows the whole list has.
+    pub count: usize,
+    /// The rows of this page.
+    pub rows: Vec<Market>,
+    /// What to send for the next page; `None` on the last one.
+    pub next_cursor: Option<String>,
+}
+
+impl Sort {
+    /// `apy` or `tvl`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Apy => "apy",
+            Self::Tvl => "tvl",
+        }
+    }
+
+    fn value(self, market: &Market) -> Decimal {
+        match self {
+            Self::Apy => market.apy_pct.0,
+            Self::Tvl => market.tvl_usd.0,
+        }
+    }
+}
+
+impl FromStr for Sort {
+    type Err = CursorError;
+
+    fn from_str(text: &str) -> Result<Self, CursorError> {
+        [Self::Apy, Self::Tvl]
+            .into_iter()
+            .find(|sort| sort.as_str() == text)
+            .ok_or(CursorError)
+    }
+}
+
+impl Cursor {
+    /// Reads what [`Page::next_cursor`] gave for the same order.
+    ///
+    /// # Errors
+    ///
+    /// [`CursorError`].
+    pub fn parse(text: &str, sort: Sort) -> Result<Self, CursorError> {
+        let (order, rest) = text.split_once(':').ok_or(CursorError)?;
+        let (value, pool) = rest.split_once(':').ok_or(CursorError)?;
+        let value: Figure = value.parse().map_err(|_| CursorError)?;
+        (order.parse() == Ok(sort) && !pool.is_empty())
+            .then(|| Self {
+                sort,
+                value: value.0,
+                pool: pool.to_owned(),
+            })
+            .ok_or(CursorError)
+    }
+
+    fn after(market: &Market, sort: Sort) -> String {
+        format!("{}:{}:{}", sort.as_str(), Figure(sort.value(market)), market.pool)
+    }
+}
+
+/// The rows after `cursor`, at most `limit`, in the order of `sort`.
+#[must_use]
+pub fn page(mut markets: Vec<Market>, sort: Sort, cursor: Option<&Cursor>, limit: usize) -> Page {
+    let order = |value: Decimal, pool: &str, market: &Market| {
+        sort.value(market)
+            .cmp(&value)
+            .then_with(|| pool.cmp(market.pool.as_str()))
+    };
+    markets.sort_by(|a, b| order(sort.value(a), &a.pool, b));
+    let count = markets.len();
+    let behind = |market: &Market| {
+        cursor.is_none_or(|cursor| {
+            order(cursor.value, &cursor.pool, market) == Ordering::Less
+        })
+    };
+    let mut rows = markets.into_iter().filter(behind);
+    let page: Vec<_> = rows.by_ref().take(limit).collect();
+    let more = rows.next().is_some();
+    let next_cursor = page.last().filter(|_| more).map(|last| Cursor::after(last, sort));
+    Page {
+        count,
+        rows: page,
+        next_cursor,
+    }
+}

@@ -1,0 +1,213 @@
+//! Where an amount would earn most, after gas and within a risk.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+use super::{
+    cut, folded,
+    gas::GasPrice,
+    grade::{Appetite, Grade},
+    idle::{Earner, Holding, has_room},
+    market::{Market, weighted},
+};
+use crate::{Figure, symbol::SymbolKey};
+
+/// Days over which a net yield is computed: gas is paid once, the yield counts for this long.
+pub const HORIZON_DAYS: u64 = 365;
+/// Rows that are given.
+const MAX_ROWS: usize = 10;
+/// Protocols of which the stated TVL is what can be taken out at once, by folded name: lending
+/// markets state what is not lent out.
+const TVL_IS_LIQUID: [&str; 12] = [
+    "aavev2", "aavev3", "benqilending", "compoundv2", "compoundv3", "fluidlending",
+    "moonwelllending", "morphoblue", "morphov1", "skylending", "sparklend", "venuscorepool",
+];
+
+/// What is to be placed, and where.
+#[derive(Clone, Debug)]
+pub struct Wish<'a> {
+    /// Dollars.
+    pub amount_usd: Decimal,
+    /// One of the assets of the market.
+    pub asset: Option<&'a SymbolKey>,
+    /// The very token, of an account that holds it.
+    pub token: Option<(u64, Earner)>,
+    /// The most risk.
+    pub appetite: Appetite,
+    /// The chains; `None` is all of those that are read.
+    pub chains: Option<&'a [u64]>,
+}
+
+/// A recommendation: a row of `recommendations`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Recommendation {
+    /// The market.
+    pub pool: String,
+    /// Its chain.
+    pub chain_id: u64,
+    /// Its protocol.
+    pub protocol: String,
+    /// Its assets.
+    pub asset: String,
+    /// What the row is about, in dollars.
+    pub amount_usd: Figure,
+    /// The yield before gas, in percent a year.
+    pub apy_pct: Figure,
+    /// The yield over a year less gas, in percent; `None` when gas is not known.
+    pub net_apy_pct: Option<Figure>,
+    /// Gas of going in and out, in dollars.
+    pub est_gas_usd: Option<Figure>,
+    /// Days until the yield has paid for the gas.
+    pub breakeven_days: Option<Figure>,
+    /// What can be taken out at once, in dollars; `None` where it is not stated, as with queues.
+    pub exit_liquidity_usd: Option<Figure>,
+    /// The grade of risk.
+    pub risk_grade: Grade,
+    /// What speaks for and against it.
+    pub why: Vec<String>,
+}
+
+/// The best markets for `wish`, at most ten. Those with a known net yield come first; one whose gas
+/// eats the yield is left out, as is one of which the amount would be more than a tenth.
+#[must_use]
+pub fn recommend(
+    markets: &[Market],
+    wish: &Wish<'_>,
+    gas: &BTreeMap<u64, GasPrice>,
+) -> Vec<Recommendation> {
+    if wish.amount_usd <= Decimal::ZERO {
+        return Vec::new();
+    }
+    let mut rows: Vec<_> = markets
+        .iter()
+        .filter(|market| wish.takes(market))
+        .filter_map(|market| {
+            let row = row(market, wish.amount_usd, gas)?;
+            let order = (
+                row.net_apy_pct.is_none(),
+                Reverse(row.net_apy_pct.map(|net| by_grade(net.0, row.risk_grade))),
+                Reverse(weighted(market)),
+                row.pool.clone(),
+            );
+            Some((order, row))
+        })
+        .collect();
+    rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+    rows.into_iter().map(|(_, row)| row).take(MAX_ROWS).collect()
+}
+
+/// The same for what an account holds: each reviewed token on its chain, the best rows over all.
+#[must_use]
+pub fn recommend_for(
+    holdings: &[Holding],
+    markets: &[Market],
+    wish: &Wish<'_>,
+    gas: &BTreeMap<u64, GasPrice>,
+) -> Vec<Recommendation> {
+    let mut rows = Vec::new();
+    for holding in holdings {
+        let (Some(earner), Some(usd)) = (holding.earner(), holding.usd) else {
+            continue;
+        };
+        if wish.asset.is_some_and(|asset| !asset.names(earner.symbol)) {
+            continue;
+        }
+        let of_token = Wish {
+            amount_usd: usd.0,
+            asset: None,
+            token: Some((holding.chain_id, earner)),
+            ..wish.clone()
+        };
+        rows.extend(recommend(markets, &of_token, gas));
+    }
+    rows.sort_by_cached_key(|row| {
+        let gain = row
+            .net_apy_pct
+            .and_then(|net| by_grade(net.0, row.risk_grade).checked_mul(row.amount_usd.0));
+        (gain.is_none(), Reverse(gain), row.pool.clone())
+    });
+    rows.truncate(MAX_ROWS);
+    rows
+}
+
+impl Wish<'_> {
+    fn takes(&self, market: &Market) -> bool {
+        self.appetite.takes(market.risk_grade)
+            && self.asset.is_none_or(|asset| market.holds(asset))
+            && self
+                .token
+                .is_none_or(|(chain, earner)| market.chain_id == Some(chain) && earner.fits(market))
+            && market
+                .chain_id
+                .is_some_and(|id| self.chains.is_none_or(|chains| chains.contains(&id)))
+            && has_room(market, self.amount_usd)
+    }
+}
+
+/// `None` when gas eats the yield.
+fn row(
+    market: &Market,
+    amount_usd: Decimal,
+    gas: &BTreeMap<u64, GasPrice>,
+) -> Option<Recommendation> {
+    let chain_id = market.chain_id?;
+    let single = market.single_asset == Some(true);
+    let cost = gas.get(&chain_id).and_then(|price| price.round_trip(single));
+    let mut why = market.why.clone();
+    let net = match cost {
+        None => {
+            why.push("gas cost not known".to_owned());
+            None
+        }
+        Some(cost) => {
+            let loss = crate::share_pct(cost, amount_usd)?;
+            Some(market.apy_pct.0.checked_sub(loss)?).filter(|net| *net > Decimal::ZERO)
+        }
+    };
+    if cost.is_some() && net.is_none() {
+        return None;
+    }
+    let exit = TVL_IS_LIQUID.contains(&folded(&market.project).as_str());
+    if !exit && single {
+        why.push("what can be taken out at once is not stated".to_owned());
+    }
+    let breakeven = cost.and_then(|cost| days_to_earn(cost, amount_usd, market.apy_pct.0));
+    Some(Recommendation {
+        pool: market.pool.clone(),
+        chain_id,
+        protocol: market.project.clone(),
+        asset: market.symbol.clone(),
+        amount_usd: cut(amount_usd, 2),
+        apy_pct: market.apy_pct,
+        net_apy_pct: net.map(|net| cut(net, 4)),
+        est_gas_usd: cost.map(|cost| up(cost, 6)),
+        breakeven_days: breakeven.map(|days| up(days, 2)),
+        // Shares of a pool of several assets are redeemed for what is in it.
+        exit_liquidity_usd: (exit || !single).then_some(market.tvl_usd),
+        risk_grade: market.risk_grade,
+        why,
+    })
+}
+
+/// Days in which `amount` earns `cost` at `apy_pct`.
+fn days_to_earn(cost: Decimal, amount: Decimal, apy_pct: Decimal) -> Option<Decimal> {
+    let a_year = amount.checked_mul(apy_pct)?.checked_div(Decimal::ONE_HUNDRED)?;
+    cost.checked_mul(Decimal::from(HORIZON_DAYS))?.checked_div(a_year)
+}
+
+fn by_grade(net_pct: Decimal, grade: Grade) -> Decimal {
+    net_pct
+        .checked_mul(Decimal::from(grade.weight_pct()))
+        .unwrap_or(Decimal::MAX)
+}
+
+/// Costs are rounded up.
+fn up(value: Decimal, digits: u32) -> Figure {
+    let strategy = rust_decimal::RoundingStrategy::AwayFromZero;
+    Figure(value.round_dp_with_strategy(digits, strategy).normalize())
+}
+
+#[cfg(test)]
+mod tests;

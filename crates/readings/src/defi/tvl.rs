@@ -1,0 +1,232 @@
+//! Value locked in protocols and chains: what counts, rankings and movers.
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+use super::{cut, folded, sum};
+use crate::{Figure, share_pct};
+
+/// Categories that are no DeFi protocol: custody at an exchange, and chains as protocols.
+pub const EXCLUDED_CATEGORIES: [&str; 2] = ["CEX", "Chain"];
+/// Least TVL of a mover, in dollars: below it a single deposit is a mover.
+pub const MIN_MOVER_TVL_USD: i64 = 10_000_000;
+
+/// Rows of each ranking.
+const MAX_CHAINS: usize = 25;
+const MAX_PROTOCOLS: usize = 50;
+const MAX_MOVERS: usize = 10;
+/// What is locked a second time under another name, or lent out: keys beside those of chains.
+const COUNTED_TWICE: [&str; 10] = [
+    "borrowed", "staking", "pool2", "vesting", "treasury", "owntokens", "offers", "doublecounted",
+    "liquidstaking", "dcandlsoverlap",
+];
+
+/// A protocol as its source has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protocol {
+    /// Its name in addresses: `aave-v3`.
+    pub slug: String,
+    /// Its name for people.
+    pub name: String,
+    /// `Lending`, `Dexs` and the like.
+    pub category: Option<String>,
+    /// The family it belongs to: `aave` for `aave-v3`.
+    pub family: Option<String>,
+    /// Value locked in dollars, without what is borrowed, staked or counted twice.
+    pub tvl_usd: Figure,
+    /// The same by chain; keys that are no chain are left out ([`is_chain_key`]).
+    pub by_chain: Vec<(String, Figure)>,
+    /// Change of the TVL in a day, in percent.
+    pub change_1d_pct: Option<Figure>,
+    /// Change of the TVL in seven days, in percent.
+    pub change_7d_pct: Option<Figure>,
+}
+
+/// A chain as its source has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainTvl {
+    /// Its name.
+    pub name: String,
+    /// Its EIP-155 id, if it has one.
+    pub chain_id: Option<u64>,
+    /// Value locked in dollars.
+    pub tvl_usd: Figure,
+}
+
+/// A row of `chains`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChainRow {
+    /// Its name.
+    pub name: String,
+    /// Its EIP-155 id; `None` for a chain that has none.
+    pub chain_id: Option<u64>,
+    /// Value locked in dollars.
+    pub tvl_usd: Figure,
+    /// Share of the total, in percent.
+    pub share_pct: Option<Figure>,
+}
+
+/// A row of `protocols`, `gainers` and `losers`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProtocolRow {
+    /// Its name in addresses.
+    pub slug: String,
+    /// Its name for people.
+    pub name: String,
+    /// `Lending`, `Dexs` and the like.
+    pub category: Option<String>,
+    /// Value locked in dollars.
+    pub tvl_usd: Figure,
+    /// Change in a day, in percent.
+    pub change_1d_pct: Option<Figure>,
+    /// Change in seven days, in percent.
+    pub change_7d_pct: Option<Figure>,
+}
+
+/// The rankings: `data` of `/defi-analytics`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Analytics {
+    /// Value locked on all chains, or in the one protocol that was asked for, in dollars. `None`
+    /// when the chains are not known: a sum over protocols would count deposits of one in another twice.
+    pub total_tvl_usd: Option<Figure>,
+    /// The largest chains first.
+    pub chains: Option<Vec<ChainRow>>,
+    /// The largest protocols first.
+    pub protocols: Vec<ProtocolRow>,
+    /// What grew most in a day.
+    pub gainers: Vec<ProtocolRow>,
+    /// What shrank most in a day.
+    pub losers: Vec<ProtocolRow>,
+}
+
+impl Protocol {
+    /// Whether it belongs into a ranking of DeFi protocols.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        let category = self.category.as_deref().unwrap_or("");
+        !EXCLUDED_CATEGORIES
+            .iter()
+            .any(|excluded| excluded.eq_ignore_ascii_case(category))
+    }
+
+    /// Whether `name` is its slug, its name or its family.
+    fn is_called(&self, name: &str) -> bool {
+        let known = [Some(&self.slug), Some(&self.name), self.family.as_ref()];
+        known.iter().flatten().any(|known| folded(known) == name)
+    }
+
+    fn row(&self) -> ProtocolRow {
+        ProtocolRow {
+            slug: self.slug.clone(),
+            name: self.name.clone(),
+            category: self.category.clone(),
+            tvl_usd: self.tvl_usd,
+            change_1d_pct: self.change_1d_pct,
+            change_7d_pct: self.change_7d_pct,
+        }
+    }
+}
+
+/// Whether a key of a protocol's TVL by chain is a chain: not `borrowed`, `staking`, `pool2`,
+/// `vesting` and their like, alone or after a chain (`Ethereum-borrowed`).
+#[must_use]
+pub fn is_chain_key(key: &str) -> bool {
+    let last = key.rsplit_once('-').map_or(key, |(_, last)| last);
+    !COUNTED_TWICE
+        .iter()
+        .any(|word| word.eq_ignore_ascii_case(last.trim()))
+}
+
+/// The change of a TVL, unless it is none: nothing loses more than everything.
+#[must_use]
+pub fn plausible_change(change: Option<Figure>) -> Option<Figure> {
+    change.filter(|change| change.0 >= -Decimal::ONE_HUNDRED)
+}
+
+/// Rankings over everything. `chains` is `None` when they could not be had.
+#[must_use]
+pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>) -> Analytics {
+    let counted = largest_first(protocols.iter().filter(|protocol| protocol.counts()));
+    let total = chains.and_then(|chains| sum(chains.iter().map(|chain| chain.tvl_usd.0)));
+    Analytics {
+        total_tvl_usd: total.map(|total| cut(total, 2)),
+        chains: chains.map(|chains| chain_rows(chains.to_vec(), total)),
+        protocols: counted.iter().take(MAX_PROTOCOLS).map(|one| one.row()).collect(),
+        gainers: movers(&counted, Decimal::is_sign_positive),
+        losers: movers(&counted, Decimal::is_sign_negative),
+    }
+}
+
+/// The same about the protocol that is called `name` (slug, name, or a family of several). `None`
+/// when there is none.
+#[must_use]
+pub fn of_protocol(protocols: &[Protocol], name: &str) -> Option<Analytics> {
+    let name = Some(folded(name)).filter(|name| !name.is_empty())?;
+    let found = protocols.iter().filter(|one| one.counts());
+    let mut found: Vec<_> = found.filter(|one| one.is_called(&name)).collect();
+    // A slug is one protocol, even when a family has the same name.
+    if let Some(exact) = found.iter().find(|one| folded(&one.slug) == name).copied() {
+        found = vec![exact];
+    }
+    let found = largest_first(found.into_iter());
+    if found.is_empty() {
+        return None;
+    }
+    let total = sum(found.iter().map(|one| one.tvl_usd.0));
+    let mut chains: Vec<ChainTvl> = Vec::new();
+    for (chain, tvl) in found.iter().flat_map(|one| &one.by_chain) {
+        match chains.iter_mut().find(|row| row.name == *chain) {
+            Some(row) => row.tvl_usd.0 = row.tvl_usd.0.saturating_add(tvl.0),
+            None => chains.push(ChainTvl {
+                name: chain.clone(),
+                chain_id: super::chains::id_of(chain),
+                tvl_usd: *tvl,
+            }),
+        }
+    }
+    Some(Analytics {
+        total_tvl_usd: total.map(|total| cut(total, 2)),
+        chains: Some(chain_rows(chains, total)),
+        protocols: found.iter().map(|one| one.row()).collect(),
+        gainers: movers(&found, Decimal::is_sign_positive),
+        losers: movers(&found, Decimal::is_sign_negative),
+    })
+}
+
+/// Each slug once: of two rows the larger one.
+fn largest_first<'a>(protocols: impl Iterator<Item = &'a Protocol>) -> Vec<&'a Protocol> {
+    let mut sorted: Vec<_> = protocols.collect();
+    sorted.sort_by(|a, b| b.tvl_usd.cmp(&a.tvl_usd).then_with(|| a.slug.cmp(&b.slug)));
+    let mut seen = std::collections::BTreeSet::new();
+    sorted.retain(|one| seen.insert(one.slug.as_str()));
+    sorted
+}
+
+fn chain_rows(mut chains: Vec<ChainTvl>, total: Option<Decimal>) -> Vec<ChainRow> {
+    chains.sort_by(|a, b| b.tvl_usd.cmp(&a.tvl_usd).then_with(|| a.name.cmp(&b.name)));
+    chains.truncate(MAX_CHAINS);
+    let share = |tvl: Decimal| total.and_then(|total| share_pct(tvl, total));
+    let row = |chain: ChainTvl| ChainRow {
+        share_pct: share(chain.tvl_usd.0).map(|share| cut(share, 4)),
+        name: chain.name,
+        chain_id: chain.chain_id,
+        tvl_usd: chain.tvl_usd,
+    };
+    chains.into_iter().map(row).collect()
+}
+
+/// Protocols that moved in the direction that `wanted` names, the strongest first.
+fn movers(protocols: &[&Protocol], wanted: fn(&Decimal) -> bool) -> Vec<ProtocolRow> {
+    let least = Decimal::from(MIN_MOVER_TVL_USD);
+    let change = |one: &Protocol| one.change_1d_pct.map(|change| change.0);
+    let mut moved: Vec<_> = protocols
+        .iter()
+        .filter(|one| one.tvl_usd.0 >= least)
+        .filter_map(|one| Some((change(one).filter(|by| !by.is_zero() && wanted(by))?, *one)))
+        .collect();
+    moved.sort_by(|(a, x), (b, y)| b.abs().cmp(&a.abs()).then_with(|| x.slug.cmp(&y.slug)));
+    moved.into_iter().take(MAX_MOVERS).map(|(_, one)| one.row()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! An article, as a source tells it.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{publisher::Publisher, sentiment::Tone, url::canonical_url};
+
+/// How far in the future a publication time may lie: clocks differ.
+pub const FUTURE_TOLERANCE_SECONDS: i64 = 300;
+/// Older articles are no news.
+pub const WINDOW_HOURS: i64 = 72;
+
+/// An article, as a source tells it. Its text is not kept: only what points to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Article {
+    /// Who published it.
+    pub publisher: Publisher,
+    /// The source that told us of it, for example `okx.news`.
+    pub via: String,
+    /// Its title, as plain text.
+    pub title: String,
+    /// Where it stands: see [`canonical_url`].
+    pub url: String,
+    /// When it was published; `None` when no source says so credibly, and then `date_flag` says why.
+    pub published_at: Option<Timestamp>,
+    /// What was wrong with the time.
+    pub date_flag: Option<DateFlag>,
+    /// Symbols of tokens that the source connects with it.
+    pub symbols: Vec<String>,
+    /// Words under which the source files it.
+    pub categories: Vec<String>,
+    /// How important the source calls it.
+    pub importance: Option<Importance>,
+    /// The source's own labels of its tone, one for each token or one for all.
+    pub tones: Vec<Tone>,
+    /// The source's own weight of the publisher, 0 … 100.
+    pub weight: Option<u8>,
+}
+
+/// How important a source calls an article.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Importance {
+    /// The least.
+    Low,
+    /// Between.
+    Medium,
+    /// The most.
+    High,
+}
+
+/// What is wrong with a publication time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DateFlag {
+    /// The source gives none, or none that can be read.
+    Unparsable,
+    /// It lies more than [`FUTURE_TOLERANCE_SECONDS`] in the future.
+    InFuture,
+}
+
+impl Article {
+    /// An article with what every source gives; `None` when the title is empty or the address is
+    /// none.
+    #[must_use]
+    pub fn new(via: &str, publisher: Publisher, title: String, url: &str) -> Option<Self> {
+        if title.trim().is_empty() {
+            return None;
+        }
+        Some(Self {
+            publisher,
+            via: via.to_owned(),
+            title,
+            url: canonical_url(url)?,
+            published_at: None,
+            date_flag: Some(DateFlag::Unparsable),
+            symbols: Vec::new(),
+            categories: Vec::new(),
+            importance: None,
+            tones: Vec::new(),
+            weight: None,
+        })
+    }
+
+    /// The same with a publication time, judged at `now`. One that lies a little in the future is
+    /// now; one that lies further ahead is not believed, because it would stand at the top for as
+    /// long as it likes.
+    #[must_use]
+    pub fn published(mut self, time: Option<Timestamp>, now: Timestamp) -> Self {
+        let tolerance = SignedDuration::from_secs(FUTURE_TOLERANCE_SECONDS);
+        (self.published_at, self.date_flag) = match time {
+            None => (None, Some(DateFlag::Unparsable)),
+            Some(time) if time.duration_since(now) > tolerance => (None, Some(DateFlag::InFuture)),
+            Some(time) => (Some(time.min(now)), None),
+        };
+        self
+    }
+
+    /// Whether it is young enough to be news at `now`; one without a time may be.
+    #[must_use]
+    pub fn is_news(&self, now: Timestamp) -> bool {
+        let window = SignedDuration::from_hours(WINDOW_HOURS);
+        self.published_at
+            .is_none_or(|time| now.duration_since(time) <= window)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn article() -> Article {
+        Article::new("rss.decrypt", Publisher::of("decrypt"), "Title".into(), "https://a.example/1").unwrap()
+    }
+
+    #[test]
+    fn times_are_believed_only_up_to_now() {
+        let now = Timestamp::from_second(1_795_222_800).unwrap();
+        let at = |seconds: i64| {
+            let then = now + SignedDuration::from_secs(seconds);
+            let article = article().published(Some(then), now);
+            (article.published_at.map(|time| time.duration_since(now).as_secs()), article.date_flag)
+        };
+        assert_eq!(at(-60), (Some(-60), None));
+        assert_eq!(at(300), (Some(0), None));
+        assert_eq!(at(301), (None, Some(DateFlag::InFuture)));
+        let undated = article().published(None, now);
+        assert_eq!((undated.published_at, undated.date_flag), (None, Some(DateFlag::Unparsable)));
+        assert!(undated.is_news(now));
+        let old = article().published(Some(now - SignedDuration::from_hours(73)), now);
+        assert!(!old.is_news(now));
+    }
+
+    #[test]
+    fn what_has_no_title_or_no_address_is_no_article() {
+        let of = |title: &str, url: &str| Article::new("x", Publisher::of("x"), title.into(), url);
+        assert!(of(" ", "https://a.example/1").is_none());
+        assert!(of("Title", "javascript:alert(1)").is_none());
+        assert!(of("Title", "https://a.example/1").is_some());
+    }
+}

@@ -1,0 +1,177 @@
+//! Titles as sets of words, to see when two of them tell the same.
+
+use std::collections::BTreeSet;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Words that say nothing about what happened.
+const FILLERS: &[&str] = &[
+    "a", "an", "and", "are", "as", "at", "but", "by", "for", "from", "has", "have", "in", "into", "is", "it",
+    "its", "of", "on", "or", "over", "s", "says", "that", "the", "their", "this", "to", "was", "will", "with",
+];
+
+/// Names of one thing: the first stands for all. A title is about as many things as it has of these.
+const ASSETS: &[&[&str]] = &[
+    &["bitcoin", "btc", "xbt"],
+    &["ethereum", "eth", "ether"],
+    &["solana", "sol"],
+    &["xrp", "ripple"],
+    &["bnb", "binancecoin"],
+    &["cardano", "ada"],
+    &["dogecoin", "doge"],
+    &["tron", "trx"],
+    &["avalanche", "avax"],
+    &["polkadot", "dot"],
+    &["chainlink", "link"],
+    &["litecoin", "ltc"],
+    &["hyperliquid", "hype"],
+    &["sui"],
+    &["toncoin", "ton"],
+    &["arbitrum", "arb"],
+    &["optimism", "op"],
+    &["aave"],
+    &["uniswap", "uni"],
+    &["tether", "usdt"],
+    &["circle", "usdc"],
+];
+
+/// The words of `text`: compatibility forms folded, lower case, without punctuation.
+#[must_use]
+pub fn words(text: &str) -> Vec<String> {
+    let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    folded
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What a title says, as the set of its telling words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TitleTokens {
+    words: BTreeSet<String>,
+    numbers: BTreeSet<String>,
+    assets: BTreeSet<&'static str>,
+}
+
+impl TitleTokens {
+    /// The telling words of `title`: without fillers, in the singular, with the names of one asset
+    /// and the two spellings of "exchange-traded fund" made one.
+    #[must_use]
+    pub fn of(title: &str) -> Self {
+        let all = words(title);
+        let mut tokens = Self {
+            words: BTreeSet::new(),
+            numbers: BTreeSet::new(),
+            assets: BTreeSet::new(),
+        };
+        let mut rest = all.as_slice();
+        while let Some((word, tail)) = rest.split_first() {
+            rest = match tail {
+                [second, third, after @ ..]
+                    if word == "exchange" && second == "traded" && singular(third) == "fund" =>
+                {
+                    tokens.words.insert("etf".to_owned());
+                    after
+                }
+                _ => {
+                    tokens.take(word);
+                    tail
+                }
+            };
+        }
+        tokens
+    }
+
+    fn take(&mut self, word: &str) {
+        if FILLERS.contains(&word) {
+            return;
+        }
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            self.numbers.insert(word.to_owned());
+            self.words.insert(word.to_owned());
+            return;
+        }
+        let asset = ASSETS.iter().find(|names| names.contains(&word));
+        match asset.and_then(|names| names.first()) {
+            Some(name) => {
+                self.assets.insert(name);
+                self.words.insert((*name).to_owned());
+            }
+            None => {
+                self.words.insert(singular(word).to_owned());
+            }
+        }
+    }
+
+    /// Common words in a hundred of all words of both: the Jaccard index in percent, rounded down.
+    /// Two empty titles have nothing in common.
+    #[must_use]
+    pub fn likeness_pct(&self, other: &Self) -> usize {
+        let common = self.words.intersection(&other.words).count();
+        let all = self.words.len() + other.words.len() - common;
+        common.saturating_mul(100).checked_div(all).unwrap_or(0)
+    }
+
+    /// Whether the two cannot be about the same event however alike they sound: both name assets
+    /// and none in common, or both carry numbers and none in common.
+    #[must_use]
+    pub fn contradicts(&self, other: &Self) -> bool {
+        fn apart<T: Ord>(ours: &BTreeSet<T>, theirs: &BTreeSet<T>) -> bool {
+            !ours.is_empty() && !theirs.is_empty() && ours.is_disjoint(theirs)
+        }
+        apart(&self.assets, &other.assets) || apart(&self.numbers, &other.numbers)
+    }
+}
+
+/// Without the plural's `s`; short words and those in `ss`, `us`, `is` keep theirs.
+fn singular(word: &str) -> &str {
+    match word.strip_suffix('s') {
+        Some(stem) if word.len() > 3 && !stem.ends_with(['s', 'u', 'i']) => stem,
+        _ => word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn likeness(a: &str, b: &str) -> usize {
+        TitleTokens::of(a).likeness_pct(&TitleTokens::of(b))
+    }
+
+    #[test]
+    fn the_same_story_in_other_words_is_alike() {
+        assert_eq!(
+            likeness(
+                "Exchange-traded funds extend inflow streak & open interest climbs",
+                "Bitcoin ETFs extend inflow streak as open interest climbs",
+            ),
+            87
+        );
+        assert_eq!(likeness("Layer-2 fee cut passes", "Layer-2 fee cut proposal passes"), 83);
+        assert!(likeness("Protocol halts market after oracle fault", "Lending market pauses one collateral") < 60);
+        assert_eq!(likeness("", ""), 0);
+        assert_eq!(likeness("BTC up", "ＢＩＴＣＯＩＮ UP!"), 100);
+    }
+
+    #[test]
+    fn other_assets_and_other_numbers_are_other_stories() {
+        let apart = |a: &str, b: &str| TitleTokens::of(a).contradicts(&TitleTokens::of(b));
+        assert!(apart("Solana ETF inflows hit a record", "Bitcoin ETF inflows hit a record"));
+        assert!(apart("Bitcoin falls below $90k", "Bitcoin falls below $80k"));
+        assert!(!apart("Bitcoin ETFs extend streak", "ETFs extend streak"));
+        assert!(!apart("BTC and ETH climb", "Ether climbs"));
+        assert!(!apart("40M drained", "Protocol drained of 40M"));
+    }
+
+    #[test]
+    fn plurals_are_folded_with_care() {
+        for (word, expected) in [
+            ("inflows", "inflow"), ("etfs", "etf"), ("gas", "gas"), ("loss", "loss"), ("status", "status"),
+            ("crisis", "crisis"), ("is", "is"),
+        ] {
+            assert_eq!(singular(word), expected);
+        }
+    }
+}

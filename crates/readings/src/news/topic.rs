@@ -1,0 +1,230 @@
+//! Topics: what a reader asks for, and the words under which it is found.
+
+use super::{article::Article, title::words};
+use crate::symbol::SymbolKey;
+
+/// Topics: the spellings of their names without spaces and marks, and the phrases that tell of them.
+const TOPICS: &[(&[&str], &[&str])] = &[
+    (
+        &["defi", "decentralizedfinance", "decentralisedfinance"],
+        &[
+            "defi", "decentralized finance", "lending", "liquidity pool", "dex", "amm", "yield", "tvl", "staking",
+            "restaking", "aave", "uniswap", "compound", "makerdao", "curve", "lido", "oracle",
+        ],
+    ),
+    (
+        &["nft", "nfts", "collectibles"],
+        &["nft", "nfts", "non fungible", "collectible", "collectibles", "opensea", "ordinals", "inscriptions"],
+    ),
+    (
+        &["layer2", "l2", "layer2s", "l2s", "rollup", "rollups", "scaling"],
+        &[
+            "layer 2", "l2", "l2s", "rollup", "rollups", "arbitrum", "optimism", "op stack", "zksync", "starknet",
+            "polygon", "x layer", "sequencer",
+        ],
+    ),
+    (
+        &["regulation", "regulations", "regulatory", "legal", "policy", "law"],
+        &[
+            "regulation", "regulations", "regulator", "regulators", "regulatory", "sec", "cftc", "mica", "esma",
+            "lawsuit", "court", "congress", "senate", "bill", "compliance", "sanctions", "license", "licence", "fine",
+        ],
+    ),
+    (
+        &["etf", "etfs", "etp", "etps", "exchangetradedfunds", "exchangetradedfund"],
+        &["etf", "etfs", "etp", "etps", "exchange traded", "spot fund", "spot funds", "btc funds", "ishares", "grayscale"],
+    ),
+    (
+        &["stablecoin", "stablecoins"],
+        &[
+            "stablecoin", "stablecoins", "usdt", "usdc", "usdt0", "usdg", "dai", "usde", "tether", "circle", "depeg",
+            "depegs", "peg",
+        ],
+    ),
+    (
+        &["hack", "hacks", "exploit", "exploits", "security", "scam", "scams"],
+        &[
+            "hack", "hacks", "hacked", "hacker", "hackers", "exploit", "exploits", "exploited", "drained", "stolen",
+            "phishing", "rug", "breach", "attack", "attacker", "vulnerability", "scam",
+        ],
+    ),
+    (
+        &["ai", "artificialintelligence", "aiagents", "agents"],
+        &["ai", "artificial intelligence", "ai agent", "ai agents", "llm", "openai", "machine learning"],
+    ),
+    (
+        &["rwa", "rwas", "realworldassets", "realworldasset", "tokenization", "tokenisation"],
+        &[
+            "rwa", "rwas", "real world asset", "real world assets", "tokenized", "tokenised", "tokenization",
+            "tokenisation", "treasuries", "tokenized treasuries", "private credit",
+        ],
+    ),
+    (
+        &["bitcoin", "btc"],
+        &["bitcoin", "btc", "satoshi", "halving", "lightning network"],
+    ),
+    (
+        &["ethereum", "eth"],
+        &["ethereum", "eth", "ether", "vitalik"],
+    ),
+    (
+        &["mining", "miners"],
+        &["mining", "miner", "miners", "hashrate", "hash rate", "difficulty"],
+    ),
+    (
+        &["memecoin", "memecoins", "meme"],
+        &["memecoin", "memecoins", "meme coin", "meme coins", "doge", "dogecoin", "shib", "pepe", "bonk"],
+    ),
+    (
+        &["exchange", "exchanges", "cex"],
+        &["exchange", "exchanges", "binance", "coinbase", "okx", "kraken", "bybit", "delist", "listing", "withdrawals"],
+    ),
+    (
+        &["macro", "fed", "rates"],
+        &["fed", "fomc", "rate cut", "rate hike", "inflation", "cpi", "treasury yield", "jobs report", "macro", "tariff"],
+    ),
+    (
+        &["staking", "restaking"],
+        &["staking", "restaking", "staked", "validator", "validators", "lido", "eigenlayer"],
+    ),
+];
+
+/// Something to look for in the news.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topic {
+    terms: Vec<String>,
+}
+
+impl Topic {
+    /// The topic that `text` names: its phrases if it is a known one, otherwise the words themselves.
+    /// `None` without a letter or digit.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let asked = words(text);
+        if asked.is_empty() {
+            return None;
+        }
+        let key = asked.concat();
+        let known = TOPICS.iter().find(|(names, _)| names.contains(&key.as_str()));
+        let terms = match known {
+            Some((_, terms)) => terms.iter().map(|term| (*term).to_owned()).collect(),
+            None => vec![asked.join(" ")],
+        };
+        Some(Self { terms })
+    }
+
+    /// The phrases of the topic.
+    #[must_use]
+    pub fn terms(&self) -> &[String] {
+        &self.terms
+    }
+
+    /// The phrases that an article's title, categories or symbols carry, as whole words.
+    #[must_use]
+    pub fn matches(&self, article: &Article) -> Vec<&str> {
+        let title = padded(&article.title);
+        let filed: Vec<String> = article
+            .categories
+            .iter()
+            .chain(&article.symbols)
+            .map(|text| padded(text))
+            .collect();
+        let carries = |term: &&String| {
+            let term = format!(" {term} ");
+            title.contains(&term) || filed.iter().any(|text| text.contains(&term))
+        };
+        self.terms.iter().filter(carries).map(String::as_str).collect()
+    }
+}
+
+/// Words with a space around each, so that only whole words are found.
+fn padded(text: &str) -> String {
+    format!(" {} ", words(text).join(" "))
+}
+
+/// Whether an article is about the token `symbol`: a source says so, or the title carries it as
+/// `$SYM` or as a word in capitals of three letters or more. A title all in capitals says nothing.
+#[must_use]
+pub fn mentions_symbol(article: &Article, symbol: &SymbolKey) -> bool {
+    if article.symbols.iter().any(|of| symbol.names(of)) {
+        return true;
+    }
+    let shouted = !article.title.chars().any(char::is_lowercase);
+    article.title.split_whitespace().any(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '$');
+        match word.strip_prefix('$') {
+            Some(named) => symbol.names(named),
+            None => !shouted && word.chars().count() >= 3 && word == symbol.as_str(),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::news::Publisher;
+
+    fn article(title: &str) -> Article {
+        Article::new("x", Publisher::of("x"), title.into(), "https://a.example/1").unwrap()
+    }
+
+    #[test]
+    fn a_topic_has_many_names() {
+        for (name, title, terms) in [
+            ("DeFi", "Lending market pauses one collateral after oracle deviation", vec!["lending", "oracle"]),
+            (" Layer-2 ", "Layer-2 fee cut proposal passes", vec!["layer 2"]),
+            ("L2", "Rollups get cheaper", vec!["rollups"]),
+            ("ETFs", "Exchange-traded funds extend inflow streak", vec!["exchange traded"]),
+            ("real world assets", "Tokenized treasuries pass a billion", vec!["tokenized", "treasuries", "tokenized treasuries"]),
+            ("AI", "Airline accepts stablecoins", vec![]),
+            ("AI", "AI agents pay each other", vec!["ai", "ai agents"]),
+            ("hack", "Protocol hacked, $40M drained", vec!["hacked", "drained"]),
+            ("quantum computing", "Quantum-computing fears return", vec!["quantum computing"]),
+            ("quantum computing", "Computing quantum", vec![]),
+        ] {
+            assert_eq!(Topic::new(name).unwrap().matches(&article(title)), terms, "{name}: {title}");
+        }
+        assert_eq!(Topic::new(" !? "), None);
+    }
+
+    #[test]
+    fn categories_and_symbols_count() {
+        let mut filed = article("Nothing in the title");
+        filed.categories = vec!["Real-World Assets".into()];
+        filed.symbols = vec!["AAVE".into()];
+        assert_eq!(Topic::new("rwa").unwrap().matches(&filed), ["real world assets"]);
+        assert_eq!(Topic::new("defi").unwrap().matches(&filed), ["aave"]);
+    }
+
+    #[test]
+    fn every_name_of_a_topic_is_written_as_it_is_looked_up() {
+        for (names, terms) in TOPICS {
+            for name in *names {
+                assert_eq!(words(name).concat(), *name);
+            }
+            for term in *terms {
+                assert_eq!(words(term).join(" "), *term);
+            }
+        }
+    }
+
+    #[test]
+    fn symbols_are_found_only_where_they_are_meant() {
+        let symbol = |text: &str| SymbolKey::new(text).unwrap();
+        let mut tagged = article("A quiet day");
+        tagged.symbols = vec!["USD₮0".into()];
+        assert!(mentions_symbol(&tagged, &symbol("usdt0")));
+        for (title, of, expected) in [
+            ("BTC climbs", "btc", true),
+            ("Buy $one now", "ONE", true),
+            ("One protocol to rule them", "ONE", false),
+            ("ONE PROTOCOL TO RULE THEM", "ONE", false),
+            ("The link is down", "LINK", false),
+            ("LINK, up 5 %", "LINK", true),
+            ("OP stack ships", "OP", false),
+            ("WBTC grows", "BTC", false),
+        ] {
+            assert_eq!(mentions_symbol(&article(title), &symbol(of)), expected, "{title}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The market board of a chain: its tokens with their prices, and what moved.
+
+use alloy_primitives::Address;
+use serde::Serialize;
+
+use super::{checksummed, curated, larger_first, market::TokenMarket};
+use crate::{Decimal, Figure};
+
+/// Rows of each list of movers.
+const MOVERS: usize = 3;
+/// A token with fewer dollars in its pools moves by accident.
+const LEAST_LIQUIDITY_USD: Decimal = Decimal::from_parts(10_000, 0, 0, false, 0);
+
+/// A row of the board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BoardRow {
+    /// Its symbol. Untrusted text without control characters, except for curated tokens.
+    pub symbol: String,
+    /// Whether the token is one of the curated ones.
+    pub curated: bool,
+    /// Its market.
+    #[serde(flatten)]
+    pub market: TokenMarket,
+}
+
+/// What rose and what fell the most within a day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Movers {
+    /// What rose, the largest change first.
+    pub gainers: Vec<Mover>,
+    /// What fell, the largest change first.
+    pub losers: Vec<Mover>,
+}
+
+/// A token that moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mover {
+    /// The token.
+    #[serde(serialize_with = "checksummed")]
+    pub address: Address,
+    /// Its symbol.
+    pub symbol: String,
+    /// Change of the price over a day, in percent.
+    pub change_24h_pct: Figure,
+}
+
+/// How much of the board stands on data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// Curated tokens.
+    pub curated: usize,
+    /// Of these, the ones with a price.
+    pub curated_priced: usize,
+    /// Rows whose volume is part of the total.
+    pub with_volume: usize,
+}
+
+/// The board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Board {
+    /// The chain.
+    pub chain_id: u64,
+    /// Curated tokens in their order, then others by liquidity.
+    pub tokens: Vec<BoardRow>,
+    /// What moved. Tokens worth a dollar and tokens with hardly any liquidity are left out.
+    pub movers: Movers,
+    /// Dollars traded within a day, over the rows with a volume; `None` when there is none.
+    pub total_volume_24h_usd: Option<Figure>,
+    /// How much of it stands on data.
+    pub coverage: Coverage,
+}
+
+impl Coverage {
+    /// Whether fewer than half of the curated tokens have a price: no board, then.
+    #[must_use]
+    pub fn is_too_small(&self) -> bool {
+        self.curated_priced.saturating_mul(2) < self.curated
+    }
+}
+
+/// The board of chain 196 from `markets`. Markets of tokens that are not curated take their symbol
+/// from `symbol_of`; those without one are left out.
+#[must_use]
+pub fn board(
+    chain_id: u64,
+    markets: Vec<TokenMarket>,
+    symbol_of: impl Fn(Address) -> Option<String>,
+) -> Board {
+    let mut others = Vec::new();
+    let mut known: Vec<Option<BoardRow>> = vec![None; curated::XLAYER.len()];
+    for market in markets {
+        let place = curated::XLAYER.iter().position(|token| token.address == market.address);
+        let slot = place.and_then(|place| Some((curated::XLAYER.get(place)?, known.get_mut(place)?)));
+        if let Some((token, slot)) = slot {
+            let symbol = token.symbol.to_owned();
+            *slot = Some(BoardRow { symbol, curated: true, market });
+        } else if let Some(symbol) = symbol_of(market.address) {
+            others.push(BoardRow { symbol, curated: false, market });
+        }
+    }
+    others.sort_by(|a, b| {
+        larger_first(a.market.liquidity_usd, b.market.liquidity_usd)
+            .then_with(|| a.market.address.cmp(&b.market.address))
+    });
+    let mut tokens: Vec<BoardRow> = known.into_iter().flatten().collect();
+    let curated_priced = tokens.len();
+    tokens.extend(others);
+    let volumes: Vec<Figure> =
+        tokens.iter().filter_map(|row| row.market.volume_24h_usd).collect();
+    let total = volumes.iter().try_fold(Decimal::ZERO, |sum, volume| sum.checked_add(volume.get()));
+    Board {
+        chain_id,
+        movers: movers(&tokens),
+        total_volume_24h_usd: total.filter(|_| !volumes.is_empty()).map(Figure),
+        coverage: Coverage {
+            curated: curated::XLAYER.len(),
+            curated_priced,
+            with_volume: volumes.len(),
+        },
+        tokens,
+    }
+}
+
+fn movers(rows: &[BoardRow]) -> Movers {
+    let moves = |row: &&BoardRow| {
+        let stable = curated::find(row.market.address).is_some_and(|token| token.stable);
+        let deep = row.market.liquidity_usd.is_some_and(|usd| usd.get() >= LEAST_LIQUIDITY_USD);
+        !stable && deep
+    };
+    let mut moved: Vec<Mover> = rows
+        .iter()
+        .filter(moves)
+        .filter_map(|row| {
+            Some(Mover {
+                address: row.market.address,
+                symbol: row.symbol.clone(),
+                change_24h_pct: row.market.change_24h_pct?,
+            })
+        })
+        .collect();
+    moved.sort_by(|a, b| {
+        b.change_24h_pct.cmp(&a.change_24h_pct).then_with(|| a.address.cmp(&b.address))
+    });
+    let zero = Figure(Decimal::ZERO);
+    let gainers = moved.iter().filter(|mover| mover.change_24h_pct > zero);
+    let losers = moved.iter().rev().filter(|mover| mover.change_24h_pct < zero);
+    Movers {
+        gainers: gainers.take(MOVERS).cloned().collect(),
+        losers: losers.take(MOVERS).cloned().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::address;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    const OTHER: Address = address!("1000000000000000000000000000000000000001");
+    const NAMELESS: Address = address!("1000000000000000000000000000000000000002");
+
+    fn market(address: Address, change: &str, liquidity: &str, volume: Option<&str>) -> TokenMarket {
+        let figure = |text: &str| text.parse::<Figure>().ok();
+        TokenMarket {
+            address,
+            chain_id: 196,
+            as_of: Timestamp::UNIX_EPOCH,
+            price_usd: Figure(Decimal::ONE),
+            change_5m_pct: None,
+            change_1h_pct: None,
+            change_4h_pct: None,
+            change_24h_pct: figure(change),
+            volume_24h_usd: volume.and_then(figure),
+            liquidity_usd: figure(liquidity),
+            market_cap_usd: None,
+            holders: None,
+            txs_24h: None,
+        }
+    }
+
+    fn of(symbol: &str) -> Address {
+        curated::XLAYER.iter().find(|token| token.symbol == symbol).unwrap().address
+    }
+
+    fn symbol_of(address: Address) -> Option<String> {
+        (address == OTHER).then(|| "OTHER".to_owned())
+    }
+
+    #[test]
+    fn rows_movers_and_the_total() {
+        let board = board(
+            196,
+            vec![
+                market(OTHER, "41.7", "912345", Some("0.5")),
+                market(NAMELESS, "99", "912345", Some("1000")),
+                market(of("xETH"), "1.5", "500000", None),
+                market(of("WOKB"), "-2.17", "3456789", Some("10.25")),
+                market(of("USDG"), "9", "3456789", Some("1")),
+                market(of("xSOL"), "80", "9999", None),
+            ],
+            symbol_of,
+        );
+        let symbols: Vec<_> = board.tokens.iter().map(|row| row.symbol.as_str()).collect();
+        assert_eq!(symbols, ["WOKB", "USDG", "xETH", "xSOL", "OTHER"]);
+        let names = |movers: &[Mover]| movers.iter().map(|m| m.symbol.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&board.movers.gainers), ["OTHER", "xETH"]);
+        assert_eq!(names(&board.movers.losers), ["WOKB"]);
+        assert_eq!(board.total_volume_24h_usd.unwrap().to_string(), "11.75");
+        let coverage = Coverage { curated: 10, curated_priced: 4, with_volume: 3 };
+        assert_eq!(board.coverage, coverage);
+        assert!(board.coverage.is_too_small());
+    }
+
+    #[test]
+    fn half_of_the_curated_tokens_are_enough() {
+        let half = curated::XLAYER.iter().take(5);
+        let markets = half.map(|token| market(token.address, "0", "0", None)).collect();
+        let board = board(196, markets, symbol_of);
+        assert!(!board.coverage.is_too_small());
+        // No volume is not a volume of zero, and no change is no move.
+        assert_eq!(board.total_volume_24h_usd, None);
+        assert!(board.movers.gainers.is_empty() && board.movers.losers.is_empty());
+    }
+
+    #[test]
+    fn a_row_is_written_flat() {
+        let board = board(196, vec![market(of("WOKB"), "1", "1", None)], symbol_of);
+        let json = serde_json::to_value(&board).unwrap();
+        let row = &json["tokens"][0];
+        assert_eq!(row["address"], "0xe538905cf8410324e03A5A23C1c177a474D59b2b");
+        assert_eq!((&row["symbol"], &row["price_usd"]), (&"WOKB".into(), &"1".into()));
+        assert!(row.get("chain_id").is_none() && row["holders"].is_null());
+    }
+}

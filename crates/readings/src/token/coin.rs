@@ -1,0 +1,250 @@
+//! Coins of a catalogue, and which of several with one symbol is meant.
+
+use std::cmp::Ordering;
+
+use jiff::{Timestamp, civil::Date};
+use serde::Serialize;
+
+use super::larger_first;
+use crate::{Figure, symbol::SymbolKey};
+
+/// Most other coins that are named beside the one that was chosen.
+pub const MAX_ALTERNATIVES: usize = 10;
+
+/// A coin: the core of what there is to say about a symbol.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Coin {
+    /// The catalogue's own name of it; `chain:address` for a token that only exchanges know.
+    pub id: String,
+    /// Its symbol. Untrusted text without control characters.
+    pub symbol: String,
+    /// Its name. Untrusted text without control characters.
+    pub name: String,
+    /// Dollars for one whole coin, above zero.
+    pub price_usd: Option<Figure>,
+    /// Price times circulating supply, in dollars.
+    pub market_cap_usd: Option<Figure>,
+    /// Price times the largest supply, in dollars.
+    pub fdv_usd: Option<Figure>,
+    /// Dollars traded within a day.
+    pub volume_24h_usd: Option<Figure>,
+    /// Change of the price over an hour, in percent.
+    pub change_1h_pct: Option<Figure>,
+    /// Change of the price over a day, in percent.
+    pub change_24h_pct: Option<Figure>,
+    /// Change of the price over a week, in percent.
+    pub change_7d_pct: Option<Figure>,
+    /// Change of the price over thirty days, in percent.
+    pub change_30d_pct: Option<Figure>,
+    /// Coins in circulation.
+    pub circulating_supply: Option<Figure>,
+    /// Coins that can ever be.
+    pub max_supply: Option<Figure>,
+    /// The highest price so far.
+    pub ath: Option<AllTimeHigh>,
+    /// Place by market capitalisation, from 1; `None` for what is not ranked.
+    pub rank: Option<u32>,
+    /// Where it is a token; empty for a coin of its own chain, `None` when nobody said.
+    pub contracts: Option<Vec<Contract>>,
+    /// Other coins with the same symbol, the highest ranked first.
+    pub alternatives: Vec<Alternative>,
+    /// When the catalogue last updated it.
+    #[serde(skip)]
+    pub as_of: Option<Timestamp>,
+}
+
+/// The highest price of a coin so far.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AllTimeHigh {
+    /// Dollars.
+    pub price: Figure,
+    /// The day.
+    #[serde(serialize_with = "super::written", skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+}
+
+/// A contract of a coin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Contract {
+    /// The chain, where it is an EVM chain that has a number here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chain_id: Option<u64>,
+    /// The chain as the catalogue calls it.
+    pub platform: String,
+    /// The address as its chain writes it; with checksum on EVM chains.
+    pub address: String,
+}
+
+/// Another coin with the same symbol.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Alternative {
+    /// The catalogue's own name of it.
+    pub id: String,
+    /// Its name. Untrusted text without control characters.
+    pub name: String,
+    /// Place by market capitalisation, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+    /// Dollars for one whole coin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_usd: Option<Figure>,
+    /// Price times circulating supply, in dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub market_cap_usd: Option<Figure>,
+}
+
+impl Coin {
+    /// The contract on `chain_id`.
+    #[must_use]
+    pub fn contract_on(&self, chain_id: u64) -> Option<&Contract> {
+        self.contracts.as_ref()?.iter().find(|contract| contract.chain_id == Some(chain_id))
+    }
+
+    /// Whether the catalogue says that it is a coin of its own chain and nowhere a token.
+    #[must_use]
+    pub fn has_no_contract(&self) -> bool {
+        self.contracts.as_ref().is_some_and(Vec::is_empty)
+    }
+}
+
+/// The coin of `found` that `query` means: the highest ranked one with exactly this symbol. The
+/// others are its alternatives. `None` when no symbol is the same.
+#[must_use]
+pub fn choose(query: &SymbolKey, found: Vec<Coin>) -> Option<Coin> {
+    let mut named: Vec<Coin> =
+        found.into_iter().filter(|coin| query.names(&coin.symbol)).collect();
+    named.sort_by(order);
+    named.dedup_by(|a, b| a.id == b.id);
+    let mut named = named.into_iter();
+    let mut chosen = named.next()?;
+    chosen.alternatives = named.take(MAX_ALTERNATIVES).map(Alternative::from).collect();
+    Some(chosen)
+}
+
+/// The best rank first, then the larger market and the larger volume; what is not ranked last.
+fn order(a: &Coin, b: &Coin) -> Ordering {
+    let place = |coin: &Coin| coin.rank.unwrap_or(u32::MAX);
+    place(a)
+        .cmp(&place(b))
+        .then_with(|| larger_first(a.market_cap_usd, b.market_cap_usd))
+        .then_with(|| larger_first(a.volume_24h_usd, b.volume_24h_usd))
+        .then_with(|| a.id.cmp(&b.id))
+}
+
+impl From<Coin> for Alternative {
+    fn from(coin: Coin) -> Self {
+        Self {
+            id: coin.id,
+            name: coin.name,
+            rank: coin.rank,
+            price_usd: coin.price_usd,
+            market_cap_usd: coin.market_cap_usd,
+        }
+    }
+}
+
+/// The EVM chain that a catalogue calls `platform`.
+#[must_use]
+pub fn chain_of(platform: &str) -> Option<u64> {
+    Some(match platform {
+        "ethereum" => 1,
+        "optimistic-ethereum" | "optimism" => 10,
+        "binance-smart-chain" | "bsc" => 56,
+        "polygon-pos" | "polygon" => 137,
+        "x-layer" | "xlayer" => 196,
+        "zksync" => 324,
+        "base" => 8453,
+        "arbitrum-one" | "arbitrum" => 42161,
+        "avalanche" => 43114,
+        "linea" => 59144,
+        "scroll" => 534_352,
+        _ => return None,
+    })
+}
+
+/// A coin of which nothing but its names is known.
+#[must_use]
+pub fn unpriced(id: String, symbol: String, name: String) -> Coin {
+    Coin {
+        id,
+        symbol,
+        name,
+        price_usd: None,
+        market_cap_usd: None,
+        fdv_usd: None,
+        volume_24h_usd: None,
+        change_1h_pct: None,
+        change_24h_pct: None,
+        change_7d_pct: None,
+        change_30d_pct: None,
+        circulating_supply: None,
+        max_supply: None,
+        ath: None,
+        rank: None,
+        contracts: None,
+        alternatives: Vec::new(),
+        as_of: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coin(id: &str, symbol: &str, rank: Option<u32>, cap: Option<&str>) -> Coin {
+        Coin {
+            rank,
+            market_cap_usd: cap.map(|text| text.parse().unwrap()),
+            ..unpriced(id.to_owned(), symbol.to_owned(), id.to_owned())
+        }
+    }
+
+    fn chosen(query: &str, found: Vec<Coin>) -> Option<(String, Vec<String>)> {
+        let coin = choose(&SymbolKey::new(query).unwrap(), found)?;
+        Some((coin.id, coin.alternatives.into_iter().map(|other| other.id).collect()))
+    }
+
+    #[test]
+    fn the_highest_ranked_coin_is_meant_and_the_others_are_named() {
+        let found = vec![
+            coin("batcat", "btc", None, Some("1200")),
+            coin("bitcoin", "btc", Some(1), Some("1555886872303")),
+            coin("bitcat", "BTC", Some(2400), None),
+            coin("satoshi-street", "btc", None, Some("99999999999999")),
+            coin("wrapped-bitcoin", "wbtc", Some(12), None),
+        ];
+        let (id, others) = chosen("$BTC", found).unwrap();
+        assert_eq!(id, "bitcoin");
+        assert_eq!(others, ["bitcat", "satoshi-street", "batcat"]);
+    }
+
+    #[test]
+    fn an_imitation_or_a_similar_symbol_is_not_meant() {
+        let found = vec![coin("fake", "ВТС", Some(1), None), coin("wrapped", "WBTC", Some(12), None)];
+        assert_eq!(chosen("BTC", found), None);
+        assert_eq!(chosen("BTC", Vec::new()), None);
+        assert_eq!(chosen("usdt0", vec![coin("usdt0", "USD₮0", None, None)]).unwrap().0, "usdt0");
+    }
+
+    #[test]
+    fn rows_of_one_coin_are_one_and_alternatives_are_bounded() {
+        let mut found = vec![coin("x", "X", Some(1), None), coin("x", "X", Some(1), None)];
+        found.extend((0..30).map(|n| coin(&format!("x{n:02}"), "X", None, None)));
+        let (id, others) = chosen("x", found).unwrap();
+        assert_eq!((id.as_str(), others.len()), ("x", MAX_ALTERNATIVES));
+        assert!(!others.contains(&"x".to_owned()));
+    }
+
+    #[test]
+    fn no_contract_is_not_an_unknown_contract() {
+        let mut btc = coin("bitcoin", "btc", Some(1), None);
+        assert!(!btc.has_no_contract() && btc.contract_on(1).is_none());
+        btc.contracts = Some(Vec::new());
+        assert!(btc.has_no_contract());
+        let platform = "x-layer".to_owned();
+        let chain_id = chain_of(&platform);
+        btc.contracts = Some(vec![Contract { chain_id, platform, address: "0x1".to_owned() }]);
+        assert!(btc.contract_on(196).is_some() && btc.contract_on(1).is_none());
+        assert_eq!(chain_of("solana"), None);
+    }
+}

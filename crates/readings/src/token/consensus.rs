@@ -1,0 +1,240 @@
+//! One price out of several sources: a second source checks the first.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{Decimal, Figure, median};
+
+/// Sources that differ by more than this much of the lower one do not confirm each other.
+pub const TOLERANCE_PCT: Decimal = Decimal::TWO;
+/// A price that was observed longer ago confirms nothing about now.
+pub const MAX_AGE_SECONDS: i64 = 600;
+/// A source that is less sure of its own price (0 to 1) confirms nothing.
+const LEAST_CERTAINTY: Decimal = Decimal::from_parts(8, 0, 0, false, 1);
+/// Pools with fewer dollars can be moved by anybody.
+const LEAST_LIQUIDITY_USD: Decimal = Decimal::ONE_THOUSAND;
+/// Digits of a price that is computed from two others.
+const DERIVED_DIGITS: u32 = 15;
+
+/// A source's price of a token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Quote {
+    /// Which source.
+    pub source: &'static str,
+    /// Dollars for one whole token, above zero.
+    pub price_usd: Figure,
+    /// When the source observed it; `None` when it does not say.
+    #[serde(serialize_with = "super::written", skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Timestamp>,
+    /// Dollars in the pools behind the price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liquidity_usd: Option<Figure>,
+    /// How sure the source is of it, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certainty_ratio: Option<Figure>,
+}
+
+/// Why a price alone is a weak one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weakness {
+    /// It was observed too long ago.
+    Old,
+    /// The source itself is not sure.
+    Unsure,
+    /// There is hardly any liquidity behind it.
+    Thin,
+}
+
+/// How a price was confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// All sources agree within [`TOLERANCE_PCT`]; there are at least two.
+    Confirmed,
+    /// Sources differ by more; the price is their median.
+    Disputed,
+    /// Only one source has a price that counts.
+    SingleSource,
+}
+
+/// The price that several sources give together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consensus {
+    /// Dollars for one whole token.
+    pub price_usd: Figure,
+    /// The source whose price it is; `None` for a median.
+    pub source: Option<&'static str>,
+    /// How it was confirmed.
+    pub confidence: Confidence,
+    /// The quotes that count, the preferred one first.
+    pub used: Vec<Quote>,
+    /// Distance of the highest from the lowest in percent of the lowest; `None` of one quote.
+    pub spread_pct: Option<Figure>,
+    /// Why the only price is a weak one.
+    pub weakness: Option<Weakness>,
+}
+
+impl Quote {
+    /// Why it confirms nothing at `now`.
+    #[must_use]
+    pub fn weakness(&self, now: Timestamp) -> Option<Weakness> {
+        let age = |as_of: Timestamp| now.duration_since(as_of).as_secs();
+        if self.as_of.is_some_and(|as_of| age(as_of) > MAX_AGE_SECONDS) {
+            return Some(Weakness::Old);
+        }
+        if self.certainty_ratio.is_some_and(|ratio| ratio.get() < LEAST_CERTAINTY) {
+            return Some(Weakness::Unsure);
+        }
+        self.liquidity_usd
+            .is_some_and(|usd| usd.get() < LEAST_LIQUIDITY_USD)
+            .then_some(Weakness::Thin)
+    }
+}
+
+/// The price that `quotes` give together, the preferred source first; `None` of nothing.
+///
+/// While the sources agree, the preferred one's own digits are the price. Weak quotes count only
+/// when there is no other.
+#[must_use]
+pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
+    let strong: Vec<Quote> =
+        quotes.iter().filter(|quote| quote.weakness(now).is_none()).cloned().collect();
+    let used = if strong.is_empty() { quotes.get(..1)?.to_vec() } else { strong };
+    let preferred = used.first()?;
+    let source = Some(preferred.source);
+    if used.len() == 1 {
+        return Some(Consensus {
+            price_usd: preferred.price_usd,
+            source,
+            confidence: Confidence::SingleSource,
+            spread_pct: None,
+            weakness: preferred.weakness(now),
+            used,
+        });
+    }
+    let prices: Vec<Decimal> = used.iter().map(|quote| quote.price_usd.get()).collect();
+    let spread = spread_pct(&prices)?;
+    let agreed = spread <= TOLERANCE_PCT;
+    let price_usd = if agreed {
+        preferred.price_usd
+    } else {
+        Figure(median(&prices)?.round_sf(DERIVED_DIGITS)?)
+    };
+    Some(Consensus {
+        price_usd,
+        source: source.filter(|_| agreed),
+        confidence: if agreed { Confidence::Confirmed } else { Confidence::Disputed },
+        spread_pct: Some(Figure(spread.round_dp(4))),
+        weakness: None,
+        used,
+    })
+}
+
+/// Distance of the highest from the lowest in percent of the lowest. What overflows is as far apart
+/// as can be.
+fn spread_pct(prices: &[Decimal]) -> Option<Decimal> {
+    let (low, high) = (prices.iter().min()?, prices.iter().max()?);
+    Some(crate::percent_change(*low, *high).unwrap_or(Decimal::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: i64 = 1_795_222_920;
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(NOW).unwrap()
+    }
+
+    fn figure(text: &str) -> Figure {
+        text.parse().unwrap()
+    }
+
+    fn quote(source: &'static str, price: &str) -> Quote {
+        Quote {
+            source,
+            price_usd: figure(price),
+            as_of: Some(now()),
+            liquidity_usd: None,
+            certainty_ratio: None,
+        }
+    }
+
+    fn price(consensus: &Consensus) -> String {
+        consensus.price_usd.to_string()
+    }
+
+    #[test]
+    fn sources_that_agree_confirm_the_preferred_one() {
+        let agreed = agree(&[quote("a", "118.42"), quote("b", "118.41")], now()).unwrap();
+        assert_eq!((price(&agreed).as_str(), agreed.source), ("118.42", Some("a")));
+        assert_eq!(agreed.confidence, Confidence::Confirmed);
+        assert_eq!(agreed.spread_pct.unwrap().to_string(), "0.0084");
+        // Exactly two percent is still agreement.
+        let edge = agree(&[quote("a", "102"), quote("b", "100")], now()).unwrap();
+        assert_eq!(edge.confidence, Confidence::Confirmed);
+    }
+
+    #[test]
+    fn sources_that_differ_give_their_median() {
+        let two = agree(&[quote("a", "103"), quote("b", "100")], now()).unwrap();
+        assert_eq!((price(&two).as_str(), two.source), ("101.5", None));
+        assert_eq!(two.confidence, Confidence::Disputed);
+        assert_eq!(two.spread_pct.unwrap().to_string(), "3");
+        let three = agree(&[quote("a", "1"), quote("b", "100"), quote("c", "101")], now()).unwrap();
+        assert_eq!((price(&three).as_str(), three.confidence), ("100", Confidence::Disputed));
+    }
+
+    #[test]
+    fn one_source_is_an_opinion_and_none_is_nothing() {
+        let alone = agree(&[quote("a", "5")], now()).unwrap();
+        assert_eq!((alone.confidence, alone.weakness), (Confidence::SingleSource, None));
+        assert_eq!(alone.spread_pct, None);
+        assert_eq!(agree(&[], now()), None);
+    }
+
+    #[test]
+    fn weak_quotes_neither_confirm_nor_dispute() {
+        let old = Quote { as_of: Timestamp::from_second(NOW - 601).ok(), ..quote("b", "50") };
+        let unsure = Quote { certainty_ratio: Some(figure("0.79")), ..quote("b", "50") };
+        let thin = Quote { liquidity_usd: Some(figure("999.99")), ..quote("b", "50") };
+        let weak = [(old, Weakness::Old), (unsure, Weakness::Unsure), (thin, Weakness::Thin)];
+        for (weak, why) in weak {
+            assert_eq!(weak.weakness(now()), Some(why));
+            for order in [[weak.clone(), quote("a", "100")], [quote("a", "100"), weak.clone()]] {
+                let consensus = agree(&order, now()).unwrap();
+                assert_eq!(consensus.confidence, Confidence::SingleSource, "{why:?}");
+                assert_eq!((price(&consensus).as_str(), consensus.weakness), ("100", None));
+            }
+            let alone = agree(std::slice::from_ref(&weak), now()).unwrap();
+            assert_eq!((price(&alone).as_str(), alone.weakness), ("50", Some(why)));
+        }
+    }
+
+    #[test]
+    fn prices_worlds_apart_do_not_overflow() {
+        let huge = agree(&[quote("a", "79228162514264337593543950335"), quote("b", "1e-28")], now());
+        assert_eq!(huge.unwrap().confidence, Confidence::Disputed);
+    }
+
+    proptest! {
+        #[test]
+        fn the_price_lies_between_the_quotes(prices in prop::collection::vec(1u64..1_000_000_000, 1..4)) {
+            let quotes: Vec<Quote> = prices
+                .iter()
+                .map(|price| quote("a", &format!("{}.{:03}", price / 1000, price % 1000)))
+                .filter(|quote| !quote.price_usd.get().is_zero())
+                .collect();
+            prop_assume!(!quotes.is_empty());
+            let consensus = agree(&quotes, now()).unwrap();
+            let low = quotes.iter().map(|quote| quote.price_usd).min().unwrap();
+            let high = quotes.iter().map(|quote| quote.price_usd).max().unwrap();
+            prop_assert!(low <= consensus.price_usd && consensus.price_usd <= high);
+            prop_assert_eq!(consensus.source.is_none(), consensus.confidence == Confidence::Disputed);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What a market tells of a token.
+
+use alloy_primitives::Address;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::checksummed;
+use crate::Figure;
+
+/// A token's market at one time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TokenMarket {
+    /// The token.
+    #[serde(serialize_with = "checksummed")]
+    pub address: Address,
+    /// Its chain.
+    #[serde(skip)]
+    pub chain_id: u64,
+    /// When the source observed it.
+    #[serde(skip)]
+    pub as_of: Timestamp,
+    /// Dollars for one whole token, above zero.
+    pub price_usd: Figure,
+    /// Change of the price over five minutes, in percent.
+    pub change_5m_pct: Option<Figure>,
+    /// Change of the price over an hour, in percent.
+    pub change_1h_pct: Option<Figure>,
+    /// Change of the price over four hours, in percent.
+    pub change_4h_pct: Option<Figure>,
+    /// Change of the price over a day, in percent.
+    pub change_24h_pct: Option<Figure>,
+    /// Dollars traded within a day.
+    pub volume_24h_usd: Option<Figure>,
+    /// Dollars in the token's pools.
+    pub liquidity_usd: Option<Figure>,
+    /// Price times circulating supply, in dollars.
+    pub market_cap_usd: Option<Figure>,
+    /// Accounts that hold it.
+    pub holders: Option<u64>,
+    /// Trades within a day.
+    pub txs_24h: Option<u64>,
+}
+
+/// A token of a ranking of what is traded or talked about, in the order of the ranking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HotToken {
+    /// Its chain.
+    pub chain_id: u64,
+    /// Its contract as its chain writes it: not every chain of a ranking has 20-byte addresses.
+    pub contract: String,
+    /// Its symbol. Untrusted text without control characters.
+    pub symbol: String,
+    /// Dollars for one whole token, above zero.
+    pub price_usd: Option<Figure>,
+    /// Change of the price over the ranking's day, in percent.
+    pub change_24h_pct: Option<Figure>,
+    /// Dollars traded within a day.
+    pub volume_24h_usd: Option<Figure>,
+    /// Dollars in the token's pools.
+    pub liquidity_usd: Option<Figure>,
+    /// Price times circulating supply, in dollars.
+    pub market_cap_usd: Option<Figure>,
+    /// Accounts that traded it within a day.
+    pub traders_24h: Option<u64>,
+    /// Accounts that hold it.
+    pub holders: Option<u64>,
+    /// What the ten largest holders have of the supply, 0 to 100.
+    pub top10_hold_pct: Option<Figure>,
+    /// The ranking's own level of risk: 1 low, 2 medium, 3 medium to high, 4 and 5 high.
+    pub risk_level: Option<u8>,
+}
+
+impl HotToken {
+    /// Its contract, on a chain with 20-byte addresses.
+    #[must_use]
+    pub fn address(&self) -> Option<Address> {
+        self.contract.parse().ok()
+    }
+
+    /// Whether the ranking calls it a high risk.
+    #[must_use]
+    pub fn is_high_risk(&self) -> bool {
+        self.risk_level.is_some_and(|level| level >= 4)
+    }
+}
+
+/// What is known of a token's origin and of who holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct TokenOrigin {
+    /// The account that made it.
+    pub creator: Option<Address>,
+    /// When it was made.
+    pub created_at: Option<Timestamp>,
+    /// The source's own level of risk: 1 low to 5 high.
+    pub risk_level: Option<u8>,
+    /// What the ten largest holders have of the supply, 0 to 100.
+    pub top10_hold_pct: Option<Figure>,
+    /// What its maker has of the supply, 0 to 100.
+    pub creator_hold_pct: Option<Figure>,
+    /// What accounts of a suspicious kind have of the supply, 0 to 100.
+    pub suspicious_hold_pct: Option<Figure>,
+    /// Liquidity that was burned and cannot be taken out, 0 to 100.
+    pub lp_burned_pct: Option<Figure>,
+    /// Tokens that its maker made before.
+    pub creator_tokens: Option<u64>,
+    /// Of these, those that ended as a rug pull.
+    pub creator_rug_pulls: Option<u64>,
+    /// The source's labels, such as `communityRecognized` or `honeypot`.
+    pub tags: Vec<String>,
+}
+
+/// One pool of a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenPool {
+    /// Both tokens as the source names them. Untrusted text without control characters.
+    pub name: String,
+    /// The exchange.
+    pub protocol: String,
+    /// The pool.
+    pub address: Option<Address>,
+    /// Dollars in it.
+    pub liquidity_usd: Option<Figure>,
+    /// What a trade pays to the pool, in percent.
+    pub fee_pct: Option<Figure>,
+}

@@ -1,0 +1,213 @@
+//! Pairs of decentralised exchanges: what they say of a token's price, and of tokens by symbol.
+
+use std::collections::BTreeMap;
+
+use super::{
+    coin::{Coin, Contract, chain_of, unpriced},
+    search,
+};
+use crate::{Decimal, Figure, symbol::SymbolKey};
+
+/// A token that is known by its pools alone needs this many dollars in them: anybody can open a pool
+/// for a token with a well-known symbol.
+const LEAST_LIQUIDITY_USD: Decimal = Decimal::from_parts(50_000, 0, 0, false, 0);
+/// Digits of a price that is computed from two others.
+const DERIVED_DIGITS: u32 = 15;
+
+/// One pair of an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DexPair {
+    /// The chain as the source calls it.
+    pub platform: String,
+    /// The pair's own address.
+    pub pair: String,
+    /// What is priced.
+    pub base: DexToken,
+    /// What it is priced in.
+    pub quote: DexToken,
+    /// Dollars for one whole base token.
+    pub price_usd: Option<Figure>,
+    /// Quote tokens for one whole base token.
+    pub price_native: Option<Figure>,
+    /// Dollars in the pool.
+    pub liquidity_usd: Option<Figure>,
+    /// Dollars traded within a day.
+    pub volume_24h_usd: Option<Figure>,
+    /// Change of the base token's price over an hour, in percent.
+    pub change_1h_pct: Option<Figure>,
+    /// Change of the base token's price over a day, in percent.
+    pub change_24h_pct: Option<Figure>,
+    /// Price times circulating supply of the base token, in dollars.
+    pub market_cap_usd: Option<Figure>,
+    /// Price times the whole supply of the base token, in dollars.
+    pub fdv_usd: Option<Figure>,
+}
+
+/// One side of a pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DexToken {
+    /// Its contract as its chain writes it; with checksum on EVM chains.
+    pub address: String,
+    /// Its symbol. Untrusted text without control characters.
+    pub symbol: String,
+    /// Its name. Untrusted text without control characters.
+    pub name: String,
+}
+
+/// A price from the deepest pool of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DexPrice {
+    /// Dollars for one whole token, above zero.
+    pub price_usd: Figure,
+    /// Dollars in that pool.
+    pub liquidity_usd: Figure,
+}
+
+/// The price of the token at `address` on `platform`, from the pair with the most dollars in it.
+/// Where the token is what others are priced in, its price follows from theirs.
+#[must_use]
+pub fn spot(platform: &str, address: &str, pairs: &[DexPair]) -> Option<DexPrice> {
+    pairs
+        .iter()
+        .filter(|pair| pair.platform == platform)
+        .filter_map(|pair| pair.price_of(address))
+        .max_by_key(|price| price.liquidity_usd)
+}
+
+impl DexPair {
+    fn price_of(&self, address: &str) -> Option<DexPrice> {
+        let usd = self.price_usd?.get();
+        let price = if self.base.address == address {
+            usd
+        } else if self.quote.address == address {
+            usd.checked_div(self.price_native?.get())?.round_sf(DERIVED_DIGITS)?
+        } else {
+            return None;
+        };
+        let liquidity_usd = self.liquidity_usd?;
+        (price > Decimal::ZERO).then_some(DexPrice { price_usd: Figure(price), liquidity_usd })
+    }
+}
+
+/// Tokens of `pairs` with exactly the symbol `query`, each with the price of its deepest pool and the
+/// liquidity and volume of all. Tokens with little liquidity and imitations are left out. None of them
+/// is ranked: a pool says nothing about who is meant by a symbol.
+#[must_use]
+pub fn coins(query: &SymbolKey, pairs: &[DexPair]) -> Vec<Coin> {
+    let mut tokens: BTreeMap<(&str, &str), Vec<&DexPair>> = BTreeMap::new();
+    for pair in pairs {
+        if query.names(&pair.base.symbol) && !search::is_imitation(&pair.base.symbol) {
+            let token = (pair.platform.as_str(), pair.base.address.as_str());
+            tokens.entry(token).or_default().push(pair);
+        }
+    }
+    tokens.into_values().filter_map(|pairs| coin(&pairs)).collect()
+}
+
+fn coin(pairs: &[&DexPair]) -> Option<Coin> {
+    let deepest = pairs.iter().max_by_key(|pair| pair.liquidity_usd)?;
+    let liquidity = sum(pairs, |pair| pair.liquidity_usd)?;
+    if liquidity.get() < LEAST_LIQUIDITY_USD {
+        return None;
+    }
+    let contract = Contract {
+        chain_id: chain_of(&deepest.platform),
+        platform: deepest.platform.clone(),
+        address: deepest.base.address.clone(),
+    };
+    let id = format!("{}:{}", deepest.platform, deepest.base.address);
+    Some(Coin {
+        price_usd: deepest.price_usd,
+        market_cap_usd: deepest.market_cap_usd,
+        fdv_usd: deepest.fdv_usd,
+        volume_24h_usd: sum(pairs, |pair| pair.volume_24h_usd),
+        change_1h_pct: deepest.change_1h_pct,
+        change_24h_pct: deepest.change_24h_pct,
+        contracts: Some(vec![contract]),
+        ..unpriced(id, deepest.base.symbol.clone(), deepest.base.name.clone())
+    })
+}
+
+/// The sum of what is known; `None` of nothing.
+fn sum(pairs: &[&DexPair], of: impl Fn(&DexPair) -> Option<Figure>) -> Option<Figure> {
+    pairs
+        .iter()
+        .filter_map(|pair| of(pair))
+        .try_fold(None::<Decimal>, |sum, figure| {
+            sum.unwrap_or_default().checked_add(figure.get()).map(Some)
+        })?
+        .map(Figure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(address: &str, symbol: &str) -> DexToken {
+        DexToken { address: address.to_owned(), symbol: symbol.to_owned(), name: symbol.to_owned() }
+    }
+
+    fn pair(base: (&str, &str), price: &str, native: &str, liquidity: Option<&str>) -> DexPair {
+        let figure = |text: &str| text.parse::<Figure>().ok();
+        DexPair {
+            platform: "xlayer".to_owned(),
+            pair: "0x33".to_owned(),
+            base: token(base.0, base.1),
+            quote: token("0xusd", "USD₮0"),
+            price_usd: figure(price),
+            price_native: figure(native),
+            liquidity_usd: liquidity.and_then(figure),
+            volume_24h_usd: figure("10"),
+            change_1h_pct: None,
+            change_24h_pct: None,
+            market_cap_usd: None,
+            fdv_usd: None,
+        }
+    }
+
+    #[test]
+    fn the_deepest_pool_has_the_price() {
+        let pairs = [
+            pair(("0xa", "WOKB"), "90", "90", Some("2000")),
+            pair(("0xa", "WOKB"), "118.42", "118.42", Some("2345678.9")),
+            pair(("0xa", "WOKB"), "1", "1", None),
+            pair(("0xb", "X"), "7", "7", Some("99999999")),
+        ];
+        let price = spot("xlayer", "0xa", &pairs).unwrap();
+        assert_eq!(price.price_usd.to_string(), "118.42");
+        assert_eq!(price.liquidity_usd.to_string(), "2345678.9");
+        assert_eq!(spot("base", "0xa", &pairs), None);
+        assert_eq!(spot("xlayer", "0xc", &pairs), None);
+    }
+
+    #[test]
+    fn what_others_are_priced_in_is_priced_by_them() {
+        let pairs = [pair(("0xa", "WOKB"), "118.30", "118.42", Some("5000"))];
+        let price = spot("xlayer", "0xusd", &pairs).unwrap();
+        assert_eq!(price.price_usd.to_string(), "0.998986657659179");
+        for broken in [("118", "0"), ("0", "118"), ("x", "1"), ("1", "x")] {
+            let pairs = [pair(("0xa", "WOKB"), broken.0, broken.1, Some("5000"))];
+            assert_eq!(spot("xlayer", "0xusd", &pairs), None, "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn tokens_by_symbol_are_exact_deep_and_unranked() {
+        let query = SymbolKey::new("doge2").unwrap();
+        let pairs = [
+            pair(("0xa", "DOGE2"), "2", "2", Some("40000")),
+            pair(("0xa", "DOGE2"), "3", "3", Some("20000")),
+            pair(("0xb", "doge2"), "9", "9", Some("49999")),
+            pair(("0xc", "DОGE2"), "9", "9", Some("900000")),
+            pair(("0xd", "DOGE"), "9", "9", Some("900000")),
+        ];
+        let coins = coins(&query, &pairs);
+        assert_eq!(coins.len(), 1);
+        let coin = &coins[0];
+        assert_eq!((coin.id.as_str(), coin.rank), ("xlayer:0xa", None));
+        assert_eq!(coin.price_usd.unwrap().to_string(), "2");
+        assert_eq!(coin.volume_24h_usd.unwrap().to_string(), "20");
+        assert_eq!(coin.contract_on(196).unwrap().address, "0xa");
+        assert_eq!(coin.circulating_supply, None);
+    }
+}

@@ -1,0 +1,185 @@
+//! Tokens that a search found, the ones that are most likely meant first.
+
+use std::cmp::Ordering;
+
+use alloy_primitives::Address;
+use serde::Serialize;
+
+use super::{checksummed, larger_first};
+use crate::{Figure, symbol::SymbolKey};
+
+/// A token that a search found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FoundToken {
+    /// Its contract.
+    #[serde(serialize_with = "checksummed")]
+    pub address: Address,
+    /// Its symbol as it writes it. Untrusted text without control characters.
+    pub symbol: String,
+    /// Its name. Untrusted text without control characters.
+    pub name: Option<String>,
+    /// Its unit; `None` is unknown, not zero.
+    pub decimals: Option<u8>,
+    /// Dollars for one whole token.
+    pub price_usd: Option<Figure>,
+    /// Change of the price over a day, in percent.
+    pub change_24h_pct: Option<Figure>,
+    /// Price times circulating supply, in dollars.
+    pub market_cap_usd: Option<Figure>,
+    /// Dollars in the token's pools.
+    pub liquidity_usd: Option<Figure>,
+    /// Accounts that hold it.
+    pub holders: Option<u64>,
+    /// Whether the source recognises it; `None` when it does not say.
+    pub verified: Option<bool>,
+}
+
+/// How a found token's symbol stands to what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Likeness {
+    /// The same symbol.
+    Exact,
+    /// Another symbol, or the name matched.
+    Partial,
+    /// It looks like plain letters and is written with others.
+    Imitation,
+}
+
+/// A found token with its [`Likeness`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RankedToken {
+    /// The token.
+    #[serde(flatten)]
+    pub token: FoundToken,
+    /// How its symbol stands to the search.
+    #[serde(rename = "match")]
+    pub likeness: Likeness,
+}
+
+/// `found` in the order in which it should be read: the exact symbol before others, verified before
+/// unverified, more liquidity and more holders first. Imitations come last, whatever they say of
+/// themselves.
+#[must_use]
+pub fn rank(query: &SymbolKey, found: Vec<FoundToken>) -> Vec<RankedToken> {
+    let mut ranked: Vec<RankedToken> = found
+        .into_iter()
+        .map(|token| RankedToken { likeness: likeness(query, &token.symbol), token })
+        .collect();
+    ranked.sort_by(order);
+    ranked
+}
+
+/// How `symbol` stands to what was asked for.
+#[must_use]
+pub fn likeness(query: &SymbolKey, symbol: &str) -> Likeness {
+    if is_imitation(symbol) {
+        Likeness::Imitation
+    } else if query.names(symbol) {
+        Likeness::Exact
+    } else {
+        Likeness::Partial
+    }
+}
+
+/// Whether a symbol is written with letters of another alphabet that look like those of ours, so that
+/// it reads as a symbol which it is not. `USD₮0` is none: its `₮` is read as `T` everywhere.
+#[must_use]
+pub fn is_imitation(symbol: &str) -> bool {
+    let Some(key) = SymbolKey::new(symbol) else {
+        return false;
+    };
+    !key.is_plain() && key.as_str().chars().all(|c| c.is_ascii() || looks_latin(c))
+}
+
+fn order(a: &RankedToken, b: &RankedToken) -> Ordering {
+    let verified = |token: &FoundToken| token.verified == Some(true);
+    a.likeness
+        .cmp(&b.likeness)
+        .then_with(|| verified(&b.token).cmp(&verified(&a.token)))
+        .then_with(|| larger_first(a.token.liquidity_usd, b.token.liquidity_usd))
+        .then_with(|| b.token.holders.cmp(&a.token.holders))
+        .then_with(|| a.token.address.cmp(&b.token.address))
+}
+
+/// Upper-case letters and digits of other alphabets that look like one of `A` to `Z` or `0` to `9`.
+/// Full-width and mathematical forms are folded before.
+fn looks_latin(c: char) -> bool {
+    const CYRILLIC: &str = "АВЕЗІЇЈКМНОРСТУХЅԌԐԚԜҮҺӀ";
+    const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϺ";
+    const ARMENIAN: &str = "ՍՏՕԼՈՉ";
+    const CHEROKEE: &str = "ᎪᎬᎫᏔᎳᎷᎻᎢᏚᎠᏞᏒᏟᏦᏢᏴᏃᏀᏙᏩ";
+    const OTHERS: &str = "ƖȜꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓪꓫꓬꓮꓰꓲꓳꓴ₮₳₿ⵔⵏƐƧƦƲØŁĐŦĦ";
+    [CYRILLIC, GREEK, ARMENIAN, CHEROKEE, OTHERS].iter().any(|set| set.contains(c))
+        // Accents on a letter of ours, composed or not, hide well in a short symbol.
+        || matches!(c, 'À'..='Ö' | 'Ù'..='Ý' | 'Ā'..='Ž' | 'Ơ' | 'Ư' | 'Ǎ'..='Ǜ' | 'Ḁ'..='Ỹ' | '\u{300}'..='\u{36f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::address;
+
+    use super::*;
+
+    fn token(last: u8, symbol: &str, verified: Option<bool>, liquidity: Option<&str>) -> FoundToken {
+        let mut address = address!("1000000000000000000000000000000000000000");
+        address.0[19] = last;
+        FoundToken {
+            address,
+            symbol: symbol.to_owned(),
+            name: None,
+            decimals: Some(6),
+            price_usd: None,
+            change_24h_pct: None,
+            market_cap_usd: None,
+            liquidity_usd: liquidity.map(|text| text.parse().unwrap()),
+            holders: None,
+            verified,
+        }
+    }
+
+    #[test]
+    fn exact_and_verified_come_first_and_imitations_last() {
+        let found = vec![
+            token(1, "USDТ", Some(true), Some("900000000")),
+            token(2, "aUSDT", Some(true), Some("100")),
+            token(3, "USDT", None, Some("50000000")),
+            token(4, "USDT", Some(true), Some("5")),
+            token(5, "USDT", Some(true), Some("7")),
+            token(6, "usdt", Some(false), None),
+        ];
+        let ranked = rank(&SymbolKey::new("usdt").unwrap(), found);
+        let order: Vec<u8> = ranked.iter().map(|row| row.token.address.0[19]).collect();
+        assert_eq!(order, [5, 4, 3, 6, 2, 1]);
+        assert_eq!(ranked[0].likeness, Likeness::Exact);
+        assert_eq!(ranked[5].likeness, Likeness::Imitation);
+    }
+
+    #[test]
+    fn a_search_for_the_imitation_itself_does_not_make_it_exact() {
+        for imitation in ["USDТ", "ΕTH", "ВТС", "USDT\u{301}", "Ꭺꮩꭺx", "ÜSDC"] {
+            let query = SymbolKey::new(imitation).unwrap();
+            assert_ne!(likeness(&query, imitation), Likeness::Exact, "{imitation}");
+        }
+    }
+
+    #[test]
+    fn the_tether_sign_and_other_scripts_are_no_imitations() {
+        let usdt0 = SymbolKey::new("USDT0").unwrap();
+        assert_eq!(likeness(&usdt0, "USD₮0"), Likeness::Exact);
+        assert_eq!(likeness(&usdt0, "USDT"), Likeness::Partial);
+        let chinese = SymbolKey::new("币安人生").unwrap();
+        assert_eq!(likeness(&chinese, "币安人生"), Likeness::Exact);
+        // Invisible and full-width forms are folded away before anything is compared.
+        assert_eq!(likeness(&usdt0, "ＵＳＤＴ０"), Likeness::Exact);
+    }
+
+    #[test]
+    fn a_row_says_what_it_is() {
+        let row = rank(&SymbolKey::new("A").unwrap(), vec![token(1, "A", None, None)]).remove(0);
+        let json = serde_json::to_value(row).unwrap();
+        assert_eq!(json["match"], "exact");
+        assert_eq!(json["address"], "0x1000000000000000000000000000000000000001");
+        assert_eq!(json["verified"], serde_json::Value::Null);
+    }
+}

@@ -1,0 +1,68 @@
+//! The page of one route, for the documentation.
+
+use std::fmt::Write as _;
+
+use crate::{Parameter, Route, parameter::COMMON_QUERY};
+
+/// A page in Markdown: price, parameters, when the call is refused, and an answer.
+///
+/// `answer` is the whole JSON body of a 200 as the server gave it, `sources` are the ids that took part in it,
+/// `fresh_seconds` is its `meta.max_age_seconds`.
+pub fn docs_page(
+    route: &Route,
+    call: &str,
+    answer: &str,
+    sources: &[String],
+    fresh_seconds: u64,
+) -> String {
+    let mut page = String::new();
+    // Writing to a `String` cannot fail.
+    let _ = write!(
+        page,
+        "# {} {}\n\n{}\n\n**Price** ${} per delivered answer.\n\n",
+        route.method, route.path, route.description, route.price
+    );
+    let members = route.query.iter().chain(route.body);
+    let _ = write!(
+        page,
+        "## Parameters\n\n| Name | | Form | Meaning |\n|---|---|---|---|\n"
+    );
+    for parameter in members.chain(&COMMON_QUERY) {
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} | {} |",
+            parameter.name,
+            presence(parameter),
+            parameter.rule.expected().replace('|', "\\|"),
+            parameter.description.replace('|', "\\|")
+        );
+    }
+    for constraint in route.constraints {
+        let _ = write!(page, "\n{constraint}.\n");
+    }
+    let ids: Vec<_> = sources.iter().map(|id| format!("`{id}`")).collect();
+    let _ = write!(
+        page,
+        "\n## Freshness and sources\n\nFresh for {fresh_seconds} s (`meta.max_age_seconds`); older data is labelled `stale`, or \
+         refused when the caller\nsends `max_age`. In the answer below: {}.\n",
+        ids.join(", ")
+    );
+    let _ = write!(
+        page,
+        "\n## Refused without charge\n\nWhen {}; when a parameter is not valid; and as every route, see [ERRORS](../ERRORS.md).\n",
+        route.refuses
+    );
+    let _ = write!(
+        page,
+        "\n## Answer\n\n`{call}`, from recorded upstream answers (`mode: replay`):\n\n```json\n{answer}\n```\n"
+    );
+    page
+}
+
+fn presence(parameter: &Parameter) -> String {
+    match parameter.default() {
+        Some(default) => format!("`{default}`"),
+        None if parameter.is_required() => "required".to_owned(),
+        None => "optional".to_owned(),
+    }
+}
