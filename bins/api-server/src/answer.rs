@@ -29,6 +29,8 @@ pub(crate) struct Answered {
     pub(crate) fresh_seconds: u64,
     /// Which source each member came from, for `provenance=1`.
     pub(crate) origins: Vec<Origin>,
+    /// The edition of the dataset behind the answer, for `ETag`.
+    pub(crate) edition: Option<String>,
     /// Members whose `null` means that there is none, not that it could not be had.
     pub(crate) none: &'static [&'static str],
 }
@@ -213,13 +215,17 @@ impl Answered {
     /// The headers that are kept with the answer.
     pub(crate) fn headers(&self, now: Timestamp) -> Vec<(String, String)> {
         let left = self.fresh_seconds.saturating_sub(self.age_seconds(now));
-        vec![
+        let mut headers = vec![
             ("age".to_owned(), self.age_seconds(now).to_string()),
             (
                 "cache-control".to_owned(),
                 format!("private, max-age={left}"),
             ),
-        ]
+        ];
+        if let Some(edition) = &self.edition {
+            headers.push(("etag".to_owned(), format!("\"{edition}\"")));
+        }
+        headers
     }
 
     /// The body.

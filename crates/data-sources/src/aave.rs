@@ -1,1 +1,287 @@
-//! Aave on chain 196.
+//! Aave v3 on chain 196, read from its own contracts: what each reserve pays, and what an account has.
+//!
+//! Yields are computed from the reserve's rate, which is a rate per year with 27 digits that compounds
+//! every second. A call that fails is not a zero: a reserve of which a figure is missing is left out,
+//! and an account of which one is missing is not answered.
+
+mod contracts;
+mod units;
+
+use std::{sync::Arc, time::Duration};
+
+use alloy_primitives::{Address, Bytes, U256, address};
+use alloy_sol_types::SolCall;
+use readings::{
+    Decimal, Figure,
+    defi::{
+        apy, chains,
+        market::Quoted,
+        position::{Position, Side},
+    },
+};
+
+use self::{
+    contracts::{
+        Configuration, DATA_PROVIDER, ORACLE, POOL, Reserve, UserReserve, getAssetPriceCall,
+        getPausedCall, getReserveConfigurationDataCall, getReserveDataCall, getUserAccountDataCall,
+        getUserReserveDataCall,
+    },
+    units::decimal,
+};
+use crate::{
+    cached::{Ages, Cached},
+    error::{Error, SourceError, SourceErrorKind},
+    evm::{EvmReader, Leg},
+    provenance::{Clock, Sourced},
+};
+
+/// The chain.
+pub const CHAIN_ID: u64 = 196;
+/// The protocol as DefiLlama calls it.
+const PROJECT: &str = "aave-v3";
+/// How the chain's nodes are called among the sources.
+const SOURCE: &str = "rpc.xlayer";
+/// Digits of a price of the oracle.
+const PRICE_DIGITS: u32 = 8;
+/// Digits of a health factor.
+const HEALTH_DIGITS: u32 = 18;
+/// Accounts whose positions are kept.
+const KEPT_ACCOUNTS: u64 = 2_000;
+
+/// A token that may be a reserve.
+struct Token {
+    address: Address,
+    symbol: &'static str,
+    /// The symbol in ids, in ASCII.
+    id: &'static str,
+}
+
+const fn token(address: Address, symbol: &'static str, id: &'static str) -> Token {
+    Token { address, symbol, id }
+}
+
+/// The reviewed tokens; whether one is a reserve is read from the chain.
+const TOKENS: [Token; 7] = [
+    token(address!("0x779Ded0c9e1022225f8E0630b35a9b54bE713736"), "USD₮0", "usdt0"),
+    token(address!("0x4ae46a509F6b1D9056937BA4500cb143933D2dc8"), "USDG", "usdg"),
+    token(address!("0xB6CEceAB302E2E4948951eE7843FC24E92933061"), "USDC", "usdc"),
+    token(address!("0xDe6539018B095353A40753Dc54C91C68c9487D4E"), "GHO", "gho"),
+    token(address!("0xb7C00000bcDEeF966b20B3D884B98E64d2b06b4f"), "xBTC", "xbtc"),
+    token(address!("0xE7B000003A45145decf8a28FC755aD5eC5EA025A"), "xETH", "xeth"),
+    token(address!("0xe538905cf8410324e03A5A23C1c177a474D59b2b"), "WOKB", "wokb"),
+];
+
+/// Aave on chain 196. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Aave {
+    evm: EvmReader,
+    markets: Cached<(), Arc<Vec<Quoted>>>,
+    positions: Cached<Address, Arc<Vec<Position>>>,
+}
+
+/// A reserve that can be used, and what its token is worth.
+struct Read {
+    token: &'static Token,
+    configuration: Configuration,
+    reserve: Reserve,
+    /// Dollars for one token.
+    price: Decimal,
+}
+
+impl Aave {
+    /// Over nodes that exist.
+    #[must_use]
+    pub fn new(evm: EvmReader, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            evm,
+            markets: Cached::new(1, Ages::seconds(60, 3600), clock.clone()),
+            positions: Cached::new(KEPT_ACCOUNTS, Ages::seconds(30, 300), clock),
+        }
+    }
+
+    /// What each reserve that takes deposits pays. The value stated is what is not lent out.
+    ///
+    /// # Errors
+    ///
+    /// What makes the answer unusable: no node, or not one reserve that can be read.
+    pub async fn markets(
+        &self,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Arc<Vec<Quoted>>>, Error> {
+        let this = self.clone();
+        let fetch = move || async move {
+            let legs: Vec<_> = TOKENS.iter().flat_map(reserve_legs).collect();
+            let batch = this.evm.multicall(CHAIN_ID, &legs).await?;
+            let read = |results: &[Option<Bytes>]| -> Vec<Quoted> {
+                let parts = results.chunks(RESERVE_LEGS);
+                let reserves = TOKENS.iter().zip(parts).filter_map(|(token, part)| reserve(token, part));
+                reserves.filter(Read::takes_deposits).filter_map(|read| read.quoted()).collect()
+            };
+            let quoted = read(&batch.value.results);
+            if quoted.is_empty() {
+                return Err(unusable("a reserve that can be read").into());
+            }
+            Ok(batch.map(|_| Arc::new(quoted)))
+        };
+        self.markets.get((), max_age, fetch).await
+    }
+
+    /// What `account` has placed and owes.
+    ///
+    /// # Errors
+    ///
+    /// What makes the answer unusable: no node, or a reserve of which the account's part cannot be read.
+    pub async fn positions(
+        &self,
+        account: Address,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Arc<Vec<Position>>>, Error> {
+        let this = self.clone();
+        let fetch = move || async move {
+            let of_account = getUserAccountDataCall { user: account };
+            let mut legs = vec![leg(POOL, &of_account)];
+            for token in &TOKENS {
+                let of_reserve = getUserReserveDataCall { asset: token.address, user: account };
+                legs.push(leg(DATA_PROVIDER, &of_reserve));
+                legs.extend(reserve_legs(token));
+            }
+            let batch = this.evm.multicall(CHAIN_ID, &legs).await?;
+            let positions = positions(&batch.value.results)?;
+            Ok(batch.map(|_| Arc::new(positions)))
+        };
+        self.positions.get(account, max_age, fetch).await
+    }
+}
+
+/// Calls about one reserve.
+const RESERVE_LEGS: usize = 4;
+
+fn reserve_legs(token: &Token) -> [Leg; RESERVE_LEGS] {
+    let asset = token.address;
+    [
+        leg(DATA_PROVIDER, &getReserveConfigurationDataCall { asset }),
+        leg(DATA_PROVIDER, &getReserveDataCall { asset }),
+        leg(DATA_PROVIDER, &getPausedCall { asset }),
+        leg(ORACLE, &getAssetPriceCall { asset }),
+    ]
+}
+
+fn leg(to: Address, call: &impl SolCall) -> Leg {
+    let data = call.abi_encode().into();
+    Leg { to, data }
+}
+
+/// `None` for a token that is no reserve, or of which a figure is missing.
+fn reserve(token: &'static Token, results: &[Option<Bytes>]) -> Option<Read> {
+    let [configuration, reserve, paused, price] = results else {
+        return None;
+    };
+    let configuration = Configuration::read(configuration.as_ref()?)?;
+    let paused = getPausedCall::abi_decode_returns(paused.as_ref()?).ok()?;
+    let price = getAssetPriceCall::abi_decode_returns(price.as_ref()?).ok()?;
+    let price = decimal(price, PRICE_DIGITS).filter(|price| *price > Decimal::ZERO)?;
+    Some(Read {
+        token,
+        configuration: Configuration { paused, ..configuration },
+        reserve: Reserve::read(reserve.as_ref()?)?,
+        price,
+    })
+}
+
+impl Read {
+    fn takes_deposits(&self) -> bool {
+        let now = &self.configuration;
+        now.active && !now.frozen && !now.paused
+    }
+
+    fn quoted(&self) -> Option<Quoted> {
+        let unlent = self.reserve.supplied.checked_sub(self.reserve.borrowed).unwrap_or(U256::ZERO);
+        Some(Quoted {
+            pool: format!("{PROJECT}-xlayer-{}", self.token.id),
+            chain_id: CHAIN_ID,
+            chain: chains::name_of(CHAIN_ID)?.to_owned(),
+            project: PROJECT.to_owned(),
+            symbol: self.token.symbol.to_owned(),
+            underlying: Some(self.token.address.to_string()),
+            apy_pct: apy::of_liquidity_rate(self.reserve.liquidity_rate)?,
+            tvl_usd: self.worth(unlent)?,
+            source: SOURCE,
+        })
+    }
+
+    fn amount(&self, atoms: U256) -> Option<Decimal> {
+        decimal(atoms, self.configuration.decimals)
+    }
+
+    fn worth(&self, atoms: U256) -> Option<Decimal> {
+        self.amount(atoms)?.checked_mul(self.price)
+    }
+
+    fn position(&self, side: Side, atoms: U256, rate: U256, health: Option<Figure>) -> Position {
+        let suffix = match side {
+            Side::Supply => "",
+            Side::Borrow => "-borrow",
+        };
+        Position {
+            position_id: format!("{CHAIN_ID}-{PROJECT}-{}{suffix}", self.token.id),
+            chain_id: CHAIN_ID,
+            protocol: PROJECT.to_owned(),
+            asset: Some(self.token.symbol.to_owned()),
+            amount: self.amount(atoms).map(Figure),
+            value_usd: self.worth(atoms).map(|usd| Figure(usd.trunc_with_scale(6))),
+            apy_pct: apy::of_liquidity_rate(rate).map(Figure),
+            health,
+            opened_at: None,
+            side,
+            source: SOURCE,
+        }
+    }
+}
+
+fn positions(results: &[Option<Bytes>]) -> Result<Vec<Position>, SourceError> {
+    let missing = || unusable("every figure of the account");
+    let (account, parts) = results.split_first().ok_or_else(missing)?;
+    let account = account.as_ref().ok_or_else(missing)?;
+    let account = getUserAccountDataCall::abi_decode_returns(account).map_err(|_| missing())?;
+    // Without a debt the factor is the largest number there is, which says nothing.
+    let health = (!account.totalDebtBase.is_zero())
+        .then(|| decimal(account.healthFactor, HEALTH_DIGITS))
+        .flatten()
+        .map(|health| Figure(health.trunc_with_scale(4)));
+    let mut reserves = 0_usize;
+    let mut rows = Vec::new();
+    for (token, part) in TOKENS.iter().zip(parts.chunks(1 + RESERVE_LEGS)) {
+        let (user, about) = part.split_first().ok_or_else(missing)?;
+        let configuration = about.first().and_then(Option::as_ref).ok_or_else(missing)?;
+        let listed = Configuration::read(configuration).is_some_and(|read| read.decimals > 0);
+        if !listed {
+            continue;
+        }
+        reserves = reserves.saturating_add(1);
+        let user = user.as_ref().and_then(|returned| UserReserve::read(returned));
+        let (Some(user), Some(read)) = (user, reserve(token, about)) else {
+            return Err(missing());
+        };
+        if !user.supplied.is_zero() {
+            let rate = read.reserve.liquidity_rate;
+            rows.push(read.position(Side::Supply, user.supplied, rate, health));
+        }
+        if !user.borrowed.is_zero() {
+            let rate = read.reserve.borrow_rate;
+            rows.push(read.position(Side::Borrow, user.borrowed, rate, health));
+        }
+    }
+    if reserves == 0 {
+        return Err(unusable("a reserve that can be read"));
+    }
+    Ok(rows)
+}
+
+fn unusable(expected: &'static str) -> SourceError {
+    let kind = SourceErrorKind::Malformed {
+        path: "$.result".to_owned(),
+        expected,
+        observed: "less".to_owned(),
+    };
+    SourceError { source: SOURCE, kind }
+}

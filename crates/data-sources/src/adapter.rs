@@ -70,6 +70,16 @@ impl From<SourceErrorKind> for Fault {
     }
 }
 
+impl Fault {
+    /// The same in the words of the port.
+    pub(crate) fn into_reason(self, source: &'static str) -> PortErrorReason {
+        match self {
+            Self::Upstream(kind) => reason(source, &kind),
+            Self::Answer(reason) => reason,
+        }
+    }
+}
+
 impl Adapter {
     pub(crate) fn new(upstream: Upstream, setting: Setting) -> Self {
         Self {
@@ -115,17 +125,27 @@ impl Adapter {
         headers: &HeaderMap,
         read: impl FnOnce(&Reply) -> Result<T, Fault>,
     ) -> Result<T, PortError> {
+        let outcome = self.ask_timed(call, headers, read).await;
+        outcome
+            .map(|(value, _)| value)
+            .map_err(|fault| self.error(fault.into_reason(call.source)))
+    }
+
+    /// [`Self::ask`] with the time that the call took, and with failures as they are.
+    pub(crate) async fn ask_timed<T>(
+        &self,
+        call: &Call<'_>,
+        headers: &HeaderMap,
+        read: impl FnOnce(&Reply) -> Result<T, Fault>,
+    ) -> Result<(T, Duration), Fault> {
         let source = call.source;
         if !self.setting.enabled {
-            let kind = SourceErrorKind::Disabled {
-                reason: SWITCHED_OFF,
-            };
-            return Err(self.error(reason(source, &kind)));
+            let reason = SWITCHED_OFF;
+            return Err(SourceErrorKind::Disabled { reason }.into());
         }
         if let Some(left) = self.held() {
-            return Err(self.error(PortErrorReason::RateLimited {
-                retry_after: Some(left),
-            }));
+            let retry_after = Some(left);
+            return Err(Fault::Answer(PortErrorReason::RateLimited { retry_after }));
         }
         let (reply, latency) = match self.upstream.fetch(call, headers).await {
             Ok(reply) => reply,
@@ -139,13 +159,13 @@ impl Adapter {
                 self.upstream
                     .health()
                     .succeeded(source, self.now(), latency);
-                Ok(value)
+                Ok((value, latency))
             }
             Err(Fault::Answer(reason)) => {
                 self.upstream
                     .health()
                     .succeeded(source, self.now(), latency);
-                Err(self.error(reason))
+                Err(Fault::Answer(reason))
             }
             Err(Fault::Upstream(SourceErrorKind::RateLimited { retry_after })) => {
                 Err(self.limited(source, retry_after.map(Duration::from_secs)))
@@ -168,13 +188,13 @@ impl Adapter {
         }
     }
 
-    fn failed(&self, source: &'static str, kind: SourceErrorKind) -> PortError {
+    fn failed(&self, source: &'static str, kind: SourceErrorKind) -> Fault {
         self.upstream.health().failed(source, self.now(), &kind);
         tracing::warn!(source, reason = %kind.reason(), "upstream failed");
-        self.error(reason(source, &kind))
+        Fault::Upstream(kind)
     }
 
-    fn limited(&self, source: &'static str, asked: Option<Duration>) -> PortError {
+    fn limited(&self, source: &'static str, asked: Option<Duration>) -> Fault {
         let lockout = Some(self.setting.lockout).filter(|lockout| !lockout.is_zero());
         let pause = asked.max(lockout).map(|pause| pause.min(MAX_HOLD));
         let until = pause.and_then(|pause| self.now().checked_add(pause).ok());

@@ -12,9 +12,13 @@ mod protocols;
 
 use std::sync::{Arc, Mutex};
 
-use readings::defi::{
-    history::Point,
-    tvl::{ChainTvl, Protocol},
+use alloy_primitives::Address;
+use readings::{
+    defi::{
+        history::Point,
+        tvl::{ChainTvl, Protocol},
+    },
+    token::consensus::Quote,
 };
 
 pub use self::pools::PoolList;
@@ -39,6 +43,8 @@ pub struct Defillama {
     protocols: Cached<(), Arc<Vec<Protocol>>>,
     chains: Cached<(), Arc<Vec<ChainTvl>>>,
     charts: Cached<String, Arc<Vec<Point>>>,
+    /// Prices, by chain and token.
+    coins: Cached<(&'static str, Address), Quote>,
     /// The last list of pools with the tag that asks whether it is still the last one.
     last_pools: Arc<Mutex<Option<Tagged>>>,
 }
@@ -80,7 +86,8 @@ impl Defillama {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
             protocols: Cached::new(1, Ages::seconds(900, 6 * 3600), clock.clone()),
             chains: Cached::new(1, Ages::seconds(900, 6 * 3600), clock.clone()),
-            charts: Cached::new(KEPT_CHARTS, Ages::seconds(1800, 24 * 3600), clock),
+            charts: Cached::new(KEPT_CHARTS, Ages::seconds(1800, 24 * 3600), clock.clone()),
+            coins: Cached::new(2_000, Ages::seconds(30, 300), clock),
             last_pools: Arc::default(),
         })
     }

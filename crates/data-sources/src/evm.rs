@@ -1,1 +1,286 @@
-//! Chains read over JSON-RPC: transactions, receipts, blocks, balances.
+//! Reads of the eleven chains over their configured nodes: calls, balances, tokens and transactions.
+//!
+//! The nodes of a chain are asked one after another, the one that answered last first. A node is asked for its chain id
+//! before anything else. A transaction that one node does not know is asked of the next one before it counts as unknown.
+
+mod batch;
+mod endpoints;
+mod read;
+mod tokens;
+mod transactions;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use alloy_primitives::{Address, B256, Bytes};
+use jiff::Timestamp;
+use plan_builder::ports::PortErrorReason;
+use readings::chain::{Network, Record, TokenFacts};
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+
+pub use self::{
+    batch::{Batch, Leg},
+    endpoints::PUBLIC_ENDPOINTS,
+};
+use crate::{
+    adapter::Fault,
+    cached::{Ages, Cached},
+    error::{Error, SourceError, SourceErrorKind},
+    json::Json,
+    provenance::{Clock, Mode, Provenance, SourceStatus, Sourced},
+    rpc::{
+        EndpointHealth, RpcConfig,
+        endpoint::{Endpoint, Outcome, Revert},
+    },
+    transport::{Transport, TransportError},
+};
+
+/// Ids of the calls of each endpoint, as they appear in `/status`.
+pub const SOURCES: [&str; 5] = ["rpc.chain-id", CALL, TRANSACTION, RECEIPT, BLOCK];
+
+const CALL: &str = "rpc.call";
+const TRANSACTION: &str = "rpc.transaction";
+const RECEIPT: &str = "rpc.receipt";
+const BLOCK: &str = "rpc.block";
+
+/// Receipts with thousands of logs are larger than other answers.
+const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
+/// Transactions that are kept.
+const KEPT_TRANSACTIONS: u64 = 4_096;
+/// A transaction that no block holds may be in one the next moment.
+const RECENT: Ages = Ages::seconds(5, 5);
+/// One that is deep in the chain stays as it is.
+const FINAL: Ages = Ages::seconds(7 * 86_400, 7 * 86_400);
+
+/// The configured nodes of the chains that [`readings::chain::NETWORKS`] lists. Clones share everything.
+#[derive(Clone)]
+pub struct EvmReader {
+    inner: Arc<Inner>,
+    recent: Cached<(u64, B256), Option<Record>>,
+    settled: Cached<(u64, B256), Option<Record>>,
+    tokens: moka::future::Cache<(u64, Address), TokenFacts>,
+}
+
+struct Inner {
+    chains: BTreeMap<u64, Chain>,
+    mode: Mode,
+    clock: Arc<dyn Clock>,
+}
+
+/// A chain and its nodes.
+struct Chain {
+    network: &'static Network,
+    endpoints: Vec<Endpoint>,
+    /// The place of the node that answered last.
+    last_good: AtomicUsize,
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// It ran, and returned this.
+    Returned(Bytes),
+    /// It reverted.
+    Reverted {
+        /// What it returned, when the node passes it on.
+        data: Option<Bytes>,
+        /// The node's message, cleaned. Untrusted text.
+        message: String,
+    },
+}
+
+impl EvmReader {
+    /// Connects nothing yet. Chains that are none of the eleven are left to others.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError::BaseUrl`] when a node's address cannot be used.
+    pub fn new(transport: &Transport, config: RpcConfig, clock: Arc<dyn Clock>) -> Result<Self, TransportError> {
+        let mut limits = config.limits;
+        limits.max_body_bytes = limits.max_body_bytes.max(MAX_BODY_BYTES);
+        let endpoint = |chain_id: u64, (index, url): (usize, &secrecy::SecretString)| {
+            let upstream = transport.endpoint(url.expose_secret(), limits, config.mode)?;
+            let position = index.saturating_add(1);
+            Ok(Endpoint::new(upstream, &SOURCES, clock.clone(), chain_id, position))
+        };
+        let mut chains = BTreeMap::new();
+        for (chain_id, urls) in &config.chains {
+            let Some(network) = Network::by_id(*chain_id) else {
+                continue;
+            };
+            let endpoints = urls.iter().enumerate().map(|url| endpoint(*chain_id, url));
+            let chain = Chain {
+                network,
+                endpoints: endpoints.collect::<Result<Vec<_>, _>>()?,
+                last_good: AtomicUsize::new(0),
+            };
+            chains.insert(*chain_id, chain);
+        }
+        Ok(Self {
+            inner: Arc::new(Inner {
+                chains,
+                mode: config.mode,
+                clock: clock.clone(),
+            }),
+            recent: Cached::new(KEPT_TRANSACTIONS, RECENT, clock.clone()),
+            settled: Cached::new(KEPT_TRANSACTIONS, FINAL, clock),
+            tokens: tokens::cache(),
+        })
+    }
+
+    /// The chains that have nodes, in ascending order.
+    pub fn chain_ids(&self) -> impl Iterator<Item = u64> {
+        let chains = self.inner.chains.iter();
+        chains.filter(|(_, chain)| !chain.endpoints.is_empty()).map(|(id, _)| *id)
+    }
+
+    /// Whether calls are made to nodes or to what stands in for them.
+    pub fn mode(&self) -> Mode {
+        self.inner.mode
+    }
+
+    /// How each endpoint has been doing, by chain and position.
+    pub fn health(&self) -> Vec<EndpointHealth> {
+        let chains = self.inner.chains.values();
+        chains.flat_map(|chain| chain.endpoints.iter().map(Endpoint::health)).collect()
+    }
+
+    /// One call on the newest block. A revert is an outcome.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`] when no node of the chain answers.
+    pub async fn call(&self, chain_id: u64, to: Address, data: Bytes) -> Result<Sourced<CallOutcome>, Error> {
+        let params = json!([{"to": format!("{to:#x}"), "data": data}, "latest"]);
+        Ok(self.eth_call(chain_id, &params).await?)
+    }
+
+    async fn eth_call(&self, chain_id: u64, params: &Value) -> Result<Sourced<CallOutcome>, SourceError> {
+        let read = |result: Option<&Json<'_>>| required(result)?.bytes();
+        let answer = self.ask(chain_id, CALL, "eth_call", params, read).await?;
+        Ok(answer.map(|outcome| match outcome {
+            Ok(returned) => CallOutcome::Returned(returned),
+            Err(Revert { data, message }) => CallOutcome::Reverted { data, message },
+        }))
+    }
+
+    fn now(&self) -> Timestamp {
+        self.inner.clock.now()
+    }
+
+    fn chain(&self, chain_id: u64) -> Result<&Chain, SourceError> {
+        let chain = self.inner.chains.get(&chain_id);
+        chain.filter(|chain| !chain.endpoints.is_empty()).ok_or(SourceError {
+            source: endpoints::source(chain_id),
+            kind: SourceErrorKind::Disabled {
+                reason: "no endpoint is configured",
+            },
+        })
+    }
+
+    /// Asks the nodes of a chain one after another until one gives a result or says that the call reverted.
+    async fn ask<T>(
+        &self,
+        chain_id: u64,
+        call: &'static str,
+        method: &'static str,
+        params: &Value,
+        read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
+    ) -> Result<Sourced<Result<T, Revert>>, SourceError> {
+        let chain = self.chain(chain_id)?;
+        let mut failure = SourceErrorKind::Unreachable;
+        for (place, endpoint) in chain.in_order() {
+            match endpoint.ask_timed(call, method, params, &read).await {
+                Ok((Outcome::NoMethod, _)) => failure = no_method(method),
+                Ok((outcome, latency)) => {
+                    chain.last_good.store(place, Ordering::Relaxed);
+                    let value = match outcome {
+                        Outcome::Value(value) => Ok(value),
+                        Outcome::Reverted(revert) => Err(revert),
+                        Outcome::NoMethod => continue,
+                    };
+                    return Ok(self.sourced(chain_id, value, latency));
+                }
+                Err(fault) => failure = kind(fault),
+            }
+        }
+        let source = endpoints::source(chain_id);
+        Err(SourceError { source, kind: failure })
+    }
+
+    fn sourced<T>(&self, chain_id: u64, value: T, latency: std::time::Duration) -> Sourced<T> {
+        let provenance = Provenance {
+            source: endpoints::source(chain_id),
+            status: SourceStatus::Ok,
+            as_of: None,
+            fetched_at: self.now(),
+            latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
+            mode: self.mode(),
+            cached: false,
+        };
+        Sourced {
+            value,
+            sources: vec![provenance],
+        }
+    }
+}
+
+impl Chain {
+    /// The nodes with their places, beginning with the one that answered last.
+    fn in_order(&self) -> impl Iterator<Item = (usize, &Endpoint)> {
+        let first = self.last_good.load(Ordering::Relaxed);
+        let places = self.endpoints.iter().enumerate();
+        let (after, before): (Vec<_>, Vec<_>) = places.partition(|(place, _)| *place >= first);
+        after.into_iter().chain(before)
+    }
+}
+
+/// A result that must not be `null`.
+fn required<'a, 'j>(result: Option<&'a Json<'j>>) -> Result<&'a Json<'j>, SourceErrorKind> {
+    result.ok_or_else(|| SourceErrorKind::Malformed {
+        path: "$.result".to_owned(),
+        expected: "a result",
+        observed: "null".to_owned(),
+    })
+}
+
+fn no_method(method: &'static str) -> SourceErrorKind {
+    SourceErrorKind::Business {
+        code: "no_method".to_owned(),
+        message: format!("no node offers {method}"),
+    }
+}
+
+/// What a node's failure is called among sources.
+fn kind(fault: Fault) -> SourceErrorKind {
+    match fault {
+        Fault::Upstream(kind) => kind,
+        Fault::Answer(PortErrorReason::RateLimited { retry_after }) => SourceErrorKind::RateLimited {
+            retry_after: retry_after.map(|pause| pause.as_secs().max(1)),
+        },
+        Fault::Answer(PortErrorReason::Refused { detail }) => SourceErrorKind::Business {
+            code: "refused".to_owned(),
+            message: detail,
+        },
+        Fault::Answer(other) => SourceErrorKind::Business {
+            code: "unsuitable_node".to_owned(),
+            message: other.to_string(),
+        },
+    }
+}
+
+impl std::fmt::Debug for EvmReader {
+    /// Without addresses, which may carry keys.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EvmReader")
+            .field("chains", &self.chain_ids().collect::<Vec<_>>())
+            .field("mode", &self.mode())
+            .finish_non_exhaustive()
+    }
+}

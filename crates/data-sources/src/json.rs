@@ -236,6 +236,15 @@ impl<'a> Object<'a> {
         (!json.is_null()).then_some(json)
     }
 
+    /// A member that must be there and may be `null`.
+    pub(crate) fn nullable(&self, key: &str) -> Read<Option<Json<'a>>> {
+        if self.members.0.contains_key(key) {
+            Ok(self.find(key))
+        } else {
+            self.member(key).map(Some)
+        }
+    }
+
     /// A flag that a source leaves out when it is false.
     pub(crate) fn flag_or_false(&self, key: &str) -> Read<bool> {
         self.find(key).map_or(Ok(false), |json| json.flag())

@@ -8,7 +8,7 @@
 mod approve;
 mod auth;
 mod balances;
-mod defi;
+pub mod defi;
 mod market;
 mod price;
 mod security;
@@ -115,6 +115,7 @@ pub struct Okx {
     source: Source,
     config: Arc<OkxConfig>,
     tokens: Cached<(), TokenSnapshot>,
+    security: security::Shelf,
 }
 
 impl Okx {
@@ -144,6 +145,7 @@ impl Okx {
         Ok(Self {
             source,
             config: Arc::new(config),
+            security: security::Shelf::new(&clock),
             tokens: Cached::new(1, ages, clock),
         })
     }

@@ -1,7 +1,7 @@
 //! Ethereum JSON-RPC over the configured endpoints of each chain: reads of accounts, and simulation
 //! of a whole plan where a node offers it. When one endpoint fails, the next one is asked.
 
-mod endpoint;
+pub(crate) mod endpoint;
 mod simulate;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -90,7 +90,7 @@ impl RpcReader {
             let url = url.expose_secret();
             let upstream = transport.endpoint(url, config.limits, config.mode)?;
             let position = index.saturating_add(1);
-            Ok(Endpoint::new(upstream, clock.clone(), chain_id, position))
+            Ok(Endpoint::new(upstream, &SOURCES, clock.clone(), chain_id, position))
         };
         let mut chains = BTreeMap::new();
         for (chain_id, urls) in &config.chains {
@@ -174,7 +174,7 @@ impl Accounts for RpcReader {
         match outcome {
             Outcome::Value(code) => Ok(code),
             // A node that "reverts" here does not do what the method is for.
-            Outcome::Reverted | Outcome::NoMethod => Err(self.unserved(chain_id, "eth_getCode")),
+            Outcome::Reverted(_) | Outcome::NoMethod => Err(self.unserved(chain_id, "eth_getCode")),
         }
     }
 
@@ -190,7 +190,7 @@ impl Accounts for RpcReader {
             .await?;
         match outcome {
             Outcome::Value(returned) => Ok(Some(returned)),
-            Outcome::Reverted => Ok(None),
+            Outcome::Reverted(_) => Ok(None),
             Outcome::NoMethod => Err(self.unserved(chain_id, "eth_call")),
         }
     }
@@ -211,10 +211,10 @@ impl Simulator for RpcReader {
             .await?;
         match outcome {
             Outcome::Value(calls) => Ok(Some(calls)),
-            Outcome::Reverted | Outcome::NoMethod if self.endpoints(chain_id).is_empty() => {
+            Outcome::Reverted(_) | Outcome::NoMethod if self.endpoints(chain_id).is_empty() => {
                 Ok(None)
             }
-            Outcome::Reverted | Outcome::NoMethod => Err(self.unserved(chain_id, "eth_simulateV1")),
+            Outcome::Reverted(_) | Outcome::NoMethod => Err(self.unserved(chain_id, "eth_simulateV1")),
         }
     }
 }

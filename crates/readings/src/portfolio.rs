@@ -1,1 +1,331 @@
-//! TODO
+//! What an account has on several chains: balances, their values, and how complete both are.
+
+mod known;
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, U256};
+use serde::{Serialize, Serializer};
+
+pub use self::known::tokens as known_tokens;
+use crate::{Decimal, Figure, chain::amount::units, symbol::SymbolKey};
+
+/// Most tokens of a chain that are shown.
+const MAX_SHOWN: usize = 300;
+/// Values are told to this many decimals of a dollar.
+const VALUE_DECIMALS: u32 = 8;
+/// Below this many dollars a balance is dust.
+const DUST: Decimal = Decimal::from_parts(1, 0, 0, false, 2);
+/// More decimals than any token has.
+const MAX_DECIMALS: u8 = 36;
+
+/// What is held: the chain's coin, which sources write as nothing or as `0xeeee…`, or a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asset {
+    /// The chain's own coin.
+    Native,
+    /// A token.
+    Token(Address),
+}
+
+/// What a source says about the danger of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    /// It is not flagged.
+    Low,
+    /// It is flagged as a scam, as worthless, or as not sellable.
+    High,
+    /// Nothing is said.
+    Unknown,
+}
+
+/// A balance as a source tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// Of what.
+    pub asset: Asset,
+    /// What it calls itself, cleaned. Untrusted.
+    pub symbol: Option<String>,
+    /// Its unit; `None` when nobody says, which is not zero.
+    pub decimals: Option<u8>,
+    /// How much, in atoms; `None` when it could not be read, which is not zero.
+    pub raw: Option<U256>,
+    /// Dollars for one whole unit, above zero.
+    pub price_usd: Option<Figure>,
+    /// What the source says about its danger.
+    pub risk: Risk,
+}
+
+/// What was read of one chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainReading {
+    /// Its id.
+    pub chain_id: u64,
+    /// The balances, or the code of the reason why there are none.
+    pub holdings: Result<Vec<Holding>, String>,
+    /// Which tokens were looked for.
+    pub coverage: Coverage,
+}
+
+/// Which tokens were looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Coverage {
+    /// Whatever the account has, as an index of the chain knows it.
+    Indexed,
+    /// The tokens of a list only: the account may have others.
+    ListedTokens,
+}
+
+/// What an account has: `data` of `/portfolio`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Portfolio {
+    /// The account.
+    #[serde(serialize_with = "checksummed")]
+    pub address: Address,
+    /// The sum over the chains that could be read, without flagged tokens; `None` when no chain could.
+    pub total_usd: Option<Figure>,
+    /// Whether the sum is that of everything: every chain read, every token seen and valued.
+    pub total_usd_complete: bool,
+    /// What sources say flagged tokens are worth; not in the sum.
+    pub flagged_usd: Figure,
+    /// The chains, in the order in which they were asked for.
+    pub chains: Vec<ChainBalances>,
+}
+
+/// What an account has on a chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChainBalances {
+    /// The chain.
+    pub chain_id: u64,
+    /// `ok`, `partial` when something is not known, `unavailable`.
+    pub status: ChainStatus,
+    /// Why it is not `ok`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// Which tokens were looked for.
+    pub coverage: Coverage,
+    /// The sum of the values that are known, without flagged tokens.
+    pub usd: Option<Figure>,
+    /// The balances above zero, the most valuable first, flagged ones last.
+    pub tokens: Option<Vec<Balance>>,
+    /// Balances that are not shown.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tokens_left_out: usize,
+}
+
+/// How a chain could be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChainStatus {
+    /// Everything is known.
+    Ok,
+    /// Something is not known.
+    Partial,
+    /// Nothing is known.
+    Unavailable,
+}
+
+/// A balance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Balance {
+    /// The token's contract; empty for the chain's own coin.
+    #[serde(serialize_with = "contract")]
+    pub address: Asset,
+    /// What it calls itself. Untrusted.
+    pub symbol: Option<String>,
+    /// Its unit.
+    pub decimals: Option<u8>,
+    /// In atoms.
+    pub raw: Option<String>,
+    /// In whole units.
+    pub amount: Option<String>,
+    /// Dollars for one whole unit.
+    pub price_usd: Option<Figure>,
+    /// In dollars.
+    pub value_usd: Option<Figure>,
+    /// What sources say about its danger.
+    pub risk: Risk,
+    /// Whether it is worth less than a cent.
+    #[serde(skip_serializing_if = "is_false")]
+    pub dust: bool,
+    /// Whether its symbol has characters that may imitate others.
+    #[serde(skip_serializing_if = "is_false")]
+    pub odd_symbol: bool,
+}
+
+/// Puts the chains together.
+#[must_use]
+pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
+    let mut flagged = Some(Decimal::ZERO);
+    let chains: Vec<ChainBalances> = readings
+        .into_iter()
+        .map(|reading| chain(reading, &mut flagged))
+        .collect();
+    let known: Vec<Decimal> = chains.iter().filter_map(|chain| chain.usd).map(Figure::get).collect();
+    let total = sum(known.iter().copied()).filter(|_| !known.is_empty());
+    let complete = chains.iter().all(|chain| chain.status == ChainStatus::Ok);
+    Portfolio {
+        address,
+        total_usd: total.map(Figure),
+        total_usd_complete: complete && total.is_some(),
+        flagged_usd: Figure(flagged.unwrap_or(Decimal::MAX)),
+        chains,
+    }
+}
+
+/// Balances that were read from the chain itself, with what an index says about the same tokens: the chain knows how much,
+/// the index what it is worth, and of which other tokens there are any.
+#[must_use]
+pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
+    let mut by_asset: BTreeMap<Asset, Holding> = indexed.into_iter().map(|holding| (holding.asset, holding)).collect();
+    let mut merged: Vec<Holding> = read
+        .into_iter()
+        .map(|holding| match by_asset.remove(&holding.asset) {
+            Some(indexed) => Holding {
+                asset: holding.asset,
+                symbol: holding.symbol.or(indexed.symbol),
+                decimals: holding.decimals.or(indexed.decimals),
+                raw: holding.raw.or(indexed.raw),
+                price_usd: holding.price_usd.or(indexed.price_usd),
+                risk: if holding.risk == Risk::Unknown { indexed.risk } else { holding.risk },
+            },
+            None => holding,
+        })
+        .collect();
+    merged.extend(by_asset.into_values());
+    merged
+}
+
+/// The unit of a token of which the same balance is known in atoms and in whole units; `None` when they do not fit, or when
+/// both are zero and tell nothing.
+#[must_use]
+pub fn decimals_of(raw: U256, balance: Figure) -> Option<u8> {
+    if raw.is_zero() {
+        return None;
+    }
+    let text = balance.to_string();
+    (0..=MAX_DECIMALS).find(|decimals| units(raw, *decimals) == text)
+}
+
+fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances {
+    let ChainReading {
+        chain_id,
+        holdings,
+        coverage,
+    } = reading;
+    let holdings = match holdings {
+        Ok(holdings) => holdings,
+        Err(reason) => {
+            return ChainBalances {
+                chain_id,
+                status: ChainStatus::Unavailable,
+                reasons: vec![reason],
+                coverage,
+                usd: None,
+                tokens: None,
+                tokens_left_out: 0,
+            };
+        }
+    };
+    let mut tokens: Vec<Balance> = holdings
+        .into_iter()
+        .filter(|holding| holding.raw != Some(U256::ZERO))
+        .map(balance)
+        .collect();
+    let values = |wanted: bool| {
+        let of_kind = tokens.iter().filter(move |token| (token.risk == Risk::High) == wanted);
+        sum(of_kind.filter_map(|token| token.value_usd).map(Figure::get))
+    };
+    let (usd, bad) = (values(false), values(true));
+    *flagged = flagged.zip(bad).and_then(|(sum, bad)| sum.checked_add(bad));
+    let mut reasons = Vec::new();
+    let mut because = |holds: bool, reason: &str| {
+        if holds {
+            reasons.push(reason.to_owned());
+        }
+    };
+    let honest = || tokens.iter().filter(|token| token.risk != Risk::High);
+    because(coverage == Coverage::ListedTokens, "only_listed_tokens");
+    because(tokens.iter().any(|token| token.raw.is_none()), "balance_unavailable");
+    because(honest().any(|token| token.raw.is_some() && token.amount.is_none()), "decimals_unknown");
+    because(honest().any(|token| token.amount.is_some() && token.price_usd.is_none()), "price_unknown");
+    because(
+        honest().any(|token| token.amount.is_some() && token.price_usd.is_some() && token.value_usd.is_none()),
+        "value_out_of_range",
+    );
+    because(usd.is_none(), "sum_out_of_range");
+    let status = if reasons.is_empty() { ChainStatus::Ok } else { ChainStatus::Partial };
+    tokens.sort_by(|one, other| {
+        let rank = |token: &Balance| (token.risk == Risk::High, std::cmp::Reverse(token.value_usd));
+        rank(one).cmp(&rank(other)).then_with(|| one.address.cmp(&other.address))
+    });
+    let tokens_left_out = tokens.len().saturating_sub(MAX_SHOWN);
+    tokens.truncate(MAX_SHOWN);
+    ChainBalances {
+        chain_id,
+        status,
+        reasons,
+        coverage,
+        usd: usd.map(Figure),
+        tokens: Some(tokens),
+        tokens_left_out,
+    }
+}
+
+fn balance(holding: Holding) -> Balance {
+    let amount = holding.raw.zip(holding.decimals).map(|(raw, decimals)| units(raw, decimals));
+    let value = amount.as_ref().zip(holding.price_usd).and_then(|(amount, price)| {
+        let amount: Figure = amount.parse().ok()?;
+        let value = amount.get().checked_mul(price.get())?;
+        Some(Figure(value.round_dp(VALUE_DECIMALS).normalize()))
+    });
+    let odd = holding.symbol.as_deref().is_some_and(|symbol| {
+        SymbolKey::new(symbol).is_none_or(|key| !key.is_plain())
+    });
+    Balance {
+        address: holding.asset,
+        symbol: holding.symbol,
+        decimals: holding.decimals,
+        raw: holding.raw.map(|raw| raw.to_string()),
+        amount,
+        price_usd: holding.price_usd,
+        dust: value.is_some_and(|value| value.get() < DUST),
+        value_usd: value,
+        risk: holding.risk,
+        odd_symbol: odd,
+    }
+}
+
+/// `None` when it cannot be held.
+fn sum(values: impl Iterator<Item = Decimal>) -> Option<Decimal> {
+    let mut values = values;
+    values
+        .try_fold(Decimal::ZERO, |sum, value| sum.checked_add(value))
+        .map(|sum| sum.normalize())
+}
+
+fn contract<S: Serializer>(asset: &Asset, serializer: S) -> Result<S::Ok, S::Error> {
+    match asset {
+        Asset::Native => serializer.serialize_str(""),
+        Asset::Token(address) => checksummed(address, serializer),
+    }
+}
+
+fn checksummed<S: Serializer>(address: &Address, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&address.to_checksum(None))
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what the attribute calls takes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what the attribute calls takes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+#[cfg(test)]
+mod tests;

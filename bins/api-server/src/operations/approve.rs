@@ -63,7 +63,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         unavailable,
         as_of: Some(sources.now()),
         fresh_seconds: FRESH_SECONDS,
-        warnings: Vec::new(),
         none: &[],
+        ..Answered::default()
     })
 }

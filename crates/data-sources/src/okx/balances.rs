@@ -1,1 +1,204 @@
-//! Balances of an account across chains.
+//! `GET /api/v6/dex/balance/all-token-balances-by-address`: what an account has on several chains.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy_primitives::{Address, U256};
+use readings::{
+    Decimal, Figure,
+    portfolio::{Asset, Holding, Risk, decimals_of},
+};
+use serde::Deserialize;
+
+use super::{Okx, lower};
+use crate::{
+    error::{Error, SourceErrorKind},
+    provenance::Sourced,
+    text::clean,
+    transport::QUOTED_CHARS,
+};
+
+const SOURCE: &str = "okx.balances";
+/// Most chains that the interface takes.
+const MAX_CHAINS: usize = 50;
+/// Most rows that are read.
+const MAX_ROWS: usize = 5_000;
+const MAX_SYMBOL_CHARS: usize = 32;
+
+impl Okx {
+    /// What an account has on each of `chains`, flagged tokens included. A chain on which it has nothing has an empty list.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`] when OKX cannot answer, or answers about another chain.
+    pub async fn balances(
+        &self,
+        account: Address,
+        chains: &[u64],
+    ) -> Result<Sourced<BTreeMap<u64, Vec<Holding>>>, Error> {
+        let asked: Vec<u64> = chains.iter().copied().take(MAX_CHAINS).collect();
+        let list: Vec<String> = asked.iter().map(u64::to_string).collect();
+        // Flagged tokens are wanted as well: they are shown as what they are.
+        let path = format!(
+            "/api/v6/dex/balance/all-token-balances-by-address?address={}&chains={}&excludeRiskToken=0",
+            lower(account),
+            list.join(",")
+        );
+        let answer: Sourced<Vec<Assets>> = self.read(SOURCE, &path, None).await?;
+        let found = by_chain(&asked, answer.value).map_err(|kind| self.spoiled(SOURCE, kind))?;
+        Ok(Sourced {
+            value: found,
+            sources: answer.sources,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Assets {
+    token_assets: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    chain_index: String,
+    /// Empty for the native coin.
+    token_contract_address: String,
+    #[serde(default)]
+    symbol: Option<String>,
+    /// In whole units.
+    #[serde(default, deserialize_with = "Figure::or_none")]
+    balance: Option<Figure>,
+    /// In atoms.
+    #[serde(default)]
+    raw_balance: Option<String>,
+    #[serde(default, deserialize_with = "Figure::or_none")]
+    token_price: Option<Figure>,
+    #[serde(default)]
+    is_risk_token: Option<bool>,
+}
+
+fn by_chain(asked: &[u64], answer: Vec<Assets>) -> Result<BTreeMap<u64, Vec<Holding>>, SourceErrorKind> {
+    let mut found: BTreeMap<u64, Vec<Holding>> = asked.iter().map(|chain| (*chain, Vec::new())).collect();
+    let rows: usize = answer.iter().map(|assets| assets.token_assets.len()).sum();
+    if rows > MAX_ROWS {
+        return Err(malformed("$.data[].tokenAssets", "at most 5000 rows", &rows.to_string()));
+    }
+    let mut seen = BTreeSet::new();
+    for row in answer.into_iter().flat_map(|assets| assets.token_assets) {
+        let chain = row.chain_index.parse::<u64>().ok();
+        let Some(holdings) = chain.and_then(|chain| found.get_mut(&chain)) else {
+            let path = "$.data[].tokenAssets[].chainIndex";
+            return Err(malformed(path, "a chain that was asked for", &row.chain_index));
+        };
+        let holding = row.holding()?;
+        if seen.insert((chain, holding.asset)) {
+            holdings.push(holding);
+        } else if let Some(known) = holdings.iter_mut().find(|known| known.asset == holding.asset)
+            && known.raw != holding.raw
+        {
+            // Two rows of one token that disagree: which one is right nobody can say.
+            known.raw = None;
+        }
+    }
+    Ok(found)
+}
+
+impl Row {
+    fn holding(self) -> Result<Holding, SourceErrorKind> {
+        let asset = match self.token_contract_address.as_str() {
+            "" => Asset::Native,
+            text => {
+                let token = text.parse::<Address>().map_err(|_| {
+                    malformed("$.data[].tokenAssets[].tokenContractAddress", "an address or nothing", text)
+                })?;
+                // Elsewhere OKX writes the native coin so.
+                if token == crate::NATIVE_COIN { Asset::Native } else { Asset::Token(token) }
+            }
+        };
+        let raw = match self.raw_balance.as_deref() {
+            None | Some("") => None,
+            Some(text) => {
+                let digits = text.len() <= 78 && text.bytes().all(|byte| byte.is_ascii_digit());
+                let raw = digits.then(|| U256::from_str_radix(text, 10).ok()).flatten();
+                Some(raw.ok_or_else(|| {
+                    malformed("$.data[].tokenAssets[].rawBalance", "a string of decimal digits", text)
+                })?)
+            }
+        };
+        // The interface gives no decimals: the two spellings of the balance tell them.
+        let decimals = match asset {
+            Asset::Native => Some(readings::chain::network::NATIVE_DECIMALS),
+            Asset::Token(_) => raw.zip(self.balance).and_then(|(raw, balance)| decimals_of(raw, balance)),
+        };
+        let symbol = self.symbol.map(|symbol| clean(&symbol, MAX_SYMBOL_CHARS));
+        Ok(Holding {
+            asset,
+            symbol: symbol.filter(|symbol| !symbol.is_empty()),
+            decimals,
+            raw,
+            // Zero is how an unknown price is often written.
+            price_usd: self.token_price.filter(|price| price.get() > Decimal::ZERO),
+            risk: match self.is_risk_token {
+                Some(true) => Risk::High,
+                Some(false) => Risk::Low,
+                None => Risk::Unknown,
+            },
+        })
+    }
+}
+
+fn malformed(path: &str, expected: &'static str, observed: &str) -> SourceErrorKind {
+    SourceErrorKind::Malformed {
+        path: path.to_owned(),
+        expected,
+        observed: clean(observed, QUOTED_CHARS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(rows: Value) -> Result<BTreeMap<u64, Vec<Holding>>, SourceErrorKind> {
+        by_chain(&[196, 8453], serde_json::from_value(json!([{"tokenAssets": rows}])).unwrap())
+    }
+
+    fn row(chain: &str, token: &str, raw: &str) -> Value {
+        json!({"chainIndex": chain, "tokenContractAddress": token, "symbol": "X", "balance": "1", "rawBalance": raw, "tokenPrice": "", "isRiskToken": false})
+    }
+
+    const TOKEN: &str = "0x779ded0c9e1022225f8e0630b35a9b54be713736";
+
+    #[test]
+    fn the_native_coin_has_two_spellings() {
+        for native in ["", "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"] {
+            let found = read(json!([row("196", native, "1000000000000000000")])).unwrap();
+            assert_eq!((found[&196][0].asset, found[&196][0].decimals), (Asset::Native, Some(18)));
+            assert_eq!(found[&8453], []);
+        }
+    }
+
+    #[test]
+    fn rows_that_disagree_have_no_balance() {
+        let found = read(json!([row("196", TOKEN, "5"), row("196", TOKEN, "6"), row("8453", TOKEN, "5")])).unwrap();
+        assert_eq!((found[&196].len(), found[&196][0].raw), (1, None));
+        assert_eq!(found[&8453][0].raw, Some(U256::from(5)));
+    }
+
+    #[test]
+    fn foreign_chains_and_nonsense_are_refused() {
+        for wrong in [row("1", TOKEN, "5"), row("x", TOKEN, "5"), row("196", "0x12", "5"), row("196", TOKEN, "-5"), row("196", TOKEN, "1e9")] {
+            assert!(read(json!([wrong])).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_is_unknown() {
+        let found = read(json!([{"chainIndex": "196", "tokenContractAddress": TOKEN, "tokenPrice": "0"}])).unwrap();
+        let holding = &found[&196][0];
+        assert_eq!((holding.raw, holding.price_usd, holding.decimals, holding.risk), (None, None, None, Risk::Unknown));
+    }
+}

@@ -2,12 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use alloy_primitives::Bytes;
 use plan_builder::ports::{PortError, PortErrorReason};
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::{CHAIN_ID, EndpointHealth, NAME, SOURCES};
+use super::{CHAIN_ID, EndpointHealth, NAME};
 use crate::{
     adapter::{Adapter, Fault, Setting},
     error::SourceErrorKind,
@@ -24,19 +25,29 @@ const ID: u64 = 1;
 
 /// What a node answers to a request that it understood.
 #[derive(Debug)]
-pub(super) enum Outcome<T> {
+pub(crate) enum Outcome<T> {
     /// The result.
     Value(T),
     /// The call ran and reverted.
-    Reverted,
+    Reverted(Revert),
     /// The node does not offer the method.
     NoMethod,
 }
 
+/// What a node tells of a call that reverted.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Revert {
+    /// What the call returned, when the node passes it on.
+    pub(crate) data: Option<Bytes>,
+    /// The node's message, cleaned. Untrusted text.
+    pub(crate) message: String,
+}
+
 /// One endpoint of a chain.
 #[derive(Debug)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     adapter: Adapter,
+    sources: &'static [&'static str],
     chain_id: u64,
     position: usize,
     /// The chain id that the node told.
@@ -44,8 +55,10 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn new(
+    /// An endpoint whose calls are counted under `sources`.
+    pub(crate) fn new(
         upstream: Upstream,
+        sources: &'static [&'static str],
         clock: Arc<dyn Clock>,
         chain_id: u64,
         position: usize,
@@ -58,14 +71,15 @@ impl Endpoint {
         };
         Self {
             adapter: Adapter::new(upstream, setting),
+            sources,
             chain_id,
             position,
             told: OnceCell::new(),
         }
     }
 
-    pub(super) fn health(&self) -> EndpointHealth {
-        let mut sources = self.adapter.health(&SOURCES);
+    pub(crate) fn health(&self) -> EndpointHealth {
+        let mut sources = self.adapter.health(self.sources);
         if let Some(told) = self.told.get().filter(|told| **told != self.chain_id) {
             for source in &mut sources {
                 source.state = HealthState::Disabled;
@@ -87,9 +101,28 @@ impl Endpoint {
         params: &Value,
         read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind>,
     ) -> Result<Outcome<T>, PortError> {
+        let read = |result: Option<&Json<'_>>| match result {
+            Some(result) => read(result),
+            None => Err(nothing()),
+        };
+        let outcome = self.ask_timed(source, method, params, read).await;
+        outcome
+            .map(|(outcome, _)| outcome)
+            .map_err(|fault| self.adapter.error(fault.into_reason(source)))
+    }
+
+    /// The same for a result that may be `null`, with the time that the call took and with failures
+    /// as they are.
+    pub(crate) async fn ask_timed<T>(
+        &self,
+        source: &'static str,
+        method: &str,
+        params: &Value,
+        read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
+    ) -> Result<(Outcome<T>, Duration), Fault> {
         let told = *self.told.get_or_try_init(|| self.tell()).await?;
         if told != self.chain_id {
-            return Err(self.unavailable(format!(
+            return Err(unsuitable(format!(
                 "endpoint {} of chain {} is a node of chain {told}",
                 self.position, self.chain_id
             )));
@@ -97,17 +130,16 @@ impl Endpoint {
         self.request(source, method, params, read).await
     }
 
-    async fn tell(&self) -> Result<u64, PortError> {
-        let read = |result: &Json<'_>| {
+    async fn tell(&self) -> Result<u64, Fault> {
+        let read = |result: Option<&Json<'_>>| {
+            let result = result.ok_or_else(nothing)?;
             u64::try_from(result.quantity()?).map_err(|_| result.malformed("a chain id"))
         };
-        match self
-            .request(CHAIN_ID, "eth_chainId", &json!([]), read)
-            .await?
-        {
+        let told = self.request(CHAIN_ID, "eth_chainId", &json!([]), read).await?;
+        match told.0 {
             Outcome::Value(chain_id) => Ok(chain_id),
-            Outcome::Reverted | Outcome::NoMethod => {
-                Err(self.unavailable("the node does not tell its chain id".to_owned()))
+            Outcome::Reverted(_) | Outcome::NoMethod => {
+                Err(unsuitable("the node does not tell its chain id".to_owned()))
             }
         }
     }
@@ -117,8 +149,8 @@ impl Endpoint {
         source: &'static str,
         method: &str,
         params: &Value,
-        read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind>,
-    ) -> Result<Outcome<T>, PortError> {
+        read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
+    ) -> Result<(Outcome<T>, Duration), Fault> {
         let body =
             json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}).to_string();
         let call = Call {
@@ -128,19 +160,28 @@ impl Endpoint {
             media: Media::Json,
         };
         self.adapter
-            .ask(&call, &HeaderMap::new(), |reply| outcome(reply, read))
+            .ask_timed(&call, &HeaderMap::new(), |reply| outcome(reply, read))
             .await
     }
+}
 
-    fn unavailable(&self, detail: String) -> PortError {
-        self.adapter.error(PortErrorReason::Unavailable { detail })
+fn unsuitable(detail: String) -> Fault {
+    Fault::Answer(PortErrorReason::Unavailable { detail })
+}
+
+/// A result that is `null` where there must be one.
+fn nothing() -> SourceErrorKind {
+    SourceErrorKind::Malformed {
+        path: "$.result".to_owned(),
+        expected: "a result",
+        observed: "null".to_owned(),
     }
 }
 
 /// Reads a reply of any status: many nodes send their errors with one of their own.
 fn outcome<T>(
     reply: &Reply,
-    read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind>,
+    read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
 ) -> Result<Outcome<T>, Fault> {
     let failure = reply.failure();
     let parsed = Json::document(&reply.body).and_then(|body| body.object());
@@ -157,7 +198,7 @@ fn outcome<T>(
     if id.integer::<u64>()? != ID {
         return Err(id.malformed("the id of the request").into());
     }
-    Ok(Outcome::Value(read(&response.member("result")?)?))
+    Ok(Outcome::Value(read(response.nullable("result")?.as_ref())?))
 }
 
 /// Sorts a JSON-RPC error. Only what the virtual machine says is a revert; a node that could not
@@ -194,7 +235,10 @@ fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault> {
         matches!(code, -32005 | -32029 | 429) || says(&["rate limit", "too many requests"]);
     let refused = matches!(code, -32602 | -32600) || (-38_099..=-38_000).contains(&code);
     match () {
-        () if reverted => Ok(Outcome::Reverted),
+        () if reverted => Ok(Outcome::Reverted(Revert {
+            data: error.find("data").and_then(|data| revert_data(&data)),
+            message,
+        })),
         () if no_method => Ok(Outcome::NoMethod),
         () if limited => Err(SourceErrorKind::RateLimited { retry_after: None }.into()),
         () if refused => Err(Fault::Answer(PortErrorReason::Refused {
@@ -206,6 +250,17 @@ fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault> {
         }
         .into()),
     }
+}
+
+/// What a reverted call returned: most nodes give it as it is, some inside an object, some behind a
+/// word.
+fn revert_data(data: &Json<'_>) -> Option<Bytes> {
+    if let Ok(object) = data.object() {
+        return object.find("data").and_then(|data| revert_data(&data));
+    }
+    let text = data.text().ok()?;
+    let hex = text.strip_prefix("Reverted ").unwrap_or(&text);
+    hex.starts_with("0x").then(|| hex.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -221,7 +276,8 @@ mod tests {
             headers: HeaderMap::new(),
             body: body.to_string().into_bytes(),
         };
-        match outcome(&reply, |result| result.bytes()) {
+        match outcome(&reply, |result| result.ok_or_else(nothing)?.bytes()) {
+            Ok(Outcome::Reverted(_)) => "Reverted".to_owned(),
             Ok(outcome) => format!("{outcome:?}"),
             Err(Fault::Answer(reason)) => reason.to_string(),
             Err(Fault::Upstream(kind)) => kind.to_string(),

@@ -217,8 +217,11 @@ fn revert_reason(record: &Record, known: &Knowledge, status: Status) -> (Option<
     let facts = record.transaction.to.and_then(|to| known.contracts.get(&to));
     let unknown = |reason: &str| (None, Some(reason.to_owned()));
     match &known.replay {
-        Some(Replay::Reverted(Some(data))) if !data.is_empty() => (Some(revert::reason(data, facts)), None),
-        Some(Replay::Reverted(_)) => (Some(revert::reason(&[], facts)), None),
+        Some(Replay::Reverted { data: Some(data), .. }) => (Some(revert::reason(data, facts)), None),
+        Some(Replay::Reverted { data: None, message }) => match revert::reason_of_node(message) {
+            Some(reason) => (Some(reason), None),
+            None => unknown("node_passes_no_revert_data_on"),
+        },
         Some(Replay::Succeeded) => unknown("not_reproduced"),
         Some(Replay::Unavailable(reason)) => unknown(reason),
         None => unknown("replay_unavailable"),

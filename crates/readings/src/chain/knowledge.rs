@@ -63,8 +63,13 @@ pub struct TokenFacts {
 /// What running a transaction again on the state before its block gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replay {
-    /// It reverted, with this data if the node passes any on.
-    Reverted(Option<Bytes>),
+    /// It reverted.
+    Reverted {
+        /// What the call returned, when the node passes it on.
+        data: Option<Bytes>,
+        /// The node's message. Untrusted.
+        message: String,
+    },
     /// It did not revert there: what failed depended on the transactions before it in its block.
     Succeeded,
     /// It could not be run; the reason is a code. Nodes that forgot old states say so.

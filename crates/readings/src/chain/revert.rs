@@ -59,6 +59,14 @@ pub fn reason(data: &[u8], facts: Option<&ContractFacts>) -> String {
         .unwrap_or_else(|| format!("unknown error {selector}"))
 }
 
+/// The reason inside a node's message, when it has put it there: `execution reverted: …`.
+#[must_use]
+pub fn reason_of_node(message: &str) -> Option<String> {
+    let (_, reason) = message.split_once("reverted")?;
+    let reason = clean(reason.trim_start_matches([':', ' ']), MAX_REASON);
+    (!reason.is_empty()).then_some(reason)
+}
+
 /// An error only when the data is exactly its encoding.
 fn strict<E: SolError>(data: &[u8]) -> Option<E> {
     let error = E::abi_decode(data).ok()?;
@@ -117,6 +125,8 @@ mod tests {
             "ERC20InsufficientBalance(sender: 0x1111111111111111111111111111111111111111, balance: 5, needed: 7)"
         );
         assert_eq!(reason(&[], None), "no reason given");
+        assert_eq!(reason_of_node("execution reverted: too late").as_deref(), Some("too late"));
+        assert_eq!(reason_of_node("execution reverted"), None);
         assert_eq!(reason(&[1, 2, 3], None), "3 bytes that are no error");
         assert_eq!(reason(&[0xde, 0xad, 0xbe, 0xef], None), "unknown error 0xdeadbeef");
     }

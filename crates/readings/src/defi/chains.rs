@@ -19,6 +19,21 @@ const NAMES: &[(&str, u64)] = &[
     ("scroll", 534_352),
 ];
 
+/// Names for people.
+const SHOWN: &[(u64, &str)] = &[
+    (1, "Ethereum"),
+    (10, "OP Mainnet"),
+    (56, "BSC"),
+    (137, "Polygon"),
+    (196, "X Layer"),
+    (324, "ZKsync Era"),
+    (8453, "Base"),
+    (42161, "Arbitrum"),
+    (43114, "Avalanche"),
+    (59144, "Linea"),
+    (534_352, "Scroll"),
+];
+
 /// Native coins: chain id, symbol, and the coin's id in price lists that go by name.
 const NATIVE_COINS: &[(u64, &str, &str)] = &[
     (1, "ETH", "ethereum"),
@@ -42,6 +57,15 @@ pub fn id_of(name: &str) -> Option<u64> {
         .iter()
         .find(|(known, _)| *known == name)
         .map(|(_, id)| *id)
+}
+
+/// The name of a chain for people, as DefiLlama has it.
+#[must_use]
+pub fn name_of(chain_id: u64) -> Option<&'static str> {
+    SHOWN
+        .iter()
+        .find(|(id, _)| *id == chain_id)
+        .map(|(_, name)| *name)
 }
 
 /// Symbol of the coin that pays gas on a chain.
@@ -86,5 +110,6 @@ mod tests {
         }
         assert!(ids().all(|id| NAMES.iter().any(|(_, known)| *known == id)));
         assert!(ids().is_sorted());
+        assert!(ids().all(|id| name_of(id).and_then(id_of) == Some(id)));
     }
 }

@@ -130,7 +130,10 @@ fn a_reverted_transaction_changed_nothing_but_the_fee() {
     let told = explain(&record, &known);
     assert_eq!(told.missing, [("revert_reason", "replay_unavailable".to_owned())]);
     let text = "08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000126e6f7420656e6f7567682062616c616e63650000000000000000000000000000";
-    known.replay = Some(Replay::Reverted(Some(hex::decode(text).unwrap().into())));
+    known.replay = Some(Replay::Reverted {
+        data: Some(hex::decode(text).unwrap().into()),
+        message: String::new(),
+    });
     let told = explain(&record, &known);
     assert_eq!(told.revert_reason.as_deref(), Some("not enough balance"));
     assert!(codes(&told).contains(&"reason_by_replay"));

@@ -44,7 +44,7 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
             warn("out_of_gas", "All of the gas was used: it most likely ran out.");
         }
     }
-    if matches!(view.known.replay, Some(Replay::Reverted(_))) && view.status == Status::Reverted {
+    if matches!(view.known.replay, Some(Replay::Reverted { .. })) && view.status == Status::Reverted {
         warn(
             "reason_by_replay",
             "The reason was found by running the call again on the state before its block; transactions before it in its \

@@ -1,0 +1,147 @@
+//! What tokens say about themselves: symbol and decimals, asked in one batch and kept.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_sol_types::{SolCall, SolValue, sol};
+use readings::chain::TokenFacts;
+
+use super::{EvmReader, Leg};
+use crate::{
+    error::Error,
+    provenance::{Provenance, Sourced},
+    text::clean,
+};
+
+/// Tokens that are kept.
+const KEPT: u64 = 20_000;
+const KEPT_FOR: Duration = Duration::from_secs(86_400);
+/// Most characters of a symbol.
+const MAX_SYMBOL_CHARS: usize = 32;
+/// More decimals than any token has.
+const MAX_DECIMALS: u8 = 36;
+
+sol! {
+    function symbol() external view returns (string symbol);
+    function decimals() external view returns (uint8 decimals);
+    function balanceOf(address account) external view returns (uint256 balance);
+}
+
+pub(super) fn cache() -> moka::future::Cache<(u64, Address), TokenFacts> {
+    moka::future::Cache::builder()
+        .max_capacity(KEPT)
+        .time_to_live(KEPT_FOR)
+        .build()
+}
+
+impl EvmReader {
+    /// Symbol and decimals of tokens, as far as they say. A token that says neither is in the answer without both.
+    ///
+    /// # Errors
+    ///
+    /// As [`EvmReader::multicall`].
+    pub async fn token_facts(
+        &self,
+        chain_id: u64,
+        tokens: &[Address],
+    ) -> Result<Sourced<BTreeMap<Address, TokenFacts>>, Error> {
+        let mut found = BTreeMap::new();
+        let mut unknown = Vec::new();
+        for token in tokens {
+            match self.tokens.get(&(chain_id, *token)).await {
+                Some(facts) => drop(found.insert(*token, facts)),
+                None => unknown.push(*token),
+            }
+        }
+        if unknown.is_empty() {
+            let mut kept = Provenance::local(super::endpoints::source(chain_id), self.now());
+            kept.cached = true;
+            kept.mode = self.mode();
+            return Ok(Sourced {
+                value: found,
+                sources: vec![kept],
+            });
+        }
+        let legs = |token: &Address| {
+            [symbolCall {}.abi_encode(), decimalsCall {}.abi_encode()].map(|data| Leg {
+                to: *token,
+                data: data.into(),
+            })
+        };
+        let legs: Vec<Leg> = unknown.iter().flat_map(legs).collect();
+        let batch = self.multicall(chain_id, &legs).await?;
+        for (token, told) in unknown.into_iter().zip(batch.value.results.chunks(2)) {
+            let facts = TokenFacts {
+                symbol: told.first().and_then(Option::as_ref).and_then(symbol),
+                decimals: told.last().and_then(Option::as_ref).and_then(decimals),
+            };
+            if facts != TokenFacts::default() {
+                self.tokens.insert((chain_id, token), facts.clone()).await;
+            }
+            found.insert(token, facts);
+        }
+        Ok(Sourced {
+            value: found,
+            sources: batch.sources,
+        })
+    }
+
+    /// The balance of a token, as a call of a batch; what it returns is read with [`amount`](Self::amount).
+    #[must_use]
+    pub fn balance_leg(token: Address, account: Address) -> Leg {
+        let data = balanceOfCall { account }.abi_encode().into();
+        Leg { to: token, data }
+    }
+
+    /// One word as an amount; `None` for anything else.
+    #[must_use]
+    pub fn amount(returned: &Bytes) -> Option<U256> {
+        (returned.len() == 32).then(|| U256::from_be_slice(returned))
+    }
+}
+
+/// A text, or 32 bytes with one as the oldest tokens have it.
+fn symbol(returned: &Bytes) -> Option<String> {
+    let text = match <[u8; 32]>::try_from(returned.as_ref()) {
+        Ok(word) => {
+            let end = word.iter().position(|byte| *byte == 0).unwrap_or(word.len());
+            String::from_utf8(word.get(..end)?.to_vec()).ok()?
+        }
+        Err(_) => {
+            let text = String::abi_decode(returned).ok()?;
+            text
+        }
+    };
+    let cleaned = clean(&text, MAX_SYMBOL_CHARS);
+    (!cleaned.is_empty()).then_some(cleaned)
+}
+
+fn decimals(returned: &Bytes) -> Option<u8> {
+    let decimals = u8::try_from(EvmReader::amount(returned)?).ok()?;
+    (decimals <= MAX_DECIMALS).then_some(decimals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_of_every_age_are_read_and_cleaned() {
+        let text = |symbol: &str| Bytes::from(symbol.to_owned().abi_encode());
+        assert_eq!(symbol(&text("USD₮0")).as_deref(), Some("USD₮0"));
+        assert_eq!(symbol(&text("\u{202e}X\u{0}")).as_deref(), Some("X"));
+        assert_eq!(symbol(&text(&"A".repeat(9_000))).map(|symbol| symbol.len()), Some(32));
+        let mut word = [0; 32];
+        word[..3].copy_from_slice(b"MKR");
+        assert_eq!(symbol(&Bytes::copy_from_slice(&word)).as_deref(), Some("MKR"));
+        for nothing in [text(""), Bytes::from_static(&[1]), Bytes::from(vec![0xff; 32])] {
+            assert_eq!(symbol(&nothing), None);
+        }
+        let number = |n: u64| Bytes::from(U256::from(n).to_be_bytes::<32>());
+        assert_eq!(decimals(&number(6)), Some(6));
+        assert_eq!(decimals(&number(0)), Some(0));
+        for wrong in [number(37), number(256), Bytes::new(), text("6")] {
+            assert_eq!(decimals(&wrong), None);
+        }
+    }
+}

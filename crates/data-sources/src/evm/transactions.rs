@@ -1,0 +1,206 @@
+//! Transactions: what was sent, what came of it, when; and why it reverted.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use alloy_primitives::B256;
+use jiff::Timestamp;
+use readings::chain::{BlockRef, Receipt, Record, Transaction, knowledge::Replay};
+use serde_json::{Map, Value, json};
+
+use super::{BLOCK, CallOutcome, EvmReader, RECEIPT, TRANSACTION, endpoints, kind, no_method, read, required};
+use crate::{
+    error::{Error, SourceError, SourceErrorKind},
+    json::Json,
+    provenance::Sourced,
+    rpc::endpoint::Outcome,
+};
+
+/// Older than this, a block of any of the chains is not replaced any more.
+const SETTLED_AFTER: Duration = Duration::from_secs(3_600);
+
+impl EvmReader {
+    /// A transaction with its receipt and the time of its block; `None` when no node of the chain knows it. Kept for long
+    /// once its block is an hour old, for a moment before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`] when no node answers, or what one says contradicts itself.
+    pub async fn transaction(&self, chain_id: u64, hash: B256) -> Result<Sourced<Option<Record>>, Error> {
+        let key = (chain_id, hash);
+        if let Some((_, kept)) = self.settled.peek(&key).await {
+            return Ok(kept);
+        }
+        let reader = self.clone();
+        let fetch = || async move { Ok(reader.fetch(chain_id, hash).await?) };
+        let found = self.recent.get(key, None, fetch).await?;
+        let settled = found.value.as_ref().is_some_and(|record| self.is_settled(record));
+        if settled {
+            let same = found.clone();
+            drop(self.settled.get(key, None, || async move { Ok(same) }).await);
+        }
+        Ok(found)
+    }
+
+    /// Runs a reverted transaction again on the state before its block, for its reason. Nodes that keep no old states cannot.
+    pub async fn replay(&self, record: &Record) -> Replay {
+        let Some(block) = record.transaction.block else {
+            return Replay::Unavailable("pending".to_owned());
+        };
+        let chain_id = record.network.id;
+        let mut call = Map::new();
+        let sent = &record.transaction;
+        call.insert("from".to_owned(), json!(format!("{:#x}", sent.from)));
+        if let Some(to) = sent.to {
+            call.insert("to".to_owned(), json!(format!("{to:#x}")));
+        }
+        call.insert("data".to_owned(), json!(sent.input));
+        call.insert("value".to_owned(), json!(format!("{:#x}", sent.value)));
+        if let Some(gas) = sent.gas_limit {
+            call.insert("gas".to_owned(), json!(format!("{gas:#x}")));
+        }
+        let call = Value::Object(call);
+        let before = block.number.saturating_sub(1);
+        // What came before it in its block may have made it fail: the state after the block shows that.
+        for number in [before, block.number] {
+            match self.eth_call(chain_id, &json!([call, format!("{number:#x}")])).await {
+                Ok(Sourced {
+                    value: CallOutcome::Reverted { data, message },
+                    ..
+                }) => return Replay::Reverted { data, message },
+                Ok(_) => {}
+                Err(error) => return Replay::Unavailable(forgotten(&error.kind)),
+            }
+        }
+        Replay::Succeeded
+    }
+
+    async fn fetch(&self, chain_id: u64, hash: B256) -> Result<Sourced<Option<Record>>, SourceError> {
+        let network = self.chain(chain_id)?.network;
+        let Sourced { value, mut sources } = self.find(chain_id, hash).await?;
+        let Some(transaction) = value else {
+            return Ok(Sourced { value: None, sources });
+        };
+        let (mut receipt, mut time) = (None, None);
+        if let Some(block) = transaction.block {
+            let found = self.receipt(chain_id, &transaction, block).await?;
+            sources.extend(found.sources);
+            receipt = Some(found.value);
+            // Without the time the rest is still true.
+            if let Ok(found) = self.block_time(chain_id, block).await {
+                sources.extend(found.sources);
+                time = Some(found.value);
+            }
+        }
+        // One source, as old as its slowest part.
+        let latency = sources.iter().map(|source| source.latency_ms).sum();
+        sources.truncate(1);
+        if let Some(source) = sources.first_mut() {
+            source.latency_ms = latency;
+        }
+        let record = Record {
+            network,
+            transaction,
+            receipt,
+            time,
+        };
+        Ok(Sourced {
+            value: Some(record),
+            sources,
+        })
+    }
+
+    /// Asks every node until one knows the transaction. It is unknown when one of them says so and none knows it.
+    async fn find(&self, chain_id: u64, hash: B256) -> Result<Sourced<Option<Transaction>>, SourceError> {
+        let chain = self.chain(chain_id)?;
+        let params = json!([hash]);
+        let read = |result: Option<&Json<'_>>| match result {
+            Some(result) => read::transaction(result, chain_id, hash).map(Some),
+            None => Ok(None),
+        };
+        let (mut unknown, mut failure) = (None, SourceErrorKind::Unreachable);
+        for (place, endpoint) in chain.in_order() {
+            let asked = endpoint.ask_timed(TRANSACTION, "eth_getTransactionByHash", &params, read);
+            match asked.await {
+                Ok((Outcome::Value(Some(found)), latency)) => {
+                    chain.last_good.store(place, Ordering::Relaxed);
+                    return Ok(self.sourced(chain_id, Some(found), latency));
+                }
+                Ok((Outcome::Value(None), latency)) => unknown = Some(latency),
+                Ok((Outcome::Reverted(_) | Outcome::NoMethod, _)) => {
+                    failure = no_method("eth_getTransactionByHash");
+                }
+                Err(fault) => failure = kind(fault),
+            }
+        }
+        match unknown {
+            Some(latency) => Ok(self.sourced(chain_id, None, latency)),
+            None => Err(SourceError {
+                source: endpoints::source(chain_id),
+                kind: failure,
+            }),
+        }
+    }
+
+    async fn receipt(
+        &self,
+        chain_id: u64,
+        transaction: &Transaction,
+        block: BlockRef,
+    ) -> Result<Sourced<Receipt>, SourceError> {
+        let params = json!([transaction.hash]);
+        let read = |result: Option<&Json<'_>>| read::receipt(required(result)?, transaction, block);
+        let found = self.ask(chain_id, RECEIPT, "eth_getTransactionReceipt", &params, read);
+        returned(chain_id, found.await?, "eth_getTransactionReceipt")
+    }
+
+    async fn block_time(&self, chain_id: u64, block: BlockRef) -> Result<Sourced<Timestamp>, SourceError> {
+        let params = json!([block.hash, false]);
+        let read = |result: Option<&Json<'_>>| read::block_time(required(result)?, block);
+        let found = self.ask(chain_id, BLOCK, "eth_getBlockByHash", &params, read);
+        returned(chain_id, found.await?, "eth_getBlockByHash")
+    }
+
+    fn is_settled(&self, record: &Record) -> bool {
+        let age = |time: Timestamp| Duration::try_from(self.now().duration_since(time)).ok();
+        record.time.and_then(age).is_some_and(|age| age >= SETTLED_AFTER)
+    }
+}
+
+/// A method that only reads and "reverts" does not do what it is for.
+fn returned<T, R>(
+    chain_id: u64,
+    answer: Sourced<Result<T, R>>,
+    method: &'static str,
+) -> Result<Sourced<T>, SourceError> {
+    let Sourced { value, sources } = answer;
+    match value {
+        Ok(value) => Ok(Sourced { value, sources }),
+        Err(_) => Err(SourceError {
+            source: endpoints::source(chain_id),
+            kind: no_method(method),
+        }),
+    }
+}
+
+/// Nodes say in many words that they do not keep a state any more.
+fn forgotten(kind: &SourceErrorKind) -> String {
+    let SourceErrorKind::Business { message, .. } = kind else {
+        return kind.reason();
+    };
+    let lower = message.to_ascii_lowercase();
+    let words = [
+        "missing trie node",
+        "header not found",
+        "pruned",
+        "not available",
+        "archive",
+        "historical state",
+        "unknown block",
+        "no state",
+    ];
+    if words.iter().any(|word| lower.contains(word)) {
+        "state_pruned".to_owned()
+    } else {
+        kind.reason()
+    }
+}

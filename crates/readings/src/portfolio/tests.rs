@@ -1,0 +1,171 @@
+use alloy_primitives::address;
+use serde_json::json;
+
+use super::*;
+
+const ACCOUNT: Address = address!("1111111111111111111111111111111111111111");
+const USDT0: Address = address!("779Ded0c9e1022225f8E0630b35a9b54bE713736");
+
+fn holding(asset: Asset, symbol: &str, raw: u64, decimals: u8, price: &str) -> Holding {
+    Holding {
+        asset,
+        symbol: Some(symbol.to_owned()),
+        decimals: Some(decimals),
+        raw: Some(U256::from(raw)),
+        price_usd: price.parse().ok(),
+        risk: Risk::Low,
+    }
+}
+
+fn read(chain_id: u64, holdings: Vec<Holding>) -> ChainReading {
+    ChainReading {
+        chain_id,
+        holdings: Ok(holdings),
+        coverage: Coverage::Indexed,
+    }
+}
+
+fn token(n: u8) -> Asset {
+    Asset::Token(Address::repeat_byte(n))
+}
+
+#[test]
+fn values_are_exact_and_the_sum_is_theirs() {
+    let found = portfolio(
+        ACCOUNT,
+        vec![
+            read(
+                196,
+                vec![
+                    holding(Asset::Token(USDT0), "USD₮0", 42_500_000, 6, "1.0001"),
+                    holding(Asset::Native, "OKB", 1_250_000_000_000_000_000, 18, "118.42"),
+                    holding(token(9), "NONE", 0, 6, "1"),
+                ],
+            ),
+            read(8453, vec![holding(token(1), "USDC", 10_000_000, 6, "0.9999")]),
+        ],
+    );
+    let shown = serde_json::to_value(&found).unwrap();
+    assert_eq!(shown["total_usd"], "200.52825");
+    assert_eq!(shown["total_usd_complete"], true);
+    assert_eq!(shown["flagged_usd"], "0");
+    let tokens = shown["chains"][0]["tokens"].as_array().unwrap();
+    assert_eq!(tokens.len(), 2);
+    assert_eq!(
+        tokens[0],
+        json!({"address": "", "symbol": "OKB", "decimals": 18, "raw": "1250000000000000000", "amount": "1.25", "price_usd": "118.42", "value_usd": "148.025", "risk": "low"})
+    );
+    assert_eq!(tokens[1]["address"], "0x779Ded0c9e1022225f8E0630b35a9b54bE713736");
+    assert_eq!(tokens[1]["value_usd"], "42.50425");
+}
+
+#[test]
+fn a_failed_chain_makes_the_total_partial_and_never_zero() {
+    let down = |chain_id| ChainReading {
+        chain_id,
+        holdings: Err("upstream_timeout".to_owned()),
+        coverage: Coverage::Indexed,
+    };
+    let some = portfolio(ACCOUNT, vec![read(196, vec![holding(token(1), "A", 1, 0, "3")]), down(1)]);
+    assert_eq!(some.total_usd.map(|total| total.to_string()).as_deref(), Some("3"));
+    assert!(!some.total_usd_complete);
+    let shown = serde_json::to_value(&some).unwrap();
+    assert_eq!(
+        shown["chains"][1],
+        json!({"chain_id": 1, "status": "unavailable", "reasons": ["upstream_timeout"], "coverage": "indexed", "usd": null, "tokens": null})
+    );
+    let none = portfolio(ACCOUNT, vec![down(1), down(10)]);
+    assert_eq!((none.total_usd, none.total_usd_complete), (None, false));
+}
+
+#[test]
+fn what_is_not_known_is_named_and_not_counted_as_zero() {
+    let mut unread = holding(token(1), "A", 0, 6, "1");
+    unread.raw = None;
+    let mut unpriced = holding(token(2), "B", 5, 0, "1");
+    unpriced.price_usd = None;
+    let mut no_unit = holding(token(3), "C", 5, 0, "1");
+    no_unit.decimals = None;
+    let found = portfolio(ACCOUNT, vec![read(1, vec![unread, unpriced, no_unit, holding(token(4), "D", 2, 0, "1")])]);
+    let chain = &found.chains[0];
+    assert_eq!(chain.reasons, ["balance_unavailable", "decimals_unknown", "price_unknown"]);
+    assert_eq!(chain.status, ChainStatus::Partial);
+    assert!(!found.total_usd_complete);
+    assert_eq!(found.total_usd.unwrap().to_string(), "2");
+    let tokens = chain.tokens.as_ref().unwrap();
+    assert_eq!(tokens[0].symbol.as_deref(), Some("D"));
+    assert!(tokens[1..].iter().all(|token| token.value_usd.is_none()));
+    let listed = ChainReading {
+        coverage: Coverage::ListedTokens,
+        ..read(1, Vec::new())
+    };
+    assert_eq!(portfolio(ACCOUNT, vec![listed]).chains[0].reasons, ["only_listed_tokens"]);
+}
+
+#[test]
+fn flagged_tokens_are_shown_last_and_not_counted() {
+    let mut scam = holding(token(1), "US\u{0421}D", 1_000_000, 0, "1");
+    scam.risk = Risk::High;
+    let mut odd = scam.clone();
+    (odd.asset, odd.price_usd) = (token(2), None);
+    let found = portfolio(ACCOUNT, vec![read(1, vec![scam, odd, holding(token(3), "DUST", 1, 6, "1")])]);
+    assert_eq!(found.total_usd.unwrap().to_string(), "0.000001");
+    assert_eq!(found.flagged_usd.to_string(), "1000000");
+    // That a flagged token has no price hides nothing.
+    assert!(found.total_usd_complete);
+    let tokens = found.chains[0].tokens.as_ref().unwrap();
+    assert!(tokens[0].dust && !tokens[0].odd_symbol);
+    assert!(tokens[1].odd_symbol && tokens[1].risk == Risk::High);
+}
+
+#[test]
+fn amounts_beyond_any_decimal_have_no_value_and_break_nothing() {
+    let mut huge = holding(token(1), "H", 0, 0, "79228162514264337593543950335");
+    huge.raw = Some(U256::MAX);
+    let found = portfolio(ACCOUNT, vec![read(1, vec![huge, holding(token(2), "A", 1, 0, "1")])]);
+    let tokens = found.chains[0].tokens.as_ref().unwrap();
+    assert_eq!(tokens[1].amount.as_deref(), Some(U256::MAX.to_string().as_str()));
+    assert_eq!(tokens[1].value_usd, None);
+    assert!(!found.total_usd_complete, "{:?}", found.chains[0].reasons);
+}
+
+#[test]
+fn long_lists_are_cut_and_counted() {
+    let many = (0..400_u64).map(|n| {
+        let address = Address::left_padding_from(&n.to_be_bytes());
+        holding(Asset::Token(address), "A", 1, 0, "1")
+    });
+    let found = portfolio(ACCOUNT, vec![read(1, many.collect())]);
+    assert_eq!((found.chains[0].tokens.as_ref().unwrap().len(), found.chains[0].tokens_left_out), (300, 100));
+    assert_eq!(found.total_usd.unwrap().to_string(), "400");
+}
+
+#[test]
+fn units_follow_from_two_spellings_of_a_balance() {
+    let of = |raw: u64, balance: &str| decimals_of(U256::from(raw), balance.parse().unwrap());
+    assert_eq!(of(42_500_000, "42.5"), Some(6));
+    assert_eq!(of(5, "5"), Some(0));
+    assert_eq!(of(0, "0"), None);
+    assert_eq!(of(42_500_000, "42.6"), None);
+}
+
+#[test]
+fn the_chain_knows_how_much_and_the_index_what_it_is_worth() {
+    let mut onchain = holding(token(1), "A", 7, 6, "1");
+    (onchain.price_usd, onchain.risk) = (None, Risk::Unknown);
+    let mut failed = holding(token(2), "B", 0, 6, "1");
+    failed.raw = None;
+    let indexed = vec![
+        holding(token(1), "stale", 9, 18, "2"),
+        holding(token(2), "B", 3, 6, "1"),
+        holding(token(3), "C", 4, 6, "1"),
+    ];
+    let merged = merge(vec![onchain, failed], indexed);
+    let seen: Vec<_> = merged
+        .iter()
+        .map(|holding| (holding.symbol.as_deref().unwrap(), holding.raw.unwrap().to::<u64>(), holding.decimals))
+        .collect();
+    assert_eq!(seen, [("A", 7, Some(6)), ("B", 3, Some(6)), ("C", 4, Some(6))]);
+    assert_eq!(merged[0].price_usd.unwrap().to_string(), "2");
+    assert_eq!(merged[0].risk, Risk::Low);
+}
