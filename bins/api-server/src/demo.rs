@@ -10,6 +10,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use data_sources::evm::PUBLIC_ENDPOINTS;
 use data_sources::{Clock, ClockFrom};
 use dev_chain::{BUYER, DevChain, DevChainError, GAS_PAYER, PAYEE};
 use http_edge::{announce, shutdown_signal};
@@ -19,7 +20,7 @@ use secrecy::SecretString;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-use crate::config::{Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
+use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
 use crate::Sources;
 use crate::observe;
 use crate::serve::{ServeError, Service, ledger_url};
@@ -58,6 +59,14 @@ pub fn replay_upstreams(config: &mut Config, recordings: &ReplayServer) {
             debug_assert!(known, "{key}");
         }
         config.upstreams.0.insert(spec.name.to_owned(), table);
+    }
+    for (id, [public, _]) in PUBLIC_ENDPOINTS {
+        let host_and_path = public.strip_prefix("https://").unwrap_or(public);
+        let table = ChainTable {
+            rpc_urls: vec![recordings.base_url(host_and_path)],
+            mode: Some(UpstreamMode::Replay),
+        };
+        config.chains.0.insert(id.to_string(), table);
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use data_sources::Clock;
+use data_sources::rpc::EndpointHealth;
+use data_sources::transport::SourceHealth;
+use data_sources::{Clock, Mode};
 use http::header::{self, HeaderValue};
 use http::request::Parts;
 use http::{Method, StatusCode};
@@ -174,20 +176,7 @@ impl Free {
                 let mode = upstream.mode();
                 upstream.health().into_iter().map(move |source| (source, mode))
             })
-            .map(|(source, mode)| {
-                json!({
-                    "id": source.source,
-                    "state": source.state.as_str(),
-                    "reason": source.reason,
-                    "mode": mode.as_str(),
-                    "last_ok": source.last_ok.map(seconds),
-                    "last_error": source.last_error.map(seconds),
-                    "p50_ms": source.p50_ms,
-                    "p95_ms": source.p95_ms,
-                    "calls": source.calls,
-                    "failures": source.failures,
-                })
-            })
+            .map(|(source, mode)| source_row(&source, mode))
             .collect();
         json_now(
             StatusCode::OK,
@@ -198,10 +187,41 @@ impl Free {
                 "settlement": component("settlement"),
                 "ledger": component("ledger"),
                 "upstreams": upstreams,
+                "chains": chains(sources),
                 "datasets": freshness(sources, sources.now()).await.get("datasets"),
             }),
         )
     }
+}
+
+fn source_row(source: &SourceHealth, mode: Mode) -> Value {
+    json!({
+        "id": source.source,
+        "state": source.state.as_str(),
+        "reason": source.reason,
+        "mode": mode.as_str(),
+        "last_ok": source.last_ok.map(seconds),
+        "last_error": source.last_error.map(seconds),
+        "p50_ms": source.p50_ms,
+        "p95_ms": source.p95_ms,
+        "calls": source.calls,
+        "failures": source.failures,
+    })
+}
+
+/// How the nodes of each chain have been doing; their addresses often carry a key and are not shown.
+fn chains(sources: &Sources) -> Vec<Value> {
+    let endpoints = sources.evm.health().into_iter();
+    let row = |endpoint: EndpointHealth| {
+        let mode = sources.evm.mode();
+        let calls = endpoint.sources.iter().map(|source| source_row(source, mode));
+        json!({
+            "chain_id": endpoint.chain_id,
+            "endpoint": endpoint.position,
+            "calls": calls.collect::<Vec<_>>(),
+        })
+    };
+    endpoints.map(row).collect()
 }
 
 async fn freshness(sources: &Sources, now: Timestamp) -> Value {

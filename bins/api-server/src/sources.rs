@@ -1,5 +1,6 @@
 //! The upstreams that the routes draw on, connected from a configuration.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use data_sources::coinpaprika::Coinpaprika;
 use data_sources::cryptopanic::Cryptopanic;
 use data_sources::defillama::Defillama;
 use data_sources::dexscreener::Dexscreener;
+use data_sources::evm::{EvmReader, PUBLIC_ENDPOINTS};
 use data_sources::fal::Fal;
 use data_sources::fourbyte::Fourbyte;
 use data_sources::frankfurter::Frankfurter;
@@ -27,6 +29,7 @@ use data_sources::okx::{Credentials, Okx, OkxConfig};
 use data_sources::okx_futures::OkxFutures;
 use data_sources::openai::Openai;
 use data_sources::perplexity::Perplexity;
+use data_sources::rpc::RpcConfig;
 use data_sources::rss::Rss;
 use data_sources::sourcify::Sourcify;
 use data_sources::transport::{Transport, TransportError};
@@ -36,8 +39,9 @@ use data_sources::yahoo::Yahoo;
 use data_sources::{Clock, Mode, Source, SourceConfig, UpstreamSpec};
 use jiff::Timestamp;
 use ledger::SqliteShelf;
+use secrecy::SecretString;
 
-use crate::config::{Config, UpstreamMode, UpstreamTable, Upstreams};
+use crate::config::{Chains, Config, UpstreamMode, UpstreamTable, Upstreams};
 use crate::serve::ServeError;
 
 /// One adapter for each upstream, and the clock by which data ages.
@@ -73,6 +77,7 @@ pub struct Sources {
     pub treasury: Treasury,
     pub x_api: XApi,
     pub yahoo: Yahoo,
+    pub evm: EvmReader,
     shelf: Option<Arc<SqliteShelf>>,
     clock: DataClock,
 }
@@ -131,6 +136,8 @@ impl Sources {
             treasury: connect.one("treasury", Treasury::new)?,
             x_api: connect.one("x_api", XApi::new)?,
             yahoo: connect.one("yahoo", Yahoo::new)?,
+            evm: EvmReader::new(&connect.transport, rpc(&config.chains), clock.clone())
+                .map_err(|error| ServeError::Upstream { name: "rpc", error })?,
             shelf: None,
             clock: DataClock(clock),
         })
@@ -192,6 +199,9 @@ impl Sources {
 
     /// Whether the answers of a source are recorded ones.
     pub(crate) fn mode_of(&self, source: &str) -> Mode {
+        if source.starts_with("rpc.") {
+            return self.evm.mode();
+        }
         let of = |upstream: &&Source| upstream.spec().sources.contains(&source);
         self.all().iter().find(|upstream| of(upstream)).map_or(Mode::Live, |upstream| upstream.mode())
     }
@@ -294,6 +304,27 @@ fn okx(table: &UpstreamTable) -> OkxConfig {
         config.limits.timeout = Duration::from_millis(limit);
     }
     config
+}
+
+/// The nodes of every chain: those of the configuration, otherwise public ones.
+fn rpc(chains: &Chains) -> RpcConfig {
+    let mut replayed = false;
+    let mut endpoints = BTreeMap::new();
+    for (id, public) in PUBLIC_ENDPOINTS {
+        let table = chains.0.get(&id.to_string());
+        replayed |= table.is_some_and(|table| table.mode == Some(UpstreamMode::Replay));
+        let named = chains.rpc_urls(id).iter().cloned().map(SecretString::from);
+        let mut urls: Vec<_> = named.collect();
+        if urls.is_empty() {
+            urls.extend(public.map(SecretString::from));
+        }
+        endpoints.insert(id, urls);
+    }
+    RpcConfig {
+        chains: endpoints,
+        mode: if replayed { Mode::Replay } else { Mode::Live },
+        ..RpcConfig::default()
+    }
 }
 
 fn mode(table: &UpstreamTable) -> Mode {

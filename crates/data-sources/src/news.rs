@@ -1,1 +1,45 @@
-//! The news snapshot, gathered from every source.
+//! News and social media: what routes ask for, composed from every source that tells of it.
+//!
+//! [`NewsDesk::gather`] asks all sources at once for the hourly snapshot; what is asked for between
+//! snapshots is kept for a while.
+
+mod desk;
+mod gather;
+mod leaders;
+mod markup;
+mod post;
+
+use readings::news::Article;
+use serde_json::Value;
+
+pub use self::{
+    desk::{NewsDesk, NewsSources},
+    leaders::SocialToken,
+};
+pub(crate) use self::{
+    markup::{html_title, label, plain_title},
+    post::{post_url, symbols_in, x_handle},
+};
+use crate::error::SourceErrorKind;
+
+/// The articles of `rows` that can be used. One bad row does not spoil the others; bad rows alone
+/// are no answer.
+pub(crate) fn articles(
+    source: &'static str,
+    rows: &[Value],
+    read: impl Fn(&Value) -> Option<Article>,
+) -> Result<Vec<Article>, SourceErrorKind> {
+    let articles: Vec<Article> = rows.iter().filter_map(read).collect();
+    let rejected = rows.len() - articles.len();
+    if articles.is_empty() && rejected > 0 {
+        return Err(SourceErrorKind::Malformed {
+            path: "$".to_owned(),
+            expected: "at least one usable article",
+            observed: format!("{rejected} others"),
+        });
+    }
+    if rejected > 0 {
+        tracing::warn!(source, rejected, "articles were left out");
+    }
+    Ok(articles)
+}

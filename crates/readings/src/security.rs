@@ -1,1 +1,52 @@
-//! TODO
+//! Security of a token: what scanners say of its contract, who holds it and whether it can be
+//! traded, and the judgements that are made over that by published rules.
+//!
+//! # Rules, version [`RULES_VERSION`]
+//!
+//! *Checks* have three states: a risk that is there (`true`), one that a source looked for and did
+//! not find (`false`), and one that nobody could look for (`null`). Unknown is never `false`. Of
+//! two sources that disagree the one that sees the risk is right.
+//!
+//! *Risk level*: the highest of the [severities](Check::severity) of the checks that are true, of
+//! the taxes ([`tax_level`]), and of what the sources state themselves. A source that states a
+//! level which is missing or not one of its words counts as [`RiskLevel::High`].
+//!
+//! *Verdict* of the contract: `danger` from [`RiskLevel::High`] on; otherwise `unknown` while no
+//! complete scan rules a honeypot out; otherwise `caution` at [`RiskLevel::Medium`] and `safe` below.
+//!
+//! *Score*, 0 to 100, for every verdict but `unknown`: 100 less a
+//! [penalty](RiskLevel::penalty) for each check that is true and each tax, and never above the
+//! [ceiling](RiskLevel::ceiling) of the risk level.
+//!
+//! *Vetting* adds what trading shows ([`Trades::signs`]) and who holds the token ([`Holding::signs`])
+//! as further risks of the same scale. `safe` then also needs that a sale was quoted: without it the
+//! verdict is `caution`.
+//!
+//! More risks never give a better verdict or a higher score, and the order in which sources
+//! answered does not matter.
+
+mod check;
+mod holding;
+mod level;
+mod report;
+mod scan;
+mod trades;
+mod verdict;
+mod vetting;
+
+pub use self::{
+    check::Check,
+    holding::{Concentration, Excluded, Holder, HolderKind, Holding},
+    level::{RiskLevel, tax_level},
+    report::{
+        CheckReading, HoldersReport, LiquidityReport, OwnershipReport, PoolReport, SecurityReport,
+        Taxes, TokenReport,
+    },
+    scan::{Liquidity, Ownership, Pool, Rating, Scan, TokenText},
+    trades::{Probe, Quoted, TradeSide, Traded, Trades},
+    verdict::{Judgement, Sign, Verdict},
+    vetting::{Vetting, vet},
+};
+
+/// The version of the rules above; it changes whenever a judgement could.
+pub const RULES_VERSION: &str = "1";

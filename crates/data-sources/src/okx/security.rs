@@ -1,1 +1,127 @@
-//! Security scans and holders of tokens.
+//! Security scans, holders and live quotes of tokens.
+
+mod holders;
+mod quote;
+mod scan;
+
+use std::{sync::Arc, time::Duration};
+
+use alloy_primitives::{Address, U256};
+use readings::{
+    Figure,
+    security::{Holder, Quoted, Scan},
+};
+
+use super::{Okx, lower};
+use crate::{
+    cached::{Ages, Cached},
+    error::{Error, SourceError, SourceErrorKind},
+    node::Node,
+    provenance::{Clock, Sourced},
+};
+
+const TOKEN_SCAN: &str = "okx.token-scan";
+const TOKEN_HOLDERS: &str = "okx.token-holders";
+const QUOTE: &str = "okx.quote";
+
+/// What is kept of this part of the interface.
+#[derive(Clone)]
+pub(super) struct Shelf {
+    scans: Cached<(u64, Address), Scan>,
+    holders: Cached<Address, Arc<Vec<Holder>>>,
+    quotes: Cached<(Address, Address, U256), Quoted>,
+}
+
+impl Shelf {
+    /// Scans for ten minutes, the rest for half a minute.
+    pub(super) fn new(clock: &Arc<dyn Clock>) -> Self {
+        let (long, short) = (Ages::seconds(600, 600), Ages::seconds(30, 30));
+        Self {
+            scans: Cached::new(4096, long, clock.clone()),
+            holders: Cached::new(1024, short, clock.clone()),
+            quotes: Cached::new(4096, short, clock.clone()),
+        }
+    }
+}
+
+impl Okx {
+    /// The scan of `token` on `chain_id`, at most ten minutes old, or `max_age`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] with `no_scan` when OKX knows nothing of the token and with
+    /// `chain_not_covered` when it does not scan the chain; [`Error::Source`] otherwise.
+    pub async fn token_scan(
+        &self,
+        chain_id: u64,
+        token: Address,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Scan>, Error> {
+        let okx = self.clone();
+        let fetch = || async move { okx.fetch_scan(chain_id, token).await };
+        self.security.scans.get((chain_id, token), max_age, fetch).await
+    }
+
+    /// The largest holders of `token` on chain 196, at most half a minute old, or `max_age`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] with `no_holder_list`; [`Error::Source`] otherwise.
+    pub async fn token_holders(
+        &self,
+        token: Address,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Arc<Vec<Holder>>>, Error> {
+        let okx = self.clone();
+        let fetch = || async move { okx.fetch_holders(token).await };
+        self.security.holders.get(token, max_age, fetch).await
+    }
+
+    /// What `amount` of `from` gives in `to` on chain 196 right now (at most half a minute ago, or
+    /// `max_age`).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRoute`] when there is no way; [`Error::Source`] otherwise.
+    pub async fn shown_quote(
+        &self,
+        from: Address,
+        to: Address,
+        amount: U256,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Quoted>, Error> {
+        let okx = self.clone();
+        let fetch = || async move { okx.fetch_quote(from, to, amount).await };
+        self.security.quotes.get((from, to, amount), max_age, fetch).await
+    }
+
+    fn missed(&self, source: &'static str, kind: SourceErrorKind) -> Error {
+        let error: SourceError = self.spoiled(source, kind);
+        error.into()
+    }
+}
+
+/// A percentage between 0 and 100.
+fn percent(node: &Node<'_>) -> Result<Figure, SourceErrorKind> {
+    let odd = || node.malformed("a percentage from 0 to 100");
+    let text = node.decimal().map_err(|_| odd())?;
+    let pct: Figure = text.as_str().parse().map_err(|_| odd())?;
+    (pct.get() <= readings::Decimal::ONE_HUNDRED).then_some(pct).ok_or_else(odd)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn percentages_are_plain_and_within_the_whole() {
+        let of = |value| percent(&Node::root(&value)).ok().map(|pct| pct.to_string());
+        assert_eq!(of(json!("10.0")).as_deref(), Some("10"));
+        assert_eq!(of(json!("100")).as_deref(), Some("100"));
+        for odd in [json!("100.01"), json!("-1"), json!("NaN"), json!(10), json!("1e1"), json!("")] {
+            assert_eq!(of(odd.clone()), None, "{odd}");
+        }
+    }
+}

@@ -220,6 +220,8 @@ pub struct ChainTable {
     /// JSON-RPC endpoints in order of preference.
     #[serde(deserialize_with = "lenient::list")]
     pub rpc_urls: Vec<String>,
+    /// `live`, or `replay` when the endpoints serve recorded answers; answers then say so.
+    pub mode: Option<UpstreamMode>,
 }
 
 /// All `[chains.ID]` tables by chain id.

@@ -1,0 +1,199 @@
+//! The job that keeps a dataset up to date.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use data_sources::Clock;
+use jiff::Timestamp;
+use ledger::{Shelf, ShelfError};
+use tokio::sync::watch;
+
+use super::current::State;
+use super::{Current, Dataset, Snapshot};
+
+/// How often a server that follows another looks for its edition.
+const FOLLOW_EVERY: Duration = Duration::from_secs(20);
+
+/// Keeps one dataset up to date, alone or beside other servers on the same shelf.
+pub(crate) struct Job<D: Dataset, S> {
+    dataset: D,
+    shelf: Arc<S>,
+    clock: Arc<dyn Clock>,
+    /// Names this server among those that share the shelf.
+    holder: String,
+    state: watch::Sender<State<D::Value>>,
+}
+
+/// How a round ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Round {
+    /// A new edition was gathered.
+    Published,
+    /// The edition of another server was taken over, or our own is of this period.
+    Followed,
+    /// Another server is gathering.
+    Waiting,
+    /// Nothing new could be had; what was there stays.
+    Kept {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl<D: Dataset, S: Shelf> Job<D, S> {
+    /// Nothing is asked yet. Readers wait for [`Self::boot`].
+    pub(crate) fn new(dataset: D, shelf: Arc<S>, clock: Arc<dyn Clock>, holder: String) -> Self {
+        Self {
+            dataset,
+            shelf,
+            clock,
+            holder,
+            state: watch::channel(State::Beginning).0,
+        }
+    }
+
+    /// What routes read.
+    pub(crate) fn current(&self) -> Current<D::Value> {
+        Current::watching(self.state.subscribe())
+    }
+
+    /// Loads what is on the shelf, so that a restart is no outage, and gathers at once if that is not of this period.
+    pub(crate) async fn boot(&self) -> Round {
+        self.follow().await;
+        let round = self.round().await;
+        self.state.send_if_modified(|state| {
+            let beginning = matches!(state, State::Beginning);
+            if beginning {
+                *state = State::Nothing;
+            }
+            beginning
+        });
+        round
+    }
+
+    /// Boots, then gathers once in each period, for ever.
+    pub(crate) async fn run(self) {
+        let mut round = self.boot().await;
+        loop {
+            let period = D::PACE.wait(&self.holder, self.clock.now());
+            let wait = match round {
+                Round::Published | Round::Followed => period,
+                Round::Waiting => period.min(FOLLOW_EVERY),
+                Round::Kept { .. } => period.min(D::PACE.retry),
+            };
+            tokio::time::sleep(wait).await;
+            round = self.round().await;
+        }
+    }
+
+    /// One round: gathers, unless this period has its edition already or another server is at it.
+    pub(crate) async fn round(&self) -> Round {
+        let now = self.clock.now();
+        let period = D::PACE.period(now);
+        if self.held().is_some_and(|held| held >= period) {
+            return Round::Followed;
+        }
+        let lease = self.lease(now).await;
+        if self.follow().await.is_some_and(|held| held >= period) {
+            self.give_back(&lease).await;
+            return Round::Followed;
+        }
+        let round = match lease {
+            Ok(false) => return Round::Waiting,
+            Ok(true) => self.gather(now).await,
+            // A shelf that is out of order must not make the news old: this server gathers for itself.
+            Err(_) => self.gather(now).await,
+        };
+        self.give_back(&lease).await;
+        round
+    }
+
+    async fn gather(&self, now: Timestamp) -> Round {
+        let gathering = tokio::time::timeout(D::PACE.patience, self.dataset.gather(now));
+        let gathered = match gathering.await {
+            Ok(Ok(gathered)) => gathered,
+            Ok(Err(error)) => return kept::<D>(error.reason(), &error.to_string()),
+            Err(_) => return kept::<D>("gathering_timeout".to_owned(), "gathering took too long"),
+        };
+        let snapshot = Snapshot::new(D::NAME, now, gathered);
+        tracing::info!(dataset = D::NAME, snapshot = snapshot.snapshot_id, "gathered");
+        if let Err(error) = self.publish(&snapshot).await {
+            tracing::warn!(dataset = D::NAME, %error, "the snapshot is kept in memory only");
+        }
+        self.hold(snapshot);
+        Round::Published
+    }
+
+    async fn publish(&self, snapshot: &Snapshot<D::Value>) -> Result<(), ShelfError> {
+        let Some(record) = snapshot.to_record(self.clock.now()) else {
+            tracing::error!(dataset = D::NAME, "the snapshot cannot be written");
+            return Ok(());
+        };
+        self.shelf.publish(D::NAME, record).await
+    }
+
+    /// Takes over what is on the shelf, if it is newer than what is held; the time of what is held then.
+    async fn follow(&self) -> Option<Timestamp> {
+        match self.shelf.latest(D::NAME).await {
+            Ok(Some(record)) => match Snapshot::from_record(&record, &self.dataset.source_ids()) {
+                Some(snapshot) => self.hold(snapshot),
+                None => tracing::warn!(
+                    dataset = D::NAME,
+                    snapshot = record.snapshot_id,
+                    "the stored snapshot is of another version and is not used"
+                ),
+            },
+            Ok(None) => {}
+            Err(error) => tracing::warn!(dataset = D::NAME, %error, "the shelf cannot be read"),
+        }
+        self.held()
+    }
+
+    /// Replaces what is held as a whole, never by something older.
+    fn hold(&self, snapshot: Snapshot<D::Value>) {
+        self.state.send_if_modified(|state| {
+            let newer = match state {
+                State::Edition(held) => held.as_of < snapshot.as_of,
+                State::Beginning | State::Nothing => true,
+            };
+            if newer {
+                *state = State::Edition(Arc::new(snapshot));
+            }
+            newer
+        });
+    }
+
+    fn held(&self) -> Option<Timestamp> {
+        match &*self.state.borrow() {
+            State::Edition(held) => Some(held.as_of),
+            State::Beginning | State::Nothing => None,
+        }
+    }
+
+    async fn lease(&self, now: Timestamp) -> Result<bool, ShelfError> {
+        // Longer than gathering may take: nobody else begins while it does.
+        let seconds = u32::try_from(D::PACE.patience.as_secs().saturating_add(15)).unwrap_or(u32::MAX);
+        let now = u64::try_from(now.as_second()).unwrap_or(0);
+        let lease = self.shelf.lease(D::NAME, &self.holder, now, seconds).await;
+        if let Err(error) = &lease {
+            tracing::warn!(dataset = D::NAME, %error, "no lease can be had");
+        }
+        lease
+    }
+
+    async fn give_back(&self, lease: &Result<bool, ShelfError>) {
+        if matches!(lease, Ok(true))
+            && let Err(error) = self.shelf.give_back(D::NAME, &self.holder).await
+        {
+            tracing::warn!(dataset = D::NAME, %error, "the lease could not be given back");
+        }
+    }
+}
+
+fn kept<D: Dataset>(reason: String, message: &str) -> Round {
+    tracing::warn!(dataset = D::NAME, reason, message, "the last snapshot is kept");
+    Round::Kept { reason }
+}
+
+#[cfg(test)]
+mod tests;

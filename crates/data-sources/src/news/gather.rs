@@ -1,0 +1,103 @@
+//! Everything that is new, from every source at once.
+
+use jiff::Timestamp;
+use readings::news::{Article, Digest, FearGreed, compile};
+
+use super::NewsDesk;
+use crate::{
+    error::{Error, SourceError, SourceErrorKind},
+    provenance::{Provenance, Sourced},
+    source::Source,
+};
+
+/// The name under which a digest is refused that its sources are not enough for.
+const DIGEST: &str = "news";
+
+/// What was collected so far.
+#[derive(Default)]
+struct Collection {
+    articles: Vec<Article>,
+    sources: Vec<Provenance>,
+    failure: Option<SourceError>,
+}
+
+impl NewsDesk {
+    /// Asks every source at once and makes the digest of what they tell, as of `now`. Each source has
+    /// its own time limit; one that fails is named and left out.
+    ///
+    /// # Errors
+    ///
+    /// When what is left is too little for a digest: why a source failed, if one did.
+    pub async fn gather(&self, now: Timestamp) -> Result<Sourced<Digest>, Error> {
+        let rss = &self.rss;
+        let (okx, coindesk, cryptopanic, index, one, two, three, four, five, six) = tokio::join!(
+            self.okx.latest_news(),
+            self.coindesk.news(),
+            self.cryptopanic.news(),
+            self.alternative_me.fear_greed(),
+            rss.articles(0),
+            rss.articles(1),
+            rss.articles(2),
+            rss.articles(3),
+            rss.articles(4),
+            rss.articles(5),
+        );
+        let mut all = Collection::default();
+        all.add(self.okx.source(), okx);
+        all.add(self.coindesk.source(), coindesk);
+        if self.cryptopanic.source().disabled().is_none() {
+            all.add(self.cryptopanic.source(), cryptopanic);
+        }
+        for (feed, told) in rss.feeds().iter().zip([one, two, three, four, five, six]) {
+            all.add(feed, told);
+        }
+        let fear_greed = all.index(self.alternative_me.source(), index);
+        let Collection {
+            articles,
+            sources,
+            failure,
+        } = all;
+        let digest = compile(articles, fear_greed, now).map_err(|thin| {
+            failure.unwrap_or_else(|| SourceError {
+                source: DIGEST,
+                kind: SourceErrorKind::Malformed {
+                    path: "headlines".to_owned(),
+                    expected: "at least 5 headlines from 2 sources",
+                    observed: thin.to_string(),
+                },
+            })
+        })?;
+        Ok(Sourced {
+            value: digest,
+            sources,
+        })
+    }
+}
+
+impl Collection {
+    fn add(&mut self, source: &Source, told: Result<Sourced<Vec<Article>>, SourceError>) {
+        if let Some(articles) = self.take(source, told) {
+            self.articles.extend(articles);
+        }
+    }
+
+    /// The index is of its day, which it carries itself: it does not age the news.
+    fn index(&mut self, source: &Source, told: Result<Sourced<FearGreed>, SourceError>) -> Option<FearGreed> {
+        self.take(source, told.map(|told| told.as_of(None)))
+    }
+
+    fn take<T>(&mut self, source: &Source, told: Result<Sourced<T>, SourceError>) -> Option<T> {
+        match told {
+            Ok(told) => {
+                self.sources.extend(told.sources);
+                Some(told.value)
+            }
+            Err(error) => {
+                let unavailable = Provenance::unavailable(&error, source.mode(), source.now());
+                self.sources.push(unavailable);
+                self.failure.get_or_insert(error);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What one scanner says of one token.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::Address;
+use rust_decimal::Decimal;
+
+use super::{Check, Holder, RiskLevel};
+use crate::Figure;
+
+/// One scanner's view of one token. What it does not state is absent: unknown, not `false`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Scan {
+    /// The source, for example `okx.token-scan`.
+    pub source: &'static str,
+    /// Whether the scanner had finished.
+    pub complete: bool,
+    /// The level that it states itself, if it is one that does.
+    pub rating: Option<Rating>,
+    /// The checks that it made.
+    pub findings: BTreeMap<Check, bool>,
+    /// Tax on a purchase in percent, 0 to 100.
+    pub buy_tax_pct: Option<Figure>,
+    /// Tax on a sale in percent, 0 to 100.
+    pub sell_tax_pct: Option<Figure>,
+    /// The token's own texts.
+    pub token: TokenText,
+    /// Who owns the contract.
+    pub ownership: Ownership,
+    /// Where it trades.
+    pub liquidity: Liquidity,
+    /// Number of holders.
+    pub holder_count: Option<u64>,
+    /// Its largest holders, in no particular order.
+    pub holders: Vec<Holder>,
+    /// What its creator holds, in percent of the supply, 0 to 100.
+    pub creator_pct: Option<Figure>,
+}
+
+/// A level that a scanner states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rating {
+    /// The level; [`RiskLevel::High`] when it could not be read.
+    pub level: RiskLevel,
+    /// Whether it was one of the scanner's words.
+    pub readable: bool,
+}
+
+impl Rating {
+    /// What a scanner that states a level says in `word`.
+    #[must_use]
+    pub fn read(word: Option<&str>) -> Self {
+        let level = RiskLevel::stated(word);
+        let high = word.is_some_and(|word| word.trim().eq_ignore_ascii_case("high"));
+        Self {
+            level,
+            readable: level != RiskLevel::High || high,
+        }
+    }
+}
+
+/// Texts that the token gives itself. Untrusted: shown, never interpreted.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct TokenText {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its symbol.
+    pub symbol: Option<String>,
+    /// Its supply in whole tokens.
+    pub total_supply: Option<Figure>,
+}
+
+/// Who owns the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Ownership {
+    /// The owner; the zero address when ownership was given up.
+    pub owner: Option<Address>,
+    /// What the owner holds, in percent of the supply, 0 to 100.
+    pub owner_pct: Option<Figure>,
+    /// Who created the contract.
+    pub creator: Option<Address>,
+}
+
+/// Where it trades.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Liquidity {
+    /// Whether there is a pool at all.
+    pub in_dex: Option<bool>,
+    /// Its pools.
+    pub pools: Vec<Pool>,
+    /// Share of the liquidity that is locked or burned, in percent, 0 to 100.
+    pub lp_locked_pct: Option<Figure>,
+}
+
+/// A pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// The exchange, cleaned.
+    pub exchange: String,
+    /// The pool.
+    pub address: Address,
+    /// Its liquidity in dollars.
+    pub liquidity_usd: Option<Figure>,
+}
+
+impl Scan {
+    /// What it says of one check.
+    #[must_use]
+    pub fn finding(&self, check: Check) -> Option<bool> {
+        self.findings.get(&check).copied()
+    }
+
+    /// Whether it says enough to rule a honeypot out: it is complete, looked for one and found none,
+    /// and either rates the token as a whole or also saw the source and the tax on a sale.
+    #[must_use]
+    pub fn clears(&self) -> bool {
+        let saw_enough = self.rating.is_some_and(|rating| rating.readable)
+            || (self.finding(Check::NotOpenSource).is_some() && self.sell_tax_pct.is_some());
+        self.complete && self.finding(Check::Honeypot) == Some(false) && saw_enough
+    }
+
+    /// Whether it says nothing at all of the contract.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty() && self.rating.is_none_or(|rating| !rating.readable)
+    }
+}
+
+/// A tax in percent; `None` of what cannot be one.
+pub(crate) fn pct(figure: Option<Figure>) -> Option<Decimal> {
+    let pct = figure?.get();
+    (Decimal::ZERO..=Decimal::ONE_HUNDRED)
+        .contains(&pct)
+        .then_some(pct)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(rating: Option<&str>) -> Scan {
+        Scan {
+            source: "okx.token-scan",
+            complete: true,
+            rating: Some(Rating::read(rating)),
+            findings: BTreeMap::from([(Check::Honeypot, false)]),
+            ..Scan::default()
+        }
+    }
+
+    #[test]
+    fn only_a_complete_scan_that_looked_clears_a_token() {
+        assert!(scan(Some("LOW")).clears());
+        assert!(!scan(None).clears(), "an unreadable rating is no rating");
+        let partial = Scan { complete: false, ..scan(Some("LOW")) };
+        assert!(!partial.clears());
+        let silent = Scan { findings: BTreeMap::new(), ..scan(Some("LOW")) };
+        assert!(!silent.clears());
+        let mut unrated = Scan { rating: None, ..scan(None) };
+        assert!(!unrated.clears());
+        unrated.findings.insert(Check::NotOpenSource, false);
+        assert!(!unrated.clears());
+        unrated.sell_tax_pct = Some(Figure::default());
+        assert!(unrated.clears());
+    }
+
+    #[test]
+    fn a_scan_without_checks_and_level_is_empty() {
+        assert!(Scan::default().is_empty());
+        let unreadable = Scan { rating: Some(Rating::read(None)), ..Scan::default() };
+        assert!(unreadable.is_empty());
+        assert!(!scan(None).is_empty());
+        let rated = Scan { rating: Some(Rating::read(Some("HIGH"))), ..Scan::default() };
+        assert!(!rated.is_empty());
+    }
+}

@@ -1,0 +1,188 @@
+//! Whether a token can be bought and sold, found out with live quotes.
+
+use alloy_primitives::U256;
+use rust_decimal::Decimal;
+use serde::{Serialize, Serializer};
+
+use super::{RiskLevel, Sign};
+use crate::{Figure, percent_change};
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TradeSide {
+    /// Dollars into the token.
+    Buy,
+    /// The token into dollars.
+    Sell,
+}
+
+/// What came of asking for a quote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Traded {
+    /// There is a way.
+    Quoted(Quoted),
+    /// The exchange answered that there is none.
+    NoRoute,
+    /// Nobody knows: the reason.
+    Unavailable(String),
+}
+
+/// A quote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Quoted {
+    /// What goes in, in the unit of what is paid.
+    #[serde(serialize_with = "digits")]
+    pub amount_in_atoms: U256,
+    /// What comes out, in the unit of what is received.
+    #[serde(serialize_with = "digits")]
+    pub amount_out_atoms: U256,
+    /// Effect on the price in percent as the exchange states it; negative is a loss.
+    pub price_impact_pct: Option<Figure>,
+    /// Pools on the way.
+    pub hops: usize,
+    /// Whether the exchange itself calls the token a honeypot.
+    #[serde(skip)]
+    pub honeypot: Option<bool>,
+    /// The unit of what is received, when it is stated.
+    #[serde(skip)]
+    pub received_decimals: Option<u8>,
+}
+
+/// Both ways at one size. The sale is of what the purchase would give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Dollars that go in.
+    pub usd: u32,
+    /// The purchase.
+    pub buy: Traded,
+    /// The sale.
+    pub sell: Traded,
+}
+
+/// The probes of one token, smallest first.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Trades {
+    /// The probes.
+    pub probes: Vec<Probe>,
+    /// Atoms of one dollar in the token that is paid with.
+    pub atoms_per_usd: u64,
+}
+
+impl Probe {
+    /// One side.
+    #[must_use]
+    pub fn side(&self, side: TradeSide) -> &Traded {
+        match side {
+            TradeSide::Buy => &self.buy,
+            TradeSide::Sell => &self.sell,
+        }
+    }
+
+    /// What is lost by buying and selling at once, in percent; negative is a gain.
+    #[must_use]
+    pub fn round_trip_loss_pct(&self) -> Option<Decimal> {
+        let (Traded::Quoted(buy), Traded::Quoted(sell)) = (&self.buy, &self.sell) else {
+            return None;
+        };
+        // Only a sale of just what was bought is a round trip.
+        if sell.amount_in_atoms != buy.amount_out_atoms {
+            return None;
+        }
+        let (spent, back) = (decimal(buy.amount_in_atoms)?, decimal(sell.amount_out_atoms)?);
+        percent_change(spent, back)?.checked_mul(Decimal::NEGATIVE_ONE)
+    }
+}
+
+impl Trades {
+    /// Whether the token can be traded this way: `Some(false)` only when the exchange has answered
+    /// at every size that it cannot.
+    #[must_use]
+    pub fn possible(&self, side: TradeSide) -> Option<bool> {
+        let mut outcomes = self.probes.iter().map(|probe| probe.side(side));
+        if outcomes.clone().any(|outcome| matches!(outcome, Traded::Quoted(_))) {
+            return Some(true);
+        }
+        let answered = !self.probes.is_empty() && outcomes.all(|outcome| *outcome == Traded::NoRoute);
+        answered.then_some(false)
+    }
+
+    /// The worst effect on the price of all quotes, in percent, as the exchange states it.
+    #[must_use]
+    pub fn price_impact_pct(&self) -> Option<Figure> {
+        self.quotes().filter_map(|(_, quote)| quote.price_impact_pct).min()
+    }
+
+    /// The most pools that any quote goes through.
+    #[must_use]
+    pub fn most_hops(&self) -> Option<usize> {
+        self.quotes().map(|(_, quote)| quote.hops).max()
+    }
+
+    /// Dollars that one token costs by the smallest purchase, when the token's unit is stated.
+    #[must_use]
+    pub fn buy_price_usd(&self) -> Option<Decimal> {
+        let (_, quote) = self.quotes().find(|(side, _)| *side == TradeSide::Buy)?;
+        let decimals = quote.received_decimals?;
+        let usd = decimal(quote.amount_in_atoms)?.checked_div(Decimal::from(self.atoms_per_usd))?;
+        let unit = decimal(U256::from(10).checked_pow(U256::from(decimals))?)?;
+        usd.checked_mul(unit)?.checked_div(decimal(quote.amount_out_atoms)?)
+    }
+
+    /// What trading shows against the token:
+    ///
+    /// | sign | when | level |
+    /// |---|---|---|
+    /// | `honeypot` | the exchange calls it one | critical |
+    /// | `cannot_sell` | it can be bought, and there is no way to sell it | critical |
+    /// | `not_traded` | there is no way to buy it and none to sell it | medium |
+    /// | `round_trip_loss` | buying and selling for $10 loses 3, 10, 50 percent | medium, high, critical |
+    /// | `thin_market` | buying and selling for the largest size loses 10, 50 percent | medium, high |
+    #[must_use]
+    pub fn signs(&self) -> Vec<Sign> {
+        let mut signs = Vec::new();
+        let mut sign = |level, name| signs.push(Sign { level, name });
+        if self.quotes().any(|(_, quote)| quote.honeypot == Some(true)) {
+            sign(RiskLevel::Critical, "honeypot");
+        }
+        match (self.possible(TradeSide::Buy), self.possible(TradeSide::Sell)) {
+            (Some(true), Some(false)) => sign(RiskLevel::Critical, "cannot_sell"),
+            (Some(false), Some(false)) => sign(RiskLevel::Medium, "not_traded"),
+            _ => {}
+        }
+        let loss = |probe: Option<&Probe>| probe.and_then(Probe::round_trip_loss_pct).unwrap_or_default();
+        let small = loss(self.probes.first());
+        let steps = [(50, RiskLevel::Critical), (10, RiskLevel::High), (3, RiskLevel::Medium)];
+        if let Some((_, level)) = steps.into_iter().find(|(pct, _)| small >= Decimal::from(*pct)) {
+            sign(level, "round_trip_loss");
+        }
+        let large = loss(self.probes.last().filter(|_| self.probes.len() > 1));
+        let steps = [(50, RiskLevel::High), (10, RiskLevel::Medium)];
+        if let Some((_, level)) = steps.into_iter().find(|(pct, _)| large >= Decimal::from(*pct)) {
+            sign(level, "thin_market");
+        }
+        signs
+    }
+
+    fn quotes(&self) -> impl Iterator<Item = (TradeSide, &Quoted)> {
+        self.probes.iter().flat_map(|probe| {
+            [TradeSide::Buy, TradeSide::Sell].into_iter().filter_map(|side| match probe.side(side) {
+                Traded::Quoted(quote) => Some((side, quote)),
+                _ => None,
+            })
+        })
+    }
+}
+
+/// An amount as a decimal. Amounts beyond 28 digits lose their last digits: what is computed of them
+/// is a ratio.
+fn decimal(atoms: U256) -> Option<Decimal> {
+    atoms.to_string().parse().ok()
+}
+
+fn digits<S: Serializer>(atoms: &U256, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(atoms)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Probes by example.
+
+use super::*;
+
+fn quoted(amount_in: u64, amount_out: u64) -> Traded {
+    Traded::Quoted(Quoted {
+        amount_in_atoms: U256::from(amount_in),
+        amount_out_atoms: U256::from(amount_out),
+        price_impact_pct: Some("-0.1".parse().unwrap()),
+        hops: 2,
+        honeypot: Some(false),
+        received_decimals: Some(3),
+    })
+}
+
+/// Ten and a thousand dollars in, and what comes back of them.
+fn trades(back_of_10: Traded, back_of_1000: Traded) -> Trades {
+    let buy = |usd: u64| quoted(usd * 1_000_000, usd * 500);
+    let probes = vec![
+        Probe { usd: 10, buy: buy(10), sell: back_of_10 },
+        Probe { usd: 1000, buy: buy(1000), sell: back_of_1000 },
+    ];
+    Trades { probes, atoms_per_usd: 1_000_000 }
+}
+
+fn check(trades: &Trades, signs: &[(&str, RiskLevel)]) {
+    let found: Vec<_> = trades.signs().iter().map(|sign| (sign.name, sign.level)).collect();
+    assert_eq!(found, signs, "{trades:?}");
+}
+
+#[test]
+fn a_liquid_token_shows_nothing() {
+    let found = trades(quoted(5000, 9_970_000), quoted(500_000, 990_000_000));
+    check(&found, &[]);
+    assert_eq!(found.possible(TradeSide::Buy), Some(true));
+    assert_eq!(found.possible(TradeSide::Sell), Some(true));
+    assert_eq!(found.price_impact_pct().unwrap().to_string(), "-0.1");
+    assert_eq!(found.most_hops(), Some(2));
+    assert_eq!(found.probes[0].round_trip_loss_pct().unwrap().normalize().to_string(), "0.3");
+    // 5000 atoms for ten dollars, three decimals: two dollars each.
+    assert_eq!(found.buy_price_usd().unwrap().normalize().to_string(), "2");
+}
+
+#[test]
+fn what_cannot_be_sold_is_a_trap() {
+    let trap = trades(Traded::NoRoute, Traded::NoRoute);
+    check(&trap, &[("cannot_sell", RiskLevel::Critical)]);
+    assert_eq!(trap.possible(TradeSide::Sell), Some(false));
+    // A source that is down is no answer.
+    let down = || Traded::Unavailable("upstream_timeout".to_owned());
+    for unknown in [trades(down(), down()), trades(Traded::NoRoute, down()), Trades::default()] {
+        assert_eq!(unknown.possible(TradeSide::Sell), None);
+        check(&unknown, &[]);
+    }
+    let nowhere = Probe { usd: 10, buy: Traded::NoRoute, sell: Traded::NoRoute };
+    let nowhere = Trades { probes: vec![nowhere], atoms_per_usd: 1_000_000 };
+    check(&nowhere, &[("not_traded", RiskLevel::Medium)]);
+}
+
+#[test]
+fn losses_rise_in_steps() {
+    for (back, signs) in [
+        (9_710_000, None),
+        (9_700_000, Some(RiskLevel::Medium)),
+        (9_000_000, Some(RiskLevel::High)),
+        (5_000_000, Some(RiskLevel::Critical)),
+        (0, Some(RiskLevel::Critical)),
+    ] {
+        let found = trades(quoted(5000, back), quoted(500_000, 990_000_000));
+        let signs: Vec<_> = signs.map(|level| ("round_trip_loss", level)).into_iter().collect();
+        check(&found, &signs);
+    }
+    let thin = trades(quoted(5000, 9_970_000), quoted(500_000, 880_000_000));
+    check(&thin, &[("thin_market", RiskLevel::Medium)]);
+    let empty = trades(quoted(5000, 9_970_000), quoted(500_000, 1));
+    check(&empty, &[("thin_market", RiskLevel::High)]);
+}
+
+#[test]
+fn a_sale_of_another_amount_is_no_round_trip() {
+    let other = trades(quoted(1, 1), quoted(500_000, 990_000_000));
+    assert_eq!(other.probes[0].round_trip_loss_pct(), None);
+    check(&other, &[]);
+}
+
+#[test]
+fn the_exchange_may_know_a_honeypot() {
+    let mut found = trades(quoted(5000, 9_970_000), quoted(500_000, 990_000_000));
+    let Traded::Quoted(quote) = &mut found.probes[1].sell else { panic!() };
+    quote.honeypot = Some(true);
+    check(&found, &[("honeypot", RiskLevel::Critical)]);
+}
+
+#[test]
+fn amounts_beyond_a_decimal_give_no_ratio() {
+    let huge = Traded::Quoted(Quoted {
+        amount_in_atoms: U256::MAX,
+        amount_out_atoms: U256::MAX,
+        price_impact_pct: None,
+        hops: 1,
+        honeypot: None,
+        received_decimals: None,
+    });
+    let probe = Probe { usd: 10, buy: huge.clone(), sell: huge };
+    assert_eq!(probe.round_trip_loss_pct(), None);
+}

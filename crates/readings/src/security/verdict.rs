@@ -1,0 +1,123 @@
+//! The verdict over a contract.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use serde::Serialize;
+
+use super::{Check, RiskLevel, Scan, scan::pct, tax_level};
+
+/// What to think of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It was looked at, and nothing speaks against it.
+    Safe,
+    /// Somebody could do harm with it later.
+    Caution,
+    /// Nobody could rule out that it is a trap.
+    Unknown,
+    /// Do not buy it.
+    Danger,
+}
+
+/// A risk that was found, by its name in `flags`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sign {
+    /// How bad it is.
+    pub level: RiskLevel,
+    /// Its name.
+    pub name: &'static str,
+}
+
+/// A verdict with its grounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// 0 to 100, higher is better; none while the verdict is [`Verdict::Unknown`].
+    pub score: Option<u32>,
+    /// The worst that was found; none while the verdict is [`Verdict::Unknown`].
+    pub risk_level: Option<RiskLevel>,
+    /// Every risk that was found, worst first, each once.
+    pub signs: Vec<Sign>,
+}
+
+impl Judgement {
+    /// Judges what the scanners say of one token; their order does not matter.
+    #[must_use]
+    pub fn of(scans: &[Scan]) -> Self {
+        let cleared = scans.iter().any(Scan::clears)
+            && scans.iter().all(|scan| scan.finding(Check::Honeypot) != Some(true));
+        Self::from_signs(scans.iter().flat_map(signs), cleared, RiskLevel::Low)
+    }
+
+    /// The verdict over `signs`; `cleared` says whether a honeypot was ruled out, and `least` is the
+    /// lowest level that the verdict may show.
+    pub(crate) fn from_signs(
+        signs: impl IntoIterator<Item = Sign>,
+        cleared: bool,
+        least: RiskLevel,
+    ) -> Self {
+        let mut worst: BTreeMap<&'static str, RiskLevel> = BTreeMap::new();
+        for sign in signs {
+            let level = worst.entry(sign.name).or_insert(sign.level);
+            *level = sign.level.max(*level);
+        }
+        let mut signs: Vec<_> = worst
+            .into_iter()
+            .map(|(name, level)| Sign { level, name })
+            .collect();
+        signs.sort_unstable_by_key(|sign| (Reverse(sign.level), sign.name));
+        let level = signs.first().map_or(least, |sign| sign.level.max(least));
+        let verdict = match level {
+            RiskLevel::High | RiskLevel::Critical => Verdict::Danger,
+            _ if !cleared => Verdict::Unknown,
+            RiskLevel::Medium => Verdict::Caution,
+            RiskLevel::Low => Verdict::Safe,
+        };
+        let taken = signs
+            .iter()
+            .fold(0u32, |sum, sign| sum.saturating_add(sign.level.penalty()));
+        let known = verdict != Verdict::Unknown;
+        Self {
+            verdict,
+            score: known.then(|| 100u32.saturating_sub(taken).min(level.ceiling())),
+            risk_level: known.then_some(level),
+            signs,
+        }
+    }
+
+    /// The names of what was found, worst first.
+    #[must_use]
+    pub fn flags(&self) -> Vec<&'static str> {
+        self.signs.iter().map(|sign| sign.name).collect()
+    }
+}
+
+/// What one scanner holds against the token.
+fn signs(scan: &Scan) -> impl Iterator<Item = Sign> {
+    let found = scan.findings.iter().filter(|(_, found)| **found);
+    let checks = found.map(|(check, _)| Sign {
+        level: check.severity(),
+        name: check.name(),
+    });
+    let taxes = [("buy_tax", scan.buy_tax_pct), ("sell_tax", scan.sell_tax_pct)];
+    let taxes = taxes.into_iter().filter_map(|(name, tax)| {
+        let level = tax_level(pct(tax)?)?;
+        Some(Sign { level, name })
+    });
+    let rating = scan.rating.and_then(|rating| {
+        let name = match (rating.readable, rating.level) {
+            (false, _) => "rating_unreadable",
+            (true, RiskLevel::Low) => return None,
+            (true, RiskLevel::Medium) => "rated_medium",
+            (true, RiskLevel::High) => "rated_high",
+            (true, RiskLevel::Critical) => "rated_critical",
+        };
+        Some(Sign { level: rating.level, name })
+    });
+    checks.chain(taxes).chain(rating)
+}
+
+#[cfg(test)]
+mod tests;
