@@ -14,6 +14,7 @@ use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, r
 use settlement::Settler;
 use x402_wire::{Payment, Reason};
 
+use crate::artifacts;
 use crate::challenge::Challenger;
 use crate::config::ServerSection;
 use crate::free::Free;
@@ -91,12 +92,22 @@ impl<S: Settler, J: Journal> Api<S, J> {
             Resolution::Options(allow) => preflight(allow),
             Resolution::MethodNotAllowed(allow) => method_not_allowed(&parts.method, allow, id),
             Resolution::NotFound => {
-                let reply = self
-                    .free
-                    .answer(&parts, &self.till, &self.sources, id)
-                    .await;
+                let reply = self.free(&parts, id).await;
                 observe::free_answer(reply.status().as_u16());
                 reply
+            }
+        }
+    }
+
+    /// What costs nothing: artifacts, and the endpoints of [`Free`].
+    async fn free(&self, parts: &Parts, id: RequestId) -> Reply {
+        match self.sources.shelf() {
+            Some(shelf) if parts.uri.path().starts_with(artifacts::PREFIX) => {
+                artifacts::answer(parts, shelf.as_ref(), self.sources.now(), id).await
+            }
+            _ => {
+                let free = self.free.answer(parts, &self.till, &self.sources, id);
+                free.await
             }
         }
     }

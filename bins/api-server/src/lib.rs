@@ -2,6 +2,7 @@
 
 mod answer;
 mod api;
+mod artifacts;
 mod challenge;
 mod cli;
 pub mod config;

@@ -1,5 +1,6 @@
 //! The work behind each route. The match is exhaustive: a catalogued route without an arm does not compile.
 
+mod ai;
 pub(crate) mod all_tokens;
 mod approve;
 mod crypto_news;

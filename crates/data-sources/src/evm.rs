@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-use alloy_primitives::{Address, B256, Bytes};
+use alloy_primitives::{Address, B256, Bytes, b256};
 use jiff::Timestamp;
 use plan_builder::ports::PortErrorReason;
 use readings::chain::{Network, Record, TokenFacts};
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 pub use self::{
     batch::{Batch, Leg},
-    endpoints::PUBLIC_ENDPOINTS,
+    endpoints::{PUBLIC_ENDPOINTS, source},
 };
 use crate::{
     adapter::Fault,
@@ -49,6 +49,8 @@ const TRANSACTION: &str = "rpc.transaction";
 const RECEIPT: &str = "rpc.receipt";
 const BLOCK: &str = "rpc.block";
 
+/// The hash of `eip1967.proxy.implementation`, less one.
+const IMPLEMENTATION_SLOT: B256 = b256!("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc");
 /// Receipts with thousands of logs are larger than other answers.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// Transactions that are kept.
@@ -159,6 +161,18 @@ impl EvmReader {
     pub async fn call(&self, chain_id: u64, to: Address, data: Bytes) -> Result<Sourced<CallOutcome>, Error> {
         let params = json!([{"to": format!("{to:#x}"), "data": data}, "latest"]);
         Ok(self.eth_call(chain_id, &params).await?)
+    }
+
+    /// Where a proxy of the usual kind (EIP-1967) delegates to, as its storage says now; `None` for other contracts, and when
+    /// no node answers.
+    pub async fn implementation(&self, chain_id: u64, proxy: Address) -> Option<Address> {
+        let params = json!([format!("{proxy:#x}"), IMPLEMENTATION_SLOT, "latest"]);
+        let read = |result: Option<&Json<'_>>| required(result)?.word();
+        let answer = self.ask(chain_id, CALL, "eth_getStorageAt", &params, read).await;
+        let word = answer.ok()?.value.ok()?;
+        let (padding, _) = word.split_at_checked(12)?;
+        let found = Address::from_word(word);
+        (padding.iter().all(|byte| *byte == 0) && !found.is_zero()).then_some(found)
     }
 
     async fn eth_call(&self, chain_id: u64, params: &Value) -> Result<Sourced<CallOutcome>, SourceError> {

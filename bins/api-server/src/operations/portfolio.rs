@@ -1,10 +1,93 @@
 //! `GET /portfolio`.
 
-use super::{Call, fault};
+#[path = "chain/fallback.rs"]
+mod fallback;
+
+use alloy_primitives::Address;
+use readings::chain::NETWORKS;
+use readings::portfolio::{ChainReading, ChainStatus, Coverage, Portfolio, portfolio};
+
+use super::{Call, fault, legs::Legs, sub_wallet};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Balances change with every block.
+const FRESH_SECONDS: u64 = 15;
+/// Members of a balance that are null for a reason of their chain.
+const GAPS: [(&str, &[&str]); 4] = [
+    ("balance_unavailable", &["raw", "amount", "value_usd"]),
+    ("decimals_unknown", &["decimals", "amount", "value_usd"]),
+    ("price_unknown", &["price_usd", "value_usd"]),
+    ("value_out_of_range", &["value_usd"]),
+];
+
+/// What an account has, and who said so.
+#[derive(Debug)]
+pub(crate) struct Balances {
+    /// What it has.
+    pub(crate) portfolio: Portfolio,
+    /// The sources, and what could not be had of them.
+    pub(crate) legs: Legs,
+}
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let address = sub_wallet::address_or_own(call)?;
+    let chains: Vec<u64> = match call.parameters.chains("chains") {
+        Some(chains) => chains.iter().map(|chain| chain.id).collect(),
+        None => NETWORKS.iter().map(|network| network.id).collect(),
+    };
+    let Balances { portfolio, mut legs } = balances(sources, address, &chains).await?;
+    let source = legs.sources.first().map_or("", |source| source.source);
+    for chain in &portfolio.chains {
+        if chain.status == ChainStatus::Unavailable {
+            let reason = chain.reasons.first().map_or("unavailable", String::as_str);
+            for member in ["usd", "tokens"] {
+                legs.missing(&format!("chains[].{member}"), reason, data_sources::evm::source(chain.chain_id));
+            }
+        }
+    }
+    for (reason, members) in GAPS {
+        let holds = |reasons: &[String]| reasons.iter().any(|known| known == reason);
+        if portfolio.chains.iter().any(|chain| holds(&chain.reasons)) {
+            for member in members {
+                legs.missing(&format!("chains[].tokens[].{member}"), reason, source);
+            }
+        }
+    }
+    Ok(Answered::new(&portfolio, FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("total_usd", source, Method::Derived)
+        .origin("chains", source, Method::Direct))
+}
+
+/// What an account has on `chains`: as OKX's index knows it; without it, chain by chain from nodes and explorers.
+///
+/// # Errors
+///
+/// `core_data_missing` when nothing could be read of any chain.
+pub(crate) async fn balances(sources: &Sources, address: Address, chains: &[u64]) -> Result<Balances, ErrorReply> {
+    let mut legs = Legs::default();
+    let readings: Vec<ChainReading> = match sources.okx.balances(address, chains).await {
+        Ok(sourced) => {
+            let mut found = legs.got(sourced);
+            let reading = |chain_id: &u64| ChainReading {
+                chain_id: *chain_id,
+                holdings: found.remove(chain_id).ok_or_else(|| "not_covered".to_owned()),
+                coverage: Coverage::Indexed,
+            };
+            chains.iter().map(reading).collect()
+        }
+        Err(error) => {
+            legs.failed(sources, &error);
+            fallback::read(sources, address, chains, &mut legs).await
+        }
+    };
+    let portfolio = portfolio(address, readings);
+    let failed = portfolio.chains.iter().all(|chain| chain.status == ChainStatus::Unavailable);
+    if failed {
+        let reason = portfolio.chains.first().and_then(|chain| chain.reasons.first());
+        return Err(fault::core_missing("balances", reason.map_or("unavailable", String::as_str)));
+    }
+    Ok(Balances { portfolio, legs })
 }

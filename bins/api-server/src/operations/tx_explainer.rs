@@ -1,10 +1,99 @@
 //! `GET /tx-explainer`.
 
-use super::{Call, fault};
+#[path = "chain/gather.rs"]
+mod gather;
+#[path = "chain/search.rs"]
+mod search;
+
+use readings::chain::{Explanation, Status, explain};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Call, fault, legs::Legs};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Its block is old, and nothing of it changes any more.
+const SETTLED_SECONDS: u64 = 7 * 86_400;
+/// Its block is young and might be replaced.
+const RECENT_SECONDS: u64 = 60;
+/// It may be in a block the next moment.
+const PENDING_SECONDS: u64 = 5;
+/// Members that are null when there is no such thing.
+const NONE: [&str; 3] = ["to", "decoded_call", "signature_confidence"];
+const NONE_BUT_A_REASON: [&str; 4] = ["to", "decoded_call", "signature_confidence", "revert_reason"];
+
+/// `data`: the explanation of the transaction; of one that stands on several chains also the others.
+#[derive(Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    first: &'a Explanation,
+    /// The same hash on other chains.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    other_matches: &'a [Explanation],
+    /// Where it was looked for.
+    search: Searched,
+}
+
+#[derive(Serialize)]
+struct Searched {
+    /// Chains that were asked.
+    chains: Vec<&'static str>,
+    /// Those of them that could not answer: the transaction may be there as well.
+    unavailable: Vec<&'static str>,
+}
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let hash = call
+        .parameters
+        .hash("txHash")
+        .ok_or_else(|| fault::bad_parameter("txHash", "a transaction hash is required"))?;
+    let wanted = call.parameters.chain("chain").map(|chain| chain.id);
+    let mut legs = Legs::default();
+    let found = search::search(sources, hash, wanted, call.max_age(), &mut legs).await;
+    if found.records.is_empty() {
+        return Err(found.nothing());
+    }
+    let mut explanations: Vec<Explanation> = Vec::new();
+    for record in &found.records {
+        let field = if explanations.is_empty() { "" } else { "other_matches[]." };
+        let known = gather::gather(sources, record, &mut legs).await;
+        let explained = explain(record, &known);
+        let source = gather::source(record);
+        for (member, reason) in &explained.missing {
+            if *reason != "not_applicable" {
+                legs.missing(&format!("{field}{member}"), reason.clone(), source);
+            }
+        }
+        explanations.push(explained);
+    }
+    for network in &found.unavailable {
+        legs.missing("other_matches", "chain_unavailable", data_sources::evm::source(network.id));
+    }
+    let Some((first, others)) = explanations.split_first() else {
+        return Err(found.nothing());
+    };
+    let fresh_seconds = match first.status {
+        Status::Pending => PENDING_SECONDS,
+        _ if found.records.iter().all(|record| sources.evm.is_settled(record)) => SETTLED_SECONDS,
+        _ => RECENT_SECONDS,
+    };
+    let data = Explained {
+        first,
+        other_matches: others,
+        search: Searched {
+            chains: found.asked.clone(),
+            unavailable: found.names_of_unavailable(),
+        },
+    };
+    let reverted = explanations.iter().any(|explained| explained.status == Status::Reverted);
+    let source = found.records.first().map_or("", gather::source);
+    let mut answered = Answered::new(json!(data), fresh_seconds).from_legs(legs);
+    answered.none = if reverted { &NONE } else { &NONE_BUT_A_REASON };
+    Ok(answered
+        .origin("status", source, Method::Direct)
+        .origin("transfers", source, Method::Derived)
+        .origin("balance_changes", source, Method::Derived)
+        .origin("action", source, Method::Derived))
 }

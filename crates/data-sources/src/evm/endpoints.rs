@@ -23,7 +23,8 @@ pub const PUBLIC_ENDPOINTS: [(u64, [&str; 2]); 11] = [
 ];
 
 /// How the nodes of a chain are called in `meta.sources`.
-pub(super) fn source(chain_id: u64) -> &'static str {
+#[must_use]
+pub fn source(chain_id: u64) -> &'static str {
     match chain_id {
         1 => "rpc.ethereum",
         10 => "rpc.optimism",

@@ -19,26 +19,41 @@ use crate::{
 const SETTLED_AFTER: Duration = Duration::from_secs(3_600);
 
 impl EvmReader {
-    /// A transaction with its receipt and the time of its block; `None` when no node of the chain knows it. Kept for long
-    /// once its block is an hour old, for a moment before.
+    /// A transaction with its receipt and the time of its block, asked for at most `max_age` ago when that is given; `None`
+    /// when no node of the chain knows it. Kept for long once its block is an hour old, for a moment before.
     ///
     /// # Errors
     ///
     /// [`Error::Source`] when no node answers, or what one says contradicts itself.
-    pub async fn transaction(&self, chain_id: u64, hash: B256) -> Result<Sourced<Option<Record>>, Error> {
+    pub async fn transaction(
+        &self,
+        chain_id: u64,
+        hash: B256,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Option<Record>>, Error> {
         let key = (chain_id, hash);
-        if let Some((_, kept)) = self.settled.peek(&key).await {
-            return Ok(kept);
+        if let Some((at, kept)) = self.settled.peek(&key).await {
+            let age = Duration::try_from(self.now().duration_since(at)).unwrap_or_default();
+            if max_age.is_none_or(|limit| age <= limit) {
+                return Ok(kept);
+            }
         }
         let reader = self.clone();
         let fetch = || async move { Ok(reader.fetch(chain_id, hash).await?) };
-        let found = self.recent.get(key, None, fetch).await?;
-        let settled = found.value.as_ref().is_some_and(|record| self.is_settled(record));
-        if settled {
+        let found = self.recent.get(key, max_age, fetch).await?;
+        if found.value.as_ref().is_some_and(|record| self.is_settled(record)) {
             let same = found.clone();
-            drop(self.settled.get(key, None, || async move { Ok(same) }).await);
+            let anew = Some(Duration::ZERO);
+            drop(self.settled.get(key, anew, || async move { Ok(same) }).await);
         }
         Ok(found)
+    }
+
+    /// Whether the block of a transaction is so old that no chain replaces it any more.
+    #[must_use]
+    pub fn is_settled(&self, record: &Record) -> bool {
+        let age = |time: Timestamp| Duration::try_from(self.now().duration_since(time)).ok();
+        record.time.and_then(age).is_some_and(|age| age >= SETTLED_AFTER)
     }
 
     /// Runs a reverted transaction again on the state before its block, for its reason. Nodes that keep no old states cannot.
@@ -158,11 +173,6 @@ impl EvmReader {
         let read = |result: Option<&Json<'_>>| read::block_time(required(result)?, block);
         let found = self.ask(chain_id, BLOCK, "eth_getBlockByHash", &params, read);
         returned(chain_id, found.await?, "eth_getBlockByHash")
-    }
-
-    fn is_settled(&self, record: &Record) -> bool {
-        let age = |time: Timestamp| Duration::try_from(self.now().duration_since(time)).ok();
-        record.time.and_then(age).is_some_and(|age| age >= SETTLED_AFTER)
     }
 }
 

@@ -114,6 +114,9 @@ pub struct Contract {
     /// Contracts that it delegates to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implementations: Vec<String>,
+    /// Whether the code of one of these is verified; absent when there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implementation_verified: Option<bool>,
 }
 
 /// Explains a transaction with what is known.
@@ -259,6 +262,9 @@ fn contracts(view: &View<'_>) -> Vec<Contract> {
             name: builtin::well_known(address),
             verified: facts.map(|facts| facts.verified),
             implementations: implementations.iter().map(|address| address.to_checksum(None)).collect(),
+            implementation_verified: facts
+                .filter(|facts| !facts.implementations.is_empty())
+                .map(|facts| facts.implementation_verified),
         }
     };
     found.into_iter().map(shown).collect()

@@ -23,6 +23,8 @@ const MAX_TOKENS: usize = 40;
 pub struct Knowledge {
     /// Contracts by address.
     pub contracts: BTreeMap<Address, ContractFacts>,
+    /// Contracts of which nothing could be learned, so that nobody asks again.
+    pub unasked: BTreeSet<Address>,
     /// What signature databases list for a selector, in their order.
     pub candidates: BTreeMap<Selector, Vec<Candidate>>,
     /// Tokens by address.
@@ -38,6 +40,8 @@ pub struct ContractFacts {
     pub verified: bool,
     /// Contracts that it delegates to, as far as known.
     pub implementations: Vec<Address>,
+    /// The same of one of the contracts that it delegates to.
+    pub implementation_verified: bool,
     functions: BTreeMap<Selector, Signature>,
     errors: BTreeMap<Selector, Signature>,
 }
@@ -118,6 +122,7 @@ impl ContractFacts {
 
     /// Adds the interface of a contract that this one delegates to.
     pub fn delegates_to(&mut self, address: Address, implementation: &Self) {
+        self.implementation_verified |= implementation.verified;
         if !self.implementations.contains(&address) {
             self.implementations.push(address);
         }
@@ -127,6 +132,12 @@ impl ContractFacts {
         for (selector, signature) in &implementation.errors {
             self.errors.entry(*selector).or_insert_with(|| signature.clone());
         }
+    }
+
+    /// Whether an interface with any function is known.
+    #[must_use]
+    pub fn has_functions(&self) -> bool {
+        !self.functions.is_empty()
     }
 
     /// The function with this selector.
@@ -168,8 +179,9 @@ impl Needs {
             root.visit(&mut |call| {
                 let Some(to) = call.to else { return };
                 let Some(selector) = call.selector() else { return };
-                let open = known.contracts.len().saturating_add(needs.contracts.len()) < MAX_CONTRACTS;
-                if open && !known.contracts.contains_key(&to) {
+                let asked = known.contracts.len().saturating_add(known.unasked.len());
+                let open = asked.saturating_add(needs.contracts.len()) < MAX_CONTRACTS;
+                if open && !known.contracts.contains_key(&to) && !known.unasked.contains(&to) {
                     needs.contracts.insert(to);
                 }
                 let sought = known.candidates.len().saturating_add(needs.selectors.len()) < MAX_SELECTORS;

@@ -136,6 +136,13 @@ pub struct UpstreamTable {
     pub decrypt_url: Option<String>,
     pub blockworks_url: Option<String>,
     pub thedefiant_url: Option<String>,
+    pub ethereum_url: Option<String>,
+    pub optimism_url: Option<String>,
+    pub polygon_url: Option<String>,
+    pub arbitrum_url: Option<String>,
+    pub zksync_url: Option<String>,
+    pub linea_url: Option<String>,
+    pub scroll_url: Option<String>,
     /// The model that draws.
     pub image_model: Option<String>,
     /// The model that searches and writes.
@@ -184,6 +191,13 @@ impl UpstreamTable {
             "decrypt_url" => &mut self.decrypt_url,
             "blockworks_url" => &mut self.blockworks_url,
             "thedefiant_url" => &mut self.thedefiant_url,
+            "ethereum_url" => &mut self.ethereum_url,
+            "optimism_url" => &mut self.optimism_url,
+            "polygon_url" => &mut self.polygon_url,
+            "arbitrum_url" => &mut self.arbitrum_url,
+            "zksync_url" => &mut self.zksync_url,
+            "linea_url" => &mut self.linea_url,
+            "scroll_url" => &mut self.scroll_url,
             _ => return false,
         };
         *place = Some(url);
@@ -207,6 +221,13 @@ impl UpstreamTable {
             ("decrypt_url", &self.decrypt_url),
             ("blockworks_url", &self.blockworks_url),
             ("thedefiant_url", &self.thedefiant_url),
+            ("ethereum_url", &self.ethereum_url),
+            ("optimism_url", &self.optimism_url),
+            ("polygon_url", &self.polygon_url),
+            ("arbitrum_url", &self.arbitrum_url),
+            ("zksync_url", &self.zksync_url),
+            ("linea_url", &self.linea_url),
+            ("scroll_url", &self.scroll_url),
         ];
         urls.into_iter()
             .filter_map(|(key, url)| Some((key, url.as_deref()?)))

@@ -1,0 +1,179 @@
+//! Balances without OKX's index: the native coin and listed tokens from the chain's nodes, all tokens and their prices from
+//! its explorer, where there is one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use data_sources::blockscout::Blockscout;
+use data_sources::evm::{EvmReader, Leg};
+use data_sources::{Error, Sourced, SourceError, SourceErrorKind, TokenList};
+use readings::chain::network::NATIVE_DECIMALS;
+use readings::chain::{Network, TokenFacts};
+use readings::portfolio::{Asset, ChainReading, Coverage, Holding, Risk, known_tokens, merge};
+use tokio::task::JoinSet;
+
+use crate::Sources;
+use crate::operations::legs::Legs;
+
+/// Time for one chain.
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Most tokens of a chain that are asked for.
+const MAX_TOKENS: usize = 400;
+
+/// What came of one chain: from its nodes, and from its explorer.
+type Told = (u64, Result<Sourced<Vec<Holding>>, Error>, Option<Result<Sourced<Vec<Holding>>, Error>>);
+
+/// Reads the chains in parallel.
+pub(super) async fn read(sources: &Sources, account: Address, chains: &[u64], legs: &mut Legs) -> Vec<ChainReading> {
+    let listed = listed(sources, chains).await;
+    let mut asked = JoinSet::new();
+    for chain_id in chains.iter().copied() {
+        let mut tokens = known_tokens(chain_id);
+        if let Some(more) = listed.get(&chain_id) {
+            tokens.extend(more.iter().copied().filter(|token| !tokens.contains(token)).collect::<Vec<_>>());
+        }
+        tokens.truncate(MAX_TOKENS);
+        let (reader, explorer) = (sources.evm.clone(), sources.blockscout.clone());
+        asked.spawn(async move { one(reader, explorer, chain_id, account, tokens).await });
+    }
+    let mut told: BTreeMap<u64, Told> = asked.join_all().await.into_iter().map(|told| (told.0, told)).collect();
+    let mut readings = Vec::new();
+    for chain_id in chains {
+        let Some((_, nodes, explorer)) = told.remove(chain_id) else {
+            continue;
+        };
+        readings.push(reading(sources, *chain_id, nodes, explorer, legs));
+    }
+    readings
+}
+
+/// The list of chain 196, as far as it is still held.
+async fn listed(sources: &Sources, chains: &[u64]) -> BTreeMap<u64, Vec<Address>> {
+    let mut found = BTreeMap::new();
+    let home = sources.okx.reviewed().chain_id;
+    if chains.contains(&home)
+        && let Ok(list) = sources.okx.tokens(None).await
+    {
+        let tokens = list.value.tokens.iter().filter(|token| !token.is_native());
+        found.insert(home, tokens.map(|token| token.address).collect());
+    }
+    found
+}
+
+async fn one(reader: EvmReader, explorer: Blockscout, chain_id: u64, account: Address, tokens: Vec<Address>) -> Told {
+    let nodes = async {
+        let read = tokio::time::timeout(PATIENCE, from_nodes(&reader, chain_id, account, &tokens)).await;
+        read.unwrap_or_else(|_| Err(too_late(chain_id)))
+    };
+    let indexed = async {
+        match Blockscout::covers(chain_id) {
+            true => Some(explorer.tokens(chain_id, account).await),
+            false => None,
+        }
+    };
+    let (nodes, indexed) = tokio::join!(nodes, indexed);
+    (chain_id, nodes, indexed)
+}
+
+/// The native coin and the listed tokens, in one batch; a call that failed has no balance, which is not zero.
+async fn from_nodes(
+    reader: &EvmReader,
+    chain_id: u64,
+    account: Address,
+    tokens: &[Address],
+) -> Result<Sourced<Vec<Holding>>, Error> {
+    let mut legs: Vec<Leg> = vec![reader.native_balance_leg(chain_id, account)?];
+    legs.extend(tokens.iter().map(|token| EvmReader::balance_leg(*token, account)));
+    let Sourced { value: batch, sources } = reader.multicall(chain_id, &legs).await?;
+    let amount = |place: usize| batch.results.get(place).and_then(Option::as_ref).and_then(EvmReader::amount);
+    let network = Network::by_id(chain_id);
+    let mut holdings = vec![Holding {
+        asset: Asset::Native,
+        symbol: network.map(|network| network.native_symbol.to_owned()),
+        decimals: Some(NATIVE_DECIMALS),
+        raw: amount(0),
+        price_usd: None,
+        risk: Risk::Low,
+    }];
+    let read = tokens.iter().enumerate();
+    let read: Vec<_> = read
+        .map(|(place, token)| (*token, amount(place.saturating_add(1))))
+        .filter(|(_, raw)| raw.is_none_or(|raw| !raw.is_zero()))
+        .collect();
+    let held: Vec<Address> = read.iter().map(|(token, _)| *token).collect();
+    // Symbols and units of what is there; without them the balances are still true.
+    let facts = match held.is_empty() {
+        true => BTreeMap::new(),
+        false => reader.token_facts(chain_id, &held).await.map(|facts| facts.value).unwrap_or_default(),
+    };
+    for (token, raw) in read {
+        let TokenFacts { symbol, decimals } = facts.get(&token).cloned().unwrap_or_default();
+        holdings.push(Holding {
+            asset: Asset::Token(token),
+            symbol,
+            decimals,
+            raw,
+            price_usd: None,
+            risk: Risk::Unknown,
+        });
+    }
+    Ok(Sourced {
+        value: holdings,
+        sources,
+    })
+}
+
+fn reading(
+    sources: &Sources,
+    chain_id: u64,
+    nodes: Result<Sourced<Vec<Holding>>, Error>,
+    explorer: Option<Result<Sourced<Vec<Holding>>, Error>>,
+    legs: &mut Legs,
+) -> ChainReading {
+    let indexed = explorer.and_then(|told| match told {
+        Ok(sourced) => Some(legs.got(sourced)),
+        Err(error) => {
+            legs.failed(sources, &error);
+            None
+        }
+    });
+    let (holdings, coverage) = match (nodes, indexed) {
+        (Ok(nodes), Some(indexed)) => (Ok(merge(legs.got(nodes), indexed)), Coverage::Indexed),
+        (Ok(nodes), None) => (Ok(legs.got(nodes)), Coverage::ListedTokens),
+        (Err(error), Some(mut indexed)) => {
+            legs.failed(sources, &error);
+            // The explorer lists tokens only: of the native coin nothing is known.
+            indexed.push(unread_native(chain_id));
+            (Ok(indexed), Coverage::Indexed)
+        }
+        (Err(error), None) => {
+            legs.failed(sources, &error);
+            (Err(error.reason()), Coverage::ListedTokens)
+        }
+    };
+    ChainReading {
+        chain_id,
+        holdings,
+        coverage,
+    }
+}
+
+fn unread_native(chain_id: u64) -> Holding {
+    Holding {
+        asset: Asset::Native,
+        symbol: Network::by_id(chain_id).map(|network| network.native_symbol.to_owned()),
+        decimals: Some(NATIVE_DECIMALS),
+        raw: None,
+        price_usd: None,
+        risk: Risk::Low,
+    }
+}
+
+fn too_late(chain_id: u64) -> Error {
+    let kind = SourceErrorKind::Timeout {
+        limit_ms: u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX),
+    };
+    let source = data_sources::evm::source(chain_id);
+    SourceError { source, kind }.into()
+}
