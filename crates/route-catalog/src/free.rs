@@ -13,10 +13,12 @@ pub struct FreeRoute {
     pub media_type: &'static str,
     /// Whether it also answers 503, with the reasons.
     pub may_be_unready: bool,
+    /// The name of the digest that its path ends in: 64 hexadecimal digits in lower case.
+    pub digest: Option<&'static str>,
 }
 
 /// Every unpaid endpoint.
-pub static FREE_ROUTES: [FreeRoute; 9] = [
+pub static FREE_ROUTES: [FreeRoute; 10] = [
     free("/", "index", "A page for people", "text/html"),
     free("/healthz", "healthz", "The process is up", JSON),
     FreeRoute {
@@ -40,6 +42,15 @@ pub static FREE_ROUTES: [FreeRoute; 9] = [
         "Age and verdict of every dataset, before paying",
         JSON,
     ),
+    FreeRoute {
+        digest: Some("sha256"),
+        ..free(
+            "/artifacts/{sha256}",
+            "artifact",
+            "An image that a paid answer refers to, kept for a day",
+            "image/*",
+        )
+    },
     free("/metrics", "metrics", "Prometheus metrics", "text/plain"),
     free("/openapi.json", "openapi", "This document", JSON),
     free(
@@ -70,6 +81,7 @@ const fn free(
         summary,
         media_type,
         may_be_unready: false,
+        digest: None,
     }
 }
 

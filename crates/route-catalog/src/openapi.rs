@@ -77,11 +77,21 @@ fn free(route: &FreeRoute) -> Json {
     if let (true, Some(responses)) = (route.may_be_unready, responses.as_object_mut()) {
         responses.insert("503".to_owned(), answer("Not ready, with the reasons"));
     }
-    json!({
+    let mut operation = json!({
         "operationId": route.name,
         "summary": route.summary,
         "tags": ["free"],
         "security": [],
         "responses": responses,
-    })
+    });
+    if let (Some(name), Some(members)) = (route.digest, operation.as_object_mut()) {
+        let schema = json!({"type": "string", "pattern": "^[0-9a-f]{64}$"});
+        let parameter = json!({"name": name, "in": "path", "required": true, "schema": schema});
+        members.insert("parameters".to_owned(), json!([parameter]));
+        let absent = json!({"description": "There is no such artifact, or no longer"});
+        if let Some(responses) = members.get_mut("responses").and_then(Json::as_object_mut) {
+            responses.insert("404".to_owned(), absent);
+        }
+    }
+    operation
 }

@@ -70,6 +70,15 @@ async fn generated_docs_of_routes_are_what_the_server_answers() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let mut expected = BTreeSet::new();
     let mut stale = Vec::new();
+    let mut compare = |path: PathBuf, text: &str| {
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+        }
+        if std::fs::read_to_string(&path).unwrap_or_default() != text {
+            stale.push(path);
+        }
+    };
     for Shown { route, call, body } in shown {
         let sources: Vec<String> = body["meta"]["sources"]
             .as_array()
@@ -79,18 +88,14 @@ async fn generated_docs_of_routes_are_what_the_server_answers() {
             .map(|source| source["id"].as_str().unwrap().to_owned())
             .collect();
         let fresh = body["meta"]["max_age_seconds"].as_u64().unwrap();
+        let name = route.operation.name();
+        // The catalog's example is the same answer with one element of each list.
+        let example = serde_json::to_string_pretty(&one_of_each(&body["data"])).unwrap();
+        compare(examples().join(format!("{name}.json")), &(example + "\n"));
         let answer = serde_json::to_string_pretty(&steady(body)).unwrap();
         let page = docs_page(route, &call, &answer, &sources, fresh);
-        let name = format!("{}.md", route.operation.name());
-        let path = folder().join(&name);
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::create_dir_all(folder()).unwrap();
-            std::fs::write(&path, &page).unwrap();
-        }
-        if std::fs::read_to_string(&path).unwrap_or_default() != page {
-            stale.push(name.clone());
-        }
-        expected.insert(name);
+        compare(folder().join(format!("{name}.md")), &page);
+        expected.insert(format!("{name}.md"));
     }
     assert!(stale.is_empty(), "{stale:?} are out of date: run `cargo xtask docs`");
     let lying: BTreeSet<String> = std::fs::read_dir(folder())
@@ -154,6 +159,21 @@ fn steady(mut body: Value) -> Value {
         source["latency_ms"] = 0.into();
     }
     body
+}
+
+fn one_of_each(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().take(1).map(one_of_each).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| (name.clone(), one_of_each(member)))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/route-catalog/src/examples")
 }
 
 fn folder() -> PathBuf {

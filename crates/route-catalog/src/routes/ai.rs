@@ -33,7 +33,7 @@ pub(crate) const GENERATE_MEME: Route = Route {
     constraints: &[],
     core: &["image"],
     work_seconds: AI_SECONDS,
-    example: r#"{"image":{"mime":"image/png","width":1024,"height":1024,"url":"/artifacts/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","expires_at":"2026-11-22T01:00:00Z"},"model":"gpt-image-2","prompt_sha256":"5d41402abc4b2a76b9719d911017c592aa3f1e7c0d0b6f2b5a3e8a5b1c2d3e4f","revised_prompt":null}"#,
+    example: include_str!("../examples/generate_meme.json"),
 };
 
 pub(crate) const LLM_RESEARCH: Route = Route {
@@ -55,5 +55,5 @@ pub(crate) const LLM_RESEARCH: Route = Route {
     constraints: &[],
     core: &["citations"],
     work_seconds: AI_SECONDS,
-    example: r#"{"answer_markdown":"Two rules took effect [1].","citations":[{"url":"https://www.theblock.co/post/rules","title":"New stablecoin rules","start":0,"end":26}],"sources":["https://www.theblock.co/post/rules"],"model":"gpt-5","searches":3}"#,
+    example: include_str!("../examples/llm_research.json"),
 };

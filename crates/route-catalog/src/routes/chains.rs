@@ -33,7 +33,7 @@ pub(crate) const TX_EXPLAINER: Route = Route {
     constraints: &[],
     core: &["transaction"],
     work_seconds: READ_SECONDS,
-    example: r#"{"chain":{"id":8453,"name":"base"},"hash":"0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b","status":"success","block":38000000,"timestamp":"2026-11-20T23:59:59Z","from":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","to":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","value":"0","fee":{"native":"0.0000012","usd":"0.004"},"action":{"type":"transfer","summary":"Sent 25 USDC"},"decoded_call":{"function":"transfer(address,uint256)"},"signature_confidence":"verified_abi","transfers":[],"approvals":[],"balance_changes":[],"contracts":[],"revert_reason":null,"warnings":[]}"#,
+    example: include_str!("../examples/tx_explainer.json"),
 };
 
 pub(crate) const PORTFOLIO: Route = Route {
@@ -59,5 +59,5 @@ pub(crate) const PORTFOLIO: Route = Route {
     constraints: &[],
     core: &["balances"],
     work_seconds: READ_SECONDS,
-    example: r#"{"address":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","total_usd":"820.5","total_usd_complete":true,"chains":[{"chain_id":196,"status":"ok","usd":"820.5","tokens":[{"address":"0x4ae46a509F6b1D9056937BA4500cb143933D2dc8","symbol":"USDG","decimals":6,"raw":"820500000","amount":"820.5","price_usd":"1","value_usd":"820.5","risk":"low"}]}]}"#,
+    example: include_str!("../examples/portfolio.json"),
 };

@@ -27,7 +27,7 @@ pub(crate) const DEFI_ANALYTICS: Route = Route {
     constraints: &[],
     core: &["protocols"],
     work_seconds: READ_SECONDS,
-    example: r#"{"total_tvl_usd":"121400000000","chains":[{"name":"Ethereum","chain_id":1,"tvl_usd":"68200000000","share_pct":"56.2"}],"protocols":[{"slug":"aave-v3","name":"Aave V3","category":"Lending","tvl_usd":"31200000000","change_1d_pct":"0.4","change_7d_pct":"2.2"}],"gainers":[{"slug":"pendle","change_1d_pct":"6.1"}],"losers":[{"slug":"gmx","change_1d_pct":"-3.9"}]}"#,
+    example: include_str!("../examples/defi_analytics.json"),
 };
 
 pub(crate) const YIELD_ALPHA: Route = Route {
@@ -45,7 +45,7 @@ pub(crate) const YIELD_ALPHA: Route = Route {
     constraints: &[],
     core: &["snapshot"],
     work_seconds: READ_SECONDS,
-    example: r#"{"pools":[{"pool":"7da72d09-56ca-4ec5-a45f-59114353e487","chain":"Ethereum","project":"aave-v3","symbol":"USDC","apy_pct":"4.1","apy_base_pct":"4.1","apy_reward_pct":null,"tvl_usd":"512000000","il_risk":"no","stablecoin":true,"risk_grade":"A","why":["base yield only","deep liquidity"]}]}"#,
+    example: include_str!("../examples/yield_alpha.json"),
 };
 
 pub(crate) const YIELD_MARKETS: Route = Route {
@@ -99,7 +99,7 @@ pub(crate) const YIELD_MARKETS: Route = Route {
     constraints: &[],
     core: &["snapshot"],
     work_seconds: READ_SECONDS,
-    example: r#"{"count":1,"markets":[{"pool":"aave-v3-xlayer-usdg","chain":"X Layer","project":"aave-v3","symbol":"USDG","apy_pct":"5.2","apy_base_pct":"3.1","apy_reward_pct":"2.1","tvl_usd":"18400000","il_risk":"no","stablecoin":true,"risk_grade":"B","why":["reward is half of the yield"]}],"next_cursor":null}"#,
+    example: include_str!("../examples/yield_markets.json"),
 };
 
 pub(crate) const YIELD_FARMING_ACTIVE: Route = Route {
@@ -116,7 +116,7 @@ pub(crate) const YIELD_FARMING_ACTIVE: Route = Route {
     constraints: &[],
     core: &["positions"],
     work_seconds: READ_SECONDS,
-    example: r#"{"address":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","positions":[{"position_id":"196-aave-v3-usdg","chain_id":196,"protocol":"aave-v3","asset":"USDG","amount":"500.12","value_usd":"500.12","apy_pct":"5.2","health":null,"opened_at":null}],"total_usd":"500.12"}"#,
+    example: include_str!("../examples/yield_farming_active.json"),
 };
 
 pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
@@ -152,7 +152,7 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
     constraints: &[Constraint::ExactlyOne(&["pool", "address"])],
     core: &["history"],
     work_seconds: READ_SECONDS,
-    example: r#"{"pool":"7da72d09-56ca-4ec5-a45f-59114353e487","points":[{"time":"2026-11-20T00:00:00Z","apy_pct":"4.1","tvl_usd":"512000000"}]}"#,
+    example: include_str!("../examples/yield_farming_historical.json"),
 };
 
 pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
@@ -191,7 +191,7 @@ pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
     constraints: &[Constraint::AtMostOne(&["address", "amount"])],
     core: &["snapshot"],
     work_seconds: READ_SECONDS,
-    example: r#"{"recommendations":[{"pool":"aave-v3-xlayer-usdg","chain_id":196,"protocol":"aave-v3","asset":"USDG","net_apy_pct":"5.1","est_gas_usd":"0.01","breakeven_days":"0.1","exit_liquidity_usd":"6200000","risk_grade":"B","why":["lowest entry cost"]}]}"#,
+    example: include_str!("../examples/yield_recommendations.json"),
 };
 
 pub(crate) const IDLE_CAPITAL: Route = Route {
@@ -209,7 +209,7 @@ pub(crate) const IDLE_CAPITAL: Route = Route {
     constraints: &[],
     core: &["balances"],
     work_seconds: READ_SECONDS,
-    example: r#"{"idle":[{"chain_id":196,"token":"USDG","amount":"820.5","usd":"820.5","best":{"pool":"aave-v3-xlayer-usdg","apy_pct":"5.2","expected_usd_year":"42.67"}}],"total_idle_usd":"820.5"}"#,
+    example: include_str!("../examples/idle_capital.json"),
 };
 
 /// The risk levels a caller can choose, ascending.

@@ -37,7 +37,7 @@ pub(crate) const FUNDING_RATES: Route = Route {
     constraints: &[],
     core: &["venues"],
     work_seconds: READ_SECONDS,
-    example: r#"{"symbol":"BTC","markets":[{"symbol":"BTC","venues":[{"venue":"hyperliquid","funding":{"rate":"0.0000125","interval_hours":1,"rate_8h":"0.0001","apr_pct":"10.95","next_at":"2026-11-21T02:00:00Z"},"open_interest":{"base":"31250.4","usd":"3066000000"},"long_short":null,"mark_px":"98120"}],"aggregate":{"oi_usd":"3066000000","oi_weighted_rate_8h":"0.0001"},"spread_bps":"0"}]}"#,
+    example: include_str!("../examples/funding_rates.json"),
 };
 
 pub(crate) const HYPERLIQUID_MARKET: Route = Route {
@@ -64,7 +64,7 @@ pub(crate) const HYPERLIQUID_MARKET: Route = Route {
     constraints: &[Constraint::Requires("interval", "coin")],
     core: &["markets"],
     work_seconds: READ_SECONDS,
-    example: r#"{"markets":[{"coin":"BTC","dex":"","mark":"98120","mid":"98120.5","oracle":"98111","funding_rate_1h":"0.0000125","funding_apr_pct":"10.95","open_interest_base":"31250.4","open_interest_usd":"3066000000","volume_24h_usd":"4120000000","change_24h_pct":"1.1","max_leverage":40,"delisted":false}],"book":{"bids":[["98120","1.2"]],"asks":[["98121","0.8"]]},"candles":null}"#,
+    example: include_str!("../examples/hyperliquid_market.json"),
 };
 
 pub(crate) const HYPERLIQUID_ACCOUNT: Route = Route {
@@ -82,7 +82,7 @@ pub(crate) const HYPERLIQUID_ACCOUNT: Route = Route {
     constraints: &[],
     core: &["account"],
     work_seconds: READ_SECONDS,
-    example: r#"{"address":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","role":"user","margin_summary":{"account_value_usd":"1204.5","total_margin_used_usd":"310.2","withdrawable_usd":"894.3"},"positions":[{"coin":"BTC","size":"0.01","entry_px":"97000","unrealized_pnl_usd":"11.2","leverage":5}],"spot_balances":[{"coin":"USDC","total":"250","hold":"0"}],"open_orders":[]}"#,
+    example: include_str!("../examples/hyperliquid_account.json"),
 };
 
 pub(crate) const HL_TRANSACTION_HISTORY: Route = Route {
@@ -122,5 +122,5 @@ pub(crate) const HL_TRANSACTION_HISTORY: Route = Route {
     constraints: &[Constraint::Ordered("start", "end")],
     core: &["history"],
     work_seconds: READ_SECONDS,
-    example: r#"{"address":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","items":[{"kind":"fill","id":"928374655","time":"2026-11-20T23:11:02Z","coin":"BTC","side":"buy","px":"97000","size":"0.01","fee_usd":"0.43"}],"truncated":false,"next_cursor":null}"#,
+    example: include_str!("../examples/hl_transaction_history.json"),
 };

@@ -26,7 +26,7 @@ pub(crate) const TRADFI_DATA: Route = Route {
     constraints: &[],
     core: &["readings"],
     work_seconds: READ_SECONDS,
-    example: r#"{"indices":[{"symbol":"SP500","value":"6880.1","unit":"points","change_pct":"0.3","as_of":"2026-11-20T21:00:00Z","market_state":"closed","source":"fred.SP500","delayed_minutes":1440}],"volatility":{"vix":{"symbol":"VIX","value":"16.2","unit":"points"}},"dollar":{"derived_index":{"value":"99.4","unit":"index"}},"yields":{"3m":"3.71","2y":"3.52","10y":"4.06","30y":"4.70","spread_2s10s_bp":"54","curve_date":"2026-11-20"},"commodities":[],"fx":[{"symbol":"EURUSD","value":"1.1612","unit":"USD"}]}"#,
+    example: include_str!("../examples/tradfi_data.json"),
 };
 
 pub(crate) const RWA_PULSE: Route = Route {
@@ -45,5 +45,5 @@ pub(crate) const RWA_PULSE: Route = Route {
     constraints: &[],
     core: &["macro"],
     work_seconds: READ_SECONDS,
-    example: r#"{"macro":{"us10y_pct":"4.06","spread_2s10s_bp":"54","vix":"16.2"},"tokenized":{"equities":[{"coin":"xyz:TSLA","dex":"xyz","mark":"402.1","oracle":"401.8","premium_bps":"7.5","funding_apr_pct":"5.1","oi_usd":"18200000","volume_24h_usd":"41000000","change_24h_pct":"1.9","oracle_state":"open"}],"indices":[],"commodities":[],"fx":[]},"news":[{"title":"Tokenized treasuries pass a record","url":"https://www.coindesk.com/tokenized"}],"omitted":[{"field":"tokenized.fx","reason":"source_unavailable"}]}"#,
+    example: include_str!("../examples/rwa_pulse.json"),
 };

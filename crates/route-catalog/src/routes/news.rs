@@ -21,7 +21,7 @@ pub(crate) const CRYPTO_NEWS: Route = Route {
     constraints: &[],
     core: &["snapshot"],
     work_seconds: READ_SECONDS,
-    example: r#"{"brief":{"text":"Bitcoin ETF inflows lead a quiet session.","sentiment":{"score":"0.31","label":"positive","method":"upstream_labels"},"fear_greed":{"value":61,"label":"greed","as_of":"2026-11-21T00:00:00Z"}},"headlines":[{"rank":1,"title":"Spot ETF inflows hit a monthly record","source":"CoinDesk","url":"https://www.coindesk.com/markets/etf-inflows","published_at":"2026-11-21T00:41:00Z","importance":"high","score":"0.87","symbols":["BTC"],"sentiment":{"label":"positive","score":"0.6"},"also_reported_by":["Decrypt"]}]}"#,
+    example: include_str!("../examples/crypto_news.json"),
 };
 
 pub(crate) const FILTERED_NEWS: Route = Route {
@@ -44,7 +44,7 @@ pub(crate) const FILTERED_NEWS: Route = Route {
     constraints: &[],
     core: &["headlines"],
     work_seconds: READ_SECONDS,
-    example: r#"{"topic":"DeFi","matched_terms":["defi","lending"],"count":1,"headlines":[{"rank":1,"title":"Lending markets pass a new deposit record","source":"The Block","url":"https://www.theblock.co/post/lending-record","published_at":"2026-11-21T00:12:00Z","importance":"medium","score":"0.52","symbols":["AAVE"],"sentiment":{"label":"positive","score":"0.4"},"also_reported_by":[]}]}"#,
+    example: include_str!("../examples/filtered_news.json"),
 };
 
 pub(crate) const TOKEN_ALPHA: Route = Route {
@@ -61,7 +61,7 @@ pub(crate) const TOKEN_ALPHA: Route = Route {
     constraints: &[],
     core: &["news_social_or_derivatives"],
     work_seconds: READ_SECONDS,
-    example: r#"{"symbol":"ETH","price":{"price_usd":"3120.4","change_24h_pct":"0.8"},"news":[{"title":"Validators adopt the new client release","source":"Decrypt","url":"https://decrypt.co/validators","published_at":"2026-11-20T22:05:00Z"}],"social":{"mentions":18211,"bullish_ratio":"0.58","bearish_ratio":"0.21","trend":[{"at":"2026-11-20T00:00:00Z","mentions":17440}]},"derivatives":{"rate_8h":"0.00009","oi_usd":"9810000000"}}"#,
+    example: include_str!("../examples/token_alpha.json"),
 };
 
 pub(crate) const KOL_SENTIMENT: Route = Route {
@@ -79,7 +79,7 @@ pub(crate) const KOL_SENTIMENT: Route = Route {
     constraints: &[],
     core: &["kols"],
     work_seconds: READ_SECONDS,
-    example: r#"{"kol_count":47,"window":"24h","overall":{"score":"0.22","label":"bullish"},"bullish":["BTC","SOL"],"bearish":["DOGE"],"by_token":[{"symbol":"BTC","score":"0.35","mentions":212}],"top_voices":[{"handle":"cryptoanalyst","followers":812000,"engagement":"0.041","url":"https://x.com/cryptoanalyst"}]}"#,
+    example: include_str!("../examples/kol_sentiment.json"),
 };
 
 pub(crate) const TWITTER_SUMMARY: Route = Route {
@@ -97,7 +97,7 @@ pub(crate) const TWITTER_SUMMARY: Route = Route {
     constraints: &[],
     core: &["posts"],
     work_seconds: READ_SECONDS,
-    example: r#"{"digest":[{"point":"Rising mentions of restaking withdrawals","evidence_urls":["https://x.com/cryptoanalyst/status/1990000000000000000"]}],"themes":["restaking","etf"],"voices":["cryptoanalyst"]}"#,
+    example: include_str!("../examples/twitter_summary.json"),
 };
 
 pub(crate) const TRENDING_ALTCOINS: Route = Route {
@@ -115,7 +115,7 @@ pub(crate) const TRENDING_ALTCOINS: Route = Route {
     constraints: &[],
     core: &["rankings"],
     work_seconds: READ_SECONDS,
-    example: r#"{"count":1,"altcoins":[{"rank":1,"symbol":"HYPE","name":"Hyperliquid","price_usd":"41.2","change_24h_pct":"6.3","market_cap_usd":"13700000000","volume_24h_usd":"412000000","why":["first in two of three rankings"],"risks":["24 h volume doubled within a week"],"links":{"coingecko":"https://www.coingecko.com/en/coins/hyperliquid"}}]}"#,
+    example: include_str!("../examples/trending_altcoins.json"),
 };
 
 pub(crate) const MEGA_REPORT: Route = Route {
@@ -134,5 +134,5 @@ pub(crate) const MEGA_REPORT: Route = Route {
     constraints: &[],
     core: &["headlines_or_trending"],
     work_seconds: READ_SECONDS,
-    example: r#"{"sections":{"headlines":[{"rank":1,"title":"Spot ETF inflows hit a monthly record","url":"https://www.coindesk.com/markets/etf-inflows"}],"sentiment":{"score":"0.31","label":"positive"},"kol_alpha":null,"trending":[{"rank":1,"symbol":"HYPE"}],"yield":[{"project":"aave-v3","symbol":"USDC","apy_pct":"4.1"}],"derivatives":null,"macro":null},"missing":["kol_alpha","derivatives","macro"]}"#,
+    example: include_str!("../examples/mega_report.json"),
 };

@@ -29,7 +29,7 @@ pub(crate) const TOKEN_SECURITY: Route = Route {
     constraints: &[],
     core: &["security_scan"],
     work_seconds: READ_SECONDS,
-    example: r#"{"address":"0x4ae46a509F6b1D9056937BA4500cb143933D2dc8","chain_id":196,"token":{"name":"Global Dollar","symbol":"USDG","total_supply":"41200000"},"verdict":"caution","score":72,"risk_level":"low","checks":{"honeypot":{"value":false,"source":"okx.token-scan"}},"taxes":{"buy_pct":"0","sell_pct":"0"},"ownership":{"renounced":false},"liquidity":{"in_dex":true,"pools":[],"lp_locked_pct":null},"holders":{"count":9120,"top10_pct":"61.2"},"flags":["mintable"],"sources":["okx.token-scan"]}"#,
+    example: include_str!("../examples/token_security.json"),
 };
 
 pub(crate) const VET_TOKEN: Route = Route {
@@ -52,5 +52,5 @@ pub(crate) const VET_TOKEN: Route = Route {
     constraints: &[],
     core: &["security_scan"],
     work_seconds: READ_SECONDS,
-    example: r#"{"verdict":"caution","score":72,"security":{"risk_level":"low","honeypot":false,"flags":["mintable"]},"holders":{"count":9120,"top10_pct":"61.2","creator_pct":null},"tradeability":{"buy_quote":{"in_usd":"10","ok":true},"sell_quote":{"in_usd":"10","ok":true},"price_impact_pct":"0.03","route_count":2,"liquidity_usd":"2810000"},"price":{"price_usd":"1.0001","source":"okx.price"}}"#,
+    example: include_str!("../examples/vet_token.json"),
 };

@@ -63,7 +63,7 @@ pub(crate) const SWAP: Route = Route {
     constraints: &[Constraint::Differ("fromToken", "toToken")],
     core: &["quote"],
     work_seconds: READ_SECONDS,
-    example: r#"{"from_token":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","to_token":"0xe538905cf8410324e03A5A23C1c177a474D59b2b","amount_atoms":"25500000","quote":{"amount_out_atoms":"241093500000000000","min_amount_out_atoms":"238682565000000000","price_impact_pct":"0.02","route":[{"venue":"Uniswap V3","share_pct":"100"}]},"tx":{"from":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","to":"0x7c5bEE2a8091C3ef39072f64F18Fac913060AEaF","data":"0xf2c42696","value":"0","gas_limit":"312000","chain_id":196},"bound":{"function":"dagSwapByOrderId","receiver":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","reviewed_version":"2026-11-21","deadline":"2026-11-21T01:10:00Z","surplus_cut":{"above_amount_out_atoms":"241093500000000000","rate_per_mille":10,"recipient":"0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc","shared_with":null},"trailing_bytes":64},"to_token_checks":{"is_honeypot":false,"tax_rate":"0"},"slippage_pct":"1","broadcast":false}"#,
+    example: include_str!("../examples/swap.json"),
 };
 
 pub(crate) const APPROVE: Route = Route {
@@ -90,7 +90,7 @@ pub(crate) const APPROVE: Route = Route {
     constraints: &[],
     core: &[],
     work_seconds: READ_SECONDS,
-    example: r#"{"to":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","data":"0x095ea7b30000000000000000000000008b773d83bc66be128c60e07e17c8901f7a64f0000000000000000000000000000000000000000000000000000000000001851960","value":"0","spender":"0x8b773D83bc66Be128c60e07E17C8901f7a64F000","amount":"25500000","chain_id":196,"gas_limit":"70000","decoded":{"function":"approve(address,uint256)","args":{"spender":"0x8b773D83bc66Be128c60e07E17C8901f7a64F000","amount":"25500000"}},"needs_reset":false,"reviewed_version":"2026-11-21"}"#,
+    example: include_str!("../examples/approve.json"),
 };
 
 pub(crate) const PRICE: Route = Route {
@@ -108,7 +108,7 @@ pub(crate) const PRICE: Route = Route {
     constraints: &[],
     core: &["price_usd"],
     work_seconds: READ_SECONDS,
-    example: r#"{"token":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","chain_id":196,"price_usd":"0.9998","source":"okx.market-price","as_of":"2026-11-21T01:00:00Z","confidence":"single_source"}"#,
+    example: include_str!("../examples/price.json"),
 };
 
 pub(crate) const ALL_TOKENS: Route = Route {
@@ -137,7 +137,7 @@ pub(crate) const ALL_TOKENS: Route = Route {
     constraints: &[],
     core: &["tokens"],
     work_seconds: READ_SECONDS,
-    example: r#"{"chain_id":196,"count":1,"tokens":[{"address":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","symbol":"USD₮0","name":"USD₮0","decimals":6,"logo_url":"https://static.okx.com/cdn/wallet/logo/USDT.png"}],"next_cursor":null}"#,
+    example: include_str!("../examples/all_tokens.json"),
 };
 
 pub(crate) const SUPPORTED_TOKENS: Route = Route {
@@ -155,7 +155,7 @@ pub(crate) const SUPPORTED_TOKENS: Route = Route {
     constraints: &[],
     core: &["tokens"],
     work_seconds: READ_SECONDS,
-    example: r#"{"query":"OKB","chain_id":196,"tokens":[{"address":"0xe538905cf8410324e03A5A23C1c177a474D59b2b","symbol":"WOKB","name":"Wrapped OKB","decimals":18,"price_usd":"105.77","change_24h_pct":"-1.2","market_cap_usd":null,"liquidity_usd":"5210443.1","holders":48211,"verified":true}],"next_cursor":null}"#,
+    example: include_str!("../examples/supported_tokens.json"),
 };
 
 pub(crate) const MARKET_ALPHA: Route = Route {
@@ -173,7 +173,7 @@ pub(crate) const MARKET_ALPHA: Route = Route {
     constraints: &[],
     core: &["tokens"],
     work_seconds: READ_SECONDS,
-    example: r#"{"chain_id":196,"tokens":[{"address":"0xe538905cf8410324e03A5A23C1c177a474D59b2b","symbol":"WOKB","price_usd":"105.77","change_5m_pct":"0.1","change_1h_pct":"-0.4","change_4h_pct":"0.9","change_24h_pct":"-1.2","volume_24h_usd":"1830221.4","liquidity_usd":"5210443.1","market_cap_usd":"2221170000","holders":48211,"txs_24h":9120}],"movers":{"gainers":["xETH"],"losers":["WOKB"]},"total_volume_24h_usd":"9120441.9"}"#,
+    example: include_str!("../examples/market_alpha.json"),
 };
 
 pub(crate) const TOKEN_DETAILS: Route = Route {
@@ -191,7 +191,7 @@ pub(crate) const TOKEN_DETAILS: Route = Route {
     constraints: &[],
     core: &["token_details"],
     work_seconds: READ_SECONDS,
-    example: r#"{"id":"okb","symbol":"OKB","name":"OKB","price_usd":"105.77","market_cap_usd":"2221170000","fdv_usd":"2221170000","volume_24h_usd":"61234567","change_1h_pct":"-0.4","change_24h_pct":"-1.2","change_7d_pct":"3.4","change_30d_pct":"-8.1","circulating_supply":"21000000","max_supply":"21000000","ath":{"price":"255.5","date":"2025-08-21"},"rank":38,"contracts":[{"chain_id":196,"address":"0xe538905cf8410324e03A5A23C1c177a474D59b2b"}],"alternatives":[]}"#,
+    example: include_str!("../examples/token_details.json"),
 };
 
 pub(crate) const TOKEN_DEEP_DIVE: Route = Route {
@@ -210,5 +210,5 @@ pub(crate) const TOKEN_DEEP_DIVE: Route = Route {
     constraints: &[],
     core: &["token_details"],
     work_seconds: READ_SECONDS,
-    example: r#"{"symbol":"BTC","token_details":{"status":"ok","reason":null,"as_of":"2026-11-21T01:00:00Z","data":{"price_usd":"98120.5","market_cap_usd":"1953000000000"}},"security":{"status":"not_applicable","reason":"no_contract","as_of":null,"data":null},"derivatives":{"status":"ok","reason":null,"as_of":"2026-11-21T01:00:00Z","data":{"oi_usd":"31200000000"}},"kol_context":{"status":"unavailable","reason":"source_disabled","as_of":null,"data":null},"dex_price":{"status":"not_applicable","reason":"no_contract","as_of":null,"data":null}}"#,
+    example: include_str!("../examples/token_deep_dive.json"),
 };
