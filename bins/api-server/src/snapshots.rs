@@ -8,10 +8,15 @@ mod current;
 mod dataset;
 mod edition;
 mod job;
+mod news;
 mod pace;
+mod running;
 
 pub(crate) use self::current::{Absent, Current};
 pub(crate) use self::dataset::{Dataset, Gathered};
 pub(crate) use self::edition::Snapshot;
 pub(crate) use self::job::Job;
+pub(crate) use self::news::News;
 pub(crate) use self::pace::Pace;
+pub(crate) use self::running::{DatasetAge, Running, holder};
+pub use self::running::Snapshots;

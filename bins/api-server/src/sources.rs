@@ -25,6 +25,7 @@ use data_sources::gemini::Gemini;
 use data_sources::goplus::Goplus;
 use data_sources::hyperliquid_info::HyperliquidInfo;
 use data_sources::lunarcrush::Lunarcrush;
+use data_sources::news::{NewsDesk, NewsSources};
 use data_sources::okx::{Credentials, Okx, OkxConfig};
 use data_sources::okx_futures::OkxFutures;
 use data_sources::openai::Openai;
@@ -43,6 +44,7 @@ use secrecy::SecretString;
 
 use crate::config::{Chains, Config, UpstreamMode, UpstreamTable, Upstreams};
 use crate::serve::ServeError;
+use crate::snapshots::{News, Running, Snapshots, holder};
 
 /// One adapter for each upstream, and the clock by which data ages.
 #[derive(Debug)]
@@ -68,6 +70,7 @@ pub struct Sources {
     pub goplus: Goplus,
     pub hyperliquid: HyperliquidInfo,
     pub lunarcrush: Lunarcrush,
+    pub news: NewsDesk,
     pub okx: Okx,
     pub okx_futures: OkxFutures,
     pub openai: Openai,
@@ -78,6 +81,9 @@ pub struct Sources {
     pub x_api: XApi,
     pub yahoo: Yahoo,
     pub evm: EvmReader,
+    /// What is gathered on a schedule.
+    pub snapshots: Snapshots,
+    running: Running,
     shelf: Option<Arc<SqliteShelf>>,
     clock: DataClock,
 }
@@ -106,17 +112,27 @@ impl Sources {
             upstreams: &config.upstreams,
             clock: clock.clone(),
         };
-        Ok(Self {
+        // Who tells the news; the adapters are the same ones that other routes ask.
+        let told = NewsSources {
+            okx: connect.okx()?,
+            coindesk: connect.one("coindesk", Coindesk::new)?,
+            rss: connect.one("rss", Rss::new)?,
             alternative_me: connect.one("alternative_me", AlternativeMe::new)?,
+            cryptopanic: connect.one("cryptopanic", Cryptopanic::new)?,
+            x_api: connect.one("x_api", XApi::new)?,
+        };
+        Ok(Self {
+            news: NewsDesk::new(told.clone(), clock.clone()),
+            alternative_me: told.alternative_me,
             anthropic: connect.one("anthropic", Anthropic::new)?,
             binance: connect.one("binance", Binance::new)?,
             blockscout: connect.one("blockscout", Blockscout::new)?,
             bybit: connect.one("bybit", Bybit::new)?,
             cboe: connect.one("cboe", Cboe::new)?,
-            coindesk: connect.one("coindesk", Coindesk::new)?,
+            coindesk: told.coindesk,
             coingecko: connect.one("coingecko", Coingecko::new)?,
             coinpaprika: connect.one("coinpaprika", Coinpaprika::new)?,
-            cryptopanic: connect.one("cryptopanic", Cryptopanic::new)?,
+            cryptopanic: told.cryptopanic,
             defillama: connect.one("defillama", Defillama::new)?,
             dexscreener: connect.one("dexscreener", Dexscreener::new)?,
             fal: connect.one("fal", Fal::new)?,
@@ -127,17 +143,19 @@ impl Sources {
             goplus: connect.one("goplus", Goplus::new)?,
             hyperliquid: connect.one("hyperliquid", HyperliquidInfo::new)?,
             lunarcrush: connect.one("lunarcrush", Lunarcrush::new)?,
-            okx: connect.okx()?,
+            okx: told.okx,
             okx_futures: connect.one("okx_futures", OkxFutures::new)?,
             openai: connect.one("openai", Openai::new)?,
             perplexity: connect.one("perplexity", Perplexity::new)?,
-            rss: connect.one("rss", Rss::new)?,
+            rss: told.rss,
             sourcify: connect.one("sourcify", Sourcify::new)?,
             treasury: connect.one("treasury", Treasury::new)?,
-            x_api: connect.one("x_api", XApi::new)?,
+            x_api: told.x_api,
             yahoo: connect.one("yahoo", Yahoo::new)?,
             evm: EvmReader::new(&connect.transport, rpc(&config.chains), clock.clone())
                 .map_err(|error| ServeError::Upstream { name: "rpc", error })?,
+            snapshots: Snapshots::default(),
+            running: Running::default(),
             shelf: None,
             clock: DataClock(clock),
         })
@@ -146,6 +164,12 @@ impl Sources {
     /// With a place for what is kept beside payments. Without one, what needs it is refused.
     #[must_use]
     pub fn with_shelf(mut self, shelf: Arc<SqliteShelf>) -> Self {
+        let holder = holder();
+        let clock = self.clock.0.clone();
+        let news = News {
+            desk: self.news.clone(),
+        };
+        self.snapshots.news = self.running.start(news, shelf.clone(), clock, holder);
         self.shelf = Some(shelf);
         self
     }
@@ -207,8 +231,8 @@ impl Sources {
     }
 
     /// Every upstream, for `/status`.
-    pub(crate) fn all(&self) -> [&Source; 29] {
-        [
+    pub(crate) fn all(&self) -> Vec<&Source> {
+        let mut all = vec![
             self.okx.source(),
             self.goplus.source(),
             self.coingecko.source(),
@@ -226,7 +250,6 @@ impl Sources {
             self.yahoo.source(),
             self.alternative_me.source(),
             self.coindesk.source(),
-            self.rss.source(),
             self.cryptopanic.source(),
             self.lunarcrush.source(),
             self.x_api.source(),
@@ -238,7 +261,9 @@ impl Sources {
             self.sourcify.source(),
             self.fourbyte.source(),
             self.blockscout.source(),
-        ]
+        ];
+        all.extend(self.rss.feeds());
+        all
     }
 }
 

@@ -1,10 +1,164 @@
 //! `GET /mega-report`.
 
+use std::future::Future;
+use std::pin::Pin;
+
+use data_sources::Sourced;
+use route_catalog::Operation;
+use serde_json::{Map, Value, json};
+
+use super::crypto_news::{no_index, snapshot, undated};
+use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method, Unavailable};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// As long as the headlines in it.
+const FRESH_SECONDS: u64 = 75 * 60;
+/// Headlines of a report.
+const HEADLINES: usize = 10;
+/// Rows of every other list.
+const ROWS: usize = 5;
+
+/// A section that is taken from the answer of another route: its name, the route, and the members that are taken, lists
+/// among them cut.
+struct Section {
+    name: &'static str,
+    operation: Operation,
+    /// The one list that the section is, or nothing for all members.
+    list: Option<&'static str>,
+}
+
+const SECTIONS: [Section; 5] = [
+    Section { name: "kol_alpha", operation: Operation::KolSentiment, list: None },
+    Section { name: "trending", operation: Operation::TrendingAltcoins, list: Some("altcoins") },
+    Section { name: "yield", operation: Operation::YieldAlpha, list: Some("pools") },
+    Section { name: "derivatives", operation: Operation::FundingRates, list: Some("markets") },
+    Section { name: "macro", operation: Operation::TradfiData, list: None },
+];
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let [kol, trending, yields, derivatives, markets] = SECTIONS;
+    let ask = |section: &Section| other_route(sources, call, section.operation, None);
+    let (news, one, two, three, four, five) = tokio::join!(
+        snapshot(sources),
+        ask(&kol),
+        ask(&trending),
+        ask(&yields),
+        ask(&derivatives),
+        ask(&markets),
+    );
+    let mut report = Report::default();
+    let mut as_of = None;
+    match &news {
+        Ok(snapshot) => {
+            let digest = &snapshot.value;
+            let headlines = digest.headlines.get(..HEADLINES).unwrap_or(&digest.headlines);
+            report.sections.insert("headlines".to_owned(), json!(headlines));
+            report.sections.insert("sentiment".to_owned(), json!(digest.brief));
+            as_of = Some(snapshot.as_of);
+            report.legs.got(Sourced { value: (), sources: snapshot.provenance() });
+            let source = super::crypto_news::core_source(snapshot);
+            report.legs.unavailable.extend(undated("sections.headlines", headlines, source));
+            if digest.brief.fear_greed.is_none() {
+                report.legs.unavailable.push(no_index("sections.sentiment.fear_greed", snapshot));
+            }
+        }
+        Err(error) => {
+            report.missing("headlines", error);
+            report.missing("sentiment", error);
+        }
+    }
+    let no_trend = two.is_err();
+    for (section, told) in [(kol, one), (trending, two), (yields, three), (derivatives, four), (markets, five)] {
+        report.add(&section, told);
+    }
+    if news.is_err() && no_trend {
+        return Err(fault::core_missing("headlines_or_trending", "headlines_and_trending_missing"));
+    }
+    let data = json!({ "sections": report.sections, "missing": report.missing });
+    let mut answered = Answered::new(data, FRESH_SECONDS)
+        .from_legs(report.legs)
+        .origin("sections/headlines", "okx.news", Method::Derived);
+    answered.as_of = as_of;
+    Ok(answered)
+}
+
+/// A report in the making.
+#[derive(Default)]
+struct Report {
+    sections: Map<String, Value>,
+    missing: Vec<&'static str>,
+    legs: Legs,
+}
+
+impl Report {
+    fn add(&mut self, section: &Section, told: Result<Answered, ErrorReply>) {
+        let answered = match told {
+            Ok(answered) => answered,
+            Err(error) => return self.missing(section.name, &error),
+        };
+        let (value, inner) = match section.list {
+            Some(list) => (cut(answered.data[list].clone()), format!("data.{list}")),
+            None => (cut_members(answered.data), "data".to_owned()),
+        };
+        self.sections.insert(section.name.to_owned(), value);
+        self.legs.got(Sourced { value: (), sources: answered.sources });
+        let place = format!("data.sections.{}", section.name);
+        let moved = answered.unavailable.into_iter().filter_map(|gap| {
+            let rest = gap.field.strip_prefix(&inner)?;
+            Some(Unavailable { field: format!("{place}{rest}"), ..gap })
+        });
+        self.legs.unavailable.extend(moved);
+    }
+
+    fn missing(&mut self, name: &'static str, error: &ErrorReply) {
+        self.sections.insert(name.to_owned(), Value::Null);
+        self.missing.push(name);
+        self.legs.missing(&format!("sections.{name}"), reason_of(error), "");
+    }
+}
+
+/// The first rows of a list.
+fn cut(mut value: Value) -> Value {
+    if let Value::Array(rows) = &mut value {
+        rows.truncate(ROWS);
+    }
+    value
+}
+
+/// An object with each of its lists cut.
+fn cut_members(value: Value) -> Value {
+    match value {
+        Value::Object(members) => members.into_iter().map(|(name, member)| (name, cut(member))).collect(),
+        other => other,
+    }
+}
+
+/// Why another route gave nothing, in one word.
+pub(super) fn reason_of(error: &ErrorReply) -> &'static str {
+    error.code().code()
+}
+
+/// What another route answers to `query`. It shares that route's caches; whatever age it has is the caller's to judge.
+pub(super) fn other_route<'a>(
+    sources: &'a Sources,
+    call: &Call,
+    operation: Operation,
+    query: Option<&str>,
+) -> Pin<Box<dyn Future<Output = Result<Answered, ErrorReply>> + Send + 'a>> {
+    let parsed = operation.route().parse(query, b"");
+    let (payer, request_id) = (call.payer, call.request_id);
+    Box::pin(async move {
+        let parameters = parsed.map_err(|_| fault::bad_parameter("query", "not one that the route takes"))?;
+        let call = Call {
+            operation,
+            parameters,
+            payer,
+            request_id,
+            max_age: None,
+        };
+        super::answer(sources, &call).await
+    })
 }

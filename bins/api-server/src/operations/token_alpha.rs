@@ -1,10 +1,165 @@
 //! `GET /token-alpha`.
 
+use data_sources::{Error, Sourced};
+use readings::news::{Article, mentions_symbol, rank};
+use readings::social::Mood;
+use readings::symbol::SymbolKey;
+use route_catalog::{ErrorCode, Operation};
+use serde_json::{Value, json};
+
+use super::crypto_news::{snapshot, undated};
+use super::legs::Legs;
+use super::mega_report::{other_route, reason_of};
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method, Unavailable};
 use crate::reply::ErrorReply;
+use crate::snapshots::{Dataset, News};
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Symbols are read again after two minutes; what is said of them carries the time at which its source last counted.
+const FRESH_SECONDS: u64 = 900;
+/// Most headlines of an answer.
+const MOST: usize = 20;
+const SOCIAL: &str = "okx.sentiment";
+const NEWS: &str = "okx.news";
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let asked = call.parameters.text("symbol").unwrap_or_default();
+    let symbol = SymbolKey::new(asked)
+        .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol"))?;
+    let query = format!("symbol={}", encoded(symbol.as_str()));
+    let (told, mood, snapshot, funding, details) = tokio::join!(
+        sources.news.news_of(&symbol, call.max_age()),
+        mood(sources, &symbol, call),
+        snapshot(sources),
+        other_route(sources, call, Operation::FundingRates, Some(&query)),
+        other_route(sources, call, Operation::TokenDetails, Some(&query)),
+    );
+    let mut legs = Legs::default();
+    let market = derivatives(funding, &symbol, &mut legs);
+    let paid = price(details, &symbol, &mut legs);
+    let said = legs.take(sources, "social", mood).map(|mood| social(&mood));
+    let mut fresh_seconds = FRESH_SECONDS;
+    let news = match told {
+        Ok(told) => Some(legs.got(told)),
+        // The hourly snapshot knows less about a token, and is there when the source of symbols is not.
+        Err(error) => {
+            legs.failed(sources, &error);
+            let of_snapshot = snapshot.ok().map(|snapshot| {
+                let about = |article: &&Article| mentions_symbol(article, &symbol);
+                let articles: Vec<Article> = snapshot.value.articles.iter().filter(about).cloned().collect();
+                legs.got(Sourced { value: articles, sources: snapshot.provenance() })
+            });
+            match &of_snapshot {
+                Some(_) => fresh_seconds = News::PACE.fresh.as_secs(),
+                None => legs.missing("news", error.reason(), NEWS),
+            }
+            of_snapshot
+        }
+    };
+    if news.as_ref().is_none_or(Vec::is_empty) && said.is_none() && market.is_none() {
+        return Err(nothing(&symbol, news.is_some(), &legs));
+    }
+    let news = news.map(|articles| {
+        let mut headlines = rank(articles, sources.now()).headlines;
+        headlines.truncate(MOST);
+        legs.unavailable.extend(undated("news", &headlines, NEWS));
+        headlines
+    });
+    let data = json!({
+        "symbol": symbol.as_str(),
+        "price": paid,
+        "news": news,
+        "social": said,
+        "derivatives": market,
+    });
+    Ok(Answered::new(data, fresh_seconds)
+        .from_legs(legs)
+        .origin("news", NEWS, Method::Derived)
+        .origin("social", SOCIAL, Method::Direct))
+}
+
+/// The mood, from the source with shares if it has one, otherwise from the one that only counts.
+async fn mood(sources: &Sources, symbol: &SymbolKey, call: &Call) -> Result<Sourced<Mood>, Error> {
+    match sources.news.mood_of(symbol, call.max_age()).await {
+        Ok(mood) => Ok(mood),
+        Err(error) if sources.lunarcrush.source().disabled().is_some() => Err(error),
+        Err(error) => sources.lunarcrush.mentions_of(symbol).await.map_err(|_| error),
+    }
+}
+
+fn social(mood: &Mood) -> Value {
+    let Some(token) = mood.tokens.first() else {
+        return Value::Null;
+    };
+    json!({
+        "window": mood.window,
+        "mentions": token.mentions,
+        "x_mentions": token.x_mentions,
+        "news_mentions": token.news_mentions,
+        "bullish_ratio": token.bullish_ratio,
+        "bearish_ratio": token.bearish_ratio,
+        "trend": token.trend,
+    })
+}
+
+/// The market of the symbol in the answer of `/funding-rates`.
+fn derivatives(
+    funding: Result<Answered, ErrorReply>,
+    symbol: &SymbolKey,
+    legs: &mut Legs,
+) -> Option<Value> {
+    let funding = match funding {
+        Ok(funding) => funding,
+        Err(error) => {
+            legs.missing("derivatives", reason_of(&error), "");
+            return None;
+        }
+    };
+    let of_symbol = |market: &&Value| market["symbol"].as_str().is_some_and(|name| symbol.names(name));
+    let market = funding.data["markets"].as_array().and_then(|markets| markets.iter().find(of_symbol));
+    let Some(market) = market.cloned() else {
+        legs.missing("derivatives", "symbol_not_found", "");
+        return None;
+    };
+    legs.got(Sourced { value: (), sources: funding.sources });
+    Some(market)
+}
+
+/// The price in the answer of `/token-details`.
+fn price(details: Result<Answered, ErrorReply>, symbol: &SymbolKey, legs: &mut Legs) -> Value {
+    let details = match details {
+        Ok(details) => details,
+        Err(error) => {
+            legs.missing("price", reason_of(&error), "");
+            return Value::Null;
+        }
+    };
+    let named = details.data["symbol"].as_str().is_some_and(|name| symbol.names(name));
+    let (price, change) = (&details.data["price_usd"], &details.data["change_24h_pct"]);
+    if !named || !price.is_string() {
+        legs.missing("price", "not_named_by_source", "");
+        return Value::Null;
+    }
+    let price = json!({ "price_usd": price, "change_24h_pct": change });
+    legs.got(Sourced { value: (), sources: details.sources });
+    price
+}
+
+/// Sources that answer and know nothing of a symbol are one thing, sources that do not answer another.
+fn nothing(symbol: &SymbolKey, news_answered: bool, legs: &Legs) -> ErrorReply {
+    let social = |gap: &Unavailable| gap.field != "data.social" || gap.reason == "symbol_not_found";
+    let unknown = news_answered && legs.unavailable.iter().all(social);
+    if unknown {
+        let message = format!("nothing is known about {symbol}");
+        return ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "symbol_not_found");
+    }
+    fault::core_missing("news_social_or_derivatives", "no_leg_answered")
+}
+
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }

@@ -1,10 +1,49 @@
 //! `GET /twitter-summary`.
 
+use data_sources::{Error, SourceErrorKind};
+use readings::social::digest;
+
+use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Posts are read every half hour.
+const FRESH_SECONDS: u64 = 1800;
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let desk = &sources.news;
+    let (voices, posts, moods) = tokio::join!(
+        desk.leaders(call.max_age()),
+        desk.posts(call.max_age()),
+        desk.mood_of_majors(call.max_age()),
+    );
+    let mut legs = Legs::default();
+    let failure = voices.as_ref().err().cloned();
+    let mut optional = |leg: &Error| {
+        // A list that nobody chose is no gap.
+        if !matches!(leg, Error::Source(error) if matches!(error.kind, SourceErrorKind::Disabled { .. })) {
+            legs.failed(sources, leg);
+        }
+    };
+    if let Err(error) = &voices {
+        optional(error);
+    }
+    if let Err(error) = &posts {
+        optional(error);
+    }
+    if let Err(error) = &moods {
+        optional(error);
+    }
+    let tokens = voices.map(|voices| legs.got(voices)).unwrap_or_default();
+    let posts = posts.map(|posts| legs.got(posts)).unwrap_or_default();
+    let mood = moods.map(|moods| legs.got(moods)).ok();
+    let told = digest(&tokens, &posts, mood.as_ref()).ok_or_else(|| match &failure {
+        Some(error) => fault::reply(error),
+        None => fault::core_missing("posts", "no_posts"),
+    })?;
+    Ok(Answered::new(told, FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("digest", "okx.vibe", Method::Derived))
 }

@@ -1,1 +1,160 @@
-//! Routes of this group.
+//! News, social media and the report.
+
+use serde_json::Value;
+
+use crate::shop::Shop;
+
+fn gap<'a>(body: &'a Value, field: &str) -> Option<&'a str> {
+    let gaps = body["meta"]["unavailable"].as_array().unwrap();
+    let found = gaps.iter().find(|gap| gap["field"] == field)?;
+    found["reason"].as_str()
+}
+
+fn status<'a>(body: &'a Value, source: &str) -> &'a str {
+    let sources = body["meta"]["sources"].as_array().unwrap();
+    let found = sources.iter().find(|entry| entry["id"] == source);
+    found.map_or("", |entry| entry["status"].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn the_news_are_ranked_sourced_and_dated() {
+    let shop = Shop::open().await;
+    let body = shop.buy("/crypto-news").await;
+    let headlines = body["data"]["headlines"].as_array().unwrap();
+    assert!(headlines.len() >= 5);
+    for (place, headline) in headlines.iter().enumerate() {
+        assert_eq!(headline["rank"], place + 1);
+        assert!(headline["url"].as_str().unwrap().starts_with("https://"));
+        assert!(headline["source"].is_string() && headline["sentiment"]["method"].is_string());
+    }
+    let scores: Vec<f64> = headlines.iter().map(|row| row["score"].as_str().unwrap().parse().unwrap()).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    let undated = headlines.iter().find(|row| row["title"] == "Item with a bad date").unwrap();
+    assert_eq!((&undated["published_at"], &undated["published_at_flag"]), (&Value::Null, &"unparsable".into()));
+    assert_eq!(gap(&body, "data.headlines[].published_at"), Some("published_at_unparsable"));
+    assert_eq!(body["data"]["brief"]["fear_greed"]["value"], 44);
+    assert_eq!((&body["meta"]["verdict"], &body["meta"]["max_age_seconds"]), (&"fresh".into(), &4500.into()));
+    assert_eq!((status(&body, "okx.news"), status(&body, "rss.decrypt")), ("ok", "unavailable"));
+    assert!(body["meta"]["sources"].as_array().unwrap().iter().all(|source| source["mode"] == "replay"));
+}
+
+#[tokio::test]
+async fn without_any_source_there_is_nothing_to_sell() {
+    let shop = Shop::without(&["okx", "coindesk", "rss", "cryptopanic", "alternative_me", "x_api"]).await;
+    let error = shop.refused("/crypto-news", 503, "core_data_missing").await;
+    assert_eq!((&error["missing"], &error["reason"]), (&serde_json::json!(["snapshot"]), &"no_snapshot".into()));
+    for target in ["/kol-sentiment", "/twitter-summary", "/filtered-news?topic=defi"] {
+        shop.refused(target, 503, "upstream_unavailable").await;
+    }
+}
+
+#[tokio::test]
+async fn a_missing_index_is_named() {
+    let shop = Shop::without(&["alternative_me"]).await;
+    let body = shop.buy("/crypto-news").await;
+    assert_eq!(body["data"]["brief"]["fear_greed"], Value::Null);
+    assert_eq!(gap(&body, "data.brief.fear_greed"), Some("upstream_unreachable"));
+}
+
+#[tokio::test]
+async fn a_topic_is_found_in_the_snapshot_and_by_search() {
+    let shop = Shop::open().await;
+    let body = shop.buy("/filtered-news?topic=DeFi").await;
+    let data = &body["data"];
+    assert_eq!(data["topic"], "DeFi");
+    assert_eq!(data["count"], data["headlines"].as_array().unwrap().len());
+    assert!(data["headlines"].as_array().unwrap().iter().any(|row| row["title"].as_str().unwrap().contains("oracle")));
+    assert!(data["matched_terms"].as_array().unwrap().contains(&"lending".into()));
+    let layer2 = shop.buy("/filtered-news?topic=layer%202").await;
+    assert_eq!(layer2["data"]["headlines"][0]["source"], "The Block");
+    let none = shop.refused("/filtered-news?topic=quantum%20gravity", 404, "not_found").await;
+    assert_eq!(none["reason"], "no_results");
+    shop.refused("/filtered-news?topic=%21%3F", 400, "invalid_params").await;
+}
+
+#[tokio::test]
+async fn a_topic_is_found_without_the_search() {
+    let shop = Shop::without(&["okx"]).await;
+    let body = shop.buy("/filtered-news?topic=layer2").await;
+    assert_eq!(body["data"]["count"], 1);
+    assert_eq!(status(&body, "okx.news"), "unavailable");
+}
+
+#[tokio::test]
+async fn leaders_are_counted_as_they_are() {
+    let shop = Shop::open().await;
+    let body = shop.buy("/kol-sentiment").await;
+    let data = &body["data"];
+    // Three accounts in the recordings, one of them for two tokens.
+    assert_eq!((&data["kol_count"], &data["window"]), (&3.into(), &"24h".into()));
+    assert_eq!((&data["bullish"], &data["bearish"]), (&serde_json::json!(["BTC"]), &serde_json::json!(["SOL"])));
+    assert_eq!(data["overall"]["label"], "bullish");
+    assert_eq!(data["top_voices"][0]["handle"], "kol_one");
+    assert_eq!(data["top_voices"][0]["followers"], 812_345);
+}
+
+#[tokio::test]
+async fn every_point_of_the_digest_leads_to_a_post() {
+    let shop = Shop::open().await;
+    let body = shop.buy("/twitter-summary").await;
+    let points = body["data"]["digest"].as_array().unwrap();
+    assert!(!points.is_empty());
+    for point in points {
+        let urls = point["evidence_urls"].as_array().unwrap();
+        assert!(!urls.is_empty() && urls.iter().all(|url| url.as_str().unwrap().starts_with("https://x.com/")));
+    }
+    assert!(!body.to_string().contains("looks strong"), "the text of a post is not ours to sell");
+    assert!(body["data"]["themes"].as_array().unwrap().contains(&"BTC".into()));
+}
+
+#[tokio::test]
+async fn a_token_is_told_of_with_what_there_is() {
+    let shop = Shop::open().await;
+    let body = shop.buy("/token-alpha?symbol=$okb").await;
+    let data = &body["data"];
+    assert_eq!((&data["symbol"], data["news"].as_array().unwrap().len()), (&"OKB".into(), 2));
+    assert_eq!((&data["social"]["mentions"], &data["social"]["bullish_ratio"]), (&1412.into(), &"0.4972".into()));
+    assert_eq!(data["social"]["trend"].as_array().unwrap().len(), 2);
+    for leg in ["price", "derivatives"] {
+        assert!(!data[leg].is_null() || gap(&body, &format!("data.{leg}")).is_some(), "{leg} is silently absent");
+    }
+    let unknown = shop.refused("/token-alpha?symbol=NOSUCHTOKEN", 404, "not_found").await;
+    assert_eq!(unknown["reason"], "symbol_not_found");
+}
+
+#[tokio::test]
+async fn a_token_is_told_of_from_the_snapshot_when_its_source_is_gone() {
+    let shop = Shop::without(&["okx"]).await;
+    let body = shop.buy("/token-alpha?symbol=BTC").await;
+    assert!(!body["data"]["news"].as_array().unwrap().is_empty());
+    assert_eq!(gap(&body, "data.social"), Some("upstream_unreachable"));
+    assert_eq!(status(&body, "okx.news"), "unavailable");
+}
+
+#[tokio::test]
+async fn the_report_names_what_it_lacks() {
+    let shop = Shop::open().await;
+    let body = shop.buy("/mega-report").await;
+    let sections = body["data"]["sections"].as_object().unwrap();
+    let missing: Vec<&str> = body["data"]["missing"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    for name in ["headlines", "sentiment", "kol_alpha", "trending", "yield", "derivatives", "macro"] {
+        assert_eq!(sections[name].is_null(), missing.contains(&name), "{name}");
+        assert_eq!(gap(&body, &format!("data.sections.{name}")).is_some(), missing.contains(&name), "{name}");
+    }
+    assert!(!missing.contains(&"headlines") && !missing.contains(&"kol_alpha"));
+}
+
+#[tokio::test]
+async fn a_report_without_headlines_and_trends_is_refused() {
+    let shop = Shop::without(&["okx", "coindesk", "rss", "cryptopanic", "coingecko"]).await;
+    let error = shop.refused("/mega-report", 503, "core_data_missing").await;
+    assert_eq!(error["missing"], serde_json::json!(["headlines_or_trending"]));
+}
+
+#[tokio::test]
+async fn a_caller_can_refuse_old_news() {
+    let shop = Shop::open().await;
+    shop.buy("/crypto-news?max_age=600").await;
+    let body = shop.buy("/crypto-news?provenance=1").await;
+    assert!(body["meta"]["provenance"]["/data/headlines"].is_object());
+}

@@ -41,6 +41,7 @@ pub struct NewsDesk {
     of_symbol: Cached<SymbolKey, Vec<Article>>,
     mood_of: Cached<SymbolKey, Mood>,
     moods: Cached<(), Mood>,
+    of_majors: Cached<(), Mood>,
     leaders: Cached<(), Vec<TokenVoices>>,
     posts: Cached<(), Vec<Post>>,
 }
@@ -71,6 +72,7 @@ impl NewsDesk {
             of_symbol: Cached::new(KEPT, SYMBOLS, clock.clone()),
             mood_of: Cached::new(KEPT, SYMBOLS, clock.clone()),
             moods: Cached::new(1, SOCIAL, clock.clone()),
+            of_majors: Cached::new(1, SOCIAL, clock.clone()),
             leaders: Cached::new(1, SOCIAL, clock.clone()),
             posts: Cached::new(1, SOCIAL, clock),
         }
@@ -136,6 +138,19 @@ impl NewsDesk {
         let okx = self.okx.clone();
         self.moods
             .get((), max_age, || async move { Ok(okx.moods().await?) })
+            .await
+    }
+
+    /// The mood about the large tokens, with its trend.
+    ///
+    /// # Errors
+    ///
+    /// As [`Okx::moods_of`].
+    pub async fn mood_of_majors(&self, max_age: Option<Duration>) -> Result<Sourced<Mood>, Error> {
+        let okx = self.okx.clone();
+        let symbols = MAJORS.map(|token| token.symbol);
+        self.of_majors
+            .get((), max_age, || async move { Ok(okx.moods_of(&symbols).await?) })
             .await
     }
 

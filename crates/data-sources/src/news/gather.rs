@@ -72,6 +72,18 @@ impl NewsDesk {
             sources,
         })
     }
+
+    /// Ids of all sources that [`Self::gather`] asks.
+    pub fn source_ids(&self) -> Vec<&'static str> {
+        let one = [
+            self.okx.source(),
+            self.coindesk.source(),
+            self.cryptopanic.source(),
+            self.alternative_me.source(),
+        ];
+        let all = one.into_iter().chain(self.rss.feeds());
+        all.flat_map(|source| source.spec().sources.iter().copied()).collect()
+    }
 }
 
 impl Collection {

@@ -97,15 +97,25 @@ impl Okx {
     /// [`Error::NotFound`] with the reason `symbol_not_found` when OKX answers and does not know the
     /// symbol or knows several tokens of that symbol, otherwise a [`SourceError`].
     pub async fn mood_of(&self, symbol: &SymbolKey) -> Result<Sourced<Mood>, Error> {
-        let name = encoded(symbol.as_str());
-        let path = format!("{ROOT}/sentiment/symbol?tokenSymbols={name}&timeFrame={DAY}&trendPoints={STRETCHES}");
-        let mut found = self.mood(&path).await?;
+        let mut found = self.moods_of(&[symbol.as_str()]).await?;
         let one = found.value.of(symbol).cloned().ok_or_else(|| Error::NotFound {
             reason: "symbol_not_found",
             message: format!("no sentiment is known for {symbol}"),
         })?;
         found.value.tokens = vec![one];
         Ok(found)
+    }
+
+    /// The mood about some symbols within a day, with its trend; those that OKX does not know are not
+    /// in it.
+    ///
+    /// # Errors
+    ///
+    /// A [`SourceError`].
+    pub async fn moods_of(&self, symbols: &[&str]) -> Result<Sourced<Mood>, SourceError> {
+        let names = encoded(&symbols.join(","));
+        let path = format!("{ROOT}/sentiment/symbol?tokenSymbols={names}&timeFrame={DAY}&trendPoints={STRETCHES}");
+        self.mood(&path).await
     }
 
     /// Opinion leaders who talk about a token within a day, at most fifty; a Solana token by its

@@ -1,0 +1,30 @@
+//! The news, every hour.
+
+use data_sources::news::NewsDesk;
+use data_sources::{Error, Sourced};
+use jiff::Timestamp;
+use readings::news::Digest;
+
+use super::{Dataset, Gathered, Pace};
+
+/// The news of the last three days, ranked.
+#[derive(Debug, Clone)]
+pub(crate) struct News {
+    pub(crate) desk: NewsDesk,
+}
+
+impl Dataset for News {
+    const NAME: &'static str = "news";
+    const PACE: Pace = Pace::HOURLY;
+    type Value = Digest;
+
+    fn source_ids(&self) -> Vec<&'static str> {
+        self.desk.source_ids()
+    }
+
+    async fn gather(&self, now: Timestamp) -> Result<Gathered<Digest>, Error> {
+        let told: Sourced<Digest> = self.desk.gather(now).await?;
+        let inputs = (told.value.articles.clone(), told.value.brief.fear_greed);
+        Ok(Gathered::of(told, &inputs))
+    }
+}

@@ -1,0 +1,107 @@
+//! All datasets of a server.
+
+use std::fmt;
+use std::sync::Arc;
+
+use data_sources::Clock;
+use getrandom::fill;
+use jiff::Timestamp;
+use ledger::Shelf;
+use readings::news::Digest;
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use super::{Current, Dataset, Job, News};
+
+/// What routes hold of every dataset.
+#[derive(Debug, Clone)]
+pub struct Snapshots {
+    /// The news.
+    pub(crate) news: Current<Digest>,
+}
+
+impl Default for Snapshots {
+    /// Of a server that gathers nothing.
+    fn default() -> Self {
+        Self {
+            news: Current::nothing(),
+        }
+    }
+}
+
+/// The age of one dataset, for `/freshness` and `/status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct DatasetAge {
+    pub(crate) dataset: &'static str,
+    pub(crate) snapshot_id: Option<String>,
+    pub(crate) as_of: Option<String>,
+    pub(crate) age_seconds: Option<u64>,
+    pub(crate) fresh_seconds: u64,
+    pub(crate) refused_seconds: u64,
+    /// `fresh`, `stale`, or `unavailable` when there is none or it is too old to be served.
+    pub(crate) verdict: &'static str,
+}
+
+impl Snapshots {
+    /// The age of every dataset at `now`.
+    pub(crate) fn ages(&self, now: Timestamp) -> Vec<DatasetAge> {
+        vec![age_of::<News>(&self.news, now)]
+    }
+}
+
+fn age_of<D: Dataset>(current: &Current<D::Value>, now: Timestamp) -> DatasetAge {
+    let (fresh, refused) = (D::PACE.fresh.as_secs(), D::PACE.refused.as_secs());
+    let held = current.latest();
+    let age = held.as_ref().map(|held| held.age_seconds(now));
+    DatasetAge {
+        dataset: D::NAME,
+        as_of: held.as_ref().map(|held| crate::answer::seconds(held.as_of)),
+        snapshot_id: held.map(|held| held.snapshot_id.clone()),
+        age_seconds: age,
+        fresh_seconds: fresh,
+        refused_seconds: refused,
+        verdict: match age {
+            Some(age) if age <= fresh => "fresh",
+            Some(age) if age < refused => "stale",
+            _ => "unavailable",
+        },
+    }
+}
+
+/// The jobs of a server. They end when this is dropped.
+#[derive(Default)]
+pub struct Running {
+    jobs: JoinSet<()>,
+}
+
+impl Running {
+    /// Keeps `dataset` up to date from now on; what routes read of it.
+    pub(crate) fn start<D: Dataset, S: Shelf>(
+        &mut self,
+        dataset: D,
+        shelf: Arc<S>,
+        clock: Arc<dyn Clock>,
+        holder: String,
+    ) -> Current<D::Value> {
+        let job = Job::new(dataset, shelf, clock, holder);
+        let current = job.current();
+        self.jobs.spawn(job.run());
+        current
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("jobs", &self.jobs.len()).finish()
+    }
+}
+
+/// A name for this server among those that share a shelf.
+pub(crate) fn holder() -> String {
+    let mut bytes = [0; 8];
+    // Without randomness the process number has to do.
+    match fill(&mut bytes) {
+        Ok(()) => alloy_primitives::hex::encode(bytes),
+        Err(_) => std::process::id().to_string(),
+    }
+}
