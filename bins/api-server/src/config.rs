@@ -10,7 +10,9 @@ use http_edge::Limits;
 use serde::Deserialize;
 use server_config::Configuration;
 
-pub use sections::{AssetTable, PaymentSection, SettlementMode, SettlementSection, StorageSection};
+pub use sections::{
+    AssetTable, DatasetsSection, PaymentSection, SettlementMode, SettlementSection, StorageSection,
+};
 pub use server_config::{
     ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
     UpstreamTable, Upstreams,
@@ -33,6 +35,8 @@ pub struct Config {
     pub settlement: SettlementSection,
     /// The ledger.
     pub storage: StorageSection,
+    /// What is gathered on a schedule.
+    pub datasets: DatasetsSection,
     /// One table for each upstream.
     pub upstreams: Upstreams,
     /// RPC endpoints by chain id.

@@ -224,24 +224,55 @@ fn chains(sources: &Sources) -> Vec<Value> {
     endpoints.map(row).collect()
 }
 
+/// The age and the verdict of every dataset, computed now.
 async fn freshness(sources: &Sources, now: Timestamp) -> Value {
     let fetched_at = sources.okx.token_list_fetched_at().await;
     let age = fetched_at.map(|at| u64::try_from(now.duration_since(at).as_secs()).unwrap_or(0));
     let limit = all_tokens::FRESH_SECONDS;
-    let verdict = match age {
-        None => "absent",
-        Some(age) if age <= limit => "fresh",
-        Some(_) => "stale",
+    let mut datasets = vec![json!({
+        "dataset": "token-list",
+        "routes": [Operation::AllTokens.route().path],
+        "as_of": fetched_at.map(seconds),
+        "age_seconds": age,
+        "max_age_seconds": limit,
+        "verdict": match age {
+            None => "absent",
+            Some(age) if age <= limit => "fresh",
+            Some(_) => "stale",
+        },
+    })];
+    datasets.extend(sources.snapshots.ages(now).iter().map(|age| {
+        json!({
+            "dataset": age.dataset,
+            "routes": routes_of(age.dataset),
+            "snapshot_id": age.snapshot_id,
+            "as_of": age.as_of,
+            "age_seconds": age.age_seconds,
+            "max_age_seconds": age.fresh_seconds,
+            "refused_from_seconds": age.refused_seconds,
+            "verdict": age.verdict,
+        })
+    }));
+    json!({ "generated_at": seconds(now), "datasets": datasets })
+}
+
+/// The routes that sell a dataset.
+fn routes_of(dataset: &str) -> Vec<&'static str> {
+    let operations: &[Operation] = match dataset {
+        "news" => &[
+            Operation::CryptoNews,
+            Operation::FilteredNews,
+            Operation::MegaReport,
+        ],
+        "yield-pools" => &[
+            Operation::YieldAlpha,
+            Operation::YieldMarkets,
+            Operation::YieldRecommendations,
+            Operation::IdleCapital,
+        ],
+        _ => &[],
     };
-    json!({
-        "datasets": [{
-            "route": Operation::AllTokens.route().path,
-            "as_of": fetched_at.map(seconds),
-            "age_seconds": age,
-            "max_age_seconds": limit,
-            "verdict": verdict,
-        }],
-    })
+    operations.iter().map(|operation| operation.route().path).collect()
 }
 
 fn metrics() -> Reply {

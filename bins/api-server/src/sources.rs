@@ -42,7 +42,7 @@ use jiff::Timestamp;
 use ledger::SqliteShelf;
 use secrecy::SecretString;
 
-use crate::config::{Chains, Config, UpstreamMode, UpstreamTable, Upstreams};
+use crate::config::{Chains, Config, DatasetsSection, UpstreamMode, UpstreamTable, Upstreams};
 use crate::serve::ServeError;
 use crate::snapshots::{News, Running, Snapshots, holder};
 
@@ -84,6 +84,7 @@ pub struct Sources {
     /// What is gathered on a schedule.
     pub snapshots: Snapshots,
     running: Running,
+    gathers: DatasetsSection,
     shelf: Option<Arc<SqliteShelf>>,
     clock: DataClock,
 }
@@ -156,6 +157,7 @@ impl Sources {
                 .map_err(|error| ServeError::Upstream { name: "rpc", error })?,
             snapshots: Snapshots::default(),
             running: Running::default(),
+            gathers: config.datasets,
             shelf: None,
             clock: DataClock(clock),
         })
@@ -164,12 +166,13 @@ impl Sources {
     /// With a place for what is kept beside payments. Without one, what needs it is refused.
     #[must_use]
     pub fn with_shelf(mut self, shelf: Arc<SqliteShelf>) -> Self {
-        let holder = holder();
         let clock = self.clock.0.clone();
-        let news = News {
-            desk: self.news.clone(),
-        };
-        self.snapshots.news = self.running.start(news, shelf.clone(), clock, holder);
+        if self.gathers.news {
+            let news = News {
+                desk: self.news.clone(),
+            };
+            self.snapshots.news = self.running.start(news, shelf.clone(), clock, holder());
+        }
         self.shelf = Some(shelf);
         self
     }

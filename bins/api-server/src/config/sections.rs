@@ -1,9 +1,11 @@
 //! The sections that only this server reads, their defaults and their rules.
 
+mod datasets;
 mod payment;
 mod settlement;
 mod storage;
 
+pub use datasets::DatasetsSection;
 pub use payment::{AssetTable, PaymentSection};
 pub use settlement::{SettlementMode, SettlementSection};
 pub use storage::StorageSection;

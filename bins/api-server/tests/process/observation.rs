@@ -88,7 +88,7 @@ async fn the_free_endpoints_answer() {
     }
     let dataset = &world.buyer.get(&server, "/freshness").await.body()["datasets"][0];
     assert_eq!(
-        (&dataset["route"], &dataset["verdict"]),
+        (&dataset["routes"][0], &dataset["verdict"]),
         (&"/all-tokens".into(), &"fresh".into())
     );
     assert!(dataset["age_seconds"].as_u64().unwrap() < 60, "{dataset}");

@@ -94,6 +94,8 @@ storage.url = "sqlite://{ledger}"
 upstreams.okx.base_url = "{upstream}/web3.okx.com"
 upstreams.okx.mode = "replay"
 upstreams.okx.timeout_ms = 20000
+datasets.news = false
+datasets.yields = false
 {further}
 "#,
             payee = PAYEE.address,
