@@ -173,6 +173,27 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn an_artifact_is_gone_when_it_has_expired() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.shelf.db");
+        let shelf = ledger::SqliteShelf::open(path, ledger::ShelfOptions::default()).unwrap();
+        let artifact = Artifact::new("text/html", "<script>".into(), 1_000);
+        let url = url(artifact.sha256());
+        shelf.keep(artifact, 900).await.unwrap();
+        let (parts, ()) = http::Request::get(url).body(()).unwrap().into_parts();
+        let at = async |second| {
+            let now = Timestamp::from_second(second).unwrap();
+            answer(&parts, &shelf, now, http_edge::RequestIds::new().next_id()).await
+        };
+        let reply = at(999).await;
+        assert_eq!(reply.status(), 200);
+        assert_eq!(reply.headers()["cache-control"], "public, max-age=1, immutable");
+        // Whatever was kept under a type that is none of ours is not shown.
+        assert_eq!(reply.headers()["content-type"], "application/octet-stream");
+        assert_eq!(at(1_000).await.status(), 404);
+    }
+
     #[test]
     fn tags_are_compared_weakly() {
         let tag = HeaderValue::from_static("\"ab\"");

@@ -38,6 +38,7 @@ mod yield_farming_active;
 mod yield_farming_historical;
 mod yield_markets;
 mod yield_recommendations;
+pub(crate) mod yields;
 
 use std::time::Duration;
 

@@ -78,6 +78,12 @@ impl ErrorReply {
         self.code
     }
 
+    /// Its detail `reason`, otherwise its code.
+    pub(crate) fn reason(&self) -> &str {
+        let reason = self.details.get("reason").and_then(Value::as_str);
+        reason.unwrap_or_else(|| self.code.code())
+    }
+
     pub(crate) fn into_reply(self, id: RequestId) -> Reply {
         let mut error = json!({
             "code": self.code.code(),

@@ -44,7 +44,9 @@ use secrecy::SecretString;
 
 use crate::config::{Chains, Config, DatasetsSection, UpstreamMode, UpstreamTable, Upstreams};
 use crate::serve::ServeError;
-use crate::snapshots::{News, Running, Snapshots, holder};
+use crate::operations::yields::Yields;
+use crate::operations::yields::dataset::YieldPools;
+use crate::snapshots::{Current, News, Running, Snapshots, holder};
 
 /// One adapter for each upstream, and the clock by which data ages.
 #[derive(Debug)]
@@ -83,6 +85,7 @@ pub struct Sources {
     pub evm: EvmReader,
     /// What is gathered on a schedule.
     pub snapshots: Snapshots,
+    pub(crate) yields: Yields,
     running: Running,
     gathers: DatasetsSection,
     shelf: Option<Arc<SqliteShelf>>,
@@ -122,6 +125,9 @@ impl Sources {
             cryptopanic: connect.one("cryptopanic", Cryptopanic::new)?,
             x_api: connect.one("x_api", XApi::new)?,
         };
+        let evm = EvmReader::new(&connect.transport, rpc(&config.chains), clock.clone())
+            .map_err(|error| ServeError::Upstream { name: "rpc", error })?;
+        let told_okx = told.okx.clone();
         Ok(Self {
             news: NewsDesk::new(told.clone(), clock.clone()),
             alternative_me: told.alternative_me,
@@ -153,8 +159,8 @@ impl Sources {
             treasury: connect.one("treasury", Treasury::new)?,
             x_api: told.x_api,
             yahoo: connect.one("yahoo", Yahoo::new)?,
-            evm: EvmReader::new(&connect.transport, rpc(&config.chains), clock.clone())
-                .map_err(|error| ServeError::Upstream { name: "rpc", error })?,
+            yields: Yields::new(told_okx, evm.clone(), clock.clone(), Current::nothing()),
+            evm,
             snapshots: Snapshots::default(),
             running: Running::default(),
             gathers: config.datasets,
@@ -173,6 +179,14 @@ impl Sources {
             };
             self.snapshots.news = self.running.start(news, shelf.clone(), clock, holder());
         }
+        if self.gathers.yields {
+            let pools = YieldPools::new(self.defillama.clone());
+            let clock = self.clock.0.clone();
+            self.snapshots.yields = self.running.start(pools, shelf.clone(), clock, holder());
+        }
+        let (okx, evm) = (self.okx.clone(), self.evm.clone());
+        let pools = self.snapshots.yields.clone();
+        self.yields = Yields::new(okx, evm, self.clock.0.clone(), pools);
         self.shelf = Some(shelf);
         self
     }

@@ -1,20 +1,370 @@
 //! Binance futures: funding, open interest, long/short ratios.
+//!
+//! Where it is not allowed to serve it answers 451, which is an outage of this venue and of nothing
+//! else. The list of funding intervals holds exceptions only; what is not in it pays every 8 hours.
 
+pub(crate) mod exchange;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use readings::{
+    Figure,
+    derivatives::{
+        Funding, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
+        coin_of_contract, contract_for,
+    },
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use self::exchange::{Assembly, Millis, malformed, not_listed, rows};
 use crate::{
-    source::{KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    cached::{Ages, Cached},
+    error::{Error, SourceErrorKind},
+    provenance::{Clock, Sourced},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    text::clean,
+    transport::{Limits, QUOTED_CHARS, Reply, Transport, TransportError},
 };
 
-upstream!(
-    /// Binance futures: funding, open interest, long/short ratios.
-    Binance,
-    UpstreamSpec {
+const FUNDING: &str = "binance.funding";
+const INTERVALS: &str = "binance.funding-intervals";
+const INTEREST: &str = "binance.open-interest";
+const RATIO: &str = "binance.long-short";
+
+/// The code of a symbol that does not exist.
+const INVALID_SYMBOL: i64 = -1121;
+/// The period of the long/short ratio.
+const PERIOD: &str = "5m";
+
+/// Binance futures. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Binance {
+    source: Source,
+    intervals: Cached<(), Intervals>,
+    readings: Cached<String, VenueReading>,
+    all: Cached<(), Arc<Vec<(String, VenueReading)>>>,
+    interests: Cached<String, Option<Figure>>,
+}
+
+/// Contracts that do not pay every eight hours.
+type Intervals = Arc<BTreeMap<String, FundingInterval>>;
+
+impl Binance {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "binance",
         urls: &[("base_url", "https://fapi.binance.com")],
         key: KeyRule::Keyless,
-        sources: &["binance.funding", "binance.open-interest", "binance.long-short"],
-        per_minute: 200,
-        burst: 30,
+        sources: &[FUNDING, INTERVALS, INTEREST, RATIO],
+        per_minute: 400,
+        burst: 80,
         limits: Limits::USUAL,
+    };
+
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when an address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            intervals: Cached::new(1, Ages::seconds(3600, 86_400), clock.clone()),
+            readings: Cached::new(500, Ages::seconds(20, 300), clock.clone()),
+            all: Cached::new(1, Ages::seconds(20, 300), clock.clone()),
+            interests: Cached::new(500, Ages::seconds(20, 300), clock),
+        })
     }
-);
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The perpetual of `coin` against USDT.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] when it is not listed; a [`SourceError`](crate::SourceError) when the
+    /// funding rate and the mark price could not be had. Other parts are named in the reading.
+    pub async fn reading(
+        &self,
+        coin: &str,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<VenueReading>, Error> {
+        let (this, of) = (self.clone(), coin.to_owned());
+        self.readings
+            .get(coin.to_owned(), max_age, move || async move { this.fetch(&of).await })
+            .await
+    }
+
+    /// Every perpetual against USDT with its coin: funding and mark price, without open interest,
+    /// which Binance states contract by contract only.
+    ///
+    /// # Errors
+    ///
+    /// A [`SourceError`](crate::SourceError).
+    pub async fn all(
+        &self,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+        let this = self.clone();
+        self.all
+            .get((), max_age, move || async move { this.fetch_all().await })
+            .await
+    }
+
+    /// Open interest of the contract of `coin`, in coins.
+    ///
+    /// # Errors
+    ///
+    /// A [`SourceError`](crate::SourceError), or [`Error::NotFound`].
+    pub async fn open_interest(
+        &self,
+        coin: &str,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Option<Figure>>, Error> {
+        let contract = contract_for(Venue::Binance, coin);
+        let (this, name) = (self.clone(), contract.name);
+        let asked = self
+            .interests
+            .get(coin.to_owned(), max_age, move || async move { this.interest(&name).await })
+            .await?;
+        let per_coin = |units: Figure| units.0.checked_mul(contract.coins).map(Figure);
+        Ok(asked.map(|units| units.and_then(per_coin)))
+    }
+
+    async fn fetch(&self, coin: &str) -> Result<Sourced<VenueReading>, Error> {
+        let contract = contract_for(Venue::Binance, coin);
+        let name = contract.name.as_str();
+        let (premium, intervals, interest, ratio) = tokio::join!(
+            self.premium(name),
+            self.intervals(),
+            self.interest(name),
+            self.ratio(name),
+        );
+        let now = self.source.now();
+        let reading = VenueReading::empty(Venue::Binance, name);
+        let mut assembly = Assembly::new(reading, self.source.mode(), now);
+        let premium = assembly.core(premium?);
+        let intervals = assembly.part(Part::Funding, intervals);
+        premium.fill(&mut assembly.reading, intervals.as_deref());
+        if let Some(base) = assembly.part(Part::OpenInterest, interest) {
+            let mark = premium.mark_price.0;
+            assembly.reading.open_interest =
+                base.and_then(|base| OpenInterest::from_base(base.0, Some(mark)));
+        }
+        assembly.reading.long_short = assembly.part(Part::LongShort, ratio).flatten();
+        let mut done = assembly.done();
+        done.value = done.value.per_coin(&contract);
+        Ok(done)
+    }
+
+    async fn fetch_all(&self) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+        let ask = self.source.get(FUNDING, "/fapi/v1/premiumIndex");
+        let (list, intervals) = tokio::join!(
+            self.source.json::<Vec<Box<RawValue>>, Error>(ask),
+            self.intervals(),
+        );
+        let list = list?;
+        let intervals = intervals?;
+        let now = self.source.now();
+        let spoiled = |kind| self.source.spoiled(FUNDING, kind);
+        let premiums: Vec<Premium> = rows(&list.value, "$").map_err(spoiled)?;
+        let mut times = Vec::new();
+        let mut readings = BTreeMap::new();
+        for premium in premiums {
+            let Some((coin, contract)) = coin_of_contract(Venue::Binance, &premium.symbol) else {
+                continue;
+            };
+            let Ok(time) = premium.time.past(now, "$[].time") else {
+                continue;
+            };
+            times.push(time);
+            let mut reading = VenueReading::empty(Venue::Binance, &contract.name);
+            premium.fill(&mut reading, Some(&intervals.value));
+            readings.insert(coin, reading.per_coin(&contract));
+        }
+        let mut sourced = Sourced {
+            value: Arc::new(readings.into_iter().collect()),
+            sources: list.sources,
+        }
+        .as_of(times.into_iter().min());
+        sourced.sources.extend(intervals.sources);
+        Ok(sourced)
+    }
+
+    async fn premium(&self, name: &str) -> Result<Sourced<Premium>, Error> {
+        let path = format!("/fapi/v1/premiumIndex?symbol={name}");
+        let now = self.source.now();
+        let ask = self.source.get(FUNDING, &path).accepts(&[400]);
+        let premium: Sourced<(Premium, Timestamp)> = self
+            .source
+            .ask(ask, |reply| {
+                listed(reply, name)?;
+                let premium: Premium = read_json(&reply.body)?;
+                same(&premium.symbol, name)?;
+                let time = premium.time.past(now, "$.time")?;
+                if premium.mark_price.0 <= readings::Decimal::ZERO {
+                    let observed = premium.mark_price;
+                    return Err(malformed("$.markPrice", "a price", observed).into());
+                }
+                Ok((premium, time))
+            })
+            .await?;
+        let time = premium.value.1;
+        Ok(premium.map(|(premium, _)| premium).as_of(Some(time)))
+    }
+
+    async fn intervals(&self) -> Result<Sourced<Intervals>, Error> {
+        let this = self.clone();
+        let fetch = move || async move {
+            let ask = this.source.get(INTERVALS, "/fapi/v1/fundingInfo");
+            let list = this.source.json::<Vec<Exception>, Error>(ask).await?;
+            // Left out, an exception would be taken for the rule.
+            let interval = |row: Exception| {
+                let interval = FundingInterval::hours(row.funding_interval_hours);
+                let odd = || malformed("$[].fundingIntervalHours", "1 to 24", row.funding_interval_hours);
+                Ok((row.symbol, interval.ok_or_else(odd)?))
+            };
+            let read: Result<BTreeMap<_, _>, SourceErrorKind> =
+                list.value.into_iter().map(interval).collect();
+            let read = read.map_err(|kind| this.source.spoiled(INTERVALS, kind))?;
+            Ok(Sourced {
+                value: Arc::new(read),
+                sources: list.sources,
+            })
+        };
+        self.intervals.get((), None, fetch).await
+    }
+
+    async fn interest(&self, name: &str) -> Result<Sourced<Option<Figure>>, Error> {
+        let path = format!("/fapi/v1/openInterest?symbol={name}");
+        let now = self.source.now();
+        let ask = self.source.get(INTEREST, &path).accepts(&[400]);
+        let interest: Sourced<(Option<Figure>, Timestamp)> = self
+            .source
+            .ask(ask, |reply| {
+                listed(reply, name)?;
+                let interest: Interest = read_json(&reply.body)?;
+                same(&interest.symbol, name)?;
+                Ok((interest.open_interest, interest.time.past(now, "$.time")?))
+            })
+            .await?;
+        let time = interest.value.1;
+        Ok(interest.map(|(interest, _)| interest).as_of(Some(time)))
+    }
+
+    async fn ratio(&self, name: &str) -> Result<Sourced<Option<LongShort>>, Error> {
+        let path = format!(
+            "/futures/data/globalLongShortAccountRatio?symbol={name}&period={PERIOD}&limit=1"
+        );
+        let now = self.source.now();
+        let ask = self.source.get(RATIO, &path).accepts(&[400]);
+        // The period that is counted has its time in the reading; it does not age the answer.
+        self.source
+            .ask(ask, |reply| -> Result<_, Fault<Error>> {
+                listed(reply, name)?;
+                let rows: Vec<Ratio> = read_json(&reply.body)?;
+                let Some(row) = rows.last() else {
+                    return Ok(None);
+                };
+                same(&row.symbol, name)?;
+                let time = row.timestamp.past(now, "$[].timestamp")?;
+                let (long, short) = (row.long_account.0, row.short_account.0);
+                LongShort::from_shares(long, short, PERIOD, time)
+                    .map(Some)
+                    .ok_or_else(|| malformed("$[].longAccount", "shares of a whole", long).into())
+            })
+            .await
+    }
+}
+
+/// Tells a symbol that does not exist from every other refusal.
+fn listed(reply: &Reply, name: &str) -> Result<(), Fault<Error>> {
+    if reply.status.is_success() {
+        return Ok(());
+    }
+    let refusal: Refusal = read_json(&reply.body)?;
+    if refusal.code == INVALID_SYMBOL {
+        return Err(Fault::Answer(not_listed("binance", name)));
+    }
+    Err(Fault::Upstream(SourceErrorKind::Business {
+        code: refusal.code.to_string(),
+        message: clean(&refusal.msg, QUOTED_CHARS),
+    }))
+}
+
+/// An answer about another contract is no answer.
+fn same(observed: &str, asked: &str) -> Result<(), SourceErrorKind> {
+    if observed == asked {
+        return Ok(());
+    }
+    Err(malformed("$.symbol", "the contract that was asked for", observed))
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    code: i64,
+    #[serde(default)]
+    msg: String,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Premium {
+    symbol: String,
+    mark_price: Figure,
+    #[serde(default, deserialize_with = "Figure::or_none")]
+    last_funding_rate: Option<Figure>,
+    next_funding_time: Millis,
+    time: Millis,
+}
+
+impl Premium {
+    fn fill(&self, reading: &mut VenueReading, intervals: Option<&BTreeMap<String, FundingInterval>>) {
+        reading.mark_px = Some(self.mark_price);
+        // Without the list of exceptions the rate is of an unknown interval; the gap is named already.
+        let Some(intervals) = intervals else { return };
+        let interval = intervals.get(&self.symbol).copied();
+        let interval = interval.unwrap_or(FundingInterval::EIGHT_HOURS);
+        let Some(rate) = self.last_funding_rate else {
+            return reading.lacks(Part::Funding, "not_named_by_source", FUNDING);
+        };
+        match Funding::new(rate.0, interval, self.next_funding_time.0, FUNDING) {
+            Ok(funding) => reading.funding = Some(funding),
+            Err(_) => reading.lacks(Part::Funding, "upstream_implausible", FUNDING),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Exception {
+    symbol: String,
+    funding_interval_hours: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Interest {
+    symbol: String,
+    #[serde(default, deserialize_with = "Figure::or_none")]
+    open_interest: Option<Figure>,
+    time: Millis,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Ratio {
+    symbol: String,
+    long_account: Figure,
+    short_account: Figure,
+    timestamp: Millis,
+}

@@ -1,20 +1,284 @@
 //! Bybit futures: funding, open interest, long/short ratios.
+//!
+//! Failures arrive inside HTTP 200 with a `retCode`. Where it is not allowed to serve it answers 403,
+//! which is an outage of this venue and of nothing else.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use readings::{
+    Figure,
+    derivatives::{
+        Funding, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
+        coin_of_contract, contract_for,
+    },
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
 
 use crate::{
-    source::{KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    binance::exchange::{Assembly, Millis, malformed, not_listed, rows},
+    cached::{Ages, Cached},
+    error::{Error, SourceErrorKind},
+    provenance::{Clock, Sourced},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    text::clean,
+    transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
 
-upstream!(
-    /// Bybit futures: funding, open interest, long/short ratios.
-    Bybit,
-    UpstreamSpec {
+const TICKERS: &str = "bybit.tickers";
+const RATIO: &str = "bybit.long-short";
+
+/// The code of wrong parameters, an unknown symbol among them.
+const BAD_PARAMETERS: i64 = 10_001;
+/// The code of too many requests.
+const TOO_MANY: i64 = 10_006;
+/// The period of the long/short ratio.
+const PERIOD: &str = "1h";
+
+/// Bybit futures. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Bybit {
+    source: Source,
+    readings: Cached<String, VenueReading>,
+    all: Cached<(), Arc<Vec<(String, VenueReading)>>>,
+}
+
+impl Bybit {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "bybit",
         urls: &[("base_url", "https://api.bybit.com")],
         key: KeyRule::Keyless,
-        sources: &["bybit.tickers", "bybit.long-short"],
+        sources: &[TICKERS, RATIO],
         per_minute: 200,
         burst: 30,
         limits: Limits::USUAL,
+    };
+
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when an address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            readings: Cached::new(500, Ages::seconds(20, 300), clock.clone()),
+            all: Cached::new(1, Ages::seconds(20, 300), clock),
+        })
     }
-);
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The linear perpetual of `coin` against USDT.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] when it is not listed; a [`SourceError`](crate::SourceError) when its
+    /// ticker could not be had. Other parts are named in the reading.
+    pub async fn reading(
+        &self,
+        coin: &str,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<VenueReading>, Error> {
+        let (this, of) = (self.clone(), coin.to_owned());
+        self.readings
+            .get(coin.to_owned(), max_age, move || async move { this.fetch(&of).await })
+            .await
+    }
+
+    /// Every linear perpetual against USDT with its coin, without long/short ratios.
+    ///
+    /// # Errors
+    ///
+    /// A [`SourceError`](crate::SourceError).
+    pub async fn all(
+        &self,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+        let this = self.clone();
+        self.all
+            .get((), max_age, move || async move { this.fetch_all().await })
+            .await
+    }
+
+    async fn fetch(&self, coin: &str) -> Result<Sourced<VenueReading>, Error> {
+        let contract = contract_for(Venue::Bybit, coin);
+        let name = contract.name.as_str();
+        let (ticker, ratio) = tokio::join!(self.ticker(name), self.ratio(name));
+        let now = self.source.now();
+        let reading = VenueReading::empty(Venue::Bybit, name);
+        let mut assembly = Assembly::new(reading, self.source.mode(), now);
+        assembly.core(ticker?).fill(&mut assembly.reading);
+        assembly.reading.long_short = assembly.part(Part::LongShort, ratio).flatten();
+        let mut done = assembly.done();
+        done.value = done.value.per_coin(&contract);
+        Ok(done)
+    }
+
+    async fn fetch_all(&self) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+        let path = "/v5/market/tickers?category=linear";
+        let list = self.open::<Listed<Box<RawValue>>>(TICKERS, path, "").await?;
+        let (listed, time) = list.value;
+        let tickers: Vec<Ticker> =
+            rows(&listed.list, "$.result.list").map_err(|kind| self.source.spoiled(TICKERS, kind))?;
+        let mut readings = BTreeMap::new();
+        for ticker in tickers {
+            let Some((coin, contract)) = coin_of_contract(Venue::Bybit, &ticker.symbol) else {
+                continue;
+            };
+            let mut reading = VenueReading::empty(Venue::Bybit, &contract.name);
+            ticker.fill(&mut reading);
+            readings.insert(coin, reading.per_coin(&contract));
+        }
+        let sources = list.sources;
+        let value = Arc::new(readings.into_iter().collect());
+        Ok(Sourced { value, sources }.as_of(Some(time)))
+    }
+
+    async fn ticker(&self, name: &str) -> Result<Sourced<Ticker>, Error> {
+        let path = format!("/v5/market/tickers?category=linear&symbol={name}");
+        let list = self.open::<Listed<Ticker>>(TICKERS, &path, name).await?;
+        let (listed, time) = list.value;
+        let Some(ticker) = listed.list.into_iter().next() else {
+            return Err(not_listed("bybit", name));
+        };
+        self.same(TICKERS, &ticker.symbol, name)?;
+        let sources = list.sources;
+        Ok(Sourced { value: ticker, sources }.as_of(Some(time)))
+    }
+
+    async fn ratio(&self, name: &str) -> Result<Sourced<Option<LongShort>>, Error> {
+        let path = format!(
+            "/v5/market/account-ratio?category=linear&symbol={name}&period={PERIOD}&limit=1"
+        );
+        let list = self.open::<Listed<Ratio>>(RATIO, &path, name).await?;
+        let now = self.source.now();
+        let sources = list.sources;
+        let Some(row) = list.value.0.list.into_iter().next() else {
+            return Ok(Sourced { value: None, sources });
+        };
+        self.same(RATIO, &row.symbol, name)?;
+        let spoiled = |kind| self.source.spoiled(RATIO, kind);
+        let time = row.timestamp.past(now, "$.result.list[0].timestamp").map_err(spoiled)?;
+        let ratio = LongShort::from_shares(row.buy_ratio.0, row.sell_ratio.0, PERIOD, time)
+            .ok_or_else(|| malformed("$.result.list[0].buyRatio", "shares of a whole", row.buy_ratio))
+            .map_err(spoiled)?;
+        // The period that is counted has its time in the reading; it does not age the answer.
+        Ok(Sourced { value: Some(ratio), sources })
+    }
+
+    /// An answer about another contract is no answer.
+    fn same(&self, source: &'static str, observed: &str, asked: &str) -> Result<(), Error> {
+        if observed == asked {
+            return Ok(());
+        }
+        let path = "$.result.list[0].symbol";
+        let kind = malformed(path, "the contract that was asked for", observed);
+        Err(self.source.spoiled(source, kind).into())
+    }
+
+    /// `{"retCode": 0, "result": …, "time": …}`: any other code is a failure.
+    async fn open<T: DeserializeOwned>(
+        &self,
+        source: &'static str,
+        path: &str,
+        asked: &str,
+    ) -> Result<Sourced<(T, Timestamp)>, Error> {
+        let now = self.source.now();
+        self.source
+            .ask(self.source.get(source, path), |reply| -> Result<_, Fault<Error>> {
+                let envelope: Envelope<'_> = serde_json::from_slice(&reply.body)
+                    .map_err(|error| malformed("$", "an envelope with a retCode", error))?;
+                let message = envelope.ret_msg.to_ascii_lowercase();
+                match envelope.ret_code {
+                    0 => {}
+                    BAD_PARAMETERS if message.contains("symbol") => {
+                        return Err(Fault::Answer(not_listed("bybit", asked)));
+                    }
+                    TOO_MANY => {
+                        return Err(SourceErrorKind::RateLimited { retry_after: None }.into());
+                    }
+                    code => {
+                        let message = clean(&envelope.ret_msg, QUOTED_CHARS);
+                        let code = code.to_string();
+                        return Err(SourceErrorKind::Business { code, message }.into());
+                    }
+                }
+                let result = envelope.result.map_or("null", RawValue::get);
+                Ok((read_json(result.as_bytes())?, envelope.time.past(now, "$.time")?))
+            })
+            .await
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    ret_code: i64,
+    #[serde(default)]
+    ret_msg: std::borrow::Cow<'a, str>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    time: Millis,
+}
+
+#[derive(Deserialize)]
+struct Listed<T> {
+    list: Vec<T>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Ticker {
+    symbol: String,
+    mark_price: Figure,
+    #[serde(default, deserialize_with = "Figure::or_none")]
+    open_interest: Option<Figure>,
+    #[serde(default, deserialize_with = "Figure::or_none")]
+    open_interest_value: Option<Figure>,
+    #[serde(default, deserialize_with = "Figure::or_none")]
+    funding_rate: Option<Figure>,
+    #[serde(default, deserialize_with = "Figure::or_none")]
+    funding_interval_hour: Option<Figure>,
+    next_funding_time: Millis,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Ratio {
+    symbol: String,
+    buy_ratio: Figure,
+    sell_ratio: Figure,
+    timestamp: Millis,
+}
+
+impl Ticker {
+    fn fill(&self, reading: &mut VenueReading) {
+        reading.mark_px = (self.mark_price.0 > readings::Decimal::ZERO).then_some(self.mark_price);
+        let (base, usd) = (self.open_interest, self.open_interest_value);
+        reading.open_interest = OpenInterest::stated(base.map(Figure::get), usd.map(Figure::get));
+        if reading.open_interest.is_none() {
+            reading.lacks(Part::OpenInterest, "not_named_by_source", TICKERS);
+        }
+        let Some(rate) = self.funding_rate else {
+            return reading.lacks(Part::Funding, "not_named_by_source", TICKERS);
+        };
+        let hours = self.funding_interval_hour.and_then(|hours| u64::try_from(hours.0).ok());
+        let Some(interval) = hours.and_then(FundingInterval::hours) else {
+            return reading.lacks(Part::Funding, "funding_interval_unknown", TICKERS);
+        };
+        match Funding::new(rate.0, interval, self.next_funding_time.0, TICKERS) {
+            Ok(funding) => reading.funding = Some(funding),
+            Err(_) => reading.lacks(Part::Funding, "upstream_implausible", TICKERS),
+        }
+    }
+}

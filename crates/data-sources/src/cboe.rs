@@ -1,20 +1,185 @@
 //! Cboe: the delayed quote of VIX.
+//!
+//! After the close `prev_day_close` is already the close of the day itself, so the session before is
+//! the price less its change.
+
+use std::sync::Arc;
+
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use readings::{
+    Figure,
+    macro_data::{Observation, chicago_time},
+};
+use serde::Deserialize;
 
 use crate::{
-    source::{KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    binance::exchange::malformed,
+    cached::{Ages, Cached},
+    error::{Error, SourceErrorKind},
+    provenance::{Clock, Sourced},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    transport::{Limits, Transport, TransportError},
 };
 
-upstream!(
-    /// Cboe: the delayed quote of VIX.
-    Cboe,
-    UpstreamSpec {
+const VIX: &str = "cboe.vix";
+/// How late the quote is.
+const DELAYED_MINUTES: u32 = 15;
+/// How far ahead of ours its clock may be, in seconds.
+const AHEAD: i64 = 300;
+
+/// Cboe. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Cboe {
+    source: Source,
+    vix: Cached<(), Observation>,
+}
+
+impl Cboe {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "cboe",
         urls: &[("base_url", "https://cdn.cboe.com")],
         key: KeyRule::Keyless,
-        sources: &["cboe.vix"],
+        sources: &[VIX],
         per_minute: 30,
         burst: 5,
         limits: Limits::USUAL,
+    };
+
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when an address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            vix: Cached::new(1, Ages::seconds(120, 4 * 86_400), clock),
+        })
     }
-);
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The VIX index.
+    ///
+    /// # Errors
+    ///
+    /// A [`SourceError`](crate::SourceError).
+    pub async fn vix(&self) -> Result<Sourced<Observation>, Error> {
+        let this = self.clone();
+        self.vix.get((), None, move || async move { this.fetch().await }).await
+    }
+
+    async fn fetch(&self) -> Result<Sourced<Observation>, Error> {
+        let now = self.source.now();
+        let ask = self.source.get(VIX, "/api/global/delayed_quotes/quotes/_VIX.json");
+        let read: Sourced<Observation> = self
+            .source
+            .ask(ask, |reply| Ok::<_, crate::source::Fault<Error>>(read_json::<Answer>(&reply.body)?.read(now)?))
+            .await?;
+        let time = read.value.as_of;
+        Ok(read.as_of(Some(time)))
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    timestamp: String,
+    data: Quote,
+}
+
+#[derive(Deserialize)]
+struct Quote {
+    symbol: String,
+    current_price: Figure,
+    #[serde(default, deserialize_with = "Figure::lenient")]
+    price_change: Option<Figure>,
+    #[serde(default)]
+    last_trade_time: Option<String>,
+}
+
+impl Answer {
+    fn read(self, now: Timestamp) -> Result<Observation, SourceErrorKind> {
+        let Quote { symbol, current_price, price_change, last_trade_time } = self.data;
+        if !matches!(symbol.as_str(), "^VIX" | "_VIX" | "VIX") {
+            return Err(malformed("$.data.symbol", "^VIX", symbol));
+        }
+        let made = clock(&self.timestamp)
+            .and_then(|clock| TimeZone::UTC.to_timestamp(clock).ok())
+            .ok_or_else(|| malformed("$.timestamp", "a time", &self.timestamp))?;
+        // The exchange's own clock says when the value was made; it cannot be later than the answer.
+        let traded = last_trade_time
+            .and_then(|text| chicago_time(clock(&text)?))
+            .filter(|time| *time <= made);
+        if made.duration_since(now).as_secs() > AHEAD {
+            return Err(malformed("$.timestamp", "a time that has come", made));
+        }
+        Ok(Observation {
+            value: current_price.0,
+            previous: price_change.and_then(|change| current_price.0.checked_sub(change.0)),
+            as_of: traded.unwrap_or(made),
+            source: VIX,
+            delayed_minutes: DELAYED_MINUTES,
+            lag_sessions: 0,
+            live: true,
+        })
+    }
+}
+
+/// A date and a time with a space or a `T` between them, of at most 32 characters.
+fn clock(text: &str) -> Option<DateTime> {
+    text.get(..text.len().min(32))?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<Observation, SourceErrorKind> {
+        let now = "2026-11-21T01:02:00Z".parse().unwrap();
+        read_json::<Answer>(json.as_bytes())?.read(now)
+    }
+
+    fn quote(timestamp: &str, members: &str) -> String {
+        format!(r#"{{"timestamp": "{timestamp}", "data": {{"symbol": "^VIX", "prev_day_close": 17.42, {members}}}}}"#)
+    }
+
+    #[test]
+    fn the_session_before_is_the_price_less_its_change() {
+        let members = r#""current_price": 17.42, "price_change": -0.56, "last_trade_time": "2026-11-20T15:14:59""#;
+        let vix = read(&quote("2026-11-20 22:15:55", members)).unwrap();
+        assert_eq!((vix.value.to_string().as_str(), vix.previous.unwrap().to_string().as_str()), ("17.42", "17.98"));
+        assert_eq!(vix.as_of.to_string(), "2026-11-20T21:14:59Z");
+    }
+
+    #[test]
+    fn a_time_of_trade_that_cannot_be_is_not_used() {
+        for odd in [r#""last_trade_time": "2026-11-20T23:00:00""#, r#""last_trade_time": "yesterday""#, r#""last_trade_time": null"#] {
+            let members = format!(r#""current_price": 17.42, {odd}"#);
+            let vix = read(&quote("2026-11-20 22:15:55", &members)).unwrap();
+            assert_eq!((vix.as_of.to_string().as_str(), vix.previous), ("2026-11-20T22:15:55Z", None), "{odd}");
+        }
+    }
+
+    #[test]
+    fn another_quote_and_another_time_are_refused() {
+        let price = r#""current_price": 17.42"#;
+        assert!(read(&quote("2026-11-20 22:15:55", price)).is_ok());
+        for wrong in [
+            quote("2026-11-21 02:00:00", price),
+            quote("soon", price),
+            quote("2026-11-20 22:15:55", r#""current_price": "NaN""#),
+            quote("2026-11-20 22:15:55", price).replace("^VIX", "^SPX"),
+            r#"{"timestamp": "2026-11-20 22:15:55", "data": {}}"#.to_owned(),
+        ] {
+            assert!(read(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,20 +1,108 @@
-//! CoinGecko: coins, trending searches and token lists.
+//! CoinGecko: coins by symbol with their markets and contracts, trending searches, token lists.
+//!
+//! Its habits: an unknown coin is an empty list with a success, a market cap of zero means that the
+//! supply is not known, amounts in the trending list are text with `$` and commas, and a key of the
+//! free plan goes into another header and to another host than a paid one.
 
-use crate::{
-    source::{KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+mod coins;
+mod list;
+mod trending;
+
+use std::sync::Arc;
+
+use readings::token::{
+    coin::{Coin, Contract},
+    trending::SearchedCoin,
 };
 
-upstream!(
-    /// CoinGecko: coins, trending searches and token lists.
-    Coingecko,
-    UpstreamSpec {
+use crate::{
+    cached::{Ages, Cached},
+    ports::TokenSnapshot,
+    provenance::Clock,
+    source::{Ask, KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Limits, Transport, TransportError},
+};
+
+/// CoinGecko. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Coingecko {
+    source: Source,
+    paid: bool,
+    coins: Cached<String, Arc<Vec<Coin>>>,
+    contracts: Cached<String, Arc<Vec<Contract>>>,
+    trending: Cached<(), Arc<Vec<SearchedCoin>>>,
+    list: Cached<(), TokenSnapshot>,
+}
+
+impl Coingecko {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "coingecko",
         urls: &[("base_url", "https://api.coingecko.com")],
         key: KeyRule::Optional,
-        sources: &["coingecko.markets", "coingecko.trending", "coingecko.token-list"],
+        sources: &[
+            coins::MARKETS,
+            coins::CONTRACTS,
+            trending::SOURCE,
+            list::SOURCE,
+        ],
         per_minute: 25,
         burst: 10,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
+    };
+
+    /// Connects nothing yet. The option `plan = "pro"` says that the key is one of a paid plan.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when the address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        let paid = config.options.get("plan").is_some_and(|plan| plan == "pro");
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            paid,
+            coins: Cached::new(2_000, Ages::seconds(60, 600), clock.clone()),
+            contracts: Cached::new(2_000, Ages::seconds(24 * 3600, 7 * 24 * 3600), clock.clone()),
+            trending: Cached::new(1, Ages::seconds(600, 3 * 3600), clock.clone()),
+            list: Cached::new(1, Ages::seconds(6 * 3600, 24 * 3600), clock),
+        })
     }
-);
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    fn ask<'a>(&self, source: &'static str, path_and_query: &'a str) -> Ask<'a> {
+        let header = if self.paid { "x-cg-pro-api-key" } else { "x-cg-demo-api-key" };
+        self.source
+            .get(source, path_and_query)
+            .secret_header(header, "", self.source.api_key())
+    }
+}
+
+/// A coin's name as it may stand in a path.
+fn is_slug(id: &str) -> bool {
+    (1..=100).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        && id.bytes().any(|byte| byte.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_become_part_of_a_path() {
+        for name in ["bitcoin", "usdt0", "0x", "curve-dao-token", "bridged_x.1"] {
+            assert!(is_slug(name), "{name}");
+        }
+        for other in ["", "..", ".", "-", "a/b", "a?b", "a b", "ä", "%2e", &"a".repeat(101)] {
+            assert!(!is_slug(other), "{other}");
+        }
+    }
+}

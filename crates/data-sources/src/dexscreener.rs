@@ -1,20 +1,256 @@
-//! DexScreener: pairs of decentralised exchanges.
+//! DexScreener: pairs of decentralised exchanges, by token and by text.
+//!
+//! Its habits: no match is `null`, prices are text and volumes numbers, any figure may be missing,
+//! chains have names of their own, and it does not say when it looked.
+
+use std::{sync::Arc, time::Duration};
+
+use alloy_primitives::Address;
+use readings::{
+    Figure,
+    token::{
+        measure,
+        pools::{DexPair, DexToken},
+    },
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use url::form_urlencoded::byte_serialize;
 
 use crate::{
-    source::{KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    cached::{Ages, Cached},
+    error::{Error, SourceErrorKind},
+    provenance::{Clock, Sourced},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    text::clean,
+    transport::{Limits, Transport, TransportError},
 };
 
-upstream!(
-    /// DexScreener: pairs of decentralised exchanges.
-    Dexscreener,
-    UpstreamSpec {
+const PAIRS: &str = "dexscreener.pairs";
+const SEARCH: &str = "dexscreener.search";
+
+type Pairs = Arc<Vec<DexPair>>;
+
+/// DexScreener. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Dexscreener {
+    source: Source,
+    pairs: Cached<(&'static str, Address), Pairs>,
+    found: Cached<String, Pairs>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    pairs: Option<Vec<Box<RawValue>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    chain_id: String,
+    pair_address: String,
+    base_token: Token,
+    quote_token: Token,
+    #[serde(default, deserialize_with = "Figure::or_none")]
+    price_usd: Option<Figure>,
+    #[serde(default, deserialize_with = "Figure::lenient")]
+    price_native: Option<Figure>,
+    volume: Option<ByTime>,
+    price_change: Option<ByTime>,
+    liquidity: Option<Liquidity>,
+    #[serde(default, deserialize_with = "Figure::lenient")]
+    market_cap: Option<Figure>,
+    #[serde(default, deserialize_with = "Figure::lenient")]
+    fdv: Option<Figure>,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    address: String,
+    symbol: String,
+    name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ByTime {
+    #[serde(deserialize_with = "Figure::lenient")]
+    h1: Option<Figure>,
+    #[serde(deserialize_with = "Figure::lenient")]
+    h24: Option<Figure>,
+}
+
+#[derive(Deserialize)]
+struct Liquidity {
+    #[serde(default, deserialize_with = "Figure::lenient")]
+    usd: Option<Figure>,
+}
+
+impl Dexscreener {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "dexscreener",
         urls: &[("base_url", "https://api.dexscreener.com")],
         key: KeyRule::Keyless,
-        sources: &["dexscreener.pairs", "dexscreener.search"],
+        sources: &[PAIRS, SEARCH],
         per_minute: 240,
         burst: 20,
         limits: Limits::USUAL,
+    };
+
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when the address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            pairs: Cached::new(1_000, Ages::seconds(15, 120), clock.clone()),
+            found: Cached::new(500, Ages::seconds(60, 600), clock),
+        })
     }
-);
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The pairs of a token on `platform`, a chain as this source calls it (`xlayer`, `base`). None is
+    /// an empty list.
+    ///
+    /// # Errors
+    ///
+    /// What makes the answer unusable.
+    pub async fn pairs(
+        &self,
+        platform: &'static str,
+        token: Address,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Pairs>, Error> {
+        let this = self.clone();
+        let fetch = move || async move {
+            let path = format!("/token-pairs/v1/{platform}/{token:#x}");
+            let read: Result<Sourced<Vec<DexPair>>, Error> = this
+                .source
+                .ask(this.source.get(PAIRS, &path), |reply| {
+                    let raw: Option<Vec<Box<RawValue>>> = read_json(&reply.body)?;
+                    let pairs = pairs(&raw.unwrap_or_default())?;
+                    let address = token.to_string();
+                    let ours = |pair: &DexPair| {
+                        let sides = [&pair.base.address, &pair.quote.address];
+                        pair.platform == platform && sides.contains(&&address)
+                    };
+                    let answered = pairs.len();
+                    let pairs: Vec<_> = pairs.into_iter().filter(ours).collect();
+                    if pairs.is_empty() && answered > 0 {
+                        return Err(Fault::Upstream(malformed("pairs of the token asked for")));
+                    }
+                    Ok(pairs)
+                })
+                .await;
+            Ok(read?.map(Arc::new))
+        };
+        self.pairs.get((platform, token), max_age, fetch).await
+    }
+
+    /// Pairs on any chain that a text finds. None is an empty list.
+    ///
+    /// # Errors
+    ///
+    /// What makes the answer unusable.
+    pub async fn search(
+        &self,
+        text: &str,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Pairs>, Error> {
+        let (this, text) = (self.clone(), text.to_owned());
+        let key = text.clone();
+        let fetch = move || async move {
+            let text: String = byte_serialize(text.as_bytes()).collect();
+            let path = format!("/latest/dex/search?q={text}");
+            let read: Result<Sourced<Vec<DexPair>>, Error> = this
+                .source
+                .ask(this.source.get(SEARCH, &path), |reply| {
+                    let found: Found = read_json(&reply.body)?;
+                    Ok(pairs(&found.pairs.unwrap_or_default())?)
+                })
+                .await;
+            Ok(read?.map(Arc::new))
+        };
+        self.found.get(key, max_age, fetch).await
+    }
+}
+
+/// The pairs that can be read; when none of several can, the first problem.
+fn pairs(raw: &[Box<RawValue>]) -> Result<Vec<DexPair>, SourceErrorKind> {
+    let mut problem = None;
+    let mut found = Vec::with_capacity(raw.len());
+    for raw in raw {
+        match read_json::<Row>(raw.get().as_bytes()) {
+            Ok(row) => found.extend(pair(row)),
+            Err(kind) => problem = problem.or(Some(kind)),
+        }
+    }
+    match problem {
+        Some(kind) if found.is_empty() => Err(kind),
+        _ => Ok(found),
+    }
+}
+
+fn pair(row: Row) -> Option<DexPair> {
+    let above_zero =
+        |figure: Option<Figure>| measure(figure).filter(|figure| !figure.get().is_zero());
+    let volume = row.volume.unwrap_or_default();
+    let change = row.price_change.unwrap_or_default();
+    let platform = clean(&row.chain_id, 32);
+    (!platform.is_empty()).then_some(())?;
+    Some(DexPair {
+        platform,
+        pair: address(&row.pair_address)?,
+        base: token(row.base_token)?,
+        quote: token(row.quote_token)?,
+        price_usd: above_zero(row.price_usd),
+        price_native: above_zero(row.price_native),
+        liquidity_usd: measure(row.liquidity.and_then(|liquidity| liquidity.usd)),
+        volume_24h_usd: measure(volume.h24),
+        change_1h_pct: change.h1,
+        change_24h_pct: change.h24,
+        market_cap_usd: above_zero(row.market_cap),
+        fdv_usd: above_zero(row.fdv),
+    })
+}
+
+fn token(row: Token) -> Option<DexToken> {
+    let symbol = clean(&row.symbol, 32);
+    let name = clean(row.name.as_deref().unwrap_or(&row.symbol), 64);
+    (!symbol.is_empty()).then_some(DexToken {
+        address: address(&row.address)?,
+        symbol,
+        name,
+    })
+}
+
+/// An address with its checksum where it is one of an EVM chain; otherwise as it is, if it is plain.
+fn address(text: &str) -> Option<String> {
+    if let (true, Ok(address)) = (text.starts_with("0x"), text.parse::<Address>()) {
+        return Some(address.to_string());
+    }
+    let plain = (1..=128).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-' | b'.'));
+    plain.then(|| text.to_owned())
+}
+
+fn malformed(expected: &'static str) -> SourceErrorKind {
+    SourceErrorKind::Malformed {
+        path: "$".to_owned(),
+        expected,
+        observed: "others".to_owned(),
+    }
+}

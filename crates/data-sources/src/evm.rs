@@ -5,6 +5,7 @@
 
 mod batch;
 mod endpoints;
+mod gas;
 mod read;
 mod tokens;
 mod transactions;
@@ -42,7 +43,7 @@ use crate::{
 };
 
 /// Ids of the calls of each endpoint, as they appear in `/status`.
-pub const SOURCES: [&str; 5] = ["rpc.chain-id", CALL, TRANSACTION, RECEIPT, BLOCK];
+pub const SOURCES: [&str; 6] = ["rpc.chain-id", CALL, TRANSACTION, RECEIPT, BLOCK, "rpc.gas-price"];
 
 const CALL: &str = "rpc.call";
 const TRANSACTION: &str = "rpc.transaction";

@@ -1,20 +1,196 @@
-//! Hyperliquid as a source of readings: markets, books, candles, accounts.
+//! Hyperliquid as a source of readings: markets, books, candles, accounts, histories.
+//!
+//! Everything is asked with `POST /info`. An unknown dex is answered with HTTP 200 and `null`; an
+//! unused address with zeros, which is a real answer. Contexts belong to the universe by position, so
+//! that a delisted asset keeps its place. Calls have weights, 1200 in a minute for one address; what
+//! is asked often is kept for a moment.
 
-use crate::{
-    source::{KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+mod account;
+mod history;
+mod markets;
+mod prices;
+
+use std::{
+    sync::Arc,
+    time::Duration,
 };
 
-upstream!(
-    /// Hyperliquid as a source of readings: markets, books, candles, accounts.
-    HyperliquidInfo,
-    UpstreamSpec {
+use alloy_primitives::Address;
+use readings::derivatives::{Account, Book, Candle, OpenOrder, PerpContext, SpotBalance, VenueReading};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use self::{history::Told, markets::Predicted};
+use crate::{
+    binance::exchange::malformed,
+    cached::{Ages, Cached},
+    error::Error,
+    provenance::{Clock, Sourced},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    transport::{Limits, Transport, TransportError},
+};
+
+const MARKETS: &str = "hyperliquid.markets";
+const DEXS: &str = "hyperliquid.dexs";
+const CATEGORIES: &str = "hyperliquid.categories";
+const BOOK: &str = "hyperliquid.book";
+const CANDLES: &str = "hyperliquid.candles";
+const PREDICTED: &str = "hyperliquid.predicted-fundings";
+const ACCOUNT: &str = "hyperliquid.account";
+const SPOT: &str = "hyperliquid.spot-account";
+const ORDERS: &str = "hyperliquid.open-orders";
+const ROLE: &str = "hyperliquid.role";
+const HISTORY: &str = "hyperliquid.history";
+
+/// Weight of books, accounts and mids.
+const LIGHT: u32 = 2;
+/// Weight of most calls.
+const USUAL: u32 = 20;
+/// Weight of a role.
+const HEAVY: u32 = 60;
+
+/// Longest name of a coin or a dex.
+const MAX_NAME_CHARS: usize = 32;
+
+/// Hyperliquid as a source of readings. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct HyperliquidInfo {
+    source: Source,
+    dexs: Cached<(), Arc<Vec<String>>>,
+    categories: Cached<(), Arc<Vec<(String, String)>>>,
+    markets: Cached<String, Arc<Vec<PerpContext>>>,
+    overviews: Cached<String, Arc<Vec<PerpContext>>>,
+    predicted: Cached<(), Arc<Vec<Predicted>>>,
+    books: Cached<String, Book>,
+    candles: Cached<(String, String), Arc<Vec<Candle>>>,
+    accounts: Cached<(Address, String), Account>,
+    spot: Cached<Address, Arc<Vec<SpotBalance>>>,
+    orders: Cached<(Address, String), Arc<Vec<OpenOrder>>>,
+    roles: Cached<Address, String>,
+}
+
+impl HyperliquidInfo {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "hyperliquid",
         urls: &[("base_url", "https://api.hyperliquid.xyz")],
         key: KeyRule::Keyless,
-        sources: &["hyperliquid.markets", "hyperliquid.dexs", "hyperliquid.book", "hyperliquid.candles", "hyperliquid.predicted-fundings", "hyperliquid.account", "hyperliquid.history"],
+        sources: &[
+            MARKETS, DEXS, CATEGORIES, BOOK, CANDLES, PREDICTED, ACCOUNT, SPOT, ORDERS, ROLE, HISTORY,
+        ],
         per_minute: 900,
-        burst: 200,
+        burst: 400,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
+    };
+
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when an address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        let five = Ages::seconds(5, 60);
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            dexs: Cached::new(1, Ages::seconds(300, 86_400), clock.clone()),
+            categories: Cached::new(1, Ages::seconds(3600, 86_400), clock.clone()),
+            markets: Cached::new(64, five, clock.clone()),
+            overviews: Cached::new(64, Ages::seconds(45, 300), clock.clone()),
+            predicted: Cached::new(1, Ages::seconds(20, 300), clock.clone()),
+            books: Cached::new(200, Ages::seconds(2, 15), clock.clone()),
+            candles: Cached::new(200, five, clock.clone()),
+            accounts: Cached::new(1000, Ages::seconds(5, 30), clock.clone()),
+            spot: Cached::new(500, Ages::seconds(5, 30), clock.clone()),
+            orders: Cached::new(500, Ages::seconds(5, 30), clock.clone()),
+            roles: Cached::new(500, Ages::seconds(600, 3600), clock),
+        })
     }
-);
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Asks `/info`; `null` is `None`.
+    async fn info<T: DeserializeOwned + Send>(
+        &self,
+        source: &'static str,
+        body: &Value,
+        cost: u32,
+    ) -> Result<Sourced<Option<T>>, Error> {
+        let body = body.to_string();
+        let ask = self.source.post(source, "/info", &body).cost(cost);
+        self.source
+            .ask(ask, |reply| {
+                if reply.body.trim_ascii() == b"null" {
+                    return Ok(None);
+                }
+                Ok(Some(read_json(&reply.body)?))
+            })
+            .await
+    }
+
+    /// [`Self::info`] for what is never `null`.
+    async fn present<T: DeserializeOwned + Send>(
+        &self,
+        source: &'static str,
+        body: &Value,
+        cost: u32,
+    ) -> Result<Sourced<T>, Error> {
+        let answer = self.info(source, body, cost).await?;
+        let Some(value) = answer.value else {
+            return Err(self.source.spoiled(source, malformed("$", "an answer", "null")).into());
+        };
+        let sources = answer.sources;
+        Ok(Sourced { value, sources })
+    }
+
+    /// What this venue says of the perpetual of `coin`, as the other venues say it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] when it is not listed, or a [`SourceError`](crate::SourceError).
+    pub async fn reading(
+        &self,
+        coin: &str,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<VenueReading>, Error> {
+        let markets = self.markets("", max_age).await?;
+        let now = self.source.now();
+        let name = readings::derivatives::contract_for(readings::derivatives::Venue::Hyperliquid, coin).name;
+        let found = markets.value.iter().find(|market| market.coin == name && !market.delisted);
+        let found = found.and_then(|market| prices::venue_reading(market, now));
+        let Some((_, reading)) = found else {
+            return Err(crate::binance::exchange::not_listed("hyperliquid", coin));
+        };
+        let sources = markets.sources;
+        Ok(Sourced { value: reading, sources })
+    }
+
+    /// Every perpetual of the venue's own dex with its coin.
+    ///
+    /// # Errors
+    ///
+    /// A [`SourceError`](crate::SourceError).
+    pub async fn all(
+        &self,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Vec<(String, VenueReading)>>, Error> {
+        let markets = self.markets("", max_age).await?;
+        let now = self.source.now();
+        Ok(markets.map(|markets| {
+            let live = markets.iter().filter(|market| !market.delisted);
+            live.filter_map(|market| prices::venue_reading(market, now)).collect()
+        }))
+    }
+}
+
+/// A name that can be asked for: visible ASCII without quotes, so that none imitates another.
+fn plain_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'<' | b'>');
+    !name.is_empty() && name.len() <= MAX_NAME_CHARS && name.bytes().all(plain)
+}

@@ -115,6 +115,7 @@ pub struct Okx {
     source: Source,
     config: Arc<OkxConfig>,
     tokens: Cached<(), TokenSnapshot>,
+    markets: market::Markets,
     security: security::Shelf,
 }
 
@@ -146,7 +147,8 @@ impl Okx {
             source,
             config: Arc::new(config),
             security: security::Shelf::new(&clock),
-            tokens: Cached::new(1, ages, clock),
+            tokens: Cached::new(1, ages, clock.clone()),
+            markets: market::Markets::new(clock),
         })
     }
 

@@ -70,15 +70,13 @@ impl Openai {
         })
         .to_string();
         let ask = self.post(IMAGES, "/v1/images/generations", &body);
-        let now = self.source.now();
         let found = self.source.ask(ask, |reply| {
             if is_blocked(reply)? {
-                return Ok((Generated::Blocked, None));
+                return Ok(Generated::Blocked);
             }
-            let (picture, created) = images::read(reply, model, now)?;
-            Ok::<_, Fault<Error>>((Generated::Made(picture), created))
+            Ok::<_, Fault<Error>>(Generated::Made(images::read(reply, model)?))
         });
-        found.await.map(generated::dated)
+        found.await
     }
 
     /// Researches a question on the web.
@@ -102,14 +100,13 @@ impl Openai {
         })
         .to_string();
         let ask = self.post(RESPONSES, "/v1/responses", &body);
-        let now = self.source.now();
         let found = self.source.ask(ask, |reply| {
             if is_blocked(reply)? {
-                return Ok((Generated::Blocked, None));
+                return Ok(Generated::Blocked);
             }
-            Ok::<_, Fault<Error>>(responses::read(reply, model, now)?)
+            Ok::<_, Fault<Error>>(responses::read(reply, model)?)
         });
-        found.await.map(generated::dated)
+        found.await
     }
 
     fn post<'a>(&self, source: &'static str, path: &'a str, body: &'a str) -> Ask<'a> {

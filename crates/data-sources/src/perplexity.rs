@@ -2,7 +2,7 @@
 
 use readings::ai::{CitationDraft, Findings, Generated, Research};
 use serde::Deserialize;
-use serde_json::{Number, json};
+use serde_json::json;
 
 use crate::{
     error::{Error, SourceErrorKind},
@@ -38,8 +38,6 @@ upstream!(
 struct Completion {
     #[serde(default)]
     model: Option<String>,
-    #[serde(default)]
-    created: Option<Number>,
     choices: Vec<Choice>,
     /// Addresses by the number that the text cites them with; older answers have only these.
     #[serde(default)]
@@ -100,17 +98,14 @@ impl Perplexity {
             .post(SONAR, "/chat/completions", &body)
             .secret_header("authorization", "Bearer ", self.source.api_key())
             .once();
-        let now = self.source.now();
         let found = self.source.ask(ask, |reply| {
-            let (created, research) = read(reply, model)?;
-            let created = generated::instant(created.as_ref(), now);
-            Ok::<_, Fault<Error>>((Generated::Made(research), created))
+            Ok::<_, Fault<Error>>(Generated::Made(read(reply, model)?))
         });
-        found.await.map(generated::dated)
+        found.await
     }
 }
 
-fn read(reply: &Reply, model: &str) -> Result<(Option<Number>, Research), SourceErrorKind> {
+fn read(reply: &Reply, model: &str) -> Result<Research, SourceErrorKind> {
     let completion: Completion = generated::read(reply)?;
     let [choice] = <[Choice; 1]>::try_from(completion.choices)
         .map_err(|_| generated::malformed("$.choices", "one answer"))?;
@@ -130,7 +125,7 @@ fn read(reply: &Reply, model: &str) -> Result<(Option<Number>, Research), Source
         .filter(|pages| !pages.is_empty())
         .unwrap_or_else(|| listed.collect());
     let text = choice.message.content;
-    let research = generated::research(
+    generated::research(
         Findings {
             citations: cited(&text, &pages),
             pages: pages.into_iter().filter_map(|page| page.url).collect(),
@@ -139,8 +134,7 @@ fn read(reply: &Reply, model: &str) -> Result<(Option<Number>, Research), Source
             text,
         },
         "$.choices[0].message.content",
-    )?;
-    Ok((completion.created, research))
+    )
 }
 
 /// The marks `[1]`, `[2]` of a text, with the pages that they count. A mark without a page is no citation, nor is a page

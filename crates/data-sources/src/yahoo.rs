@@ -1,20 +1,185 @@
-//! Yahoo charts, unofficial: only ever an extra.
+//! Yahoo charts, unofficial: a second look at values that another source has, never the only one.
+//!
+//! From data centres it often answers "Too Many Requests" in plain text.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use readings::{Decimal, Figure, macro_data::Instrument};
+use serde::Deserialize;
 
 use crate::{
-    source::{KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    binance::exchange::malformed,
+    cached::{Ages, Cached},
+    error::{Error, SourceErrorKind},
+    provenance::{Clock, Sourced},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    text::clean,
+    transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
 
-upstream!(
-    /// Yahoo charts, unofficial: only ever an extra.
-    Yahoo,
-    UpstreamSpec {
+const CHART: &str = "yahoo.chart";
+
+/// What is looked at: the instrument, Yahoo's symbol, and the symbol as it stands in a path.
+const LOOKED_AT: [(&Instrument, &str, &str); 3] = [
+    (&Instrument::VIX, "^VIX", "%5EVIX"),
+    (&Instrument::SP500, "^GSPC", "%5EGSPC"),
+    (&Instrument::NASDAQ, "^IXIC", "%5EIXIC"),
+];
+
+/// How far ahead of ours its clock may be, in seconds.
+const AHEAD: i64 = 300;
+
+/// Yahoo. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Yahoo {
+    source: Source,
+    charts: Cached<&'static str, (Decimal, Timestamp)>,
+}
+
+impl Yahoo {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "yahoo",
         urls: &[("base_url", "https://query1.finance.yahoo.com")],
         key: KeyRule::Keyless,
-        sources: &["yahoo.chart"],
+        sources: &[CHART],
         per_minute: 30,
         burst: 10,
         limits: Limits::USUAL,
+    };
+
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when an address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            charts: Cached::new(8, Ages::seconds(300, 3600), clock),
+        })
     }
-);
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The instruments that are looked at.
+    pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
+        LOOKED_AT.iter().map(|(instrument, ..)| *instrument)
+    }
+
+    /// Its price of `instrument` and the time of it.
+    ///
+    /// # Errors
+    ///
+    /// A [`SourceError`](crate::SourceError); [`Error::NotFound`] for what is not looked at.
+    pub async fn price(&self, instrument: &Instrument) -> Result<Sourced<(Decimal, Timestamp)>, Error> {
+        let found = LOOKED_AT.iter().find(|(known, ..)| *known == instrument);
+        let Some((instrument, symbol, path)) = found else {
+            return Err(not_found(instrument.symbol));
+        };
+        let this = self.clone();
+        self.charts
+            .get(symbol, None, move || async move { this.fetch(instrument, symbol, path).await })
+            .await
+    }
+
+    async fn fetch(
+        &self,
+        instrument: &'static Instrument,
+        symbol: &str,
+        path: &str,
+    ) -> Result<Sourced<(Decimal, Timestamp)>, Error> {
+        let path = format!("/v8/finance/chart/{path}?range=5d&interval=1d");
+        let now = self.source.now();
+        let ask = self.source.get(CHART, &path).accepts(&[404]);
+        let read: Sourced<(Decimal, Timestamp)> = self
+            .source
+            .ask(ask, |reply| {
+                let answer: Answer = read_json(&reply.body)?;
+                let meta = answer.chart.opened(symbol)?;
+                if meta.symbol != symbol {
+                    let path = "$.chart.result[0].meta.symbol";
+                    return Err(malformed(path, "the symbol that was asked for", meta.symbol).into());
+                }
+                let price = meta.regular_market_price.0;
+                let path = "$.chart.result[0].meta.regularMarketPrice";
+                if !instrument.believes(price) {
+                    return Err(malformed(path, "a price of the instrument", price).into());
+                }
+                let time = Timestamp::from_second(meta.regular_market_time)
+                    .ok()
+                    .filter(|time| time.duration_since(now).as_secs() <= AHEAD);
+                let path = "$.chart.result[0].meta.regularMarketTime";
+                let time = time.ok_or_else(|| malformed(path, "a time that has come", meta.regular_market_time))?;
+                Ok((price, time))
+            })
+            .await?;
+        let time = read.value.1;
+        Ok(read.as_of(Some(time)))
+    }
+}
+
+fn not_found(symbol: &str) -> Error {
+    Error::NotFound {
+        reason: "symbol_not_found",
+        message: format!("no chart of {symbol}"),
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    chart: Chart,
+}
+
+#[derive(Deserialize)]
+struct Chart {
+    #[serde(default)]
+    result: Option<Vec<ChartRow>>,
+    #[serde(default)]
+    error: Option<ChartError>,
+}
+
+#[derive(Deserialize)]
+struct ChartError {
+    code: String,
+    #[serde(default)]
+    description: String,
+}
+
+#[derive(Deserialize)]
+struct ChartRow {
+    meta: Meta,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta {
+    symbol: String,
+    regular_market_price: Figure,
+    regular_market_time: i64,
+}
+
+impl Chart {
+    fn opened(self, symbol: &str) -> Result<Meta, Fault<Error>> {
+        if let Some(error) = self.error {
+            if error.code == "Not Found" {
+                return Err(Fault::Answer(not_found(symbol)));
+            }
+            return Err(Fault::Upstream(SourceErrorKind::Business {
+                code: clean(&error.code, 16),
+                message: clean(&error.description, QUOTED_CHARS),
+            }));
+        }
+        let row = self.result.and_then(|rows| rows.into_iter().next());
+        let row = row.ok_or_else(|| malformed("$.chart.result", "a chart", "none"))?;
+        Ok(row.meta)
+    }
+}

@@ -105,7 +105,8 @@ impl ServiceConfig {
              [payment]\npay_to = \"{pay_to}\"\n\n\
              [settlement]\n{settlement}\nrpc_url = \"{rpc_url}\"\n\n\
              [storage]\nurl = \"sqlite://{}\"\n\n\
-             [upstreams.okx]\nbase_url = \"{okx_url}\"\n",
+             [upstreams.okx]\nbase_url = \"{okx_url}\"\n\n\
+             [datasets]\nnews = false\nyields = false\n",
             storage.display()
         )
     }

@@ -26,22 +26,3 @@ pub use self::{
     perp::{PerpContext, PerpMarket},
     venue::{LongShort, Missing, OpenInterest, Part, Venue, VenueReading},
 };
-
-use jiff::Timestamp;
-use serde::Serializer;
-
-/// Writes a time as RFC 3339.
-pub(crate) fn rfc3339<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(time)
-}
-
-/// Writes a time as RFC 3339, or `null`.
-pub(crate) fn rfc3339_or_null<S: Serializer>(
-    time: &Option<Timestamp>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match time {
-        Some(time) => serializer.collect_str(time),
-        None => serializer.serialize_none(),
-    }
-}

@@ -1,1 +1,17 @@
-//! TODO
+//! Indices, volatility, the dollar, treasury yields, commodities and currencies: one form for all
+//! of them, and a calendar that knows when a market is closed, so that a quiet weekend is not taken
+//! for stale data.
+
+mod calendar;
+mod dollar;
+mod instrument;
+mod reading;
+mod set;
+
+pub use self::{
+    calendar::{Market, MarketState, chicago_time, new_york_date},
+    dollar::{DollarRates, derived_index},
+    instrument::{Instrument, Unit, instruments},
+    reading::{CrossCheck, Implausible, Observation, Reading},
+    set::{Dollar, MacroData, Volatility, Yields, spread_bp},
+};

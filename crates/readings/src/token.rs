@@ -13,10 +13,16 @@ pub mod pools;
 pub mod search;
 pub mod trending;
 
+use std::collections::BTreeMap;
+
 use alloy_primitives::Address;
 use serde::Serializer;
+use url::Url;
 
 use crate::Figure;
+
+/// Longest address of a picture or a page.
+const MAX_URL_LEN: usize = 512;
 
 /// For `#[serde(serialize_with = "…")]`: an address with its checksum.
 pub(crate) fn checksummed<S: Serializer>(
@@ -41,13 +47,46 @@ pub(crate) fn written<T: std::fmt::Display, S: Serializer>(
 #[must_use]
 pub fn count(figure: Figure) -> Option<u64> {
     let decimal = figure.get();
-    decimal.is_integer().then(|| u64::try_from(decimal).ok()).flatten()
+    decimal
+        .is_integer()
+        .then(|| u64::try_from(decimal).ok())
+        .flatten()
 }
 
 /// A figure that measures something which cannot be negative, such as a volume.
 #[must_use]
 pub fn measure(figure: Option<Figure>) -> Option<Figure> {
     figure.filter(|figure| !figure.get().is_sign_negative() || figure.get().is_zero())
+}
+
+/// `rows` by their keys, in order and each once; rows that contradict each other about one key are all
+/// left out, because nobody can say which one is right.
+#[must_use]
+pub fn undisputed<T, K: Ord>(
+    rows: Vec<T>,
+    key: impl Fn(&T) -> K,
+    agree: impl Fn(&T, &T) -> bool,
+) -> Vec<T> {
+    let mut kept: Vec<Option<T>> = Vec::with_capacity(rows.len());
+    let mut places: BTreeMap<K, usize> = BTreeMap::new();
+    for row in rows {
+        let place = *places.entry(key(&row)).or_insert(kept.len());
+        match kept.get_mut(place) {
+            None => kept.push(Some(row)),
+            Some(known) if known.as_ref().is_none_or(|known| agree(known, &row)) => {}
+            Some(disputed) => *disputed = None,
+        }
+    }
+    kept.into_iter().flatten().collect()
+}
+
+/// An `https` address in its normal form, or none: other schemes can run code where it is shown.
+#[must_use]
+pub fn https(text: &str) -> Option<String> {
+    let url = Url::parse(text)
+        .ok()
+        .filter(|url| url.scheme() == "https" && url.has_host())?;
+    (url.as_str().len() <= MAX_URL_LEN).then(|| url.into())
 }
 
 /// The larger figure first, unknown ones last.
@@ -71,5 +110,33 @@ mod tests {
         assert_eq!(measure(Some(of("-0.01"))), None);
         assert_eq!(measure(Some(of("0"))), Some(of("0")));
         assert_eq!(measure(None), None);
+    }
+
+    #[test]
+    fn contradictions_are_left_out_whole() {
+        let rows = vec![("a", 6), ("b", 18), ("a", 6), ("c", 1), ("b", 6), ("b", 18)];
+        let kept = undisputed(rows, |row| row.0, |a, b| a.1 == b.1);
+        assert_eq!(kept, [("a", 6), ("c", 1)]);
+        assert!(undisputed(Vec::<(u8, u8)>::new(), |row| row.0, |a, b| a == b).is_empty());
+    }
+
+    #[test]
+    fn addresses_of_pages_are_https_only() {
+        let normal = https("https://a.example/usd₮0.png");
+        assert_eq!(
+            normal.as_deref(),
+            Some("https://a.example/usd%E2%82%AE0.png")
+        );
+        let long = format!("https://a.example/{}", "a".repeat(512));
+        for bad in [
+            "javascript:alert(1)",
+            "http://a/x.png",
+            "data:image/png;base64,AA",
+            "//a/x.png",
+            "https://",
+            &long,
+        ] {
+            assert_eq!(https(bad), None, "{bad}");
+        }
     }
 }

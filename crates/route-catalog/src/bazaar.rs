@@ -9,6 +9,10 @@ use crate::{
     schema::{self, Detail},
 };
 
+/// Largest example answer in a challenge.
+const EXAMPLE_BYTES: usize = 900;
+const MAX_DEPTH: usize = 6;
+const LONGEST_TEXT: usize = 66;
 const JSON_SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The `extensions` member of a route's challenge.
@@ -77,9 +81,44 @@ fn answer_example(route: &Route) -> Json {
     // The table's own test parses every example.
     let data: Json = serde_json::from_str(route.example).unwrap_or(Json::Null);
     json!({
-        "data": data,
+        "data": outline(&data, EXAMPLE_BYTES),
         "meta": {"as_of": "2026-11-21T01:00:00Z", "age_seconds": 4, "verdict": "fresh"},
     })
+}
+
+/// What an answer looks like within a size: a challenge travels in a header. Long texts are cut; from the inside out,
+/// objects and lists that do not fit are left empty. The whole answer is in OpenAPI.
+fn outline(example: &Json, bytes: usize) -> Json {
+    for depth in (1..=MAX_DEPTH).rev() {
+        let cut = cut(example, depth);
+        if ascii_len(&cut) <= bytes {
+            return cut;
+        }
+    }
+    cut(example, 0)
+}
+
+fn cut(value: &Json, depth: usize) -> Json {
+    match value {
+        Json::String(text) if text.chars().count() > LONGEST_TEXT => {
+            let start: String = text.chars().take(LONGEST_TEXT).collect();
+            Json::String(format!("{start}..."))
+        }
+        Json::Array(_) if depth == 0 => json!([]),
+        Json::Object(_) if depth == 0 => json!({}),
+        Json::Array(items) => items.iter().map(|item| cut(item, depth)).collect(),
+        Json::Object(members) => members
+            .iter()
+            .map(|(name, member)| (name.clone(), cut(member, depth.saturating_sub(1))))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+/// The length as ASCII JSON, in which other characters are escaped.
+fn ascii_len(value: &Json) -> usize {
+    let escaped = |c: char| if c.is_ascii() { 1 } else { 6 * c.len_utf16() };
+    value.to_string().chars().map(escaped).sum()
 }
 
 fn methods(method: Method) -> &'static [&'static str] {

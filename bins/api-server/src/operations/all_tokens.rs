@@ -1,23 +1,19 @@
 //! `GET /all-tokens`.
 
-use data_sources::{Token, TokenList};
+use data_sources::{Error, Provenance, Sourced, Token, TokenList, TokenSnapshot};
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method, Unavailable};
+use crate::answer::{Answered, Method, Unavailable, Warning};
 use crate::reply::ErrorReply;
 
 /// The list changes rarely; it is read again every six hours.
 pub(crate) const FRESH_SECONDS: u64 = 6 * 3600;
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let found = sources
-        .okx
-        .tokens(call.max_age())
-        .await
-        .map_err(|error| fault::reply(&error))?;
+    let (found, fallback) = list(sources, call).await?;
     let all = &found.value.tokens;
     if all.is_empty() {
         return Err(
@@ -51,12 +47,41 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         reason: "not_named_by_source".to_owned(),
         source,
     });
+    let warning = fallback.then(|| Warning {
+        code: "fallback_list",
+        message:
+            "the list is of a catalogue, not of the chain's aggregator: not every token of it \
+                  can be swapped"
+                .to_owned(),
+    });
     Ok(Answered {
         unavailable: unknown.into_iter().collect(),
         sources: found.sources,
+        warnings: warning.into_iter().collect(),
         none: &["next_cursor", "logo_url"],
         ..Answered::new(data, FRESH_SECONDS).origin("tokens", source, Method::Direct)
     })
+}
+
+/// The aggregator's list, otherwise that of a catalogue; and whether it is the latter.
+async fn list(
+    sources: &Sources,
+    call: &Call,
+) -> Result<(Sourced<TokenSnapshot>, bool), ErrorReply> {
+    let error = match sources.okx.tokens(call.max_age()).await {
+        Ok(found) => return Ok((found, false)),
+        Err(error) => error,
+    };
+    let Ok(mut found) = sources.coingecko.tokens(call.max_age()).await else {
+        return Err(fault::reply(&error));
+    };
+    if let Error::Source(error) = &error {
+        let mode = sources.mode_of(error.source);
+        found
+            .sources
+            .push(Provenance::unavailable(error, mode, sources.now()));
+    }
+    Ok((found, true))
 }
 
 fn row(token: &Token) -> Value {

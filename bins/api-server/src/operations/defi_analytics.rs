@@ -1,10 +1,53 @@
 //! `GET /defi-analytics`.
 
+use readings::defi::tvl;
+use route_catalog::ErrorCode;
+
+use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+const FRESH_SECONDS: u64 = 900;
+const PROTOCOLS: &str = "defillama.protocols";
+const CHAINS: &str = "defillama.chains";
+/// Members whose `null` means that there is none.
+const NONE: &[&str] = &["chain_id"];
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let llama = &sources.defillama;
+    let max_age = call.max_age();
+    let mut legs = Legs::default();
+    if let Some(name) = call.parameters.text("protocol") {
+        let protocols = llama.protocols(max_age).await;
+        let protocols = legs.got(protocols.map_err(|error| fault::reply(&error))?);
+        let found = tvl::of_protocol(&protocols, name).ok_or_else(|| {
+            let message = "no protocol is known by this slug or name";
+            ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "protocol_not_found")
+        })?;
+        let answered = Answered::new(found, FRESH_SECONDS).from_legs(legs);
+        return Ok(Answered { none: NONE, ..answered.origin("protocols", PROTOCOLS, Method::Direct) });
+    }
+    let (protocols, chains) = tokio::join!(llama.protocols(max_age), llama.chains(max_age));
+    let protocols = legs.got(protocols.map_err(|error| fault::reply(&error))?);
+    let chains = match chains {
+        Ok(chains) => Some(legs.got(chains)),
+        Err(error) => {
+            legs.failed(sources, &error);
+            for field in ["chains", "total_tvl_usd"] {
+                legs.missing(field, error.reason(), CHAINS);
+            }
+            None
+        }
+    };
+    let ranked = tvl::rank(&protocols, chains.as_deref().map(Vec::as_slice));
+    let answered = Answered::new(ranked, FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("protocols", PROTOCOLS, Method::Direct)
+        .origin("chains", CHAINS, Method::Direct)
+        .origin("total_tvl_usd", CHAINS, Method::Derived)
+        .origin("gainers", PROTOCOLS, Method::Derived)
+        .origin("losers", PROTOCOLS, Method::Derived);
+    Ok(Answered { none: NONE, ..answered })
 }

@@ -1,10 +1,276 @@
 //! `GET /funding-rates`.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use data_sources::{Error, Sourced};
+use readings::derivatives::{
+    OpenInterest, Part, SymbolMarket, Venue, VenueReading, coin_of, top_by_open_interest,
+};
+use readings::symbol::SymbolKey;
+use route_catalog::ErrorCode;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Venues are read again after twenty seconds, and need a moment to answer.
+const FRESH_SECONDS: u64 = 30;
+/// Coins of an answer without a symbol.
+const TOP: usize = 20;
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let max_age = call.max_age();
+    let (symbol, markets, legs) = match call.parameters.text("symbol") {
+        Some(text) => {
+            let symbol = SymbolKey::new(text)
+                .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol"))?;
+            let (market, legs) = for_symbol(sources, &symbol, max_age).await?;
+            (Some(market.symbol.clone()), vec![market], legs)
+        }
+        None => {
+            let (markets, legs) = overview(sources, max_age).await?;
+            (None, markets, legs)
+        }
+    };
+    let core = legs.sources.first().map_or("", |source| source.source);
+    let data = json!({ "symbol": symbol, "markets": markets });
+    let mut answered = Answered::new(data, FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("markets", core, Method::Direct)
+        .origin("markets/aggregate", core, Method::Derived);
+    // Without a symbol there is none.
+    if symbol.is_none() {
+        answered.none = &["symbol"];
+    }
+    Ok(answered)
+}
+
+/// What every venue says of one coin.
+///
+/// # Errors
+///
+/// 404 `symbol_not_found` when every venue answered and none lists it; 503 when none that may list it
+/// answered.
+pub(super) async fn for_symbol(
+    sources: &Sources,
+    symbol: &SymbolKey,
+    max_age: Option<Duration>,
+) -> Result<(SymbolMarket, Legs), ErrorReply> {
+    let coin = coin_of(symbol).ok_or_else(|| unknown(symbol.as_str()))?;
+    let (hyperliquid, binance, okx, bybit) = tokio::join!(
+        sources.hyperliquid.reading(&coin, max_age),
+        sources.binance.reading(&coin, max_age),
+        sources.okx_futures.reading(&coin, max_age),
+        sources.bybit.reading(&coin, max_age),
+    );
+    let answers = [
+        (Venue::Hyperliquid, hyperliquid),
+        (Venue::Binance, binance),
+        (Venue::Okx, okx),
+        (Venue::Bybit, bybit),
+    ];
+    let mut gathered = Gathered::default();
+    for (venue, answer) in answers {
+        if let Some(reading) = gathered.venue(sources, venue, answer) {
+            gathered.readings.entry(coin.clone()).or_default().push(reading);
+        }
+    }
+    gathered.predict(sources, Some(&coin), max_age).await;
+    let Gathered { mut readings, mut legs, down } = gathered;
+    let Some(venues) = readings.remove(&coin) else {
+        return Err(if down.is_empty() { unknown(&coin) } else { none_answered(&down) });
+    };
+    let market = SymbolMarket::new(coin, venues);
+    name_gaps(&market, &mut legs);
+    Ok((market, legs))
+}
+
+/// The coins with the highest open interest over all venues.
+async fn overview(
+    sources: &Sources,
+    max_age: Option<Duration>,
+) -> Result<(Vec<SymbolMarket>, Legs), ErrorReply> {
+    let (hyperliquid, binance, okx, bybit) = tokio::join!(
+        sources.hyperliquid.all(max_age),
+        sources.binance.all(max_age),
+        sources.okx_futures.all(max_age),
+        sources.bybit.all(max_age),
+    );
+    let owned = |shared: Sourced<std::sync::Arc<Vec<(String, VenueReading)>>>| {
+        shared.map(|rows| rows.as_ref().clone())
+    };
+    let answers = [
+        (Venue::Hyperliquid, hyperliquid),
+        (Venue::Binance, binance.map(owned)),
+        (Venue::Okx, okx.map(owned)),
+        (Venue::Bybit, bybit.map(owned)),
+    ];
+    let mut gathered = Gathered::default();
+    for (venue, answer) in answers {
+        for (coin, reading) in gathered.venue(sources, venue, answer).unwrap_or_default() {
+            gathered.readings.entry(coin).or_default().push(reading);
+        }
+    }
+    gathered.predict(sources, None, max_age).await;
+    let Gathered { readings, mut legs, down } = gathered;
+    // A rate that another venue expects is no market of its own.
+    let market = |(coin, venues): (String, Vec<VenueReading>)| SymbolMarket::new(coin, venues);
+    let known = readings.into_iter().map(market);
+    let markets = known.filter(|market| market.aggregate.oi_usd.is_some()).collect();
+    let top = top_by_open_interest(markets, TOP);
+    if top.is_empty() {
+        return Err(none_answered(&down));
+    }
+    let top = with_binance_interest(sources, top, &mut legs, max_age).await;
+    let top = top_by_open_interest(top, TOP);
+    legs.missing("markets[].venues[].long_short", "only_with_symbol", "");
+    for market in &top {
+        name_gaps(market, &mut legs);
+    }
+    Ok((top, legs))
+}
+
+/// Binance states open interest contract by contract only: asked for the coins that are shown.
+async fn with_binance_interest(
+    sources: &Sources,
+    markets: Vec<SymbolMarket>,
+    legs: &mut Legs,
+    max_age: Option<Duration>,
+) -> Vec<SymbolMarket> {
+    let mut asked = JoinSet::new();
+    for market in &markets {
+        if market.venues.iter().any(|reading| reading.venue == Venue::Binance && reading.mark_px.is_some()) {
+            let (binance, coin) = (sources.binance.clone(), market.symbol.clone());
+            asked.spawn(async move {
+                let interest = binance.open_interest(&coin, max_age).await;
+                (coin, interest)
+            });
+        }
+    }
+    let mut found = BTreeMap::new();
+    while let Some(joined) = asked.join_next().await {
+        match joined {
+            Ok((coin, Ok(interest))) => {
+                if let Some(base) = legs.got(interest) {
+                    found.insert(coin, base);
+                }
+            }
+            Ok((_, Err(error))) => {
+                legs.failed(sources, &error);
+                let source = error.source_id().unwrap_or_default();
+                gap(legs, "markets[].venues[].open_interest", &error.reason(), source);
+            }
+            Err(_) => {}
+        }
+    }
+    let filled = |market: SymbolMarket| {
+        let interest = found.get(&market.symbol);
+        let mut venues = market.venues;
+        for reading in &mut venues {
+            if reading.venue == Venue::Binance {
+                let mark = reading.mark_px.map(|mark| mark.0);
+                reading.open_interest = interest.and_then(|base| OpenInterest::from_base(base.0, mark));
+            }
+        }
+        SymbolMarket::new(market.symbol, venues)
+    };
+    markets.into_iter().map(filled).collect()
+}
+
+/// Readings of venues while they arrive.
+#[derive(Default)]
+struct Gathered {
+    readings: BTreeMap<String, Vec<VenueReading>>,
+    legs: Legs,
+    /// Venues that did not answer, and why.
+    down: Vec<(Venue, Error)>,
+}
+
+impl Gathered {
+    /// What `venue` answered. A venue that does not list something is not missing; one that does not
+    /// answer is, and is nobody else's fault.
+    fn venue<T>(&mut self, sources: &Sources, venue: Venue, answer: Result<Sourced<T>, Error>) -> Option<T> {
+        match answer {
+            Ok(sourced) => Some(self.legs.got(sourced)),
+            Err(Error::NotFound { .. }) => None,
+            Err(error) => {
+                let source = error.source_id().unwrap_or_default();
+                self.legs.failed(sources, &error);
+                self.legs.missing(&format!("markets[].venues.{venue}"), error.reason(), source);
+                self.down.push((venue, error));
+                None
+            }
+        }
+    }
+
+    /// The rates that Hyperliquid expects of venues that did not answer: of `coin`, or of every coin
+    /// that another venue lists.
+    async fn predict(&mut self, sources: &Sources, coin: Option<&str>, max_age: Option<Duration>) {
+        let silent = |venue: Venue| {
+            matches!(venue, Venue::Binance | Venue::Bybit) && self.down.iter().any(|(down, _)| *down == venue)
+        };
+        if !silent(Venue::Binance) && !silent(Venue::Bybit) {
+            return;
+        }
+        let silent: Vec<_> = [Venue::Binance, Venue::Bybit].into_iter().filter(|venue| silent(*venue)).collect();
+        let predicted = match sources.hyperliquid.predicted(max_age).await {
+            Ok(predicted) => self.legs.got(predicted),
+            Err(error) => return self.legs.failed(sources, &error),
+        };
+        for prediction in predicted.iter().filter(|prediction| silent.contains(&prediction.venue)) {
+            let wanted = coin.map_or_else(|| self.readings.contains_key(&prediction.coin), |coin| coin == prediction.coin);
+            if !wanted {
+                continue;
+            }
+            let contract = readings::derivatives::contract_for(prediction.venue, &prediction.coin);
+            let mut reading = VenueReading::empty(prediction.venue, &contract.name);
+            reading.funding = Some(prediction.funding.clone());
+            for part in [Part::OpenInterest, Part::LongShort, Part::MarkPx] {
+                reading.lacks(part, "venue_did_not_answer", prediction.funding.source);
+            }
+            self.readings.entry(prediction.coin.clone()).or_default().push(reading);
+        }
+    }
+}
+
+/// Names what the venues did not give, each gap once.
+fn name_gaps(market: &SymbolMarket, legs: &mut Legs) {
+    for missing in market.venues.iter().flat_map(|reading| &reading.missing) {
+        let field = format!("markets[].venues[].{}", missing.part.as_str());
+        gap(legs, &field, &missing.reason, missing.source);
+    }
+    if market.spread_bps.is_none() {
+        gap(legs, "markets[].spread_bps", "needs_two_venues", "");
+    }
+    if !market.conflicting.is_empty() {
+        gap(legs, "markets[].aggregate", "conflicting_venues_left_out", "");
+    }
+}
+
+fn gap(legs: &mut Legs, field: &str, reason: &str, source: &'static str) {
+    let full = format!("data.{field}");
+    let known = |gap: &crate::answer::Unavailable| gap.field == full && gap.reason == reason && gap.source == source;
+    if !legs.unavailable.iter().any(known) {
+        legs.missing(field, reason, source);
+    }
+}
+
+fn unknown(symbol: &str) -> ErrorReply {
+    let message = format!("no venue lists {symbol}");
+    ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "symbol_not_found")
+}
+
+fn none_answered(down: &[(Venue, Error)]) -> ErrorReply {
+    let venues: Vec<_> = down
+        .iter()
+        .map(|(venue, error)| json!({ "venue": venue.as_str(), "reason": error.reason() }))
+        .collect();
+    ErrorReply::new(ErrorCode::UpstreamUnavailable, "no venue answered")
+        .detail("reason", "no_venue_answered")
+        .detail("venues", venues)
 }

@@ -1,10 +1,113 @@
 //! `GET /generate-meme`.
+//!
+//! The image is on the shelf before the answer is: a lost answer is fetched again with the same payment, and the image by
+//! its digest, without drawing or paying twice.
 
+use alloy_primitives::hex;
+use data_sources::{Error, Sourced};
+use jiff::Timestamp;
+use ledger::{Artifact, Shelf, ShelfError};
+use readings::ai::{Generated, Picture};
+use route_catalog::ErrorCode;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::ai::{self, FRESH_SECONDS};
+use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method, seconds};
+use crate::artifacts;
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// For how long an image can be fetched.
+const KEPT_SECONDS: i64 = 86_400;
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    // Nothing is drawn that could not be kept.
+    let shelf = sources.shelf().ok_or_else(no_shelf)?;
+    let prompt = call.parameters.text("prompt").unwrap_or_default();
+    let model = call.parameters.text("model").unwrap_or_default();
+    let drawn = ai::within_budget(draw(sources, prompt, model)).await?;
+    let found = drawn.map_err(|error| fault::reply(&error))?;
+    let source = found.sources.first().map_or("", |source| source.source);
+    let mut legs = Legs::default();
+    let Generated::Made(picture) = legs.got(found) else {
+        return Err(ai::blocked());
+    };
+
+    let Picture {
+        image,
+        model,
+        revised_prompt,
+    } = picture;
+    let (format, width, height) = (image.format(), image.width(), image.height());
+    let now = sources.now();
+    let expires_at = Timestamp::from_second(now.as_second().saturating_add(KEPT_SECONDS));
+    let expires_at = expires_at.unwrap_or(Timestamp::MAX);
+    let artifact = Artifact::new(
+        format.media_type(),
+        image.into_bytes().into(),
+        unix(expires_at),
+    );
+    let sha256 = artifact.sha256();
+    shelf
+        .keep(artifact, unix(now))
+        .await
+        .map_err(|error| not_kept(&error))?;
+
+    let data = json!({
+        "image": {
+            "mime": format.media_type(),
+            "width": width,
+            "height": height,
+            "url": artifacts::url(sha256),
+            "sha256": hex::encode(sha256),
+            "expires_at": seconds(expires_at),
+        },
+        "model": model,
+        "prompt_sha256": hex::encode(Sha256::digest(prompt)),
+        "revised_prompt": revised_prompt,
+    });
+    Ok(Answered::new(data, FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("image", source, Method::Direct))
+}
+
+/// Asks the chosen model, once. The alternative is whichever of the two is set up.
+async fn draw(
+    sources: &Sources,
+    prompt: &str,
+    model: &str,
+) -> Result<Sourced<Generated<Picture>>, Error> {
+    let has_gemini = sources.gemini.source().disabled().is_none();
+    let has_fal = sources.fal.source().disabled().is_none();
+    match model {
+        "alternative" if !has_gemini && has_fal => sources.fal.image(prompt).await,
+        "alternative" => sources.gemini.image(prompt).await,
+        _ => sources.openai.image(prompt).await,
+    }
+}
+
+fn unix(time: Timestamp) -> u64 {
+    u64::try_from(time.as_second()).unwrap_or_default()
+}
+
+fn no_shelf() -> ErrorReply {
+    ErrorReply::new(
+        ErrorCode::UpstreamUnavailable,
+        "images cannot be kept on this server, so none is drawn",
+    )
+    .detail("reason", "no_shelf")
+    .retryable(false)
+}
+
+fn not_kept(error: &ShelfError) -> ErrorReply {
+    tracing::error!(code = error.code(), %error, "an image cannot be kept");
+    ErrorReply::new(
+        ErrorCode::UpstreamUnavailable,
+        "the image cannot be kept right now",
+    )
+    .detail("reason", error.code())
+    .retry_after(60)
 }

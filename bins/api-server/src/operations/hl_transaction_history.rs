@@ -1,10 +1,101 @@
 //! `GET /hl-transaction-history`.
 
+use jiff::{SignedDuration, Timestamp};
+use readings::derivatives::{Cursor, HistoryKind, HistoryKinds, Window, page};
+use serde_json::json;
+
+use super::legs::Legs;
+use super::sub_wallet::address_or_own;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method, Warning};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// What has happened does not change; new things happen.
+const FRESH_SECONDS: u64 = 10;
+/// How far a history goes back when no start is named.
+const USUAL_SPAN: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Items of a page when no number is named.
+const USUAL_LIMIT: usize = 100;
+const HISTORY: &str = "hyperliquid.history";
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let user = address_or_own(call)?;
+    let cursor = start_of(call, sources.now())?;
+    let limit = call.parameters.integer("limit").and_then(|limit| usize::try_from(limit).ok());
+    let window = Window {
+        start: cursor.start,
+        end: cursor.end,
+    };
+    let of = |kind: HistoryKind| async move {
+        match cursor.kinds.include(kind) {
+            true => Some(sources.hyperliquid.history(user, kind, window).await),
+            false => None,
+        }
+    };
+    let (fills, funding, ledger) =
+        tokio::join!(of(HistoryKind::Fill), of(HistoryKind::Funding), of(HistoryKind::Ledger));
+    let mut legs = Legs::default();
+    let mut items = Vec::new();
+    let mut covered = window;
+    for told in [fills, funding, ledger].into_iter().flatten() {
+        // A list that lacks one of the kinds that were asked for would tell a wrong story.
+        let told = legs.got(told.map_err(|error| fault::reply(&error))?);
+        covered.start = covered.start.max(told.covered.start);
+        items.extend(told.items);
+    }
+    let truncated = covered.start > window.start;
+    let page = page(items, covered, window.start, &cursor, limit.unwrap_or(USUAL_LIMIT));
+    let data = json!({
+        "address": user.to_string(),
+        "window": covered,
+        "items": page.items,
+        "truncated": truncated,
+        "next_cursor": page.next.map(|next| next.to_string()),
+    });
+    let mut answered = Answered::new(data, FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("items", HISTORY, Method::Direct);
+    answered.none = &["next_cursor"];
+    if truncated {
+        answered.warnings.push(Warning {
+            code: "history_truncated",
+            message: "the venue returned full lists: only the newest part of the window is told here, and \
+                      next_cursor goes on before it"
+                .to_owned(),
+        });
+    }
+    Ok(answered)
+}
+
+/// Where the page starts: at the cursor, or at the end of the window that was asked for.
+fn start_of(call: &Call, now: Timestamp) -> Result<Cursor, ErrorReply> {
+    let word = call.parameters.text("type").unwrap_or("all");
+    let kinds = HistoryKinds::from_word(word)
+        .ok_or_else(|| fault::bad_parameter("type", "expected all, fills, funding or ledger"))?;
+    if let Some(text) = call.parameters.text("cursor") {
+        let cursor: Cursor = text
+            .parse()
+            .map_err(|_| fault::bad_parameter("cursor", "expected the next_cursor of an earlier answer"))?;
+        if cursor.kinds != kinds {
+            return Err(fault::bad_parameter("cursor", "it is of an answer with another type"));
+        }
+        return Ok(cursor);
+    }
+    let millis = |time: Timestamp| Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
+    let named = |name: &str| {
+        let millis = i64::try_from(call.parameters.timestamp_ms(name)?).ok()?;
+        Timestamp::from_millisecond(millis).ok()
+    };
+    let end = named("end").unwrap_or(millis(now)).min(millis(now));
+    let start = named("start").unwrap_or_else(|| end.saturating_sub(USUAL_SPAN).unwrap_or(end));
+    if start > end {
+        return Err(fault::bad_parameter("start", "it lies in the future"));
+    }
+    Ok(Cursor {
+        start,
+        end,
+        skip: 0,
+        kinds,
+    })
 }

@@ -1,10 +1,106 @@
 //! `GET /hyperliquid-account`.
 
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use data_sources::{Error, Sourced};
+use readings::derivatives::Account;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::legs::Legs;
+use super::sub_wallet::address_or_own;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Accounts are read again after five seconds.
+const FRESH_SECONDS: u64 = 10;
+const ACCOUNT: &str = "hyperliquid.account";
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let user = address_or_own(call)?;
+    let max_age = call.max_age();
+    let venue = &sources.hyperliquid;
+    let asked = call.parameters.text("dex").map(str::trim);
+    let main = asked.unwrap_or_default();
+    let mut legs = Legs::default();
+    let (account, role, spot, others) = tokio::join!(
+        venue.account(user, main, max_age),
+        venue.role(user, max_age),
+        venue.spot_balances(user, max_age),
+        others(sources, user, asked, max_age),
+    );
+    let account = legs.got(account.map_err(|error| fault::reply(&error))?);
+    let role = legs.take(sources, "role", role);
+    let spot = legs.take(sources, "spot_balances", spot);
+    let mut accounts = vec![account];
+    match others {
+        Ok(answers) => {
+            for (dex, answer) in answers {
+                let field = format!("positions[dex={dex}]");
+                accounts.extend(legs.take(sources, &field, answer).filter(|account| !account.is_empty()));
+            }
+        }
+        // Which dexes there are is not known: positions of the venue's own dex are all that is told.
+        Err(error) => {
+            legs.take::<()>(sources, "other_dexes", Err(error));
+        }
+    }
+    // Orders need collateral: only a dex that holds some is asked, because each one costs as much as
+    // ten accounts.
+    let dexes: Vec<_> = accounts.iter().map(|account| account.dex.clone()).collect();
+    let mut orders = Vec::new();
+    let mut told = Vec::new();
+    for dex in &dexes {
+        let field = format!("open_orders[dex={dex}]");
+        if let Some(of_dex) = legs.take(sources, &field, venue.open_orders(user, dex, max_age).await) {
+            orders.extend(of_dex.iter().cloned());
+            told.push(dex);
+        }
+    }
+    let (first, rest) = accounts.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
+    let data = json!({
+        "address": user.to_string(),
+        "role": role,
+        "margin_summary": first.map(|account| &account.margin),
+        "other_dexes": rest.iter().map(|account| &account.margin).collect::<Vec<_>>(),
+        "positions": accounts.iter().flat_map(|account| &account.positions).collect::<Vec<_>>(),
+        "spot_balances": spot.as_deref(),
+        "open_orders": orders,
+        "open_orders_of": told,
+    });
+    let mut answered = Answered::new(data, FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("margin_summary", ACCOUNT, Method::Direct)
+        .origin("positions", ACCOUNT, Method::Direct)
+        .origin("open_orders", "hyperliquid.open-orders", Method::Direct);
+    // Nothing can liquidate such a position; such an order has no trigger.
+    answered.none = &["liquidation_px", "trigger_px"];
+    Ok(answered)
+}
+
+/// The account at every dex that others deployed, unless one dex was asked for.
+async fn others(
+    sources: &Sources,
+    user: Address,
+    asked: Option<&str>,
+    max_age: Option<Duration>,
+) -> Result<Vec<(String, Result<Sourced<Account>, Error>)>, Error> {
+    if asked.is_some() {
+        return Ok(Vec::new());
+    }
+    let dexs = sources.hyperliquid.dexs(None).await?;
+    let mut calls = JoinSet::new();
+    for dex in dexs.value.iter().cloned() {
+        let venue = sources.hyperliquid.clone();
+        calls.spawn(async move {
+            let account = venue.account(user, &dex, max_age).await;
+            (dex, account)
+        });
+    }
+    let mut answers = calls.join_all().await;
+    answers.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(answers)
 }

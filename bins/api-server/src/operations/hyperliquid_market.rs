@@ -1,10 +1,90 @@
 //! `GET /hyperliquid-market`.
 
+use readings::derivatives::{PerpContext, PerpMarket};
+use route_catalog::ErrorCode;
+use serde_json::{Map, Value, json};
+
+use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Markets are read again after five seconds.
+const FRESH_SECONDS: u64 = 10;
+/// Prices of each side of the book.
+const DEPTH: usize = 5;
+const MARKETS: &str = "hyperliquid.markets";
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let max_age = call.max_age();
+    let parameter = |name: &str| call.parameters.text(name).map(str::trim);
+    let (coin, interval) = (parameter("coin"), parameter("interval"));
+    let prefix = coin.and_then(|coin| coin.split_once(':')).map(|(dex, _)| dex);
+    let dex = match (parameter("dex"), prefix) {
+        (Some(dex), Some(prefix)) if dex != prefix => {
+            return Err(fault::bad_parameter("dex", "the coin is of another dex"));
+        }
+        (dex, prefix) => dex.or(prefix).unwrap_or_default(),
+    };
+    let mut legs = Legs::default();
+    let found = sources.hyperliquid.markets(dex, max_age).await;
+    let markets = legs.got(found.map_err(|error| fault::reply(&error))?);
+    let mut data = Map::new();
+    let Some(coin) = coin else {
+        let rows: Vec<_> = markets.iter().map(PerpMarket::from).collect();
+        name_gaps(&rows, &mut legs);
+        data.insert("markets".to_owned(), json!(rows));
+        return Ok(answered(data, legs));
+    };
+    let market = find(&markets, dex, coin).ok_or_else(|| {
+        let message = format!("there is no market {coin:?}");
+        ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "coin_not_found")
+    })?;
+    let rows = [PerpMarket::from(market)];
+    name_gaps(&rows, &mut legs);
+    data.insert("markets".to_owned(), json!(rows));
+    let candles = async {
+        match interval {
+            Some(interval) => Some(sources.hyperliquid.candles(&market.coin, interval, max_age).await),
+            None => None,
+        }
+    };
+    let (book, candles) = tokio::join!(sources.hyperliquid.book(&market.coin, max_age), candles);
+    let book = legs.take(sources, "book", book).map(|book| book.top(DEPTH));
+    data.insert("book".to_owned(), json!(book));
+    if let Some(candles) = candles {
+        let candles = legs.take(sources, "candles", candles);
+        data.insert("candles".to_owned(), json!(candles.as_deref()));
+    }
+    Ok(answered(data, legs).origin("book", "hyperliquid.book", Method::Direct))
+}
+
+fn answered(data: Map<String, Value>, legs: Legs) -> Answered {
+    Answered::new(data, FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("markets", MARKETS, Method::Direct)
+        .origin("markets/open_interest_usd", MARKETS, Method::Derived)
+        .origin("markets/funding_apr_pct", MARKETS, Method::Derived)
+}
+
+/// The market that a caller means: by its name as the venue writes it, without the prefix of the dex,
+/// or, where only one fits, in other letter case.
+fn find<'a>(markets: &'a [PerpContext], dex: &str, coin: &str) -> Option<&'a PerpContext> {
+    let full = match dex {
+        "" => coin.to_owned(),
+        _ if coin.contains(':') => coin.to_owned(),
+        dex => format!("{dex}:{coin}"),
+    };
+    let exact = markets.iter().find(|market| market.coin == full);
+    exact.or_else(|| {
+        let mut alike = markets.iter().filter(|market| market.coin.eq_ignore_ascii_case(&full));
+        alike.next().filter(|_| alike.next().is_none())
+    })
+}
+
+fn name_gaps(rows: &[PerpMarket], legs: &mut Legs) {
+    if rows.iter().any(|row| row.mid.is_none()) {
+        legs.missing("markets[].mid", "one_sided_book", MARKETS);
+    }
 }

@@ -1,10 +1,65 @@
 //! `GET /idle-capital`.
 
-use super::{Call, fault};
+use readings::defi::idle;
+use serde_json::json;
+
+use super::legs::Legs;
+use super::sub_wallet::address_or_own;
+use super::yields::{Held, dataset, holdings};
+use super::{Call, yields::Edition};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+const FRESH_SECONDS: u64 = 60;
+/// Members whose `null` means that there is none: a chain's own coin has no contract.
+const NONE: &[&str] = &["token_address"];
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let address = address_or_own(call)?;
+    let mut legs = Legs::default();
+    let (held, edition) = tokio::join!(
+        holdings(sources, address, None, &mut legs),
+        sources.yields.edition_if_any(sources.now()),
+    );
+    let Held { holdings, unread } = held?;
+    let balances = legs.sources.first().map_or("", |source| source.source);
+    if let Some(edition) = &edition {
+        edition.count_in(&mut legs);
+    }
+    let markets = edition.as_ref().map(|edition: &Edition| edition.markets.as_slice());
+    let rows = idle::idle(&holdings, markets.unwrap_or_default());
+    if rows.iter().any(|row| row.best.is_none()) {
+        let reason = match markets {
+            Some(_) => "no_low_risk_market_on_chain",
+            None => "yield_snapshot_missing",
+        };
+        legs.missing("idle[].best", reason, dataset::SOURCE);
+    }
+    if rows.iter().any(|row| row.usd.is_none()) {
+        for field in ["idle[].usd", "idle[].best.expected_usd_year"] {
+            legs.missing(field, "price_unknown", balances);
+        }
+    }
+    let complete = unread.is_empty() && rows.iter().all(|row| row.usd.is_some());
+    let data = json!({
+        "address": address.to_string(),
+        "idle": rows,
+        "total_idle_usd": idle::total_usd(&rows),
+        "total_idle_usd_complete": complete,
+        "chains_unavailable": unread,
+        "rules": {
+            "min_usd": idle::MIN_USD.to_string(),
+            "max_share_of_market_pct": idle::MAX_SHARE_OF_MARKET_PCT.to_string(),
+            "alternatives": "grade A or B, the same token on the same chain, before gas",
+        },
+    });
+    let answered = Answered::new(data, FRESH_SECONDS).from_legs(legs);
+    Ok(Answered {
+        none: NONE,
+        ..answered
+            .origin("idle", balances, Method::Direct)
+            .origin("idle/best", dataset::SOURCE, Method::Derived)
+            .origin("total_idle_usd", balances, Method::Derived)
+    })
 }

@@ -1,10 +1,107 @@
 //! `GET /llm-research`.
+//!
+//! One model is asked, and the next one only when it fails: a model that answers without citing anything has answered, and
+//! another one would be paid for the same question in vain.
 
+use data_sources::{Error, Source, SourceError, SourceErrorKind, Sourced};
+use readings::ai::{Generated, Research};
+use tokio::time::{Duration, Instant, timeout_at};
+
+use super::ai::{self, BUDGET, FRESH_SECONDS};
+use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// A model that is asked later than this before the end of the budget would not come to its own end.
+const LEAST_TIME: Duration = Duration::from_secs(30);
+
+/// The models, in the order in which they are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Model {
+    Openai,
+    Anthropic,
+    Perplexity,
+}
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let prompt = call.parameters.text("prompt").unwrap_or_default();
+    let end = Instant::now() + BUDGET;
+    let mut failures: Vec<Error> = Vec::new();
+    let mut models = vec![Model::Openai, Model::Anthropic, Model::Perplexity];
+    models.retain(|model| model.source(sources).disabled().is_none());
+    if models.is_empty() {
+        // Its own error says why it is not asked.
+        models.push(Model::Openai);
+    }
+    for model in models {
+        let left = end.saturating_duration_since(Instant::now());
+        if !failures.is_empty() && left < LEAST_TIME {
+            break;
+        }
+        let asked = timeout_at(end, model.research(sources, prompt)).await;
+        match asked.unwrap_or_else(|_| Err(model.timed_out())) {
+            Ok(found) => return answered(sources, found, &failures),
+            Err(error) => failures.push(error),
+        }
+    }
+    Err(failures.first().map_or_else(ai::too_slow, fault::reply))
+}
+
+fn answered(
+    sources: &Sources,
+    found: Sourced<Generated<Research>>,
+    failures: &[Error],
+) -> Result<Answered, ErrorReply> {
+    let source = found.sources.first().map_or("", |source| source.source);
+    let mut legs = Legs::default();
+    let Generated::Made(research) = legs.got(found) else {
+        return Err(ai::blocked());
+    };
+    if research.citations.is_empty() {
+        return Err(fault::core_missing("citations", "no_citations"));
+    }
+    for failure in failures {
+        legs.failed(sources, failure);
+    }
+    Ok(Answered::new(research, FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("answer_markdown", source, Method::Direct)
+        .origin("citations", source, Method::Direct))
+}
+
+impl Model {
+    fn source(self, sources: &Sources) -> &Source {
+        match self {
+            Self::Openai => sources.openai.source(),
+            Self::Anthropic => sources.anthropic.source(),
+            Self::Perplexity => sources.perplexity.source(),
+        }
+    }
+
+    async fn research(
+        self,
+        sources: &Sources,
+        prompt: &str,
+    ) -> Result<Sourced<Generated<Research>>, Error> {
+        match self {
+            Self::Openai => sources.openai.research(prompt).await,
+            Self::Anthropic => sources.anthropic.research(prompt).await,
+            Self::Perplexity => sources.perplexity.research(prompt).await,
+        }
+    }
+
+    fn timed_out(self) -> Error {
+        let limit_ms = u64::try_from(BUDGET.as_millis()).unwrap_or(u64::MAX);
+        SourceError {
+            source: match self {
+                Self::Openai => "openai.responses",
+                Self::Anthropic => "anthropic.messages",
+                Self::Perplexity => "perplexity.sonar",
+            },
+            kind: SourceErrorKind::Timeout { limit_ms },
+        }
+        .into()
+    }
 }

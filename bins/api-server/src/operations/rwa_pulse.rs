@@ -1,10 +1,149 @@
 //! `GET /rwa-pulse`.
 
-use super::{Call, fault};
+use data_sources::{Error, Sourced};
+use readings::derivatives::PerpContext;
+use readings::news::{Headline, Topic, rank};
+use readings::rwa::{Omitted, tokenized};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::crypto_news::{core_source, snapshot, undated};
+use super::legs::Legs;
+use super::mega_report::reason_of;
+use super::{Call, fault, tradfi_data};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Prices are read again after a minute; the macro readings have the pace of their markets.
+const FRESH_SECONDS: u64 = 60;
+/// Dexes that are asked at most: each one costs as much as the venue allows in a second.
+const DEXES: usize = 16;
+/// Headlines of an answer.
+const HEADLINES: usize = 10;
+const MARKETS: &str = "hyperliquid.markets";
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let ((core, mut legs, fresh_seconds), markets, categories, news) = tokio::join!(
+        tradfi_data::core(sources),
+        markets(sources, call),
+        sources.hyperliquid.categories(None),
+        snapshot(sources),
+    );
+    if !core.is_enough() {
+        let reason = legs.unavailable.first().map_or("no_reading", |gap| gap.reason.as_str());
+        return Err(fault::core_missing("macro", reason));
+    }
+    // Places of the macro readings in this answer.
+    for gap in &mut legs.unavailable {
+        gap.field = gap
+            .field
+            .replace("data.yields.10y", "data.macro.us10y")
+            .replace("data.yields.2y", "data.macro.us2y")
+            .replace("data.yields.spread", "data.macro.spread")
+            .replace("data.volatility.vix", "data.macro.vix");
+    }
+    legs.unavailable.retain(|gap| !gap.field.starts_with("data.yields"));
+    let mut omitted = Vec::new();
+    for (name, there) in [("us10y", core.us10y.is_some()), ("us2y", core.us2y.is_some()), ("vix", core.vix.is_some())] {
+        if !there {
+            omitted.push(Omitted::new(format!("macro.{name}"), "source_unavailable"));
+        }
+    }
+    let categories = match categories {
+        Ok(categories) => legs.got(categories),
+        // The names are known without them; the venue's own word is missing.
+        Err(error) => {
+            legs.failed(sources, &error);
+            Default::default()
+        }
+    };
+    let mut rows = Vec::new();
+    match markets {
+        Ok(answers) => {
+            for (dex, answer) in answers {
+                match answer {
+                    Ok(markets) => rows.extend(legs.got(markets).iter().cloned()),
+                    Err(error) => {
+                        legs.failed(sources, &error);
+                        omitted.push(Omitted::new(format!("tokenized.{dex}"), error.reason()));
+                    }
+                }
+            }
+        }
+        Err(error) => {
+            legs.failed(sources, &error);
+            omitted.push(Omitted::new("tokenized", error.reason()));
+        }
+    }
+    let (assets, left_out) = tokenized(&rows, &categories, sources.now());
+    omitted.extend(left_out);
+    for (class, rows) in assets.classes() {
+        if rows.iter().any(|row| row.premium_bps.is_none()) {
+            let field = format!("tokenized.{}[].premium_bps", class.as_str());
+            legs.missing(&field, "market_closed_or_not_traded", MARKETS);
+        }
+    }
+    let mut as_of = None;
+    let news = match news {
+        Ok(snapshot) => {
+            let headlines = headlines(&snapshot.value, sources);
+            as_of = Some(snapshot.as_of);
+            legs.got(Sourced { value: (), sources: snapshot.provenance() });
+            legs.unavailable.extend(undated("news", &headlines, core_source(&snapshot)));
+            headlines
+        }
+        Err(error) => {
+            omitted.push(Omitted::new("news", reason_of(&error)));
+            legs.missing("news", reason_of(&error), "");
+            Vec::new()
+        }
+    };
+    let data = json!({
+        "macro": core,
+        "tokenized": assets,
+        "news": news,
+        "omitted": omitted,
+    });
+    let mut answered = Answered::new(data, fresh_seconds.max(FRESH_SECONDS))
+        .from_legs(legs)
+        .origin("macro/spread_2s10s_bp", "treasury.yield-curve", Method::Derived)
+        .origin("tokenized", MARKETS, Method::Derived);
+    answered.as_of = as_of;
+    Ok(answered)
+}
+
+/// The markets of every dex that others deployed.
+async fn markets(
+    sources: &Sources,
+    call: &Call,
+) -> Result<Vec<(String, Result<Sourced<std::sync::Arc<Vec<PerpContext>>>, Error>)>, Error> {
+    let dexs = sources.hyperliquid.dexs(None).await?;
+    let max_age = call.max_age();
+    let mut calls = JoinSet::new();
+    for dex in dexs.value.iter().take(DEXES).cloned() {
+        let venue = sources.hyperliquid.clone();
+        calls.spawn(async move {
+            let markets = venue.overview(&dex, max_age).await;
+            (dex, markets)
+        });
+    }
+    let mut answers = calls.join_all().await;
+    answers.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(answers)
+}
+
+/// Headlines about real-world assets; when there are none, the most important ones.
+fn headlines(digest: &readings::news::Digest, sources: &Sources) -> Vec<Headline> {
+    let topic = Topic::new("rwa");
+    let about = |article: &&readings::news::Article| {
+        topic.as_ref().is_some_and(|topic| !topic.matches(article).is_empty())
+    };
+    let matching = digest.articles.iter().filter(about).cloned().collect();
+    let mut headlines = rank(matching, sources.now()).headlines;
+    if headlines.is_empty() {
+        headlines = digest.headlines.clone();
+    }
+    headlines.truncate(HEADLINES);
+    headlines
 }

@@ -1,10 +1,194 @@
 //! `GET /token-details`.
 
+use std::time::Duration;
+
+use data_sources::{Error, Provenance, SourceError, SourceErrorKind, Sourced};
+use readings::symbol::SymbolKey;
+use readings::token::coin::{Coin, choose};
+use readings::token::pools;
+
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method, Unavailable, Warning};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Catalogues update a coin every minute or two.
+const FRESH_SECONDS: u64 = 300;
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let text = call.parameters.text("symbol").unwrap_or_default();
+    let symbol = SymbolKey::new(text)
+        .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol of 1 to 64 characters"))?;
+    let found = details(sources, &symbol, call.max_age())
+        .await
+        .map_err(|error| fault::reply(&error))?;
+    let source = found.sources.first().map_or("", |source| source.source);
+    let coin = &found.value;
+    let mut answered = Answered::new(coin, FRESH_SECONDS)
+        .origin("price_usd", source, Method::Direct)
+        .origin("market_cap_usd", source, Method::Direct);
+    answered.warnings = warnings(coin);
+    answered.unavailable = gaps(coin, &found.sources);
+    answered.sources = found.sources;
+
+    Ok(answered)
+}
+
+/// The coin that `symbol` means: from CoinGecko with its contracts, otherwise from CoinPaprika.
+///
+/// A symbol that CoinGecko answers not to know is looked for among the pairs of exchanges. While it
+/// does not answer that is not done: nobody can say then whether a token of an exchange only imitates
+/// a listed coin.
+///
+/// # Errors
+///
+/// [`Error::NotFound`] (`symbol_not_found`) when every source that could be asked answered that it
+/// does not know the symbol; otherwise why none could answer.
+pub(super) async fn details(
+    sources: &Sources,
+    symbol: &SymbolKey,
+    max_age: Option<Duration>,
+) -> Result<Sourced<Coin>, Error> {
+    let mut asked = Asked::default();
+    if let Some(found) = asked.take(sources, coingecko(sources, symbol, max_age).await) {
+        return Ok(asked.with(found));
+    }
+    let unlisted = asked.failure.is_none() && asked.unknown;
+    let paprika = sources.coinpaprika.coin(symbol, max_age).await;
+    if let Some(found) = asked.take(sources, paprika) {
+        return Ok(asked.with(found.map(|coin| Coin::clone(&coin))));
+    }
+    if unlisted {
+        let pairs = sources.dexscreener.search(symbol.as_str(), max_age).await;
+        let found = pairs.and_then(|pairs| match pools::deepest(symbol, &pairs.value) {
+            Some(coin) => Ok(pairs.map(|_| coin)),
+            None => Err(unknown()),
+        });
+        if let Some(found) = asked.take(sources, found) {
+            return Ok(asked.with(found));
+        }
+    }
+    Err(asked.failure.unwrap_or_else(unknown))
+}
+
+/// The highest ranked coin, when it has a price, and its contracts.
+async fn coingecko(
+    sources: &Sources,
+    symbol: &SymbolKey,
+    max_age: Option<Duration>,
+) -> Result<Sourced<Coin>, Error> {
+    let found = sources.coingecko.coins(symbol, max_age).await?;
+    let mut coin = choose(symbol, found.value.to_vec()).ok_or_else(unknown)?;
+    let mut provenance = found.sources;
+    for source in &mut provenance {
+        source.as_of = coin.as_of;
+    }
+    if coin.price_usd.is_none() {
+        // A coin that is listed is not unknown.
+        return Err(Error::Source(SourceError {
+            source: "coingecko.markets",
+            kind: SourceErrorKind::Malformed {
+                path: "$.current_price".to_owned(),
+                expected: "a price",
+                observed: "none".to_owned(),
+            },
+        }));
+    }
+    match sources.coingecko.contracts(&coin.id).await {
+        Ok(contracts) => {
+            coin.contracts = Some(contracts.value.to_vec());
+            // Contracts do not change with the market: they do not age the answer.
+            provenance.extend(contracts.sources.into_iter().map(|source| Provenance {
+                fetched_at: sources.now(),
+                ..source
+            }));
+        }
+        Err(Error::Source(error)) => {
+            let mode = sources.mode_of(error.source);
+            provenance.push(Provenance::unavailable(&error, mode, sources.now()));
+        }
+        Err(_) => {}
+    }
+    Ok(Sourced {
+        value: coin,
+        sources: provenance,
+    })
+}
+
+/// The catalogues that were asked in vain.
+#[derive(Default)]
+struct Asked {
+    provenance: Vec<Provenance>,
+    failure: Option<Error>,
+    unknown: bool,
+}
+
+impl Asked {
+    fn take<T>(&mut self, sources: &Sources, leg: Result<Sourced<T>, Error>) -> Option<Sourced<T>> {
+        match leg {
+            Ok(found) => return Some(found),
+            Err(Error::Source(error)) => {
+                let mode = sources.mode_of(error.source);
+                self.provenance
+                    .push(Provenance::unavailable(&error, mode, sources.now()));
+                let disabled = matches!(error.kind, SourceErrorKind::Disabled { .. });
+                if !disabled && self.failure.is_none() {
+                    self.failure = Some(error.into());
+                }
+            }
+            Err(Error::NotFound { .. }) => self.unknown = true,
+            Err(error) => self.failure = Some(error),
+        }
+        None
+    }
+
+    fn with(self, mut found: Sourced<Coin>) -> Sourced<Coin> {
+        found.sources.extend(self.provenance);
+        found
+    }
+}
+
+fn unknown() -> Error {
+    Error::NotFound {
+        reason: "symbol_not_found",
+        message: "no coin with this symbol is known".to_owned(),
+    }
+}
+
+fn gaps(coin: &Coin, sources: &[Provenance]) -> Vec<Unavailable> {
+    let failed = sources
+        .iter()
+        .find(|source| source.source == "coingecko.contracts")
+        .and_then(|source| source.status.reason());
+    let gap = failed
+        .filter(|_| coin.contracts.is_none())
+        .map(|reason| Unavailable {
+            field: "data.contracts".to_owned(),
+            reason: reason.to_owned(),
+            source: "coingecko.contracts",
+        });
+    gap.into_iter().collect()
+}
+
+/// What a caller should know about a coin that was chosen by its symbol.
+pub(super) fn warnings(coin: &Coin) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if !coin.alternatives.is_empty() {
+        warnings.push(Warning {
+            code: "symbol_ambiguous",
+            message: format!(
+                "{} is one of {} coins with this symbol",
+                coin.id,
+                coin.alternatives.len().saturating_add(1)
+            ),
+        });
+    }
+    if coin.rank.is_none() {
+        warnings.push(Warning {
+            code: "symbol_not_ranked",
+            message: "no ranked coin has this symbol: compare the contract with the one you mean"
+                .to_owned(),
+        });
+    }
+    warnings
 }

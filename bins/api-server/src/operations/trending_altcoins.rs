@@ -1,10 +1,90 @@
 //! `GET /trending-altcoins`.
 
+use data_sources::Error;
+use readings::token::trending::{MAX_ROWS, MentionedSymbol, Rankings, trending};
+use serde_json::json;
+
+use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method, Warning};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// Rankings move slowly.
+const FRESH_SECONDS: u64 = 900;
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let max_age = call.max_age();
+    let (searched, hot, moods) = tokio::join!(
+        sources.coingecko.trending(max_age),
+        sources.okx.hot_tokens(None, max_age),
+        sources.okx.moods(),
+    );
+    let mut legs = Legs::default();
+    let mut failures = Vec::new();
+    let searched = leg(&mut legs, sources, &mut failures, searched);
+    let hot = leg(&mut legs, sources, &mut failures, hot);
+    let moods = leg(
+        &mut legs,
+        sources,
+        &mut failures,
+        moods.map_err(Error::from),
+    );
+    let mentioned: Option<Vec<MentionedSymbol>> = moods.map(|moods| {
+        let mentioned = moods.tokens.into_iter().map(|mood| MentionedSymbol {
+            symbol: mood.symbol,
+            mentions: mood.mentions,
+            bullish_ratio: mood.bullish_ratio,
+            bearish_ratio: mood.bearish_ratio,
+        });
+        mentioned.collect()
+    });
+    // Symbols that are talked about name no coin on their own.
+    if searched.is_none() && hot.is_none() {
+        let error = failures.into_iter().next();
+        return Err(error.map_or_else(
+            || fault::core_missing("rankings", "no_ranking_answered"),
+            |error| fault::reply(&error),
+        ));
+    }
+    let rows = trending(Rankings {
+        searched: searched.as_ref().map(|coins| coins.as_slice()),
+        hot: hot.as_deref(),
+        mentioned: mentioned.as_deref(),
+    });
+    if rows.is_empty() {
+        return Err(fault::core_missing("rankings", "no_altcoin_ranked"));
+    }
+    let answered_by = [searched.is_some(), hot.is_some(), mentioned.is_some()];
+    let answered_by = answered_by.into_iter().filter(|answered| *answered).count();
+    let warning = (rows.len() < MAX_ROWS).then(|| Warning {
+        code: "fewer_than_three",
+        message: format!("the rankings name {} altcoins", rows.len()),
+    });
+    let data = json!({ "count": rows.len(), "rankings_answered": answered_by, "altcoins": rows });
+    Ok(Answered {
+        warnings: warning.into_iter().collect(),
+        ..Answered::new(data, FRESH_SECONDS).from_legs(legs).origin(
+            "altcoins",
+            "coingecko.trending",
+            Method::Derived,
+        )
+    })
+}
+
+/// The value of a ranking that answered; a ranking that did not is named among the sources.
+fn leg<T>(
+    legs: &mut Legs,
+    sources: &Sources,
+    failures: &mut Vec<Error>,
+    leg: Result<data_sources::Sourced<T>, Error>,
+) -> Option<T> {
+    match leg {
+        Ok(found) => Some(legs.got(found)),
+        Err(error) => {
+            legs.failed(sources, &error);
+            failures.push(error);
+            None
+        }
+    }
 }

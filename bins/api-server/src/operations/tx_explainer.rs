@@ -8,6 +8,7 @@ mod search;
 use readings::chain::{Explanation, Status, explain};
 use serde::Serialize;
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::{Call, fault, legs::Legs};
 use crate::Sources;
@@ -55,10 +56,11 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     if found.records.is_empty() {
         return Err(found.nothing());
     }
+    let deadline = Instant::now() + gather::PATIENCE;
     let mut explanations: Vec<Explanation> = Vec::new();
     for record in &found.records {
         let field = if explanations.is_empty() { "" } else { "other_matches[]." };
-        let known = gather::gather(sources, record, &mut legs).await;
+        let known = gather::gather(sources, record, deadline, &mut legs).await;
         let explained = explain(record, &known);
         let source = gather::source(record);
         for (member, reason) in &explained.missing {

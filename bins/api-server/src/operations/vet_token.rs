@@ -1,10 +1,204 @@
 //! `GET /vet-token`.
 
-use super::{Call, fault};
+use std::time::Duration;
+
+use data_sources::{Error, Sourced};
+use readings::security::{Judgement, Probe, SecurityReport, Traded, TradeSide, Trades, Verdict, vet};
+use route_catalog::HOME_CHAIN;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::token_security::{self, holders, holders::Held, scans, trading, trading::Trading};
+use super::{Call, legs::Legs, price::{self, Spot}};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method, seconds};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// How old the parts may be when they are asked for.
+const PART_AGE: Duration = Duration::from_secs(30);
+/// How long the answer counts as fresh.
+const FRESH_SECONDS: u64 = 60;
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let token = token_security::contract(call)?;
+    let max_age = Some(call.max_age().map_or(PART_AGE, |max_age| max_age.min(PART_AGE)));
+    let (scanned, held, trading, spot) = tokio::join!(
+        scans::of(sources, HOME_CHAIN.id, token, max_age),
+        holders::held(sources, token, max_age),
+        trading::probe(&sources.okx, token, max_age),
+        price::spot(sources, token, max_age),
+    );
+    let scanned = scanned?;
+    let mut legs = Legs::default();
+    let report = token_security::report(&mut legs, sources, &scanned, &held);
+    trading.list(&mut legs, sources);
+    let holding = held.holding(&scanned.scans);
+    let vetting = vet(&scanned.scans, &holding, report.holders.creator_pct, &trading.trades);
+    let warnings = spot.as_ref().map(|found| found.value.warnings()).unwrap_or_default();
+    let price = priced(sources, &mut legs, spot, &trading);
+    token_security::unknowns(&mut legs, &report, &scanned, "security.");
+    gaps(&mut legs, &vetting.judgement, &trading, scanned.core());
+    if let Some(reason) = holding.missing {
+        legs.missing("holders.top10_is_lower_bound", reason, holders::SOURCE);
+    }
+    let lower_bound = holding
+        .concentration
+        .as_ref()
+        .map(|found| token_security::is_lower_bound(found, report.holders.count));
+    let none: &[&str] = if report.ownership.renounced == Some(true) { &["owner"] } else { &[] };
+    let origins = token_security::origins(&report, &scanned, "security/");
+    let data = Data {
+        address: report.address.clone(),
+        chain_id: report.chain_id,
+        verdict: vetting.judgement.verdict,
+        score: vetting.judgement.score,
+        flags: vetting.judgement.flags(),
+        rules_version: report.rules_version,
+        security: contract(&report),
+        holders: json!({
+            "count": report.holders.count,
+            "top10_pct": report.holders.top10_pct,
+            "top10_counted": report.holders.top10_counted,
+            "top10_is_lower_bound": lower_bound,
+            "creator_pct": report.holders.creator_pct,
+            "excluded": report.holders.excluded,
+        }),
+        tradeability: tradeability(&trading, &held),
+        price,
+    };
+    let core = scanned.core();
+    let mut answered = Answered::new(data, FRESH_SECONDS).from_legs(legs);
+    answered.origins = origins;
+    answered.none = none;
+    answered.warnings = warnings;
+    Ok(answered
+        .origin("verdict", core, Method::Derived)
+        .origin("score", core, Method::Derived)
+        .origin("tradeability", trading::SOURCE, Method::Derived))
+}
+
+#[derive(Serialize)]
+struct Data {
+    address: String,
+    chain_id: u64,
+    verdict: Verdict,
+    score: Option<u32>,
+    flags: Vec<&'static str>,
+    rules_version: &'static str,
+    security: Value,
+    holders: Value,
+    tradeability: Value,
+    price: Option<Value>,
+}
+
+/// The report without what the answer says elsewhere.
+fn contract(report: &SecurityReport) -> Value {
+    let mut value = json!(report);
+    if let Some(members) = value.as_object_mut() {
+        for elsewhere in ["address", "chain_id", "rules_version", "holders"] {
+            members.remove(elsewhere);
+        }
+    }
+    value
+}
+
+fn tradeability(trading: &Trading, held: &Held) -> Value {
+    let trades = &trading.trades;
+    let side = |side| trades.probes.iter().map(|probe| quote(probe, side)).collect::<Vec<_>>();
+    let losses = trades.probes.iter().map(|probe| {
+        let loss = probe.round_trip_loss_pct().map(readings::Figure);
+        json!({"usd": probe.usd.to_string(), "loss_pct": loss})
+    });
+    json!({
+        "counter_token": trading.counter.as_ref().map(|counter| json!({
+            "address": counter.address.to_string(),
+            "symbol": counter.symbol,
+        })),
+        "can_buy": trades.possible(TradeSide::Buy),
+        "can_sell": trades.possible(TradeSide::Sell),
+        "buy_quote": side(TradeSide::Buy),
+        "sell_quote": side(TradeSide::Sell),
+        "round_trip": losses.collect::<Vec<_>>(),
+        "price_impact_pct": trades.price_impact_pct(),
+        "route_count": trades.most_hops(),
+        "liquidity_usd": held.liquidity_usd(),
+    })
+}
+
+/// One quote, or why there is none.
+fn quote(probe: &Probe, side: TradeSide) -> Value {
+    let usd = probe.usd.to_string();
+    match probe.side(side) {
+        Traded::Quoted(quoted) => {
+            let mut value = json!(quoted);
+            if let Some(members) = value.as_object_mut() {
+                members.insert("usd".to_owned(), json!(usd));
+                members.insert("status".to_owned(), json!("ok"));
+            }
+            value
+        }
+        Traded::NoRoute => json!({"usd": usd, "status": "no_route"}),
+        Traded::Unavailable(reason) => {
+            json!({"usd": usd, "status": "unavailable", "reason": reason})
+        }
+    }
+}
+
+/// Names what the quotes leave open.
+fn gaps(legs: &mut Legs, judgement: &Judgement, trading: &Trading, core: &'static str) {
+    let trades = &trading.trades;
+    let reason = |side| missing(trades, side).unwrap_or_else(|| "not_quoted".to_owned());
+    for (side, member) in [(TradeSide::Buy, "can_buy"), (TradeSide::Sell, "can_sell")] {
+        if trades.possible(side).is_none() {
+            legs.missing(&format!("tradeability.{member}"), reason(side), trading::SOURCE);
+        }
+    }
+    let open = trades.probes.iter().any(|probe| probe.round_trip_loss_pct().is_none());
+    if open {
+        legs.missing("tradeability.round_trip[].loss_pct", reason(TradeSide::Sell), trading::SOURCE);
+    }
+    for (known, member) in [
+        (trades.price_impact_pct().is_some(), "price_impact_pct"),
+        (trades.most_hops().is_some(), "route_count"),
+    ] {
+        if !known {
+            legs.missing(&format!("tradeability.{member}"), reason(TradeSide::Buy), trading::SOURCE);
+        }
+    }
+    if judgement.score.is_none() {
+        legs.missing("score", "honeypot_not_ruled_out", core);
+    }
+}
+
+/// Why a side was not quoted.
+fn missing(trades: &Trades, side: TradeSide) -> Option<String> {
+    trades.probes.iter().find_map(|probe| match probe.side(side) {
+        Traded::Quoted(_) => None,
+        Traded::NoRoute => Some("no_route".to_owned()),
+        Traded::Unavailable(reason) => Some(reason.clone()),
+    })
+}
+
+/// The price as `/price` has it; where nobody prices the token, what the smallest purchase costs.
+fn priced(
+    sources: &Sources,
+    legs: &mut Legs,
+    spot: Result<Sourced<Spot>, Error>,
+    trading: &Trading,
+) -> Option<Value> {
+    match spot {
+        Ok(found) => Some(legs.got(found).data()),
+        Err(error) => match trading.trades.buy_price_usd() {
+            Some(price) => {
+                legs.failed(sources, &error);
+                Some(json!({
+                    "price_usd": readings::Figure(price),
+                    "source": trading::SOURCE,
+                    "confidence": "derived",
+                    "as_of": seconds(sources.now()),
+                }))
+            }
+            None => legs.take(sources, "price", Err::<Sourced<Value>, _>(error)),
+        },
+    }
 }

@@ -1,10 +1,34 @@
 //! `GET /yield-farming-historical`.
 
+use readings::defi::history;
+use route_catalog::ErrorCode;
+use serde_json::json;
+
+use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// The source writes one point a day: the newest may be a day old, and an hour late.
+const FRESH_SECONDS: u64 = 25 * 3600;
+const DEFAULT_DAYS: u64 = 30;
+const SOURCE: &str = "defillama.chart";
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let Some(pool) = call.parameters.text("pool") else {
+        // Realised positions are those of a sub-wallet, and no sub-wallet is provisioned.
+        let message = "no sub-wallet with this address is known";
+        return Err(ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_sub_wallet"));
+    };
+    let found = sources.defillama.history(pool, call.max_age()).await;
+    let mut legs = Legs::default();
+    let points = legs.got(found.map_err(|error| fault::reply(&error))?);
+    let days = call.parameters.integer("days").unwrap_or(DEFAULT_DAYS);
+    let points = history::window(&points, days, sources.now());
+    let newest = points.last().map(|point| point.time);
+    let answered = Answered::new(json!({"pool": pool, "points": points}), FRESH_SECONDS)
+        .from_legs(legs)
+        .origin("points", SOURCE, Method::Direct);
+    Ok(Answered { as_of: newest, ..answered })
 }

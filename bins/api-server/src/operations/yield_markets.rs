@@ -1,10 +1,90 @@
 //! `GET /yield-markets`.
 
+use data_sources::{Error, Sourced, aave};
+use readings::Figure;
+use readings::defi::market::{self, Cursor, Filter, Market, Quoted, Sort};
+use readings::symbol::SymbolKey;
+use serde_json::json;
+
+use super::legs::Legs;
+use super::yields::{FRESH_SECONDS, NONE};
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// What OKX is asked for when no asset is named.
+const USUAL_TOKENS: [&str; 3] = ["USDT0", "USDG", "USDC"];
+/// What could not be had when a source beside the edition fails: its readings, and rows that it alone has.
+const BESIDE: &str = "markets[].also_reported";
+const DEFAULT_LIMIT: u64 = 50;
+
+type Leg = Result<Sourced<std::sync::Arc<Vec<Quoted>>>, Error>;
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let text = |name: &str| call.parameters.text(name);
+    let sort: Sort = text("sort").and_then(|sort| sort.parse().ok()).unwrap_or(Sort::Apy);
+    let cursor = text("cursor").map(|cursor| Cursor::parse(cursor, sort)).transpose();
+    let cursor = cursor.map_err(|error| fault::bad_parameter("cursor", &error.to_string()))?;
+    let filter = Filter {
+        chain_id: call.parameters.chain("chain").map(|chain| chain.id),
+        asset: text("asset").and_then(SymbolKey::new),
+        protocol: text("protocol").map(str::to_owned),
+        stable: call.parameters.boolean("stable"),
+        min_tvl: text("min_tvl").and_then(|least| least.parse::<Figure>().ok()).map(Figure::get),
+    };
+    let edition = sources.yields.edition(sources.now()).await?;
+    let mut legs = Legs::default();
+    edition.count_in(&mut legs);
+
+    let chain_id = filter.chain_id.unwrap_or(aave::CHAIN_ID);
+    let (okx, aave) = beside(sources, call, &filter, chain_id).await;
+    let mut others = Vec::new();
+    for leg in [Some(okx), aave].into_iter().flatten() {
+        let quoted = legs.take(sources, BESIDE, leg);
+        others.extend(quoted.iter().flat_map(|rows| rows.iter()).filter_map(Market::of_quoted));
+    }
+    // Other sources speak of one chain; only its rows can change.
+    let (there, elsewhere): (Vec<&Market>, Vec<&Market>) =
+        edition.markets.iter().partition(|row| row.chain_id == Some(chain_id));
+    let there = market::merged(there.into_iter().cloned().collect(), others);
+    let wanted = elsewhere.into_iter().chain(&there).filter(|row| filter.wants(row));
+    let limit = call.parameters.integer("limit").unwrap_or(DEFAULT_LIMIT);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let page = market::page(wanted.collect(), sort, cursor.as_ref(), limit);
+
+    let data = json!({
+        "count": page.count,
+        "markets": page.rows,
+        "next_cursor": page.next_cursor,
+        "snapshot_id": edition.snapshot_id(),
+    });
+    Ok(Answered {
+        none: NONE,
+        ..Answered::new(data, FRESH_SECONDS)
+            .from_legs(legs)
+            .origin("markets", super::yields::dataset::SOURCE, Method::Direct)
+            .origin("markets/risk_grade", super::yields::dataset::SOURCE, Method::Derived)
+    })
+}
+
+/// The sources beside the edition, at the same time. Aave is read on its own chain only.
+async fn beside(
+    sources: &Sources,
+    call: &Call,
+    filter: &Filter,
+    chain_id: u64,
+) -> (Leg, Option<Leg>) {
+    let tokens = match &filter.asset {
+        Some(asset) => vec![asset.to_string()],
+        None => USUAL_TOKENS.map(str::to_owned).to_vec(),
+    };
+    let max_age = call.max_age();
+    let aave = async {
+        match chain_id {
+            aave::CHAIN_ID => Some(sources.yields.aave.markets(max_age).await),
+            _ => None,
+        }
+    };
+    tokio::join!(sources.yields.okx.products(chain_id, &tokens, max_age), aave)
 }

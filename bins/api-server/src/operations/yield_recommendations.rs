@@ -1,10 +1,93 @@
 //! `GET /yield-recommendations`.
 
-use super::{Call, fault};
+use std::collections::BTreeSet;
+
+use readings::defi::{
+    chains, gas,
+    grade::Appetite,
+    market::Market,
+    recommend::{HORIZON_DAYS, Recommendation, Wish, recommend, recommend_for},
+};
+use readings::symbol::SymbolKey;
+use readings::{Decimal, Figure};
+use serde_json::json;
+
+use super::legs::Legs;
+use super::yields::{FRESH_SECONDS, dataset, gas_prices, holdings};
+use super::Call;
 use crate::Sources;
-use crate::answer::Answered;
+use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
-pub(super) async fn answer(_sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    Err(fault::no_source(call))
+/// What is assumed when neither an amount nor an account is named, in dollars.
+const USUAL_AMOUNT_USD: i64 = 1_000;
+/// Members whose `null` means that there is none.
+const NONE: &[&str] = &["address", "amount_usd", "asset"];
+
+pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let text = |name: &str| call.parameters.text(name);
+    let address = call.parameters.address("address");
+    let named = text("amount").and_then(|amount| amount.parse::<Figure>().ok()).map(Figure::get);
+    let amount_usd = named.unwrap_or(Decimal::from(USUAL_AMOUNT_USD));
+    let asset = text("asset").and_then(SymbolKey::new);
+    let only: Option<Vec<u64>> = call
+        .parameters
+        .chains("chains")
+        .map(|chains| chains.iter().map(|chain| chain.id).collect());
+    let wish = Wish {
+        amount_usd,
+        asset: asset.as_ref(),
+        token: None,
+        appetite: appetite(text("risk")),
+        chains: only.as_deref(),
+    };
+    let edition = sources.yields.edition(sources.now()).await?;
+    let mut legs = Legs::default();
+    edition.count_in(&mut legs);
+    let held = match address {
+        Some(address) => Some(holdings(sources, address, only.clone(), &mut legs).await?),
+        None => None,
+    };
+    let of_gas = gas_prices(sources, call, &gas_chains(&edition.markets, &wish), &mut legs).await;
+    let rows: Vec<Recommendation> = match &held {
+        Some(held) => recommend_for(&held.holdings, &edition.markets, &wish, &of_gas),
+        None => recommend(&edition.markets, &wish, &of_gas),
+    };
+    if rows.iter().any(|row| row.exit_liquidity_usd.is_none()) {
+        legs.missing("recommendations[].exit_liquidity_usd", "not_named_by_source", dataset::SOURCE);
+    }
+    let data = json!({
+        "recommendations": rows,
+        "address": address.map(|address| address.to_string()),
+        "amount_usd": address.is_none().then(|| Figure(amount_usd)),
+        "amount_assumed": address.is_none() && named.is_none(),
+        "asset": asset.as_ref().map(SymbolKey::as_str),
+        "horizon_days": HORIZON_DAYS,
+        "gas_method": gas::METHOD,
+        "chains_unavailable": held.map(|held| held.unread).unwrap_or_default(),
+        "snapshot_id": edition.snapshot_id(),
+    });
+    let answered = Answered::new(data, FRESH_SECONDS).from_legs(legs);
+    Ok(Answered {
+        none: NONE,
+        ..answered
+            .origin("recommendations", dataset::SOURCE, Method::Derived)
+            .origin("recommendations/exit_liquidity_usd", dataset::SOURCE, Method::Direct)
+    })
+}
+
+fn appetite(risk: Option<&str>) -> Appetite {
+    match risk {
+        Some("high") => Appetite::High,
+        Some("medium") => Appetite::Medium,
+        _ => Appetite::Low,
+    }
+}
+
+/// The chains of the markets that could be recommended: gas is asked for only there.
+fn gas_chains(markets: &[Market], wish: &Wish<'_>) -> BTreeSet<u64> {
+    let known: BTreeSet<u64> = chains::ids().collect();
+    let fitting = markets.iter().filter(|market| wish.takes_kind(market));
+    let of_market = fitting.filter_map(|market| market.chain_id);
+    of_market.filter(|id| known.contains(id)).collect()
 }

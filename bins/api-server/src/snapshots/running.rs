@@ -4,12 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use data_sources::Clock;
+use data_sources::defillama::PoolList;
 use getrandom::fill;
 use jiff::Timestamp;
 use ledger::Shelf;
 use readings::news::Digest;
 use serde::Serialize;
 use tokio::task::JoinSet;
+
+use crate::operations::yields::dataset::YieldPools;
 
 use super::{Current, Dataset, Job, News};
 
@@ -18,6 +21,8 @@ use super::{Current, Dataset, Job, News};
 pub struct Snapshots {
     /// The news.
     pub(crate) news: Current<Digest>,
+    /// The yield pools.
+    pub(crate) yields: Current<PoolList>,
 }
 
 impl Default for Snapshots {
@@ -25,6 +30,7 @@ impl Default for Snapshots {
     fn default() -> Self {
         Self {
             news: Current::nothing(),
+            yields: Current::nothing(),
         }
     }
 }
@@ -45,7 +51,10 @@ pub(crate) struct DatasetAge {
 impl Snapshots {
     /// The age of every dataset at `now`.
     pub(crate) fn ages(&self, now: Timestamp) -> Vec<DatasetAge> {
-        vec![age_of::<News>(&self.news, now)]
+        vec![
+            age_of::<News>(&self.news, now),
+            age_of::<YieldPools>(&self.yields, now),
+        ]
     }
 }
 

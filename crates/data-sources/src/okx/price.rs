@@ -1,9 +1,11 @@
 //! `POST /api/v6/dex/market/price`.
 
+use std::time::Duration;
+
 use alloy_primitives::Address;
 use serde_json::json;
 
-use super::{Okx, lower, timestamp};
+use super::{Okx, lower, market::not_ahead, timestamp};
 use crate::{
     Refusal,
     error::{Error, SourceErrorKind},
@@ -53,7 +55,11 @@ impl TokenPrices for Okx {
             if price_usd.is_zero() {
                 return Err(price.malformed("a price above zero"));
             }
-            let as_of = timestamp(&row.member("time")?)?;
+            let time = row.member("time")?;
+            let as_of = timestamp(&time)?;
+            if !not_ahead(as_of, self.now()) {
+                return Err(time.malformed("a time that has been"));
+            }
             Ok(TokenPrice {
                 token,
                 chain_id,
@@ -67,5 +73,22 @@ impl TokenPrices for Okx {
             value,
             sources: vec![provenance],
         })
+    }
+}
+
+impl Okx {
+    /// [`TokenPrices::price`], kept for a few seconds.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TokenPrices::price`].
+    pub async fn spot(
+        &self,
+        token: Address,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<TokenPrice>, Error> {
+        let this = self.clone();
+        let fetch = move || async move { this.price(token).await };
+        self.markets.prices.get(token, max_age, fetch).await
     }
 }

@@ -1,18 +1,14 @@
 //! An answer of the responses interface. It is whole only when it says `completed`: an answer that was cut off and one
 //! that failed come with HTTP 200 as well.
 
-use jiff::Timestamp;
 use readings::ai::{CitationDraft, Findings, Generated, Research};
 use serde::Deserialize;
-use serde_json::Number;
 
 use crate::{error::SourceErrorKind, generated, transport::Reply};
 
 #[derive(Deserialize)]
 struct Response {
     status: String,
-    #[serde(default)]
-    created_at: Option<Number>,
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
@@ -86,27 +82,22 @@ struct Annotation {
 /// What stands between two parts of an answer.
 const BREAK: &str = "\n\n";
 
-/// The answer, and when it was made.
-pub(super) fn read(
-    reply: &Reply,
-    model: &str,
-    now: Timestamp,
-) -> Result<(Generated<Research>, Option<Timestamp>), SourceErrorKind> {
+/// The answer.
+pub(super) fn read(reply: &Reply, model: &str) -> Result<Generated<Research>, SourceErrorKind> {
     let response: Response = generated::read(reply)?;
-    let created = generated::instant(response.created_at.as_ref(), now);
     match response.status.as_str() {
         "completed" => {}
         "incomplete" => {
             let reason = response.incomplete_details.and_then(|it| it.reason);
             return match reason.as_deref() {
-                Some("content_filter") => Ok((Generated::Blocked, created)),
+                Some("content_filter") => Ok(Generated::Blocked),
                 _ => Err(generated::failure(Some("incomplete"))),
             };
         }
         "failed" => {
             let code = response.error.and_then(|error| error.code);
             return match code.as_deref() {
-                Some("invalid_prompt") => Ok((Generated::Blocked, created)),
+                Some("invalid_prompt") => Ok(Generated::Blocked),
                 code => Err(generated::failure(code)),
             };
         }
@@ -130,7 +121,7 @@ pub(super) fn read(
             }
             ("message", _, Some(parts)) => {
                 if parts.iter().any(|part| part.r#type == "refusal") {
-                    return Ok((Generated::Blocked, created));
+                    return Ok(Generated::Blocked);
                 }
                 let texts = parts.into_iter().filter(|part| part.r#type == "output_text");
                 texts.for_each(|part| add(&mut found, part));
@@ -139,8 +130,7 @@ pub(super) fn read(
         }
     }
     found.searches = Some(searches);
-    let research = generated::research(found, "$.output")?;
-    Ok((Generated::Made(research), created))
+    generated::research(found, "$.output").map(Generated::Made)
 }
 
 /// Appends a part; its annotations count from its own beginning.

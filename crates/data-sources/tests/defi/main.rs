@@ -9,6 +9,7 @@
     reason = "test code"
 )]
 
+mod aave;
 mod llama;
 mod okx;
 mod pools;

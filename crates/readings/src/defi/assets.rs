@@ -131,7 +131,7 @@ pub fn is_liquid_reward(chain_id: u64, address: &str) -> bool {
 /// The class of a chain's own coin, where it is one of the assets that can earn.
 #[must_use]
 pub fn native_class(chain_id: u64) -> Option<Class> {
-    (super::chains::native_symbol(chain_id)? == "ETH").then_some(Class::Eth)
+    (super::chains::gas_coin(chain_id)?.symbol == "ETH").then_some(Class::Eth)
 }
 
 /// The wrapped form of a chain's ether, which is what markets hold.

@@ -1,5 +1,7 @@
 //! Chains by the names that DefiLlama gives them.
 
+use alloy_primitives::{Address, address};
+
 use super::folded;
 
 /// Chain ids by folded name. Some chains were renamed; both names are in use.
@@ -34,20 +36,42 @@ const SHOWN: &[(u64, &str)] = &[
     (534_352, "Scroll"),
 ];
 
-/// Native coins: chain id, symbol, and the coin's id in price lists that go by name.
-const NATIVE_COINS: &[(u64, &str, &str)] = &[
-    (1, "ETH", "ethereum"),
-    (10, "ETH", "ethereum"),
-    (56, "BNB", "binancecoin"),
-    (137, "POL", "polygon-ecosystem-token"),
-    (196, "OKB", "okb"),
-    (324, "ETH", "ethereum"),
-    (8453, "ETH", "ethereum"),
-    (42161, "ETH", "ethereum"),
-    (43114, "AVAX", "avalanche-2"),
-    (59144, "ETH", "ethereum"),
-    (534_352, "ETH", "ethereum"),
+/// The coins that pay gas, with the token by which each is priced.
+const ETH: GasCoin = coin("ETH", "ethereum", address!("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"));
+const BNB: GasCoin = coin("BNB", "bsc", address!("0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c"));
+const POL: GasCoin = coin("POL", "polygon", address!("0x0d500B1d8E8eF31E21C99d1Db9A6444d3ADf1270"));
+const OKB: GasCoin = coin("OKB", "xlayer", address!("0xe538905cf8410324e03A5A23C1c177a474D59b2b"));
+const AVAX: GasCoin = coin("AVAX", "avax", address!("0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"));
+
+/// The gas coin of each chain.
+const GAS_COINS: &[(u64, GasCoin)] = &[
+    (1, ETH),
+    (10, ETH),
+    (56, BNB),
+    (137, POL),
+    (196, OKB),
+    (324, ETH),
+    (8453, ETH),
+    (42161, ETH),
+    (43114, AVAX),
+    (59144, ETH),
+    (534_352, ETH),
 ];
+
+/// A coin that pays gas. Ether has one price, that of its wrapped form on Ethereum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GasCoin {
+    /// Its symbol.
+    pub symbol: &'static str,
+    /// The chain of [`Self::token`] as DefiLlama's prices call it.
+    pub platform: &'static str,
+    /// The token that is worth one coin.
+    pub token: Address,
+}
+
+const fn coin(symbol: &'static str, platform: &'static str, token: Address) -> GasCoin {
+    GasCoin { symbol, platform, token }
+}
 
 /// The id of the chain that is called `name`, if it is one of the chains that are read.
 #[must_use]
@@ -68,25 +92,16 @@ pub fn name_of(chain_id: u64) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
-/// Symbol of the coin that pays gas on a chain.
+/// The coin that pays gas on a chain.
 #[must_use]
-pub fn native_symbol(chain_id: u64) -> Option<&'static str> {
-    native(chain_id).map(|(_, symbol, _)| *symbol)
-}
-
-/// The gas coin's id in price lists that go by name (CoinGecko's ids).
-#[must_use]
-pub fn native_price_id(chain_id: u64) -> Option<&'static str> {
-    native(chain_id).map(|(_, _, id)| *id)
+pub fn gas_coin(chain_id: u64) -> Option<GasCoin> {
+    let mut coins = GAS_COINS.iter();
+    coins.find(|(id, _)| *id == chain_id).map(|(_, coin)| *coin)
 }
 
 /// The chains that are read, ascending.
 pub fn ids() -> impl Iterator<Item = u64> {
-    NATIVE_COINS.iter().map(|(id, _, _)| *id)
-}
-
-fn native(chain_id: u64) -> Option<&'static (u64, &'static str, &'static str)> {
-    NATIVE_COINS.iter().find(|(id, _, _)| *id == chain_id)
+    GAS_COINS.iter().map(|(id, _)| *id)
 }
 
 #[cfg(test)]
@@ -106,7 +121,7 @@ mod tests {
     #[test]
     fn every_chain_has_a_gas_coin() {
         for (_, id) in NAMES {
-            assert!(native_symbol(*id).is_some() && native_price_id(*id).is_some(), "{id}");
+            assert!(gas_coin(*id).is_some(), "{id}");
         }
         assert!(ids().all(|id| NAMES.iter().any(|(_, known)| *known == id)));
         assert!(ids().is_sorted());

@@ -287,10 +287,10 @@ pub fn merged(mut markets: Vec<Market>, others: Vec<Market>) -> Vec<Market> {
 /// The best first: by yield times the weight of the grade, so that a risky yield has to be much
 /// higher than a calm one. At most 25.
 #[must_use]
-pub fn ranked(mut markets: Vec<Market>) -> Vec<Market> {
-    markets.sort_by_cached_key(|market| (Reverse(weighted(market)), market.pool.clone()));
-    markets.truncate(MAX_RANKED);
-    markets
+pub fn ranked(markets: &[Market]) -> Vec<Market> {
+    let mut sorted: Vec<_> = markets.iter().collect();
+    sorted.sort_by_key(|market| (Reverse(weighted(market)), market.pool.as_str()));
+    sorted.into_iter().take(MAX_RANKED).cloned().collect()
 }
 
 pub(super) fn weighted(market: &Market) -> Decimal {

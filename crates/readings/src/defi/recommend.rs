@@ -133,7 +133,9 @@ pub fn recommend_for(
 }
 
 impl Wish<'_> {
-    fn takes(&self, market: &Market) -> bool {
+    /// Whether `market` is of the wanted kind, whatever the amount.
+    #[must_use]
+    pub fn takes_kind(&self, market: &Market) -> bool {
         self.appetite.takes(market.risk_grade)
             && self.asset.is_none_or(|asset| market.holds(asset))
             && self
@@ -142,7 +144,10 @@ impl Wish<'_> {
             && market
                 .chain_id
                 .is_some_and(|id| self.chains.is_none_or(|chains| chains.contains(&id)))
-            && has_room(market, self.amount_usd)
+    }
+
+    fn takes(&self, market: &Market) -> bool {
+        self.takes_kind(market) && has_room(market, self.amount_usd)
     }
 }
 

@@ -113,7 +113,6 @@ pub struct OpenOrder {
     /// Price at which it becomes active; `null` for an order that is.
     pub trigger_px: Option<Figure>,
     /// When it was placed.
-    #[serde(serialize_with = "super::rfc3339")]
     pub placed_at: Timestamp,
     /// Orders that become active when this one is filled.
     pub children: usize,

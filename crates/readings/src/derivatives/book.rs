@@ -20,7 +20,6 @@ pub struct Level {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Book {
     /// When the venue made it.
-    #[serde(serialize_with = "super::rfc3339")]
     pub as_of: Timestamp,
     /// Who buys, highest first.
     pub bids: Vec<Level>,
@@ -67,10 +66,8 @@ impl Book {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Candle {
     /// Start of the period.
-    #[serde(serialize_with = "super::rfc3339")]
     pub open_time: Timestamp,
     /// End of the period; in the future for the running one.
-    #[serde(serialize_with = "super::rfc3339")]
     pub close_time: Timestamp,
     /// First price.
     pub open: Figure,

@@ -63,7 +63,6 @@ pub struct Funding {
     /// The same for a year without compounding, in percent: `rate × 24 / interval × 365 × 100`.
     pub apr_pct: Figure,
     /// The next payment.
-    #[serde(serialize_with = "super::rfc3339_or_null")]
     pub next_at: Option<Timestamp>,
     /// Which source stated the rate; another one than the venue's own when the venue did not answer.
     pub source: &'static str,

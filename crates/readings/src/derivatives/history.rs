@@ -48,10 +48,8 @@ impl HistoryKinds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// Earliest time.
-    #[serde(serialize_with = "super::rfc3339")]
     pub start: Timestamp,
     /// Latest time.
-    #[serde(serialize_with = "super::rfc3339")]
     pub end: Timestamp,
 }
 

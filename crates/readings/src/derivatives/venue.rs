@@ -125,7 +125,6 @@ pub struct LongShort {
     /// The period that was counted, in the venue's words.
     pub period: &'static str,
     /// The end of that period.
-    #[serde(serialize_with = "super::rfc3339")]
     pub as_of: Timestamp,
 }
 

@@ -89,13 +89,24 @@ pub fn board(
     let mut others = Vec::new();
     let mut known: Vec<Option<BoardRow>> = vec![None; curated::XLAYER.len()];
     for market in markets {
-        let place = curated::XLAYER.iter().position(|token| token.address == market.address);
-        let slot = place.and_then(|place| Some((curated::XLAYER.get(place)?, known.get_mut(place)?)));
+        let place = curated::XLAYER
+            .iter()
+            .position(|token| token.address == market.address);
+        let slot =
+            place.and_then(|place| Some((curated::XLAYER.get(place)?, known.get_mut(place)?)));
         if let Some((token, slot)) = slot {
             let symbol = token.symbol.to_owned();
-            *slot = Some(BoardRow { symbol, curated: true, market });
+            *slot = Some(BoardRow {
+                symbol,
+                curated: true,
+                market,
+            });
         } else if let Some(symbol) = symbol_of(market.address) {
-            others.push(BoardRow { symbol, curated: false, market });
+            others.push(BoardRow {
+                symbol,
+                curated: false,
+                market,
+            });
         }
     }
     others.sort_by(|a, b| {
@@ -105,9 +116,13 @@ pub fn board(
     let mut tokens: Vec<BoardRow> = known.into_iter().flatten().collect();
     let curated_priced = tokens.len();
     tokens.extend(others);
-    let volumes: Vec<Figure> =
-        tokens.iter().filter_map(|row| row.market.volume_24h_usd).collect();
-    let total = volumes.iter().try_fold(Decimal::ZERO, |sum, volume| sum.checked_add(volume.get()));
+    let volumes: Vec<Figure> = tokens
+        .iter()
+        .filter_map(|row| row.market.volume_24h_usd)
+        .collect();
+    let total = volumes
+        .iter()
+        .try_fold(Decimal::ZERO, |sum, volume| sum.checked_add(volume.get()));
     Board {
         chain_id,
         movers: movers(&tokens),
@@ -124,7 +139,10 @@ pub fn board(
 fn movers(rows: &[BoardRow]) -> Movers {
     let moves = |row: &&BoardRow| {
         let stable = curated::find(row.market.address).is_some_and(|token| token.stable);
-        let deep = row.market.liquidity_usd.is_some_and(|usd| usd.get() >= LEAST_LIQUIDITY_USD);
+        let deep = row
+            .market
+            .liquidity_usd
+            .is_some_and(|usd| usd.get() >= LEAST_LIQUIDITY_USD);
         !stable && deep
     };
     let mut moved: Vec<Mover> = rows
@@ -139,11 +157,16 @@ fn movers(rows: &[BoardRow]) -> Movers {
         })
         .collect();
     moved.sort_by(|a, b| {
-        b.change_24h_pct.cmp(&a.change_24h_pct).then_with(|| a.address.cmp(&b.address))
+        b.change_24h_pct
+            .cmp(&a.change_24h_pct)
+            .then_with(|| a.address.cmp(&b.address))
     });
     let zero = Figure(Decimal::ZERO);
     let gainers = moved.iter().filter(|mover| mover.change_24h_pct > zero);
-    let losers = moved.iter().rev().filter(|mover| mover.change_24h_pct < zero);
+    let losers = moved
+        .iter()
+        .rev()
+        .filter(|mover| mover.change_24h_pct < zero);
     Movers {
         gainers: gainers.take(MOVERS).cloned().collect(),
         losers: losers.take(MOVERS).cloned().collect(),
@@ -160,7 +183,12 @@ mod tests {
     const OTHER: Address = address!("1000000000000000000000000000000000000001");
     const NAMELESS: Address = address!("1000000000000000000000000000000000000002");
 
-    fn market(address: Address, change: &str, liquidity: &str, volume: Option<&str>) -> TokenMarket {
+    fn market(
+        address: Address,
+        change: &str,
+        liquidity: &str,
+        volume: Option<&str>,
+    ) -> TokenMarket {
         let figure = |text: &str| text.parse::<Figure>().ok();
         TokenMarket {
             address,
@@ -180,7 +208,11 @@ mod tests {
     }
 
     fn of(symbol: &str) -> Address {
-        curated::XLAYER.iter().find(|token| token.symbol == symbol).unwrap().address
+        curated::XLAYER
+            .iter()
+            .find(|token| token.symbol == symbol)
+            .unwrap()
+            .address
     }
 
     fn symbol_of(address: Address) -> Option<String> {
@@ -207,7 +239,11 @@ mod tests {
         assert_eq!(names(&board.movers.gainers), ["OTHER", "xETH"]);
         assert_eq!(names(&board.movers.losers), ["WOKB"]);
         assert_eq!(board.total_volume_24h_usd.unwrap().to_string(), "11.75");
-        let coverage = Coverage { curated: 10, curated_priced: 4, with_volume: 3 };
+        let coverage = Coverage {
+            curated: 10,
+            curated_priced: 4,
+            with_volume: 3,
+        };
         assert_eq!(board.coverage, coverage);
         assert!(board.coverage.is_too_small());
     }
@@ -215,7 +251,9 @@ mod tests {
     #[test]
     fn half_of_the_curated_tokens_are_enough() {
         let half = curated::XLAYER.iter().take(5);
-        let markets = half.map(|token| market(token.address, "0", "0", None)).collect();
+        let markets = half
+            .map(|token| market(token.address, "0", "0", None))
+            .collect();
         let board = board(196, markets, symbol_of);
         assert!(!board.coverage.is_too_small());
         // No volume is not a volume of zero, and no change is no move.
@@ -229,7 +267,10 @@ mod tests {
         let json = serde_json::to_value(&board).unwrap();
         let row = &json["tokens"][0];
         assert_eq!(row["address"], "0xe538905cf8410324e03A5A23C1c177a474D59b2b");
-        assert_eq!((&row["symbol"], &row["price_usd"]), (&"WOKB".into(), &"1".into()));
+        assert_eq!(
+            (&row["symbol"], &row["price_usd"]),
+            (&"WOKB".into(), &"1".into())
+        );
         assert!(row.get("chain_id").is_none() && row["holders"].is_null());
     }
 }

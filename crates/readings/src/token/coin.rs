@@ -59,7 +59,10 @@ pub struct AllTimeHigh {
     /// Dollars.
     pub price: Figure,
     /// The day.
-    #[serde(serialize_with = "super::written", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        serialize_with = "super::written",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub date: Option<Date>,
 }
 
@@ -97,7 +100,10 @@ impl Coin {
     /// The contract on `chain_id`.
     #[must_use]
     pub fn contract_on(&self, chain_id: u64) -> Option<&Contract> {
-        self.contracts.as_ref()?.iter().find(|contract| contract.chain_id == Some(chain_id))
+        self.contracts
+            .as_ref()?
+            .iter()
+            .find(|contract| contract.chain_id == Some(chain_id))
     }
 
     /// Whether the catalogue says that it is a coin of its own chain and nowhere a token.
@@ -111,13 +117,18 @@ impl Coin {
 /// others are its alternatives. `None` when no symbol is the same.
 #[must_use]
 pub fn choose(query: &SymbolKey, found: Vec<Coin>) -> Option<Coin> {
-    let mut named: Vec<Coin> =
-        found.into_iter().filter(|coin| query.names(&coin.symbol)).collect();
+    let mut named: Vec<Coin> = found
+        .into_iter()
+        .filter(|coin| query.names(&coin.symbol))
+        .collect();
     named.sort_by(order);
     named.dedup_by(|a, b| a.id == b.id);
     let mut named = named.into_iter();
     let mut chosen = named.next()?;
-    chosen.alternatives = named.take(MAX_ALTERNATIVES).map(Alternative::from).collect();
+    chosen.alternatives = named
+        .take(MAX_ALTERNATIVES)
+        .map(Alternative::from)
+        .collect();
     Some(chosen)
 }
 
@@ -201,7 +212,13 @@ mod tests {
 
     fn chosen(query: &str, found: Vec<Coin>) -> Option<(String, Vec<String>)> {
         let coin = choose(&SymbolKey::new(query).unwrap(), found)?;
-        Some((coin.id, coin.alternatives.into_iter().map(|other| other.id).collect()))
+        Some((
+            coin.id,
+            coin.alternatives
+                .into_iter()
+                .map(|other| other.id)
+                .collect(),
+        ))
     }
 
     #[test]
@@ -220,10 +237,18 @@ mod tests {
 
     #[test]
     fn an_imitation_or_a_similar_symbol_is_not_meant() {
-        let found = vec![coin("fake", "ВТС", Some(1), None), coin("wrapped", "WBTC", Some(12), None)];
+        let found = vec![
+            coin("fake", "ВТС", Some(1), None),
+            coin("wrapped", "WBTC", Some(12), None),
+        ];
         assert_eq!(chosen("BTC", found), None);
         assert_eq!(chosen("BTC", Vec::new()), None);
-        assert_eq!(chosen("usdt0", vec![coin("usdt0", "USD₮0", None, None)]).unwrap().0, "usdt0");
+        assert_eq!(
+            chosen("usdt0", vec![coin("usdt0", "USD₮0", None, None)])
+                .unwrap()
+                .0,
+            "usdt0"
+        );
     }
 
     #[test]
@@ -243,7 +268,11 @@ mod tests {
         assert!(btc.has_no_contract());
         let platform = "x-layer".to_owned();
         let chain_id = chain_of(&platform);
-        btc.contracts = Some(vec![Contract { chain_id, platform, address: "0x1".to_owned() }]);
+        btc.contracts = Some(vec![Contract {
+            chain_id,
+            platform,
+            address: "0x1".to_owned(),
+        }]);
         assert!(btc.contract_on(196).is_some() && btc.contract_on(1).is_none());
         assert_eq!(chain_of("solana"), None);
     }

@@ -24,7 +24,10 @@ pub struct Quote {
     /// Dollars for one whole token, above zero.
     pub price_usd: Figure,
     /// When the source observed it; `None` when it does not say.
-    #[serde(serialize_with = "super::written", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        serialize_with = "super::written",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub as_of: Option<Timestamp>,
     /// Dollars in the pools behind the price.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +86,10 @@ impl Quote {
         if self.as_of.is_some_and(|as_of| age(as_of) > MAX_AGE_SECONDS) {
             return Some(Weakness::Old);
         }
-        if self.certainty_ratio.is_some_and(|ratio| ratio.get() < LEAST_CERTAINTY) {
+        if self
+            .certainty_ratio
+            .is_some_and(|ratio| ratio.get() < LEAST_CERTAINTY)
+        {
             return Some(Weakness::Unsure);
         }
         self.liquidity_usd
@@ -98,9 +104,16 @@ impl Quote {
 /// when there is no other.
 #[must_use]
 pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
-    let strong: Vec<Quote> =
-        quotes.iter().filter(|quote| quote.weakness(now).is_none()).cloned().collect();
-    let used = if strong.is_empty() { quotes.get(..1)?.to_vec() } else { strong };
+    let strong: Vec<Quote> = quotes
+        .iter()
+        .filter(|quote| quote.weakness(now).is_none())
+        .cloned()
+        .collect();
+    let used = if strong.is_empty() {
+        quotes.get(..1)?.to_vec()
+    } else {
+        strong
+    };
     let preferred = used.first()?;
     let source = Some(preferred.source);
     if used.len() == 1 {
@@ -124,7 +137,11 @@ pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
     Some(Consensus {
         price_usd,
         source: source.filter(|_| agreed),
-        confidence: if agreed { Confidence::Confirmed } else { Confidence::Disputed },
+        confidence: if agreed {
+            Confidence::Confirmed
+        } else {
+            Confidence::Disputed
+        },
         spread_pct: Some(Figure(spread.round_dp(4))),
         weakness: None,
         used,
@@ -171,7 +188,10 @@ mod tests {
     #[test]
     fn sources_that_agree_confirm_the_preferred_one() {
         let agreed = agree(&[quote("a", "118.42"), quote("b", "118.41")], now()).unwrap();
-        assert_eq!((price(&agreed).as_str(), agreed.source), ("118.42", Some("a")));
+        assert_eq!(
+            (price(&agreed).as_str(), agreed.source),
+            ("118.42", Some("a"))
+        );
         assert_eq!(agreed.confidence, Confidence::Confirmed);
         assert_eq!(agreed.spread_pct.unwrap().to_string(), "0.0084");
         // Exactly two percent is still agreement.
@@ -185,30 +205,59 @@ mod tests {
         assert_eq!((price(&two).as_str(), two.source), ("101.5", None));
         assert_eq!(two.confidence, Confidence::Disputed);
         assert_eq!(two.spread_pct.unwrap().to_string(), "3");
-        let three = agree(&[quote("a", "1"), quote("b", "100"), quote("c", "101")], now()).unwrap();
-        assert_eq!((price(&three).as_str(), three.confidence), ("100", Confidence::Disputed));
+        let three = agree(
+            &[quote("a", "1"), quote("b", "100"), quote("c", "101")],
+            now(),
+        )
+        .unwrap();
+        assert_eq!(
+            (price(&three).as_str(), three.confidence),
+            ("100", Confidence::Disputed)
+        );
     }
 
     #[test]
     fn one_source_is_an_opinion_and_none_is_nothing() {
         let alone = agree(&[quote("a", "5")], now()).unwrap();
-        assert_eq!((alone.confidence, alone.weakness), (Confidence::SingleSource, None));
+        assert_eq!(
+            (alone.confidence, alone.weakness),
+            (Confidence::SingleSource, None)
+        );
         assert_eq!(alone.spread_pct, None);
         assert_eq!(agree(&[], now()), None);
     }
 
     #[test]
     fn weak_quotes_neither_confirm_nor_dispute() {
-        let old = Quote { as_of: Timestamp::from_second(NOW - 601).ok(), ..quote("b", "50") };
-        let unsure = Quote { certainty_ratio: Some(figure("0.79")), ..quote("b", "50") };
-        let thin = Quote { liquidity_usd: Some(figure("999.99")), ..quote("b", "50") };
-        let weak = [(old, Weakness::Old), (unsure, Weakness::Unsure), (thin, Weakness::Thin)];
+        let old = Quote {
+            as_of: Timestamp::from_second(NOW - 601).ok(),
+            ..quote("b", "50")
+        };
+        let unsure = Quote {
+            certainty_ratio: Some(figure("0.79")),
+            ..quote("b", "50")
+        };
+        let thin = Quote {
+            liquidity_usd: Some(figure("999.99")),
+            ..quote("b", "50")
+        };
+        let weak = [
+            (old, Weakness::Old),
+            (unsure, Weakness::Unsure),
+            (thin, Weakness::Thin),
+        ];
         for (weak, why) in weak {
             assert_eq!(weak.weakness(now()), Some(why));
-            for order in [[weak.clone(), quote("a", "100")], [quote("a", "100"), weak.clone()]] {
+            for order in [
+                [weak.clone(), quote("a", "100")],
+                [quote("a", "100"), weak.clone()],
+            ] {
                 let consensus = agree(&order, now()).unwrap();
                 assert_eq!(consensus.confidence, Confidence::SingleSource, "{why:?}");
-                assert_eq!((price(&consensus).as_str(), consensus.weakness), ("100", None));
+                assert_eq!(
+                    (price(&consensus).as_str(), consensus.weakness),
+                    ("100", None)
+                );
             }
             let alone = agree(std::slice::from_ref(&weak), now()).unwrap();
             assert_eq!((price(&alone).as_str(), alone.weakness), ("50", Some(why)));
@@ -217,7 +266,13 @@ mod tests {
 
     #[test]
     fn prices_worlds_apart_do_not_overflow() {
-        let huge = agree(&[quote("a", "79228162514264337593543950335"), quote("b", "1e-28")], now());
+        let huge = agree(
+            &[
+                quote("a", "79228162514264337593543950335"),
+                quote("b", "1e-28"),
+            ],
+            now(),
+        );
         assert_eq!(huge.unwrap().confidence, Confidence::Disputed);
     }
 

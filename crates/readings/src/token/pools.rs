@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    coin::{Coin, Contract, chain_of, unpriced},
+    coin::{Alternative, Coin, Contract, MAX_ALTERNATIVES, chain_of, unpriced},
     search,
 };
 use crate::{Decimal, Figure, symbol::SymbolKey};
@@ -80,20 +80,25 @@ impl DexPair {
         let price = if self.base.address == address {
             usd
         } else if self.quote.address == address {
-            usd.checked_div(self.price_native?.get())?.round_sf(DERIVED_DIGITS)?
+            usd.checked_div(self.price_native?.get())?
+                .round_sf(DERIVED_DIGITS)?
         } else {
             return None;
         };
         let liquidity_usd = self.liquidity_usd?;
-        (price > Decimal::ZERO).then_some(DexPrice { price_usd: Figure(price), liquidity_usd })
+        (price > Decimal::ZERO).then_some(DexPrice {
+            price_usd: Figure(price),
+            liquidity_usd,
+        })
     }
 }
 
-/// Tokens of `pairs` with exactly the symbol `query`, each with the price of its deepest pool and the
-/// liquidity and volume of all. Tokens with little liquidity and imitations are left out. None of them
-/// is ranked: a pool says nothing about who is meant by a symbol.
+/// The token of `pairs` with exactly the symbol `query` that has the most dollars in its pools, with the
+/// price of the deepest one and the volume of all; other tokens of the symbol are its alternatives.
+/// Tokens with little liquidity and imitations are left out. None is ranked: a pool says nothing about
+/// who is meant by a symbol.
 #[must_use]
-pub fn coins(query: &SymbolKey, pairs: &[DexPair]) -> Vec<Coin> {
+pub fn deepest(query: &SymbolKey, pairs: &[DexPair]) -> Option<Coin> {
     let mut tokens: BTreeMap<(&str, &str), Vec<&DexPair>> = BTreeMap::new();
     for pair in pairs {
         if query.names(&pair.base.symbol) && !search::is_imitation(&pair.base.symbol) {
@@ -101,10 +106,22 @@ pub fn coins(query: &SymbolKey, pairs: &[DexPair]) -> Vec<Coin> {
             tokens.entry(token).or_default().push(pair);
         }
     }
-    tokens.into_values().filter_map(|pairs| coin(&pairs)).collect()
+    let mut coins: Vec<(Figure, Coin)> = tokens
+        .into_values()
+        .filter_map(|pairs| coin(&pairs))
+        .collect();
+    coins.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
+    let mut coins = coins.into_iter().map(|(_, coin)| coin);
+    let mut chosen = coins.next()?;
+    chosen.alternatives = coins
+        .take(MAX_ALTERNATIVES)
+        .map(Alternative::from)
+        .collect();
+    Some(chosen)
 }
 
-fn coin(pairs: &[&DexPair]) -> Option<Coin> {
+/// A token by its pairs, and the dollars in its pools.
+fn coin(pairs: &[&DexPair]) -> Option<(Figure, Coin)> {
     let deepest = pairs.iter().max_by_key(|pair| pair.liquidity_usd)?;
     let liquidity = sum(pairs, |pair| pair.liquidity_usd)?;
     if liquidity.get() < LEAST_LIQUIDITY_USD {
@@ -116,8 +133,8 @@ fn coin(pairs: &[&DexPair]) -> Option<Coin> {
         address: deepest.base.address.clone(),
     };
     let id = format!("{}:{}", deepest.platform, deepest.base.address);
-    Some(Coin {
-        price_usd: deepest.price_usd,
+    let coin = Coin {
+        price_usd: Some(deepest.price_usd?),
         market_cap_usd: deepest.market_cap_usd,
         fdv_usd: deepest.fdv_usd,
         volume_24h_usd: sum(pairs, |pair| pair.volume_24h_usd),
@@ -125,7 +142,8 @@ fn coin(pairs: &[&DexPair]) -> Option<Coin> {
         change_24h_pct: deepest.change_24h_pct,
         contracts: Some(vec![contract]),
         ..unpriced(id, deepest.base.symbol.clone(), deepest.base.name.clone())
-    })
+    };
+    Some((liquidity, coin))
 }
 
 /// The sum of what is known; `None` of nothing.
@@ -144,7 +162,11 @@ mod tests {
     use super::*;
 
     fn token(address: &str, symbol: &str) -> DexToken {
-        DexToken { address: address.to_owned(), symbol: symbol.to_owned(), name: symbol.to_owned() }
+        DexToken {
+            address: address.to_owned(),
+            symbol: symbol.to_owned(),
+            name: symbol.to_owned(),
+        }
     }
 
     fn pair(base: (&str, &str), price: &str, native: &str, liquidity: Option<&str>) -> DexPair {
@@ -195,19 +217,25 @@ mod tests {
     fn tokens_by_symbol_are_exact_deep_and_unranked() {
         let query = SymbolKey::new("doge2").unwrap();
         let pairs = [
+            pair(("0xb", "doge2"), "9", "9", Some("55000")),
             pair(("0xa", "DOGE2"), "2", "2", Some("40000")),
             pair(("0xa", "DOGE2"), "3", "3", Some("20000")),
-            pair(("0xb", "doge2"), "9", "9", Some("49999")),
+            pair(("0xe", "doge2"), "9", "9", Some("49999")),
             pair(("0xc", "DОGE2"), "9", "9", Some("900000")),
             pair(("0xd", "DOGE"), "9", "9", Some("900000")),
         ];
-        let coins = coins(&query, &pairs);
-        assert_eq!(coins.len(), 1);
-        let coin = &coins[0];
+        let coin = deepest(&query, &pairs).unwrap();
         assert_eq!((coin.id.as_str(), coin.rank), ("xlayer:0xa", None));
         assert_eq!(coin.price_usd.unwrap().to_string(), "2");
         assert_eq!(coin.volume_24h_usd.unwrap().to_string(), "20");
         assert_eq!(coin.contract_on(196).unwrap().address, "0xa");
         assert_eq!(coin.circulating_supply, None);
+        let others: Vec<_> = coin
+            .alternatives
+            .iter()
+            .map(|other| other.id.as_str())
+            .collect();
+        assert_eq!(others, ["xlayer:0xb"]);
+        assert_eq!(deepest(&SymbolKey::new("BTC").unwrap(), &pairs), None);
     }
 }

@@ -34,6 +34,15 @@ pub struct FoundToken {
     pub verified: Option<bool>,
 }
 
+/// One page of what a search found, in the source's order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct FoundPage {
+    /// The tokens, each once.
+    pub tokens: Vec<FoundToken>,
+    /// Where the next page begins, as the source calls it; `None` at the end.
+    pub next_cursor: Option<String>,
+}
+
 /// How a found token's symbol stands to what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -64,7 +73,10 @@ pub struct RankedToken {
 pub fn rank(query: &SymbolKey, found: Vec<FoundToken>) -> Vec<RankedToken> {
     let mut ranked: Vec<RankedToken> = found
         .into_iter()
-        .map(|token| RankedToken { likeness: likeness(query, &token.symbol), token })
+        .map(|token| RankedToken {
+            likeness: likeness(query, &token.symbol),
+            token,
+        })
         .collect();
     ranked.sort_by(order);
     ranked
@@ -121,7 +133,12 @@ mod tests {
 
     use super::*;
 
-    fn token(last: u8, symbol: &str, verified: Option<bool>, liquidity: Option<&str>) -> FoundToken {
+    fn token(
+        last: u8,
+        symbol: &str,
+        verified: Option<bool>,
+        liquidity: Option<&str>,
+    ) -> FoundToken {
         let mut address = address!("1000000000000000000000000000000000000000");
         address.0[19] = last;
         FoundToken {
@@ -176,10 +193,17 @@ mod tests {
 
     #[test]
     fn a_row_says_what_it_is() {
-        let row = rank(&SymbolKey::new("A").unwrap(), vec![token(1, "A", None, None)]).remove(0);
+        let row = rank(
+            &SymbolKey::new("A").unwrap(),
+            vec![token(1, "A", None, None)],
+        )
+        .remove(0);
         let json = serde_json::to_value(row).unwrap();
         assert_eq!(json["match"], "exact");
-        assert_eq!(json["address"], "0x1000000000000000000000000000000000000001");
+        assert_eq!(
+            json["address"],
+            "0x1000000000000000000000000000000000000001"
+        );
         assert_eq!(json["verified"], serde_json::Value::Null);
     }
 }

@@ -105,13 +105,16 @@ pub fn trending(rankings: Rankings<'_>) -> Vec<TrendingRow> {
     let mut found = candidates(rankings);
     found.sort_by(order);
     let rows = found.iter().take(MAX_ROWS).enumerate();
-    rows.map(|(place, candidate)| candidate.row(place.saturating_add(1))).collect()
+    rows.map(|(place, candidate)| candidate.row(place.saturating_add(1)))
+        .collect()
 }
 
 fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
     let mut by_symbol: BTreeMap<SymbolKey, Candidate<'_>> = BTreeMap::new();
     for (place, coin) in numbered(rankings.searched) {
-        let Some(key) = admitted(&coin.symbol, Some(&coin.name)) else { continue };
+        let Some(key) = admitted(&coin.symbol, Some(&coin.name)) else {
+            continue;
+        };
         let candidate = by_symbol.entry(key).or_default();
         candidate.searched.get_or_insert((place, coin));
     }
@@ -121,10 +124,15 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
             continue;
         };
         let candidate = by_symbol.entry(key).or_default();
-        let apart = candidate.searched.is_some_and(|(_, coin)| !same_coin(coin, token));
+        let apart = candidate
+            .searched
+            .is_some_and(|(_, coin)| !same_coin(coin, token));
         if apart || candidate.hot.is_some() {
             // Another token with the symbol of a coin that is there already.
-            others.push(Candidate { hot: Some((place, token)), ..Candidate::default() });
+            others.push(Candidate {
+                hot: Some((place, token)),
+                ..Candidate::default()
+            });
         } else {
             candidate.hot = Some((place, token));
         }
@@ -140,7 +148,11 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
 
 /// Elements with their places from 1.
 fn numbered<T>(ranking: Option<&[T]>) -> impl Iterator<Item = (usize, &T)> {
-    ranking.unwrap_or_default().iter().enumerate().map(|(n, item)| (n.saturating_add(1), item))
+    ranking
+        .unwrap_or_default()
+        .iter()
+        .enumerate()
+        .map(|(n, item)| (n.saturating_add(1), item))
 }
 
 fn admitted(symbol: &str, name: Option<&str>) -> Option<SymbolKey> {
@@ -162,7 +174,10 @@ fn order(a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
     let mean = |candidate: &Candidate<'_>| {
         let places = candidate.places();
         // Of equally many places the sum compares as the mean does.
-        (std::cmp::Reverse(places.len()), places.iter().sum::<usize>())
+        (
+            std::cmp::Reverse(places.len()),
+            places.iter().sum::<usize>(),
+        )
     };
     mean(a)
         .cmp(&mean(b))
@@ -182,7 +197,9 @@ impl Candidate<'_> {
 
     fn symbol(&self) -> &str {
         let searched = self.searched.map(|(_, coin)| coin.symbol.as_str());
-        searched.or_else(|| self.hot.map(|(_, token)| token.symbol.as_str())).unwrap_or_default()
+        searched
+            .or_else(|| self.hot.map(|(_, token)| token.symbol.as_str()))
+            .unwrap_or_default()
     }
 
     fn market_cap_usd(&self) -> Option<Figure> {

@@ -17,7 +17,9 @@ use crate::Sources;
 use crate::operations::legs::Legs;
 
 /// Time for one chain.
-const PATIENCE: Duration = Duration::from_secs(6);
+const PATIENCE: Duration = Duration::from_millis(4_500);
+/// Time for a list that is held or is not.
+const GLANCE: Duration = Duration::from_millis(300);
 /// Most tokens of a chain that are asked for.
 const MAX_TOKENS: usize = 400;
 
@@ -53,7 +55,7 @@ async fn listed(sources: &Sources, chains: &[u64]) -> BTreeMap<u64, Vec<Address>
     let mut found = BTreeMap::new();
     let home = sources.okx.reviewed().chain_id;
     if chains.contains(&home)
-        && let Ok(list) = sources.okx.tokens(None).await
+        && let Ok(Ok(list)) = tokio::time::timeout(GLANCE, sources.okx.tokens(None)).await
     {
         let tokens = list.value.tokens.iter().filter(|token| !token.is_native());
         found.insert(home, tokens.map(|token| token.address).collect());

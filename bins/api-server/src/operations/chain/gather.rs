@@ -7,22 +7,23 @@ use alloy_primitives::{Address, Selector};
 use data_sources::{Error, Sourced};
 use readings::chain::{ContractFacts, Knowledge, Needs, Record, knowledge::Candidate};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::Sources;
 use crate::operations::legs::Legs;
 
 /// Calls inside calls show only when the outer one is read.
 const ROUNDS: usize = 3;
-/// Time for all of it: without it the answer is poorer, later than this it is none.
-const PATIENCE: Duration = Duration::from_millis(3_500);
+/// Time for all of it, of all transactions together: without it the answer is poorer, later than this it is none.
+pub(super) const PATIENCE: Duration = Duration::from_millis(3_500);
 
 /// The source of a record.
 pub(super) fn source(record: &Record) -> &'static str {
     data_sources::evm::source(record.network.id)
 }
 
-/// Asks for what the record needs, and again for what then shows.
-pub(super) async fn gather(sources: &Sources, record: &Record, legs: &mut Legs) -> Knowledge {
+/// Asks for what the record needs, and again for what then shows, until `deadline`.
+pub(super) async fn gather(sources: &Sources, record: &Record, deadline: Instant, legs: &mut Legs) -> Knowledge {
     let mut known = Knowledge::default();
     let rounds = async {
         for _ in 0..ROUNDS {
@@ -33,7 +34,7 @@ pub(super) async fn gather(sources: &Sources, record: &Record, legs: &mut Legs) 
             round(sources, record, &needs, &mut known, legs).await;
         }
     };
-    let in_time = tokio::time::timeout(PATIENCE, rounds).await.is_ok();
+    let in_time = tokio::time::timeout_at(deadline, rounds).await.is_ok();
     if !in_time {
         tracing::debug!(chain = record.network.name, "what helps to read a transaction came too late");
     }

@@ -36,7 +36,6 @@ pub struct Fill {
     /// The trade's number, or the hash of its transaction where the venue gives no number.
     pub id: String,
     /// When.
-    #[serde(serialize_with = "super::super::rfc3339")]
     pub time: Timestamp,
     /// The coin.
     pub coin: String,
@@ -70,7 +69,6 @@ pub struct FundingPayment {
     /// The venue's hash, which payments of one hour may share.
     pub id: String,
     /// When.
-    #[serde(serialize_with = "super::super::rfc3339")]
     pub time: Timestamp,
     /// The coin.
     pub coin: String,
@@ -88,7 +86,6 @@ pub struct LedgerUpdate {
     /// The transaction.
     pub id: String,
     /// When.
-    #[serde(serialize_with = "super::super::rfc3339")]
     pub time: Timestamp,
     /// What, in the venue's words: `deposit`, `withdraw`, `spotTransfer`, …
     #[serde(rename = "type")]

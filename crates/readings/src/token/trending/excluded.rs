@@ -4,16 +4,24 @@ use crate::symbol::SymbolKey;
 
 /// Symbols of coins that are meant to be worth one unit of a currency and do not say so by their name.
 const STABLE: [&str; 14] = [
-    "DAI", "GHO", "FRAX", "USDT", "USDC", "FDUSD", "TUSD", "PYUSD", "USDG", "USDT0", "EURC", "EURS", "MIM", "LUSD",
+    "DAI", "GHO", "FRAX", "USDT", "USDC", "FDUSD", "TUSD", "PYUSD", "USDG", "USDT0", "EURC",
+    "EURS", "MIM", "LUSD",
 ];
 /// Bitcoin, and tokens that stand for another coin.
 const FORMS: [&str; 38] = [
-    "BTC", "XBT", "WBTC", "CBBTC", "TBTC", "BTCB", "FBTC", "LBTC", "SOLVBTC", "XBTC", "KBTC", "WETH", "BETH", "XETH",
-    "XBETH", "STETH", "WSTETH", "WEETH", "EETH", "RETH", "CBETH", "OSETH", "METH", "RSETH", "EZETH", "SFRXETH", "WBNB",
-    "WSOL", "XSOL", "MSOL", "JITOSOL", "JUPSOL", "BNSOL", "OKSOL", "XOKSOL", "WOKB", "WAVAX", "WMATIC",
+    "BTC", "XBT", "WBTC", "CBBTC", "TBTC", "BTCB", "FBTC", "LBTC", "SOLVBTC", "XBTC", "KBTC",
+    "WETH", "BETH", "XETH", "XBETH", "STETH", "WSTETH", "WEETH", "EETH", "RETH", "CBETH", "OSETH",
+    "METH", "RSETH", "EZETH", "SFRXETH", "WBNB", "WSOL", "XSOL", "MSOL", "JITOSOL", "JUPSOL",
+    "BNSOL", "OKSOL", "XOKSOL", "WOKB", "WAVAX", "WMATIC",
 ];
 /// Words at the beginning of the name of a token that stands for another coin.
-const PREFIXES: [&str; 5] = ["WRAPPED ", "BRIDGED ", "BINANCE-PEG ", "STAKED ", "LIQUID STAKED "];
+const PREFIXES: [&str; 5] = [
+    "WRAPPED ",
+    "BRIDGED ",
+    "BINANCE-PEG ",
+    "STAKED ",
+    "LIQUID STAKED ",
+];
 
 /// Whether a coin with this symbol and this name is left out of a ranking of altcoins.
 #[must_use]
@@ -30,13 +38,16 @@ mod tests {
 
     #[test]
     fn other_forms_are_left_out_and_altcoins_are_not() {
-        let excluded = |symbol: &str, name: Option<&str>| {
-            is_excluded(&SymbolKey::new(symbol).unwrap(), name)
-        };
-        for symbol in ["btc", "$BTC", "WBTC", "USD₮0", "usdc", "sUSDe", "crvUSD", "GHO", "wstETH", "WOKB"] {
+        let excluded =
+            |symbol: &str, name: Option<&str>| is_excluded(&SymbolKey::new(symbol).unwrap(), name);
+        for symbol in [
+            "btc", "$BTC", "WBTC", "USD₮0", "usdc", "sUSDe", "crvUSD", "GHO", "wstETH", "WOKB",
+        ] {
             assert!(excluded(symbol, None), "{symbol}");
         }
-        assert!(excluded("axlFOO", Some("Bridged Foo")) && excluded("stX", Some("Liquid Staked X")));
+        assert!(
+            excluded("axlFOO", Some("Bridged Foo")) && excluded("stX", Some("Liquid Staked X"))
+        );
         for symbol in ["ETH", "SOL", "OKB", "BONK", "WIF", "W", "XRP", "BTCS"] {
             assert!(!excluded(symbol, Some(symbol)), "{symbol}");
         }

@@ -48,7 +48,11 @@ fn rows(
     tokens: &[HotToken],
     mentions: &[MentionedSymbol],
 ) -> Vec<TrendingRow> {
-    let some = Rankings { searched: Some(coins), hot: Some(tokens), mentioned: Some(mentions) };
+    let some = Rankings {
+        searched: Some(coins),
+        hot: Some(tokens),
+        mentioned: Some(mentions),
+    };
     trending(some)
 }
 
@@ -66,11 +70,17 @@ fn what_more_rankings_name_comes_first() {
             searched("last", "ZZZ", "1"),
         ],
         &[hot("ALPHA", "0.018"), hot("BONK", "0.0000058")],
-        &[mentioned("SUI", "0.4942", "0.2"), mentioned("BONK", "0.2", "0.5")],
+        &[
+            mentioned("SUI", "0.4942", "0.2"),
+            mentioned("BONK", "0.2", "0.5"),
+        ],
     );
     assert_eq!(symbols(&rows), ["BONK", "SUI", "AAA"]);
     let bonk = &rows[0];
-    assert_eq!((bonk.rank, bonk.named_by, bonk.name.as_deref()), (1, 3, Some("bonk")));
+    assert_eq!(
+        (bonk.rank, bonk.named_by, bonk.name.as_deref()),
+        (1, 3, Some("bonk"))
+    );
     assert_eq!(bonk.price_usd.unwrap().to_string(), "0.0000059");
     assert_eq!(
         bonk.why,
@@ -82,19 +92,34 @@ fn what_more_rankings_name_comes_first() {
     );
     assert_eq!(
         bonk.risks,
-        ["thin_liquidity", "concentrated_holders", "risk_above_low", "mentions_mostly_bearish"]
+        [
+            "thin_liquidity",
+            "concentrated_holders",
+            "risk_above_low",
+            "mentions_mostly_bearish"
+        ]
     );
-    assert_eq!(bonk.links["coingecko"], "https://www.coingecko.com/en/coins/bonk");
+    assert_eq!(
+        bonk.links["coingecko"],
+        "https://www.coingecko.com/en/coins/bonk"
+    );
     assert!(rows[2].risks.contains(&"named_by_one_ranking"));
 }
 
 #[test]
 fn one_symbol_with_two_prices_is_two_coins() {
-    let rows = rows(&[searched("alpha", "ALPHA", "1.00")], &[hot("ALPHA", "0.018")], &[]);
+    let rows = rows(
+        &[searched("alpha", "ALPHA", "1.00")],
+        &[hot("ALPHA", "0.018")],
+        &[],
+    );
     assert_eq!(symbols(&rows), ["ALPHA", "ALPHA"]);
     assert_eq!((rows[0].named_by, rows[1].named_by), (1, 1));
     // Neither borrows the other's figures.
-    let caps: Vec<_> = rows.iter().map(|row| row.market_cap_usd.unwrap().to_string()).collect();
+    let caps: Vec<_> = rows
+        .iter()
+        .map(|row| row.market_cap_usd.unwrap().to_string())
+        .collect();
     assert_eq!(caps, ["521967819", "18234567.1"]);
     let mut unpriced = searched("alpha", "ALPHA", "1");
     unpriced.price_usd = None;
@@ -107,7 +132,10 @@ fn trending_of(coins: &[SearchedCoin], tokens: &[HotToken]) -> Vec<TrendingRow> 
 
 #[test]
 fn what_is_no_altcoin_is_left_out() {
-    let risky = HotToken { risk_level: Some(4), ..hot("RUG", "1") };
+    let risky = HotToken {
+        risk_level: Some(4),
+        ..hot("RUG", "1")
+    };
     let rows = rows(
         &[
             searched("bitcoin", "BTC", "97000"),
@@ -116,16 +144,34 @@ fn what_is_no_altcoin_is_left_out() {
             searched("fake", "ЅОL", "1"),
         ],
         &[risky, hot("WETH", "3000"), hot("USD₮0", "1")],
-        &[mentioned("BTC", "0.5", "0.1"), mentioned("ETH", "0.5", "0.1")],
+        &[
+            mentioned("BTC", "0.5", "0.1"),
+            mentioned("ETH", "0.5", "0.1"),
+        ],
     );
     assert_eq!(symbols(&rows), ["AXLX"]);
-    assert!(trending_of(&[SearchedCoin { name: "Wrapped X".into(), ..searched("x", "AXLX", "1") }], &[]).is_empty());
+    assert!(
+        trending_of(
+            &[SearchedCoin {
+                name: "Wrapped X".into(),
+                ..searched("x", "AXLX", "1")
+            }],
+            &[]
+        )
+        .is_empty()
+    );
 }
 
 #[test]
 fn what_is_only_talked_about_is_no_coin() {
     let only = [mentioned("SOL", "0.2", "0.5")];
-    assert!(trending(Rankings { mentioned: Some(&only), ..Rankings::default() }).is_empty());
+    assert!(
+        trending(Rankings {
+            mentioned: Some(&only),
+            ..Rankings::default()
+        })
+        .is_empty()
+    );
     assert!(trending(Rankings::default()).is_empty());
 }
 
@@ -145,7 +191,14 @@ fn unknown_is_said_and_not_invented() {
         ..hot("NEW", "1")
     };
     let row = trending_of(&[], &[bare]).remove(0);
-    assert_eq!(row.risks, ["named_by_one_ranking", "market_cap_unknown", "risk_not_assessed"]);
+    assert_eq!(
+        row.risks,
+        [
+            "named_by_one_ranking",
+            "market_cap_unknown",
+            "risk_not_assessed"
+        ]
+    );
     assert!(row.links.is_empty() && row.name.is_none() && row.price_usd.is_none());
     assert_eq!(row.why, ["place 1 of hot tokens on chain 8453"]);
 }

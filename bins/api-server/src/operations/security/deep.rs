@@ -1,0 +1,197 @@
+//! Parts of an answer that may fail one by one, each with its time.
+
+use std::{future::Future, time::Duration};
+
+use jiff::Timestamp;
+use route_catalog::ErrorCode;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+use super::super::legs::Legs;
+use crate::answer::{Answered, Unavailable, Warning, seconds};
+use crate::reply::ErrorReply;
+
+/// How long parts may take.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::operations) struct Budget {
+    /// A single one.
+    pub(in crate::operations) part: Duration,
+    /// When the answer must be there.
+    ends: Instant,
+}
+
+impl Budget {
+    /// From now on.
+    pub(in crate::operations) fn start(part: Duration, whole: Duration) -> Self {
+        Self { part, ends: Instant::now() + whole }
+    }
+
+    /// What `work` comes to within the time of a part and within what is left of the whole.
+    pub(in crate::operations) async fn spend<T>(
+        &self,
+        work: impl Future<Output = Result<T, ErrorReply>>,
+    ) -> Outcome<T> {
+        let left = self.ends.saturating_duration_since(Instant::now());
+        match timeout(self.part.min(left), work).await {
+            Ok(Ok(value)) => Outcome::Ok(value),
+            // The sources answered that there is none.
+            Ok(Err(refused)) if refused.code() == ErrorCode::NotFound => {
+                Outcome::NotApplicable(refused.reason().to_owned())
+            }
+            Ok(Err(refused)) => Outcome::Unavailable(refused.reason().to_owned()),
+            Err(_) => Outcome::Unavailable("time_budget_exhausted".to_owned()),
+        }
+    }
+}
+
+/// What a part came to.
+#[derive(Debug)]
+pub(in crate::operations) enum Outcome<T> {
+    /// It is there.
+    Ok(T),
+    /// It could not be had: why.
+    Unavailable(String),
+    /// There is no such thing for this subject: why.
+    NotApplicable(String),
+}
+
+impl<T> Outcome<T> {
+    /// What is there, turned into something else.
+    pub(in crate::operations) fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Self::Ok(value) => Outcome::Ok(change(value)),
+            Self::Unavailable(reason) => Outcome::Unavailable(reason),
+            Self::NotApplicable(reason) => Outcome::NotApplicable(reason),
+        }
+    }
+}
+
+/// A part as it is answered.
+#[derive(Debug, Serialize)]
+pub(in crate::operations) struct Part {
+    status: &'static str,
+    reason: Option<String>,
+    as_of: Option<String>,
+    data: Option<Value>,
+}
+
+/// What the parts bring along beside their data.
+#[derive(Debug, Default)]
+pub(in crate::operations) struct Gathered {
+    pub(in crate::operations) legs: Legs,
+    pub(in crate::operations) warnings: Vec<Warning>,
+    /// The longest time for which one of the parts counts as fresh.
+    pub(in crate::operations) fresh_seconds: u64,
+}
+
+impl Gathered {
+    /// The part under `name`, with its sources and gaps.
+    pub(in crate::operations) fn part(
+        &mut self,
+        name: &str,
+        outcome: Outcome<Answered>,
+        now: Timestamp,
+    ) -> Part {
+        let (status, reason) = match outcome {
+            Outcome::Ok(answered) => return self.answered(name, answered, now),
+            Outcome::Unavailable(reason) => ("unavailable", reason),
+            Outcome::NotApplicable(reason) => ("not_applicable", reason),
+        };
+        self.legs.missing(name, reason.clone(), "");
+        Part { status, reason: Some(reason), as_of: None, data: None }
+    }
+
+    fn answered(&mut self, name: &str, answered: Answered, now: Timestamp) -> Part {
+        // Its own gaps are named before its place in the answer changes.
+        let answered = answered.complete();
+        let as_of = seconds(answered.as_of(now));
+        self.fresh_seconds = self.fresh_seconds.max(answered.fresh_seconds);
+        self.warnings.extend(answered.warnings);
+        self.legs.got(data_sources::Sourced { value: (), sources: answered.sources });
+        let moved = answered.unavailable.into_iter().map(|gap| Unavailable {
+            field: gap.field.replacen("data", &format!("data.{name}.data"), 1),
+            ..gap
+        });
+        self.legs.unavailable.extend(moved);
+        let mut data = answered.data;
+        drop_none(&mut data, answered.none);
+        Part { status: "ok", reason: None, as_of: Some(as_of), data: Some(data) }
+    }
+}
+
+/// Takes out the members whose `null` means that there is none: within a part nothing else says so.
+fn drop_none(value: &mut Value, none: &[&str]) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, member| !(member.is_null() && none.contains(&name.as_str())));
+            members.values_mut().for_each(|member| drop_none(member, none));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| drop_none(item, none)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn budget(part_ms: u64, whole_ms: u64) -> Budget {
+        Budget::start(Duration::from_millis(part_ms), Duration::from_millis(whole_ms))
+    }
+
+    fn refused() -> ErrorReply {
+        ErrorReply::new(ErrorCode::UpstreamUnavailable, "down").detail("reason", "upstream_http_503")
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(1_795_222_920).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_part_ends_in_its_time_and_in_that_of_the_whole() {
+        let late = |outcome| matches!(outcome, Outcome::<()>::Unavailable(reason) if reason == "time_budget_exhausted");
+        assert!(late(budget(5, 60_000).spend(pending()).await));
+        assert!(late(budget(60_000, 5).spend(pending()).await));
+        let there = budget(60_000, 60_000).spend(async { Ok(7) }).await;
+        assert!(matches!(there, Outcome::Ok(7)));
+        let down = budget(60_000, 60_000).spend(async { Err::<(), _>(refused()) }).await;
+        assert!(matches!(down, Outcome::Unavailable(reason) if reason == "upstream_http_503"));
+        let none = || ErrorReply::new(ErrorCode::NotFound, "none").detail("reason", "symbol_not_found");
+        let none = budget(60_000, 60_000).spend(async { Err::<(), _>(none()) }).await;
+        assert!(matches!(none, Outcome::NotApplicable(reason) if reason == "symbol_not_found"));
+    }
+
+    #[test]
+    fn gaps_move_with_their_part_and_none_is_not_a_gap() {
+        let mut gathered = Gathered::default();
+        let answered = Answered {
+            data: json!({"price_usd": null, "owner": null, "rows": [{"owner": null, "b": 1}]}),
+            none: &["owner"],
+            fresh_seconds: 60,
+            as_of: Some(now()),
+            ..Answered::default()
+        };
+        let part = gathered.part("core", Outcome::Ok(answered), now());
+        assert_eq!(part.data, Some(json!({"price_usd": null, "rows": [{"b": 1}]})));
+        assert_eq!((part.status, part.as_of.as_deref()), ("ok", Some("2026-11-21T01:02:00Z")));
+        let none = gathered.part("security", Outcome::NotApplicable("no_contract".to_owned()), now());
+        assert_eq!((none.status, none.reason.as_deref()), ("not_applicable", Some("no_contract")));
+        let down = gathered.part("derivatives", Outcome::Unavailable("upstream_timeout".to_owned()), now());
+        assert_eq!(down.status, "unavailable");
+        let gaps: Vec<_> = gathered.legs.unavailable.iter().map(|gap| (gap.field.as_str(), gap.reason.as_str())).collect();
+        assert_eq!(
+            gaps,
+            [
+                ("data.core.data.price_usd", "not_named_by_source"),
+                ("data.security", "no_contract"),
+                ("data.derivatives", "upstream_timeout"),
+            ]
+        );
+        assert_eq!(gathered.fresh_seconds, 60);
+    }
+}

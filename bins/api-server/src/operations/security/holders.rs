@@ -1,0 +1,119 @@
+//! Who holds a token of the home chain: its list of holders, its pools and its market.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use alloy_primitives::Address;
+use data_sources::{Error, Sourced};
+use readings::{
+    Figure,
+    security::{Holder, Holding, Scan, SecurityReport},
+    token::market::{TokenMarket, TokenOrigin, TokenPool},
+};
+
+use super::super::legs::Legs;
+use crate::Sources;
+
+/// The list of holders.
+pub(in crate::operations) const SOURCE: &str = "okx.token-holders";
+
+type Leg<T> = Option<Result<Sourced<T>, Error>>;
+
+/// What could be had; nothing of it where the chain is another one.
+#[derive(Debug, Default)]
+pub(in crate::operations) struct Held {
+    holders: Leg<Arc<Vec<Holder>>>,
+    pools: Leg<Arc<[TokenPool]>>,
+    origin: Leg<Arc<TokenOrigin>>,
+    /// Price, liquidity and number of holders.
+    pub(in crate::operations) market: Leg<TokenMarket>,
+}
+
+/// Asks for all of it at once.
+pub(in crate::operations) async fn held(
+    sources: &Sources,
+    token: Address,
+    max_age: Option<Duration>,
+) -> Held {
+    let okx = &sources.okx;
+    let (holders, pools, origin, market) = tokio::join!(
+        okx.token_holders(token, max_age),
+        okx.token_pools(token, max_age),
+        okx.token_origin(token, max_age),
+        okx.market(token, max_age),
+    );
+    Held { holders: Some(holders), pools: Some(pools), origin: Some(origin), market: Some(market) }
+}
+
+impl Held {
+    /// The concentration over the scans' lists and the chain's own.
+    pub(in crate::operations) fn holding(&self, scans: &[Scan]) -> Holding {
+        let pools: BTreeSet<Address> = self.pools().filter_map(|pool| pool.address).collect();
+        let holders = value(&self.holders).map(|holders| holders.as_slice()).unwrap_or_default();
+        Holding::of(scans, holders, &pools)
+    }
+
+    /// What the creator holds, in percent.
+    pub(in crate::operations) fn creator_pct(&self) -> Option<Figure> {
+        value(&self.origin).and_then(|origin| origin.creator_hold_pct)
+    }
+
+    /// Dollars in the token's pools: as the market has it, otherwise the sum of the deepest pools.
+    pub(in crate::operations) fn liquidity_usd(&self) -> Option<Figure> {
+        let market = value(&self.market).and_then(|market| market.liquidity_usd);
+        let deepest = || {
+            let mut stated = self.pools().filter_map(|pool| pool.liquidity_usd).peekable();
+            stated.peek()?;
+            let sum = stated.try_fold(readings::Decimal::ZERO, |sum, usd| sum.checked_add(usd.get()));
+            sum.map(Figure)
+        };
+        market.or_else(deepest)
+    }
+
+    /// Completes a report with what only the chain's market knows.
+    pub(in crate::operations) fn complete(&self, report: &mut SecurityReport) {
+        let market = value(&self.market);
+        report.holders.count = report.holders.count.or(market.and_then(|market| market.holders));
+        report.holders.creator_pct = report.holders.creator_pct.max(self.creator_pct());
+        if report.ownership.creator.is_none() {
+            let creator = value(&self.origin).and_then(|origin| origin.creator);
+            report.ownership.creator = creator.map(|creator| creator.to_string());
+        }
+        if report.liquidity.in_dex.is_none() && self.pools().next().is_some() {
+            report.liquidity.in_dex = Some(true);
+        }
+        if report.liquidity.pools.is_empty() {
+            let pool = |pool: &TokenPool| {
+                Some(readings::security::PoolReport {
+                    exchange: pool.protocol.clone(),
+                    address: pool.address?.to_string(),
+                    liquidity_usd: pool.liquidity_usd,
+                })
+            };
+            report.liquidity.pools = self.pools().filter_map(pool).collect();
+        }
+    }
+
+    /// Lists who was asked.
+    pub(in crate::operations) fn list(&self, legs: &mut Legs, sources: &Sources) {
+        list(legs, sources, &self.holders);
+        list(legs, sources, &self.pools);
+        list(legs, sources, &self.origin);
+        list(legs, sources, &self.market);
+    }
+
+    fn pools(&self) -> impl Iterator<Item = &TokenPool> {
+        value(&self.pools).into_iter().flat_map(|pools| pools.iter())
+    }
+}
+
+fn value<T>(leg: &Leg<T>) -> Option<&T> {
+    leg.as_ref()?.as_ref().ok().map(|found| &found.value)
+}
+
+fn list<T>(legs: &mut Legs, sources: &Sources, leg: &Leg<T>) {
+    match leg {
+        Some(Ok(found)) => legs.got(Sourced { value: (), sources: found.sources.clone() }),
+        Some(Err(error)) => legs.failed(sources, error),
+        None => {}
+    }
+}

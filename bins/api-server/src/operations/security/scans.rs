@@ -1,0 +1,136 @@
+//! The scans of one token, from whoever covers its chain.
+
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use data_sources::{Error, Provenance, SourceStatus, Sourced};
+use readings::security::Scan;
+use route_catalog::HOME_CHAIN;
+use serde_json::{Map, Value};
+
+use super::super::fault;
+use crate::Sources;
+use crate::reply::ErrorReply;
+
+const OKX: &str = "okx.token-scan";
+const GOPLUS: &str = "goplus.token-security";
+
+/// What the scanners said, and which of them said nothing.
+#[derive(Debug)]
+pub(in crate::operations) struct Scanned {
+    pub(in crate::operations) chain_id: u64,
+    pub(in crate::operations) token: Address,
+    /// The scans, the core source first.
+    pub(in crate::operations) scans: Vec<Scan>,
+    /// Who was asked, the core source first.
+    pub(in crate::operations) sources: Vec<Provenance>,
+    /// Who said nothing, and why.
+    silent: Vec<(&'static str, String)>,
+}
+
+impl Scanned {
+    /// What kept the first silent scanner from its answer; when all answered, that none looked.
+    pub(in crate::operations) fn gap(&self) -> (String, &'static str) {
+        match self.silent.first() {
+            Some((source, reason)) => (reason.clone(), source),
+            None => ("not_named_by_source".to_owned(), self.core()),
+        }
+    }
+
+    /// The first scanner that answered.
+    pub(in crate::operations) fn core(&self) -> &'static str {
+        self.scans.first().map_or("", |scan| scan.source)
+    }
+}
+
+/// Asks both scanners at once: on the home chain OKX comes first, elsewhere GoPlus. One scan is
+/// enough to answer.
+///
+/// # Errors
+/// `core_data_missing` when there is no scan at all.
+pub(in crate::operations) async fn of(
+    sources: &Sources,
+    chain_id: u64,
+    token: Address,
+    max_age: Option<Duration>,
+) -> Result<Scanned, ErrorReply> {
+    let home = chain_id == HOME_CHAIN.id;
+    let okx = sources.okx.token_scan(chain_id, token, max_age);
+    let goplus = async {
+        let covered = sources.goplus.supported_chains().await.map(|chains| chains.value.contains(&chain_id));
+        match covered {
+            Ok(true) => {}
+            // Elsewhere it is the first choice: asked even if nobody knows its list.
+            Err(_) if !home => {}
+            Ok(false) => return Err(Silent::NotCovered),
+            Err(error) => return Err(Silent::Failed(error)),
+        }
+        sources.goplus.token_security(chain_id, token, max_age).await.map_err(Silent::Failed)
+    };
+    let (okx, goplus) = tokio::join!(okx, goplus);
+    let mut answers = [(OKX, okx.map_err(Silent::Failed)), (GOPLUS, goplus)];
+    if !home {
+        answers.reverse();
+    }
+    collect(sources, chain_id, token, answers)
+}
+
+/// Why a scanner said nothing.
+#[derive(Debug)]
+enum Silent {
+    NotCovered,
+    Failed(Error),
+}
+
+impl Silent {
+    fn reason(&self) -> String {
+        match self {
+            Self::NotCovered => "chain_not_covered".to_owned(),
+            Self::Failed(error) => error.reason(),
+        }
+    }
+}
+
+fn collect(
+    sources: &Sources,
+    chain_id: u64,
+    token: Address,
+    answers: [(&'static str, Result<Sourced<Scan>, Silent>); 2],
+) -> Result<Scanned, ErrorReply> {
+    let mut scanned = Scanned { chain_id, token, scans: Vec::new(), sources: Vec::new(), silent: Vec::new() };
+    for (source, answer) in answers {
+        match answer {
+            Ok(found) => {
+                scanned.scans.push(found.value);
+                scanned.sources.extend(found.sources);
+            }
+            Err(silent) => {
+                let reason = silent.reason();
+                scanned.sources.push(Provenance {
+                    source,
+                    status: SourceStatus::Unavailable { reason: reason.clone() },
+                    as_of: None,
+                    fetched_at: sources.now(),
+                    latency_ms: 0,
+                    mode: sources.mode_of(source),
+                    cached: false,
+                });
+                scanned.silent.push((source, reason));
+            }
+        }
+    }
+    if scanned.scans.is_empty() {
+        return Err(nothing(&scanned.silent));
+    }
+    Ok(scanned)
+}
+
+/// Nobody knows the token, or nobody could be asked: there is nothing to sell.
+fn nothing(silent: &[(&'static str, String)]) -> ErrorReply {
+    let asked = silent.iter().map(|(source, reason)| ((*source).to_owned(), Value::from(reason.clone())));
+    let reason = silent.first().map(|(_, reason)| reason.clone()).unwrap_or_default();
+    let answered = |reason: &str| matches!(reason, "no_scan" | "chain_not_covered");
+    fault::core_missing("security_scan", reason)
+        .detail("sources", Value::Object(asked.collect::<Map<_, _>>()))
+        .retryable(!silent.iter().all(|(_, reason)| answered(reason)))
+}

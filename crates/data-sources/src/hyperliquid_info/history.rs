@@ -1,0 +1,264 @@
+//! What happened in an account.
+//!
+//! The venue tells a span of time oldest first and at most so much at once. A span that holds more
+//! than is worth asking for is shortened to its newest part, and says so.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::Address;
+use jiff::{SignedDuration, Timestamp};
+use readings::{
+    Figure,
+    derivatives::{Fill, FundingPayment, HistoryItem, HistoryKind, LedgerUpdate, Window},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{json, value::RawValue};
+
+use super::{
+    HISTORY, HyperliquidInfo,
+    account::{coin, side},
+};
+use crate::{
+    binance::exchange::{Millis, malformed},
+    error::{Error, SourceErrorKind},
+    provenance::{Provenance, Sourced},
+    text::clean,
+};
+
+/// Weight of one call: 20, and 1 for every 20 items of what comes back, which is not known before.
+const WEIGHT: u32 = 40;
+/// Pages of one span that are asked for: all fills that the venue keeps.
+const PAGES: usize = 5;
+/// How often a span that holds too much is shortened to its newest quarter.
+const SHORTENED: usize = 4;
+/// Most members of a ledger update, and most characters of a text in it.
+const DETAILS: usize = 24;
+const TEXT_CHARS: usize = 160;
+
+/// What happened of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Everything within `covered`, in no order.
+    pub items: Vec<HistoryItem>,
+    /// The span that is told: the wanted one, or its newest part when that holds too much.
+    pub covered: Window,
+}
+
+impl HyperliquidInfo {
+    /// What happened of `kind` to `user` within `window`.
+    ///
+    /// # Errors
+    ///
+    /// A [`SourceError`](crate::SourceError): also when even the newest part of the window holds more
+    /// than the venue tells.
+    pub async fn history(
+        &self,
+        user: Address,
+        kind: HistoryKind,
+        window: Window,
+    ) -> Result<Sourced<Told>, Error> {
+        let mut covered = window;
+        let mut sources = Vec::new();
+        for _ in 0..=SHORTENED {
+            if let Some(items) = self.span(user, kind, covered, &mut sources).await? {
+                sources.truncate(1);
+                let value = Told { items, covered };
+                return Ok(Sourced { value, sources });
+            }
+            let length = covered.end.duration_since(covered.start);
+            let quarter = SignedDuration::from_millis_i128(length.as_millis() / 4);
+            covered.start = covered.end.saturating_sub(quarter).unwrap_or(covered.end);
+        }
+        let kind = SourceErrorKind::TooLarge {
+            limit: self.source.spec().limits.max_body_bytes,
+        };
+        Err(self.source.spoiled(HISTORY, kind).into())
+    }
+
+    /// Everything within `window`; `None` when it is more than is asked for.
+    async fn span(
+        &self,
+        user: Address,
+        kind: HistoryKind,
+        window: Window,
+        sources: &mut Vec<Provenance>,
+    ) -> Result<Option<Vec<HistoryItem>>, Error> {
+        let mut items = Vec::new();
+        let mut start = window.start;
+        for _ in 0..PAGES {
+            let page = self.page(user, kind, start, window.end).await?;
+            sources.extend(page.sources);
+            let full = page.value.len() >= most(kind);
+            let last = page.value.iter().map(HistoryItem::time).max();
+            items.extend(page.value);
+            match last {
+                // The next page begins with the moment that this one ends with.
+                Some(last) if full && last > start => start = last,
+                Some(_) if full => return Ok(None),
+                _ => return Ok(Some(items)),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn page(
+        &self,
+        user: Address,
+        kind: HistoryKind,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Result<Sourced<Vec<HistoryItem>>, Error> {
+        match kind {
+            HistoryKind::Fill => self.listed::<RawFill>("userFillsByTime", user, start, end).await,
+            HistoryKind::Funding => self.listed::<RawFunding>("userFunding", user, start, end).await,
+            HistoryKind::Ledger => {
+                self.listed::<RawUpdate>("userNonFundingLedgerUpdates", user, start, end).await
+            }
+        }
+    }
+
+    async fn listed<R: Raw>(
+        &self,
+        request: &str,
+        user: Address,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Result<Sourced<Vec<HistoryItem>>, Error> {
+        let body = json!({
+            "type": request,
+            "user": format!("{user:#x}"),
+            "startTime": start.as_millisecond(),
+            "endTime": end.as_millisecond(),
+        });
+        let list = self.present::<Vec<R>>(HISTORY, &body, WEIGHT).await?;
+        let now = self.source.now();
+        let read: Result<Vec<_>, _> = list.value.into_iter().map(|raw| raw.read(now)).collect();
+        let items = read.map_err(|kind| self.source.spoiled(HISTORY, kind))?;
+        let sources = list.sources;
+        Ok(Sourced { value: items, sources })
+    }
+}
+
+/// What the venue tells at once.
+fn most(kind: HistoryKind) -> usize {
+    match kind {
+        HistoryKind::Fill => 2000,
+        HistoryKind::Funding | HistoryKind::Ledger => 500,
+    }
+}
+
+trait Raw: DeserializeOwned + Send {
+    fn read(self, now: Timestamp) -> Result<HistoryItem, SourceErrorKind>;
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawFill {
+    coin: String,
+    px: Figure,
+    sz: Figure,
+    side: String,
+    time: Millis,
+    #[serde(default, deserialize_with = "Figure::lenient")]
+    start_position: Option<Figure>,
+    #[serde(default)]
+    dir: String,
+    #[serde(default, deserialize_with = "Figure::lenient")]
+    closed_pnl: Option<Figure>,
+    hash: String,
+    oid: u64,
+    #[serde(default)]
+    crossed: bool,
+    fee: Figure,
+    #[serde(default)]
+    fee_token: Option<String>,
+    #[serde(default)]
+    tid: Option<u64>,
+}
+
+impl Raw for RawFill {
+    fn read(self, now: Timestamp) -> Result<HistoryItem, SourceErrorKind> {
+        let hash = clean(&self.hash, TEXT_CHARS);
+        Ok(HistoryItem::Fill(Fill {
+            id: self.tid.map_or_else(|| hash.clone(), |tid| tid.to_string()),
+            time: self.time.past(now, "$[].time")?,
+            coin: coin(&self.coin),
+            side: side(&self.side)?,
+            direction: clean(&self.dir, TEXT_CHARS),
+            px: self.px,
+            size: self.sz,
+            position_before: self.start_position,
+            closed_pnl_usd: self.closed_pnl,
+            fee: self.fee,
+            fee_token: self.fee_token.map(|token| clean(&token, TEXT_CHARS)),
+            taker: self.crossed,
+            order_id: self.oid,
+            hash,
+        }))
+    }
+}
+
+#[derive(Deserialize)]
+struct RawFunding {
+    time: Millis,
+    hash: String,
+    delta: Payment,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Payment {
+    #[serde(rename = "type")]
+    kind: String,
+    coin: String,
+    usdc: Figure,
+    szi: Figure,
+    funding_rate: Figure,
+}
+
+impl Raw for RawFunding {
+    fn read(self, now: Timestamp) -> Result<HistoryItem, SourceErrorKind> {
+        if self.delta.kind != "funding" {
+            return Err(malformed("$[].delta.type", "funding", self.delta.kind));
+        }
+        Ok(HistoryItem::Funding(FundingPayment {
+            id: clean(&self.hash, TEXT_CHARS),
+            time: self.time.past(now, "$[].time")?,
+            coin: coin(&self.delta.coin),
+            amount_usd: self.delta.usdc,
+            position: self.delta.szi,
+            rate: self.delta.funding_rate,
+        }))
+    }
+}
+
+#[derive(Deserialize)]
+struct RawUpdate {
+    time: Millis,
+    hash: String,
+    delta: BTreeMap<String, Box<RawValue>>,
+}
+
+impl Raw for RawUpdate {
+    fn read(mut self, now: Timestamp) -> Result<HistoryItem, SourceErrorKind> {
+        let what = self.delta.remove("type").and_then(|raw| text_of(&raw));
+        let what = what.ok_or_else(|| malformed("$[].delta.type", "a text", "nothing"))?;
+        let detail = |(name, raw): (String, Box<RawValue>)| Some((clean(&name, 40), text_of(&raw)?));
+        Ok(HistoryItem::Ledger(LedgerUpdate {
+            id: clean(&self.hash, TEXT_CHARS),
+            time: self.time.past(now, "$[].time")?,
+            what,
+            details: self.delta.into_iter().filter_map(detail).take(DETAILS).collect(),
+        }))
+    }
+}
+
+/// A member of a kind that is not known before, as text: numbers keep their digits. `null` is nothing.
+fn text_of(raw: &RawValue) -> Option<String> {
+    let json = raw.get();
+    if json == "null" {
+        return None;
+    }
+    let text = serde_json::from_str::<String>(json);
+    Some(clean(text.as_deref().unwrap_or(json), TEXT_CHARS))
+}

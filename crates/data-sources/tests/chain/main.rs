@@ -1,0 +1,63 @@
+//! Nodes, interfaces, signatures and balances: adapters against servers that answer well, badly and maliciously.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
+mod balances;
+mod contracts;
+mod nodes;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use data_sources::{Clock, Error, SourceConfig, transport::Transport};
+use jiff::Timestamp;
+use serde_json::Value;
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
+
+/// The time of the recordings.
+pub fn now() -> Timestamp {
+    Timestamp::from_second(1_795_222_920).unwrap()
+}
+
+pub fn clock() -> Arc<dyn Clock> {
+    Arc::new(now())
+}
+
+pub fn transport() -> Transport {
+    Transport::new().unwrap()
+}
+
+/// A server with one answer to everything.
+pub async fn answering(response: ResponseTemplate) -> MockServer {
+    let server = MockServer::start().await;
+    Mock::given(any()).respond_with(response).mount(&server).await;
+    server
+}
+
+/// Every address of an upstream at one server.
+pub fn at(server: &MockServer, keys: &[&str]) -> SourceConfig {
+    SourceConfig {
+        urls: keys.iter().map(|key| ((*key).to_owned(), server.uri())).collect::<BTreeMap<_, _>>(),
+        ..SourceConfig::default()
+    }
+}
+
+pub fn json(body: &Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(body)
+}
+
+pub fn recorded(name: &str) -> Value {
+    let path = format!("{}/../../fixtures/upstreams/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+pub fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+    result.map_or_else(|error| error.reason(), |value| panic!("{value:?}"))
+}

@@ -1,0 +1,259 @@
+//! When markets are open, when their daily values are made, and when those are published.
+//!
+//! Holidays follow the published rules of the exchanges. A closure that no rule knows (a day of
+//! mourning) makes a value look a day older than expected: wrong on the careful side.
+
+use std::sync::LazyLock;
+
+use jiff::{
+    Timestamp, ToSpan,
+    civil::{Date, DateTime, Time, Weekday, time},
+    tz::TimeZone,
+};
+use serde::Serialize;
+
+/// Zones as rules, so that no zone database is needed.
+static NEW_YORK: LazyLock<TimeZone> = LazyLock::new(|| zone("EST5EDT,M3.2.0,M11.1.0"));
+static CHICAGO: LazyLock<TimeZone> = LazyLock::new(|| zone("CST6CDT,M3.2.0,M11.1.0"));
+static FRANKFURT: LazyLock<TimeZone> = LazyLock::new(|| zone("CET-1CEST,M3.5.0,M10.5.0/3"));
+
+/// Days that are looked back for a session: more than the longest closure.
+const LOOK_BACK_DAYS: usize = 40;
+
+fn zone(rule: &str) -> TimeZone {
+    TimeZone::posix(rule).unwrap_or(TimeZone::UTC)
+}
+
+/// A market with sessions and daily values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Market {
+    /// US shares: 9:30 to 16:00 in New York; the daily value is the close.
+    UsEquities,
+    /// The VIX index: until 16:15 in New York.
+    UsVolatility,
+    /// US treasuries: 8:00 to 17:00 in New York; the curve is of 15:30 and published in the evening.
+    UsTreasuries,
+    /// Oil in New York: 9:00 to 14:30.
+    Oil,
+    /// Currencies: Sunday 17:00 to Friday 17:00 in New York; the ECB's rates are of 14:15 in Frankfurt
+    /// and published at 16:00.
+    Currencies,
+    /// Shares and indices as perpetuals reference them, day and night from Sunday 20:00 to Friday
+    /// 20:00 in New York, without the holidays of the exchanges.
+    EquitiesDayAndNight,
+    /// Metals and energy as futures trade: Sunday 18:00 to Friday 17:00 in New York.
+    CommodityFutures,
+}
+
+/// Whether a market is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MarketState {
+    /// It is in session.
+    Open,
+    /// It is not: the last value stands until it opens.
+    Closed,
+}
+
+impl Market {
+    /// Whether it is open at `now`.
+    #[must_use]
+    pub fn state(self, now: Timestamp) -> MarketState {
+        let (date, clock) = new_york(now);
+        let week = |opens: Time, closes: Time| match date.weekday() {
+            Weekday::Saturday => false,
+            Weekday::Sunday => clock >= opens,
+            Weekday::Friday => clock < closes,
+            _ => true,
+        };
+        let open = match self {
+            Self::Currencies => week(time(17, 0, 0, 0), time(17, 0, 0, 0)),
+            Self::CommodityFutures => week(time(18, 0, 0, 0), time(17, 0, 0, 0)),
+            Self::EquitiesDayAndNight => {
+                week(time(20, 0, 0, 0), time(20, 0, 0, 0)) && !is_holiday_session(date, clock)
+            }
+            _ => self
+                .hours(date)
+                .is_some_and(|(opens, closes)| opens <= clock && clock < closes),
+        };
+        if open { MarketState::Open } else { MarketState::Closed }
+    }
+
+    /// The time of the daily value of `date`; `None` on a day without one.
+    #[must_use]
+    pub fn valued_at(self, date: Date) -> Option<Timestamp> {
+        if !self.has_session(date) {
+            return None;
+        }
+        match self {
+            Self::Currencies => at(&FRANKFURT, date.to_datetime(time(14, 15, 0, 0))),
+            Self::UsTreasuries => at(&NEW_YORK, date.to_datetime(time(15, 30, 0, 0))),
+            _ => {
+                let (_, closes) = self.hours(date)?;
+                at(&NEW_YORK, date.to_datetime(closes))
+            }
+        }
+    }
+
+    /// The newest daily value that must be published by `now`, from a source that is `lag` sessions
+    /// behind.
+    #[must_use]
+    pub fn expected(self, now: Timestamp, lag: usize) -> Option<Timestamp> {
+        let (today, _) = new_york(now);
+        let days = std::iter::successors(Some(today), |date| date.yesterday().ok());
+        let published = days
+            .take(LOOK_BACK_DAYS)
+            .filter(|date| self.published_at(*date).is_some_and(|time| time <= now));
+        self.valued_at(published.skip(lag).next()?)
+    }
+
+    /// The day, as the market counts days, that `time` belongs to.
+    #[must_use]
+    pub fn date_of(self, time: Timestamp) -> Date {
+        let zone = match self {
+            Self::Currencies => &FRANKFURT,
+            _ => &NEW_YORK,
+        };
+        zone.to_datetime(time).date()
+    }
+
+    fn published_at(self, date: Date) -> Option<Timestamp> {
+        let valued = self.valued_at(date)?;
+        match self {
+            Self::Currencies => at(&FRANKFURT, date.to_datetime(time(17, 0, 0, 0))),
+            Self::UsTreasuries => at(&NEW_YORK, date.to_datetime(time(19, 0, 0, 0))),
+            _ => valued.checked_add(30.minutes()).ok(),
+        }
+    }
+
+    fn has_session(self, date: Date) -> bool {
+        if matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday) {
+            return false;
+        }
+        match self {
+            Self::Currencies => !ecb_holiday(date),
+            Self::UsTreasuries => !us_holiday(date) && !bond_holiday(date),
+            _ => !us_holiday(date),
+        }
+    }
+
+    /// Opening and closing in New York.
+    fn hours(self, date: Date) -> Option<(Time, Time)> {
+        if !self.has_session(date) {
+            return None;
+        }
+        let early = early_close(date);
+        let closes = |usual: Time, short: Time| if early { short } else { usual };
+        Some(match self {
+            Self::UsEquities => (time(9, 30, 0, 0), closes(time(16, 0, 0, 0), time(13, 0, 0, 0))),
+            Self::UsVolatility => (time(9, 30, 0, 0), closes(time(16, 15, 0, 0), time(13, 15, 0, 0))),
+            Self::UsTreasuries => (time(8, 0, 0, 0), closes(time(17, 0, 0, 0), time(14, 0, 0, 0))),
+            Self::Oil => (time(9, 0, 0, 0), time(14, 30, 0, 0)),
+            Self::EquitiesDayAndNight => (time(0, 0, 0, 0), time(20, 0, 0, 0)),
+            Self::CommodityFutures | Self::Currencies => (time(0, 0, 0, 0), time(17, 0, 0, 0)),
+        })
+    }
+}
+
+/// The date in New York.
+#[must_use]
+pub fn new_york_date(time: Timestamp) -> Date {
+    new_york(time).0
+}
+
+/// The time of a clock in Chicago; `None` for one that the change to summer time skips.
+#[must_use]
+pub fn chicago_time(clock: DateTime) -> Option<Timestamp> {
+    at(&CHICAGO, clock)
+}
+
+fn new_york(time: Timestamp) -> (Date, Time) {
+    let local = NEW_YORK.to_datetime(time);
+    (local.date(), local.time())
+}
+
+fn at(zone: &TimeZone, clock: DateTime) -> Option<Timestamp> {
+    zone.to_timestamp(clock).ok()
+}
+
+/// The session from 20:00 of one day to 20:00 of the next belongs to the next; on a holiday there is
+/// none.
+fn is_holiday_session(date: Date, clock: Time) -> bool {
+    let session = if clock >= time(20, 0, 0, 0) { date.tomorrow() } else { Ok(date) };
+    session.is_ok_and(us_holiday)
+}
+
+/// Holidays of the US exchanges.
+fn us_holiday(date: Date) -> bool {
+    let year = date.year();
+    let rules = [
+        observed(year, 1, 1).filter(|day| day.year() == year),
+        nth(year, 1, 3, Weekday::Monday),
+        nth(year, 2, 3, Weekday::Monday),
+        easter(year).and_then(|easter| easter.checked_sub(2.days()).ok()),
+        last_monday_of_may(year),
+        observed(year, 6, 19),
+        observed(year, 7, 4),
+        nth(year, 9, 1, Weekday::Monday),
+        nth(year, 11, 4, Weekday::Thursday),
+        observed(year, 12, 25),
+    ];
+    rules.contains(&Some(date))
+}
+
+/// Days on which bonds rest and shares do not.
+fn bond_holiday(date: Date) -> bool {
+    let year = date.year();
+    [nth(year, 10, 2, Weekday::Monday), observed(year, 11, 11)].contains(&Some(date))
+}
+
+/// Days without reference rates of the ECB.
+fn ecb_holiday(date: Date) -> bool {
+    let easter = easter(date.year());
+    let near_easter = |days: i32| easter.and_then(|easter| easter.checked_add(days.days()).ok());
+    let fixed = [(1, 1), (5, 1), (12, 25), (12, 26)].contains(&(date.month(), date.day()));
+    fixed || [near_easter(-2), near_easter(1)].contains(&Some(date))
+}
+
+/// Days on which shares close at 13:00: the day after Thanksgiving, the eves of Independence Day and
+/// Christmas.
+fn early_close(date: Date) -> bool {
+    let friday = nth(date.year(), 11, 4, Weekday::Thursday).and_then(|day| day.tomorrow().ok());
+    friday == Some(date) || [(7, 3), (12, 24)].contains(&(date.month(), date.day()))
+}
+
+/// The day on which a date is kept: Friday before a Saturday, Monday after a Sunday.
+fn observed(year: i16, month: i8, day: i8) -> Option<Date> {
+    let date = Date::new(year, month, day).ok()?;
+    match date.weekday() {
+        Weekday::Saturday => date.yesterday().ok(),
+        Weekday::Sunday => date.tomorrow().ok(),
+        _ => Some(date),
+    }
+}
+
+fn nth(year: i16, month: i8, nth: i8, weekday: Weekday) -> Option<Date> {
+    Date::new(year, month, 1).ok()?.nth_weekday_of_month(nth, weekday).ok()
+}
+
+fn last_monday_of_may(year: i16) -> Option<Date> {
+    nth(year, 5, -1, Weekday::Monday)
+}
+
+/// Easter Sunday of the Gregorian calendar, by Butcher's rule.
+fn easter(year: i16) -> Option<Date> {
+    let y = i32::from(year);
+    let (a, b, c) = (y % 19, y / 100, y % 100);
+    let (d, e) = (b / 4, b % 4);
+    let g = (8 * b + 13) / 25;
+    let h = (19 * a + b - d - g + 15) % 30;
+    let (i, k) = (c / 4, c % 4);
+    let l = (32 + 2 * e + 2 * i - h - k) % 7;
+    let m = (a + 11 * h + 19 * l) / 433;
+    let month = (h + l - 7 * m + 90) / 25;
+    let day = (h + l - 7 * m + 33 * month + 19) % 32;
+    Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests;

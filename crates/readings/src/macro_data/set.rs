@@ -1,0 +1,213 @@
+//! All readings together, as they are answered.
+
+use jiff::{Timestamp, civil::Date};
+use serde::Serialize;
+
+use super::{CrossCheck, Instrument, Reading};
+use crate::{Decimal, Figure};
+
+/// Every reading, by group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MacroData {
+    /// Indices of shares.
+    pub indices: Vec<Reading>,
+    /// Volatility.
+    pub volatility: Volatility,
+    /// The dollar.
+    pub dollar: Dollar,
+    /// US treasury yields.
+    pub yields: Yields,
+    /// Commodities.
+    pub commodities: Vec<Reading>,
+    /// Exchange rates.
+    pub fx: Vec<Reading>,
+    /// What a second source says of some of them.
+    pub cross_checks: Vec<CrossCheck>,
+}
+
+/// Volatility.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Volatility {
+    /// The VIX index.
+    pub vix: Option<Reading>,
+}
+
+/// The dollar.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Dollar {
+    /// Computed from reference rates; not ICE DXY.
+    pub derived_index: Option<Reading>,
+    /// The Federal Reserve's broad index.
+    pub broad_index: Option<Reading>,
+}
+
+/// Yields of one day.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Yields {
+    /// Three months.
+    #[serde(rename = "3m")]
+    pub three_months: Option<Reading>,
+    /// Two years.
+    #[serde(rename = "2y")]
+    pub two_years: Option<Reading>,
+    /// Ten years.
+    #[serde(rename = "10y")]
+    pub ten_years: Option<Reading>,
+    /// Thirty years.
+    #[serde(rename = "30y")]
+    pub thirty_years: Option<Reading>,
+    /// Ten years less two years, in basis points.
+    pub spread_2s10s_bp: Option<Figure>,
+    /// The day of the curve.
+    pub curve_date: Option<Date>,
+}
+
+/// The slope of the curve: ten years less two years, in basis points. `None` when they are of
+/// different times: the difference of two days is no slope.
+#[must_use]
+pub fn spread_bp(two: &Reading, ten: &Reading) -> Option<Figure> {
+    if two.as_of != ten.as_of {
+        return None;
+    }
+    let spread = ten.value.0.checked_sub(two.value.0)?;
+    spread.checked_mul(Decimal::ONE_HUNDRED).map(Figure)
+}
+
+impl MacroData {
+    /// Every reading.
+    pub fn readings(&self) -> impl Iterator<Item = &Reading> {
+        let Yields { three_months, two_years, ten_years, thirty_years, .. } = &self.yields;
+        let single = [
+            &self.volatility.vix,
+            &self.dollar.derived_index,
+            &self.dollar.broad_index,
+            three_months,
+            two_years,
+            ten_years,
+            thirty_years,
+        ];
+        self.indices
+            .iter()
+            .chain(single.into_iter().flatten())
+            .chain(&self.commodities)
+            .chain(&self.fx)
+    }
+
+    /// The reading of `instrument`.
+    #[must_use]
+    pub fn find(&self, instrument: &Instrument) -> Option<&Reading> {
+        self.readings().find(|reading| reading.symbol == instrument.symbol)
+    }
+
+    /// Without everything but `instrument`.
+    #[must_use]
+    pub fn only(mut self, instrument: &Instrument) -> Self {
+        let symbol = instrument.symbol;
+        let clear = |reading: &mut Option<Reading>| {
+            reading.take_if(|reading| reading.symbol != symbol);
+        };
+        for list in [&mut self.indices, &mut self.commodities, &mut self.fx] {
+            list.retain(|reading| reading.symbol == symbol);
+        }
+        clear(&mut self.volatility.vix);
+        clear(&mut self.dollar.derived_index);
+        clear(&mut self.dollar.broad_index);
+        let yields = &mut self.yields;
+        clear(&mut yields.three_months);
+        clear(&mut yields.two_years);
+        clear(&mut yields.ten_years);
+        clear(&mut yields.thirty_years);
+        let Yields { three_months, two_years, ten_years, thirty_years, .. } = yields;
+        if [three_months, two_years, ten_years, thirty_years].into_iter().all(|of| of.is_none()) {
+            yields.spread_2s10s_bp = None;
+            yields.curve_date = None;
+        }
+        self.cross_checks.retain(|check| check.symbol == symbol);
+        self
+    }
+
+    /// Up to which age all of it counts as fresh at `now`: the age that the oldest reading may have
+    /// when none is stale, and otherwise less than the stalest one has.
+    #[must_use]
+    pub fn fresh_seconds(&self) -> u64 {
+        let stale = self.readings().filter(|reading| reading.stale);
+        let least = stale.map(|reading| reading.fresh_seconds).min();
+        let oldest = self.readings().min_by_key(|reading| reading.as_of);
+        least.or(oldest.map(|reading| reading.fresh_seconds)).unwrap_or(0)
+    }
+
+    /// The time of the oldest reading.
+    #[must_use]
+    pub fn as_of(&self) -> Option<Timestamp> {
+        self.readings().map(|reading| reading.as_of).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::macro_data::Observation;
+
+    fn reading(instrument: &'static Instrument, value: &str, as_of: &str, lag_sessions: usize) -> Reading {
+        let observation = Observation {
+            value: value.parse::<Figure>().unwrap().0,
+            previous: None,
+            as_of: as_of.parse().unwrap(),
+            source: "s",
+            delayed_minutes: 0,
+            lag_sessions,
+            live: false,
+        };
+        Reading::new(instrument, &observation, "2026-11-21T01:02:00Z".parse().unwrap()).unwrap()
+    }
+
+    fn data() -> MacroData {
+        let (two, ten) = (
+            reading(&Instrument::US2Y, "3.51", "2026-11-20T20:30:00Z", 0),
+            reading(&Instrument::US10Y, "4.08", "2026-11-20T20:30:00Z", 0),
+        );
+        MacroData {
+            indices: vec![reading(&Instrument::SP500, "6880", "2026-11-19T21:00:00Z", 1)],
+            yields: Yields {
+                spread_2s10s_bp: spread_bp(&two, &ten),
+                two_years: Some(two),
+                ten_years: Some(ten),
+                ..Yields::default()
+            },
+            ..MacroData::default()
+        }
+    }
+
+    #[test]
+    fn the_slope_is_of_one_day() {
+        assert_eq!(data().yields.spread_2s10s_bp.unwrap().to_string(), "57");
+        let two = reading(&Instrument::US2Y, "3.51", "2026-11-19T20:30:00Z", 0);
+        let ten = reading(&Instrument::US10Y, "3.40", "2026-11-20T20:30:00Z", 0);
+        assert_eq!(spread_bp(&two, &ten), None);
+        let inverted = reading(&Instrument::US2Y, "3.51", "2026-11-20T20:30:00Z", 0);
+        assert_eq!(spread_bp(&inverted, &ten).unwrap().to_string(), "-11");
+    }
+
+    #[test]
+    fn fresh_while_nothing_is_stale() {
+        let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
+        let age = |data: &MacroData| {
+            let age = now.duration_since(data.as_of().unwrap()).as_secs();
+            u64::try_from(age).unwrap()
+        };
+        let mut data = data();
+        assert!(age(&data) <= data.fresh_seconds());
+        data.fx.push(reading(&Instrument::EURUSD, "1.16", "2026-11-18T13:15:00Z", 0));
+        assert!(age(&data) > data.fresh_seconds());
+        assert_eq!((MacroData::default().fresh_seconds(), MacroData::default().as_of()), (0, None));
+    }
+
+    #[test]
+    fn one_symbol_alone() {
+        assert_eq!(data().readings().count(), 3);
+        let only = data().only(&Instrument::US2Y);
+        let symbols: Vec<_> = only.readings().map(|reading| reading.symbol).collect();
+        assert_eq!(symbols, ["US2Y"]);
+        assert!(data().find(&Instrument::SP500).is_some() && data().find(&Instrument::VIX).is_none());
+    }
+}

@@ -1,0 +1,328 @@
+//! The rows of tokenized assets, and the macro readings beside them.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{AssetClass, Classification, classify};
+use crate::{
+    Decimal, Figure,
+    derivatives::PerpContext,
+    macro_data::{MarketState, Reading},
+};
+
+/// Decimal places of basis points.
+const BPS_PLACES: u32 = 2;
+
+/// Whether an oracle follows a market now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OracleState {
+    /// Its market is open.
+    Open,
+    /// Its market is closed: the oracle stands still, and the distance of a perpetual from it is no
+    /// premium.
+    MarketClosed,
+}
+
+/// A real-world asset as a perpetual.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RwaRow {
+    /// The coin, with its dex as a prefix.
+    pub coin: String,
+    /// The dex.
+    pub dex: String,
+    /// Mark price in dollars.
+    pub mark: Figure,
+    /// Price of the oracle.
+    pub oracle: Figure,
+    /// Mark over oracle; `null` while the market behind the oracle is closed, and when nobody trades.
+    pub premium_bps: Option<Figure>,
+    /// Funding of a year without compounding, in percent.
+    pub funding_apr_pct: Option<Figure>,
+    /// Open interest at the mark price.
+    pub oi_usd: Option<Figure>,
+    /// Turnover of 24 hours.
+    pub volume_24h_usd: Option<Figure>,
+    /// Change of the mark price in 24 hours.
+    pub change_24h_pct: Option<Figure>,
+    /// Whether the oracle follows a market now.
+    pub oracle_state: OracleState,
+    /// What makes the mark a weak price: `no_volume`, `one_sided_book`.
+    pub labels: Vec<&'static str>,
+}
+
+/// The rows by class, most open interest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tokenized {
+    /// Shares.
+    pub equities: Vec<RwaRow>,
+    /// Indices of shares.
+    pub indices: Vec<RwaRow>,
+    /// Metals, energy, crops.
+    pub commodities: Vec<RwaRow>,
+    /// Currencies.
+    pub fx: Vec<RwaRow>,
+}
+
+/// A reading that is left out because it would have to be made up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Omitted {
+    /// Its place below `data`.
+    pub field: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Omitted {
+    /// What is left out, and why.
+    #[must_use]
+    pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// The macro readings that the pulse does not do without.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MacroCore {
+    /// Yield of ten years.
+    pub us10y: Option<Reading>,
+    /// Yield of two years.
+    pub us2y: Option<Reading>,
+    /// Ten years less two years, in basis points.
+    pub spread_2s10s_bp: Option<Figure>,
+    /// The VIX index.
+    pub vix: Option<Reading>,
+}
+
+impl MacroCore {
+    /// Whether two of its three readings are there: ten years, two years or the curve, and VIX.
+    #[must_use]
+    pub fn is_enough(&self) -> bool {
+        let curve = self.us2y.is_some() || self.spread_2s10s_bp.is_some();
+        let there = [self.us10y.is_some(), curve, self.vix.is_some()];
+        there.into_iter().filter(|there| *there).count() >= 2
+    }
+}
+
+impl Tokenized {
+    /// The rows of a class.
+    pub fn of(&mut self, class: AssetClass) -> &mut Vec<RwaRow> {
+        match class {
+            AssetClass::Equities => &mut self.equities,
+            AssetClass::Indices => &mut self.indices,
+            AssetClass::Commodities => &mut self.commodities,
+            AssetClass::Fx => &mut self.fx,
+        }
+    }
+
+    /// Every class with its rows.
+    pub fn classes(&self) -> [(AssetClass, &[RwaRow]); 4] {
+        [
+            (AssetClass::Equities, &self.equities),
+            (AssetClass::Indices, &self.indices),
+            (AssetClass::Commodities, &self.commodities),
+            (AssetClass::Fx, &self.fx),
+        ]
+    }
+}
+
+/// The real-world assets among `markets` at `now`, and everything that is left out. Delisted markets
+/// and crypto assets are not part of it.
+#[must_use]
+pub fn tokenized(
+    markets: &[PerpContext],
+    categories: &[(String, String)],
+    now: Timestamp,
+) -> (Tokenized, Vec<Omitted>) {
+    let mut rows = Tokenized::default();
+    let mut omitted = Vec::new();
+    let mut unknown: BTreeMap<&str, usize> = BTreeMap::new();
+    for market in markets.iter().filter(|market| !market.delisted) {
+        let class = match classify(&market.coin, categories) {
+            Classification::Asset(class) => class,
+            Classification::Crypto => continue,
+            Classification::Private => {
+                omitted.push(Omitted::new(format!("tokenized.{}", market.coin), "no_public_market"));
+                continue;
+            }
+            Classification::Unknown => {
+                let count = unknown.entry(&market.dex).or_default();
+                *count = count.saturating_add(1);
+                continue;
+            }
+        };
+        match row(market, class, now) {
+            Some(row) => rows.of(class).push(row),
+            None => {
+                let field = format!("tokenized.{}.{}", class.as_str(), market.coin);
+                omitted.push(Omitted::new(field, "no_mark_or_oracle"));
+            }
+        }
+    }
+    for (dex, count) in unknown {
+        omitted.push(Omitted::new(format!("tokenized.{dex}"), format!("{count}_not_classified")));
+    }
+    for class in [AssetClass::Equities, AssetClass::Indices, AssetClass::Commodities, AssetClass::Fx] {
+        let of = rows.of(class);
+        of.sort_by(|one, other| other.oi_usd.cmp(&one.oi_usd).then_with(|| one.coin.cmp(&other.coin)));
+        if of.iter().any(|row| row.oracle_state == OracleState::MarketClosed) {
+            let field = format!("tokenized.{}[].premium_bps", class.as_str());
+            omitted.push(Omitted::new(field, "market_closed"));
+        }
+    }
+    (rows, omitted)
+}
+
+/// `None` without a mark and an oracle: there is no price to tell.
+fn row(market: &PerpContext, class: AssetClass, now: Timestamp) -> Option<RwaRow> {
+    let (mark, oracle) = (market.mark?, market.oracle?);
+    let oracle_state = match class.market().state(now) {
+        MarketState::Open => OracleState::Open,
+        MarketState::Closed => OracleState::MarketClosed,
+    };
+    let mut labels = Vec::new();
+    if market.volume_24h.is_some_and(|volume| volume.is_zero()) {
+        labels.push("no_volume");
+    }
+    if market.mid.is_none() {
+        labels.push("one_sided_book");
+    }
+    let traded = !labels.contains(&"no_volume");
+    let premium_bps = (oracle_state == OracleState::Open && traded)
+        .then(|| premium_bps(mark, oracle))
+        .flatten();
+    Some(RwaRow {
+        coin: market.coin.clone(),
+        dex: market.dex.clone(),
+        mark: Figure(mark),
+        oracle: Figure(oracle),
+        premium_bps,
+        funding_apr_pct: market.hourly_funding("").map(|funding| funding.apr_pct),
+        oi_usd: market.interest().and_then(|interest| interest.usd),
+        volume_24h_usd: market.volume_24h.map(Figure),
+        change_24h_pct: market.change_24h_pct().map(Figure),
+        oracle_state,
+        labels,
+    })
+}
+
+fn premium_bps(mark: Decimal, oracle: Decimal) -> Option<Figure> {
+    let premium = mark.checked_sub(oracle)?.checked_div(oracle)?;
+    let bps = premium.checked_mul(Decimal::from(10_000))?;
+    Some(Figure(bps.round_dp(BPS_PLACES)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPEN: &str = "2026-11-20T16:00:00Z";
+    const WEEKEND: &str = "2026-11-21T12:00:00Z";
+
+    fn of(text: &str) -> Option<Decimal> {
+        text.parse::<Figure>().ok().map(Figure::get)
+    }
+
+    fn market(coin: &str) -> PerpContext {
+        PerpContext {
+            coin: coin.to_owned(),
+            dex: coin.split(':').next().unwrap().to_owned(),
+            mark: of("183.5"),
+            mid: of("183.5"),
+            oracle: of("183.4"),
+            open_interest: of("10"),
+            volume_24h: of("5"),
+            funding: of("0.0000125"),
+            ..PerpContext::default()
+        }
+    }
+
+    fn pulse(markets: &[PerpContext], now: &str) -> (Tokenized, Vec<Omitted>) {
+        tokenized(markets, &[], now.parse().unwrap())
+    }
+
+    #[test]
+    fn a_premium_is_claimed_only_while_the_market_is_open() {
+        let (rows, omitted) = pulse(&[market("xyz:NVDA")], OPEN);
+        assert_eq!(rows.equities[0].premium_bps.unwrap().to_string(), "5.45");
+        assert_eq!((rows.equities[0].oracle_state, omitted), (OracleState::Open, Vec::new()));
+        let (rows, omitted) = pulse(&[market("xyz:NVDA")], WEEKEND);
+        assert_eq!((rows.equities[0].premium_bps, rows.equities[0].oracle_state), (None, OracleState::MarketClosed));
+        assert_eq!(omitted, [Omitted::new("tokenized.equities[].premium_bps", "market_closed")]);
+        let json = serde_json::to_value(&rows.equities[0]).unwrap();
+        assert_eq!(json["oracle_state"], "market_closed");
+    }
+
+    #[test]
+    fn a_mark_that_nobody_trades_at_is_labelled() {
+        let dead = PerpContext { volume_24h: of("0"), mid: None, ..market("xyz:GOLD") };
+        let (rows, _) = pulse(&[dead], OPEN);
+        assert_eq!(rows.commodities[0].labels, ["no_volume", "one_sided_book"]);
+        assert_eq!(rows.commodities[0].premium_bps, None);
+    }
+
+    #[test]
+    fn what_would_be_made_up_is_left_out_and_named() {
+        let markets = [
+            PerpContext { mark: None, ..market("xyz:TSLA") },
+            PerpContext { oracle: None, ..market("flx:TSLA") },
+            PerpContext { delisted: true, ..market("xyz:AAPL") },
+            market("vntl:SPACEX"),
+            market("xyz:NEWCO"),
+            market("xyz:OTHERCO"),
+        ];
+        let (rows, omitted) = pulse(&markets, OPEN);
+        assert_eq!(rows, Tokenized::default());
+        assert_eq!(
+            omitted,
+            [
+                Omitted::new("tokenized.equities.xyz:TSLA", "no_mark_or_oracle"),
+                Omitted::new("tokenized.equities.flx:TSLA", "no_mark_or_oracle"),
+                Omitted::new("tokenized.vntl:SPACEX", "no_public_market"),
+                Omitted::new("tokenized.xyz", "2_not_classified"),
+            ]
+        );
+    }
+
+    #[test]
+    fn most_open_interest_first() {
+        let large = PerpContext { open_interest: of("11"), ..market("xyz:TSLA") };
+        let blind = PerpContext { open_interest: None, ..market("xyz:AAPL") };
+        let (rows, _) = pulse(&[blind, market("xyz:NVDA"), large], OPEN);
+        let coins: Vec<_> = rows.equities.iter().map(|row| row.coin.as_str()).collect();
+        assert_eq!(coins, ["xyz:TSLA", "xyz:NVDA", "xyz:AAPL"]);
+    }
+
+    #[test]
+    fn two_of_three_readings_are_enough() {
+        use crate::macro_data::{Instrument, Observation};
+        let now: Timestamp = WEEKEND.parse().unwrap();
+        let reading = |instrument: &'static Instrument, value: &str| {
+            let observation = Observation {
+                value: of(value).unwrap(),
+                previous: None,
+                as_of: "2026-11-20T20:30:00Z".parse().unwrap(),
+                source: "s",
+                delayed_minutes: 0,
+                lag_sessions: 0,
+                live: false,
+            };
+            Reading::new(instrument, &observation, now).ok()
+        };
+        let ten = || reading(&Instrument::US10Y, "4.08");
+        let vix = || reading(&Instrument::VIX, "17.4");
+        let core = MacroCore::default;
+        assert!(!core().is_enough());
+        assert!(!MacroCore { us10y: ten(), ..core() }.is_enough());
+        assert!(MacroCore { us10y: ten(), vix: vix(), ..core() }.is_enough());
+        assert!(MacroCore { us2y: reading(&Instrument::US2Y, "3.5"), vix: vix(), ..core() }.is_enough());
+        // Two years and the curve are one reading.
+        let curve = MacroCore { us2y: reading(&Instrument::US2Y, "3.5"), spread_2s10s_bp: Some(Figure(Decimal::ONE)), ..core() };
+        assert!(!curve.is_enough());
+    }
+}
