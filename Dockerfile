@@ -1,32 +1,51 @@
-# The API server as a small image. Configuration comes as a file and as SVC__SECTION__KEY variables:
+# The two servers as small images. Configuration comes as files and as SVC__SECTION__KEY variables:
 #
 #   docker build -t api-server .
 #   docker run -p 8402:8402 -v ledger:/var/lib/api-server -v ./api-server.toml:/etc/api-server.toml:ro api-server
+#
+#   docker build -t mcp-server --target mcp-server .
+#   docker run -p 8403:8403 --read-only -v ./mcp-server:/etc/mcp-server:ro mcp-server
 
-FROM rust:1.95-bookworm AS build
+FROM rust:1.95-bookworm AS source
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
 COPY .cargo .cargo
 COPY bins bins
 COPY crates crates
 COPY fixtures fixtures
+
+# One package at a time: built together, each would get the other's features of what they share.
+FROM source AS build-mcp-server
+RUN cargo build --release --locked -p mcp-server
+
+FROM source AS build-api-server
 RUN cargo build --release --locked -p api-server
 
-FROM debian:bookworm-slim
+FROM debian:bookworm-slim AS base
 # Root certificates: the clients of upstreams, facilitators and RPC endpoints use those of the system.
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin api-server \
-    && install --directory --owner=api-server --group=api-server --mode=0700 /var/lib/api-server
-COPY --from=build /src/target/release/api-server /usr/local/bin/api-server
-COPY LICENSE-MIT LICENSE-APACHE /usr/share/doc/api-server/
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin server
+COPY LICENSE-MIT LICENSE-APACHE /usr/share/doc/server/
+STOPSIGNAL SIGTERM
+
+FROM base AS mcp-server
+COPY --from=build-mcp-server /src/target/release/mcp-server /usr/local/bin/mcp-server
+USER 10001
+ENV SVC__SERVER__LISTEN=0.0.0.0:8403
+EXPOSE 8403
+ENTRYPOINT ["/usr/local/bin/mcp-server"]
+CMD ["serve", "--config", "/etc/mcp-server/mcp-server.toml"]
+
+FROM base AS api-server
+RUN install --directory --owner=server --group=server --mode=0700 /var/lib/api-server
+COPY --from=build-api-server /src/target/release/api-server /usr/local/bin/api-server
 USER 10001
 WORKDIR /var/lib/api-server
 VOLUME /var/lib/api-server
 ENV SVC__SERVER__LISTEN=0.0.0.0:8402 \
     SVC__STORAGE__URL=sqlite:///var/lib/api-server/service.db
 EXPOSE 8402
-STOPSIGNAL SIGTERM
 ENTRYPOINT ["/usr/local/bin/api-server"]
 CMD ["serve", "--config", "/etc/api-server.toml"]

@@ -188,7 +188,10 @@ mod tests {
         };
         let reply = at(999).await;
         assert_eq!(reply.status(), 200);
-        assert_eq!(reply.headers()["cache-control"], "public, max-age=1, immutable");
+        assert_eq!(
+            reply.headers()["cache-control"],
+            "public, max-age=1, immutable"
+        );
         // Whatever was kept under a type that is none of ours is not shown.
         assert_eq!(reply.headers()["content-type"], "application/octet-stream");
         assert_eq!(at(1_000).await.status(), 404);

@@ -9,28 +9,12 @@ use metrics::{
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use route_catalog::Operation;
+pub(crate) use server_config::start_log;
 use settlement::Receipt;
-use tracing::{Level, Metadata};
-use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt};
 use x402_wire::Reason;
-
-use crate::config::{LogFormat, LogSection};
 
 const SECONDS: [f64; 11] = [
     0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
-];
-
-/// Libraries whose `trace` events print requests with the signatures in them.
-const TALKATIVE: [&str; 6] = [
-    "alloy_json_rpc",
-    "alloy_provider",
-    "alloy_rpc_client",
-    "alloy_transport",
-    "h2",
-    "hyper",
 ];
 
 static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
@@ -173,34 +157,4 @@ pub(crate) fn undecided(entries: usize) {
 
 pub(crate) fn free_answer(status: u16) {
     counter!("http_answers_total", "status" => status.to_string()).increment(1);
-}
-
-/// Starts the log on standard error. Does nothing when one is running.
-pub(crate) fn start_log(section: &LogSection) {
-    let filter = section
-        .filter
-        .clone()
-        .or_else(|| std::env::var("RUST_LOG").ok());
-    let filter = EnvFilter::try_new(filter.as_deref().unwrap_or("info"))
-        .unwrap_or_else(|_| EnvFilter::new("info"));
-    let filter = filter.and(filter_fn(holds_no_payload));
-    let layer = fmt::layer().with_writer(std::io::stderr);
-    let registry = tracing_subscriber::registry();
-    let started = match section.format {
-        LogFormat::Text => registry
-            .with(layer.with_target(false).with_filter(filter))
-            .try_init(),
-        LogFormat::Json => registry
-            .with(layer.json().flatten_event(true).with_filter(filter))
-            .try_init(),
-    };
-    drop(started);
-}
-
-/// Whatever an operator asks for, payloads stay out of the log.
-fn holds_no_payload(metadata: &Metadata<'_>) -> bool {
-    *metadata.level() != Level::TRACE
-        || !TALKATIVE
-            .iter()
-            .any(|library| metadata.target().starts_with(library))
 }

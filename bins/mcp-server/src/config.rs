@@ -9,6 +9,7 @@ use std::time::Duration;
 use http_edge::Limits;
 use serde::Deserialize;
 use server_config::Configuration;
+use url::Url;
 
 pub use plans::PlansSection;
 pub use server_config::{
@@ -109,7 +110,53 @@ impl Configuration for Config {
             problems.push(Problem::new(key, plans::BRAND_RULE));
         }
         self.upstreams.check(problems);
+        if let Some(url) = self.upstreams.table("hyperliquid").base_url
+            && is_test_network(&url)
+        {
+            let key = "upstreams.hyperliquid.base_url";
+            problems.push(Problem::new(key, TEST_NETWORK));
+        }
         self.chains.check(problems);
         self.log.check(problems);
+    }
+}
+
+/// Why the perpetuals venue's test network is refused: a plan built from its readings would place orders on the main one.
+const TEST_NETWORK: &str = "the test network cannot be used: orders are signed for the main network, where a coin \
+    has another asset id";
+
+/// Whether a URL is the test network of the perpetuals venue, under whatever name of its domain.
+fn is_test_network(url: &str) -> bool {
+    const DOMAIN: &str = "hyperliquid-testnet.xyz";
+    Url::parse(url)
+        .ok()
+        .and_then(|url| Some(url.host_str()?.trim_end_matches('.').to_owned()))
+        .and_then(|host| host.strip_suffix(DOMAIN).map(str::to_owned))
+        .is_some_and(|before| before.is_empty() || before.ends_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_test_network_is_refused_under_every_name_of_its_domain() {
+        for url in [
+            "https://api.hyperliquid-testnet.xyz",
+            "https://hyperliquid-testnet.xyz/",
+            "https://API.Hyperliquid-Testnet.XYZ./info",
+            "http://rpc.api.hyperliquid-testnet.xyz:8080",
+        ] {
+            assert!(is_test_network(url), "{url}");
+        }
+        for url in [
+            "https://api.hyperliquid.xyz",
+            "https://nothyperliquid-testnet.xyz",
+            "https://hyperliquid-testnet.xyz.example.com",
+            "http://127.0.0.1:9/hyperliquid-testnet.xyz",
+            "hyperliquid-testnet.xyz",
+        ] {
+            assert!(!is_test_network(url), "{url}");
+        }
     }
 }

@@ -64,7 +64,7 @@ impl<P: Ports> Tools<P> {
         let request = Request::parse(rail, arguments)?;
         let entropy = (self.entropy)().ok_or_else(|| {
             Refusal::new(
-                NO_ENTROPY,
+                Refusal::ENTROPY_UNAVAILABLE,
                 "the system gave no random bytes; try again later",
             )
         })?;
@@ -125,5 +125,33 @@ pub(crate) fn refused(refusal: &Refusal) -> ToolResult {
     }
 }
 
-/// The refusal of a plan for which the system has no random bytes.
-const NO_ENTROPY: &str = "entropy_unavailable";
+#[cfg(test)]
+mod tests {
+    use data_sources::SystemClock;
+    use plan_builder::FeeDocument;
+
+    use super::*;
+    use crate::{Config, Upstreams};
+
+    const FEES: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
+    const SWAP: &str = include_str!("../../../fixtures/vectors/plans/swap.request.json");
+
+    #[tokio::test]
+    async fn without_random_bytes_there_is_no_plan() {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let upstreams = Upstreams::new(&Config::default(), &clock).unwrap();
+        let document: FeeDocument = toml::from_str(FEES).unwrap();
+        let policy = Policy::new(document.review().unwrap());
+        let tools = Tools::new("svc", upstreams, policy, clock, || None);
+        let arguments = RawArguments::read(SWAP).unwrap();
+        let result = tools.call("svc_prepare_swap", &arguments).await.unwrap();
+        assert!(result.is_error);
+        let refusal: serde_json::Value = serde_json::from_str(&result.structured).unwrap();
+        assert_eq!(refusal["refused"]["check"], Refusal::ENTROPY_UNAVAILABLE);
+        assert!(
+            Refusal::NAMES
+                .iter()
+                .any(|(name, _)| *name == Refusal::ENTROPY_UNAVAILABLE)
+        );
+    }
+}

@@ -92,8 +92,12 @@ impl Anthropic {
                 messages::End::Paused => continue,
                 messages::End::Refused => Generated::Blocked,
                 messages::End::Done => Generated::Made(
-                    messages::assemble(&blocks, generated::model(named.as_deref(), model), searches)
-                        .map_err(|kind| self.source.spoiled(MESSAGES, kind))?,
+                    messages::assemble(
+                        &blocks,
+                        generated::model(named.as_deref(), model),
+                        searches,
+                    )
+                    .map_err(|kind| self.source.spoiled(MESSAGES, kind))?,
                 ),
             };
             let slow = |source: Provenance| Provenance {

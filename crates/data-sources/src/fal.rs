@@ -133,9 +133,9 @@ impl Fal {
 
         let path = format!("/{app}/requests/{id}");
         let ask = self.with_key(self.source.get(IMAGES, &path).accepts(&[422]).cost(0));
-        let output = self
-            .source
-            .ask(ask, |reply| Ok::<_, Fault<Error>>(read(reply, model, prompt)?));
+        let output = self.source.ask(ask, |reply| {
+            Ok::<_, Fault<Error>>(read(reply, model, prompt)?)
+        });
         output.await
     }
 
@@ -220,7 +220,14 @@ mod tests {
     fn a_queue_belongs_to_an_app() {
         assert_eq!(app("fal-ai/flux/dev").as_deref(), Some("fal-ai/flux"));
         assert_eq!(app("fal-ai/flux").as_deref(), Some("fal-ai/flux"));
-        for other in ["flux", "", "fal-ai/../admin", "fal-ai//x", "/fal-ai/x", "a/b?c=d"] {
+        for other in [
+            "flux",
+            "",
+            "fal-ai/../admin",
+            "fal-ai//x",
+            "/fal-ai/x",
+            "a/b?c=d",
+        ] {
             assert_eq!(app(other), None, "{other}");
         }
     }

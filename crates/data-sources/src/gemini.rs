@@ -119,19 +119,30 @@ fn read(reply: &Reply, model: &str) -> Result<Generated<Picture>, SourceErrorKin
     match candidate.finish_reason.as_deref() {
         Some("STOP") => {}
         Some(
-            "SAFETY" | "IMAGE_SAFETY" | "PROHIBITED_CONTENT" | "IMAGE_PROHIBITED_CONTENT"
-            | "BLOCKLIST" | "RECITATION" | "IMAGE_RECITATION" | "SPII",
+            "SAFETY"
+            | "IMAGE_SAFETY"
+            | "PROHIBITED_CONTENT"
+            | "IMAGE_PROHIBITED_CONTENT"
+            | "BLOCKLIST"
+            | "RECITATION"
+            | "IMAGE_RECITATION"
+            | "SPII",
         ) => return Ok(Generated::Blocked),
         reason => return Err(generated::failure(reason)),
     }
-    let parts = candidate.content.map_or_else(Vec::new, |content| content.parts);
+    let parts = candidate
+        .content
+        .map_or_else(Vec::new, |content| content.parts);
     let image = parts
         .into_iter()
         .filter(|part| !part.thought)
         .find_map(|part| part.inline_data)
         .ok_or_else(|| generated::failure(Some("no_image")))?;
     Ok(Generated::Made(Picture {
-        image: generated::image(&image.data, "$.candidates[0].content.parts[].inlineData.data")?,
+        image: generated::image(
+            &image.data,
+            "$.candidates[0].content.parts[].inlineData.data",
+        )?,
         model: generated::model(answer.model_version.as_deref(), model),
         revised_prompt: None,
     }))

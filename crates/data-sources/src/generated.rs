@@ -46,9 +46,7 @@ pub(crate) fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T, SourceErrorK
     let mut reader = serde_json::Deserializer::from_slice(&reply.body);
     let value = serde_path_to_error::deserialize(&mut reader)
         .map_err(|error| malformed(&format!("$.{}", error.path()), "the documented form"))?;
-    reader
-        .end()
-        .map_err(|_| malformed("$", "one document"))?;
+    reader.end().map_err(|_| malformed("$", "one document"))?;
     Ok(value)
 }
 
@@ -166,8 +164,14 @@ mod tests {
 
     #[test]
     fn codes_are_plain() {
-        assert_eq!(failure(Some("server_error")).reason(), "upstream_business_server_error");
-        assert_eq!(failure(Some("rate_limit_exceeded")).code(), "upstream_rate_limited");
+        assert_eq!(
+            failure(Some("server_error")).reason(),
+            "upstream_business_server_error"
+        );
+        assert_eq!(
+            failure(Some("rate_limit_exceeded")).code(),
+            "upstream_rate_limited"
+        );
         assert!(is_plain("gemini-3-pro-image") && !is_plain("../x") && !is_plain("a/b"));
     }
 }

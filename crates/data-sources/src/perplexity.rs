@@ -179,10 +179,13 @@ mod tests {
             title: None,
         };
         let pages = [page("https://a.example/"), page("https://b.example/")];
-        let found: Vec<_> = cited("₮[1] x[2][1] [0] [3] [a] [] [2 [99999999999999999999999] [", &pages)
-            .into_iter()
-            .map(|draft| (draft.url, draft.span))
-            .collect();
+        let found: Vec<_> = cited(
+            "₮[1] x[2][1] [0] [3] [a] [] [2 [99999999999999999999999] [",
+            &pages,
+        )
+        .into_iter()
+        .map(|draft| (draft.url, draft.span))
+        .collect();
         assert_eq!(
             found,
             [

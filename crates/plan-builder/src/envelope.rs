@@ -1,7 +1,7 @@
 //! The envelope of service document 2.5, as it stands on the wire. Members are declared in the order of RFC 8785, so that
 //! the serde form of a canonically declared payload is the canonical one.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, io};
 
 use plan_checks::{Assertion, CheckReport, Rail};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
@@ -28,10 +28,10 @@ pub(crate) type Text = Cow<'static, str>;
         deserialize = "P: DeserializeOwned, F: DeserializeOwned"
     )
 )]
-pub(crate) struct Body<P, F> {
+pub(crate) struct Body<'a, P, F> {
     pub(crate) account_binding: AccountBinding,
     pub(crate) artifact_id: String,
-    pub(crate) assertions: Vec<AssertionRecord>,
+    pub(crate) assertions: Vec<AssertionRecord<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) exports: Option<Exports>,
     pub(crate) fee_attribution: F,
@@ -60,11 +60,11 @@ pub(crate) struct AccountBinding {
 /// A passed check.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct AssertionRecord {
-    pub(crate) establishes: Text,
-    pub(crate) name: Text,
-    pub(crate) observed: Text,
-    pub(crate) result: Pass,
+pub(crate) struct AssertionRecord<'a> {
+    establishes: Cow<'a, str>,
+    name: Cow<'a, str>,
+    observed: Cow<'a, str>,
+    result: Pass,
 }
 
 /// The only result that is ever written: what does not pass is refused.
@@ -126,23 +126,16 @@ pub(crate) struct Submission {
 }
 
 /// The members of an envelope that a report gives.
-pub(crate) fn assertions(report: CheckReport) -> Vec<AssertionRecord> {
-    report
-        .into_assertions()
-        .into_iter()
-        .map(
-            |Assertion {
-                 name,
-                 establishes,
-                 observed,
-             }| AssertionRecord {
-                establishes: Cow::Borrowed(establishes),
-                name: Cow::Borrowed(name),
-                observed: observed.into_text(),
-                result: Pass::Pass,
-            },
-        )
-        .collect()
+pub(crate) fn assertions(report: &CheckReport) -> Vec<AssertionRecord<'_>> {
+    fn record(passed: &Assertion) -> AssertionRecord<'_> {
+        AssertionRecord {
+            establishes: Cow::Borrowed(passed.establishes),
+            name: Cow::Borrowed(passed.name),
+            observed: Cow::Borrowed(passed.observed.as_str()),
+            result: Pass::Pass,
+        }
+    }
+    report.assertions().iter().map(record).collect()
 }
 
 /// A plan's text together with its digest.
@@ -157,30 +150,90 @@ pub(crate) struct Written {
 /// Where the digest stands in a serialised body.
 const SUBMISSION: &str = r#""submission":{"adapter_owned_fields":["#;
 
-impl<P: Serialize, F: Serialize> Body<P, F> {
+/// Room for a usual plan; a larger one makes more.
+const USUAL_BYTES: usize = 12 * 1024;
+
+impl<P: Serialize, F: Serialize> Body<'_, P, F> {
     /// Writes the plan and computes its digest; whatever digest the body carries is not looked at.
     ///
     /// `None` for what JSON cannot hold, which no payload contains.
     pub(crate) fn write<R: RailPlan<Payload = P, Fees = F>>(&mut self) -> Option<Written> {
         self.submission.payload_digest = None;
-        let bare = serde_json::to_string(self).ok()?;
+        let mut text = Vec::with_capacity(USUAL_BYTES);
+        serde_json::to_writer(&mut text, self).ok()?;
         let digest = if R::DECLARED_CANONICAL {
-            digest::keccak(bare.as_bytes())
+            digest::keccak(&text)
         } else {
             digest::keccak(&digest::canonical(self)?)
         };
         let digest = Word(digest);
         self.submission.payload_digest = Some(digest);
-        // Quotes inside strings are escaped, so this text is the member itself, and its list ends at the first bracket
-        // after it: the fields' names hold none.
-        let fields = bare.rfind(SUBMISSION)? + SUBMISSION.len();
-        let end = fields + bare.get(fields..)?.find(']')? + 1;
-        let mut text = String::with_capacity(bare.len() + 90);
-        text.push_str(bare.get(..end)?);
-        text.push_str(r#","payload_digest":""#);
-        text.push_str(&digest.0.to_string());
-        text.push('"');
-        text.push_str(bare.get(end..)?);
+        let mut text = String::from_utf8(text).ok()?;
+        let end = end_of_fields(&text)?;
+        text.insert_str(end, &member(digest));
         Some(Written { text, digest })
+    }
+
+    /// Whether [`Self::write`] gives exactly this text. It is compared as it is written, and stands nowhere else.
+    pub(crate) fn is_written_as<R: RailPlan<Payload = P, Fees = F>>(
+        &mut self,
+        text: &str,
+        digest: Word,
+    ) -> bool {
+        self.submission.payload_digest = Some(digest);
+        let mut rest = Same(text.as_bytes());
+        if serde_json::to_writer(&mut rest, self).is_err() || !rest.0.is_empty() {
+            return false;
+        }
+        let computed = if R::DECLARED_CANONICAL {
+            end_of_fields(text).and_then(|end| {
+                let (before, after) = text.split_at_checked(end)?;
+                Some(digest::keccak_of([
+                    before,
+                    after.strip_prefix(&member(digest))?,
+                ]))
+            })
+        } else {
+            self.submission.payload_digest = None;
+            digest::canonical(self).map(|bytes| digest::keccak(&bytes))
+        };
+        computed == Some(digest.0)
+    }
+}
+
+/// Where the list of `submission` ends, behind which the digest stands.
+///
+/// Quotes inside strings are escaped, so what is found is the member itself, and its list ends at the first bracket after
+/// it: the fields' names hold none.
+fn end_of_fields(text: &str) -> Option<usize> {
+    let fields = text.rfind(SUBMISSION)? + SUBMISSION.len();
+    Some(fields + text.get(fields..)?.find(']')? + 1)
+}
+
+/// The digest's member, as it follows the list.
+fn member(digest: Word) -> String {
+    format!(r#","payload_digest":"{}""#, digest.0)
+}
+
+/// Takes only the bytes that it expects.
+struct Same<'a>(&'a [u8]);
+
+impl io::Write for Same<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.0.strip_prefix(bytes) {
+            Some(rest) => {
+                self.0 = rest;
+                Ok(())
+            }
+            None => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

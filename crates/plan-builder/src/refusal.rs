@@ -53,6 +53,8 @@ impl Refusal {
     pub const QUOTE_MALFORMED: &'static str = "quote_malformed";
     /// An upstream's or the server's own rate limit.
     pub const RATE_LIMITED: &'static str = "rate_limited";
+    /// The system gave no random bytes, of which every plan takes some.
+    pub const ENTROPY_UNAVAILABLE: &'static str = "entropy_unavailable";
     /// A plan that is not a plan of this rail: not JSON, a missing, unknown or duplicate member.
     pub const PLAN_MALFORMED: &'static str = "plan_malformed";
     /// A sealed plan for another request.
@@ -97,6 +99,10 @@ impl Refusal {
         (
             Self::RATE_LIMITED,
             "a rate limit was reached; try again later",
+        ),
+        (
+            Self::ENTROPY_UNAVAILABLE,
+            "the system gave no random bytes; try again later",
         ),
         (
             Self::PLAN_MALFORMED,

@@ -137,7 +137,7 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         let mut body = body::<R>(
             self.request,
             self.payload,
-            self.report,
+            &self.report,
             self.terms,
             Labels {
                 artifact_id,
@@ -183,13 +183,13 @@ pub(crate) struct Labels {
 }
 
 /// Puts an envelope together: the one place where that is done, for building and for verifying.
-pub(crate) fn body<R: RailPlan>(
+pub(crate) fn body<'a, R: RailPlan>(
     request: &R::Request,
     payload: R::Payload,
-    report: CheckReport,
+    report: &'a CheckReport,
     terms: Terms<R::Fees>,
     labels: Labels,
-) -> Result<Body<R::Payload, R::Fees>, Refusal> {
+) -> Result<Body<'a, R::Payload, R::Fees>, Refusal> {
     let Terms {
         account,
         kind,
@@ -204,7 +204,7 @@ pub(crate) fn body<R: RailPlan>(
         .and_then(|evm| Exports::of(evm, &labels.artifact_id, labels.created_millis));
     Ok(Body {
         account_binding: AccountBinding {
-            address: Eip55(account),
+            address: Eip55::of(account),
             chain_id,
             kind,
             roles: roles.iter().map(|role| (*role).into()).collect(),

@@ -171,7 +171,7 @@ pub(crate) async fn run<S: Simulator>(
     let mut changes = vec![BalanceChange {
         amount: Digits(spent),
         direction: Direction::Spent,
-        token: Eip55(effect.spent_token),
+        token: Eip55::of(effect.spent_token),
     }];
     if let Some((token, least)) = effect.received {
         let received = received_after
@@ -183,7 +183,7 @@ pub(crate) async fn run<S: Simulator>(
         changes.push(BalanceChange {
             amount: Digits(received),
             direction: Direction::Received,
-            token: Eip55(token),
+            token: Eip55::of(token),
         });
     }
     let gas_used = run.iter().map(|call| call.gas_used).collect();
@@ -217,7 +217,7 @@ impl Simulation {
     fn moves_as(&self, effect: Effect) -> bool {
         let spends = |change: &BalanceChange| {
             change.direction == Direction::Spent
-                && change.token.0 == effect.spent_token
+                && change.token.address() == effect.spent_token
                 && effect.allows(change.amount.0)
         };
         match (self.balance_changes.as_slice(), effect.received) {
@@ -225,7 +225,7 @@ impl Simulation {
             ([spent, received], Some((token, least))) => {
                 spends(spent)
                     && received.direction == Direction::Received
-                    && received.token.0 == token
+                    && received.token.address() == token
                     && received.amount.0 >= least
             }
             _ => false,

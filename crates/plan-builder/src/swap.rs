@@ -116,7 +116,7 @@ impl RailPlan for SwapRail {
                 spent_token: request.from_token,
                 spent: request.from_amount.0,
                 spent_exactly: false,
-                spender: payload.quote.approval_address.0,
+                spender: payload.quote.approval_address.address(),
                 received: Some((request.to_token, payload.quote.to_amount_min.0)),
             },
         })

@@ -1,5 +1,7 @@
 //! The verifier: a plan is taken apart, judged again by the same engine, built again, and compared.
 
+mod as_written;
+
 use alloy_primitives::B256;
 use plan_checks::{
     CheckReport, Commitment, DigestStanding, Failure, Rail, UtcSeconds, Violation,
@@ -11,7 +13,7 @@ use serde_json::Value;
 use crate::{
     Policy, Refusal, digest,
     envelope::Body,
-    rail::{RailPlan, rail_of},
+    rail::{RailPlan, Terms, rail_of},
     seal::{self, Labels, intent_digest, unwritable},
     strict,
 };
@@ -42,7 +44,19 @@ pub(crate) fn verify<R: RailPlan>(
     now: UtcSeconds,
     policy: &Policy,
 ) -> Result<Verified, Refusal> {
-    let mut given: Body<R::Payload, R::Fees> = parse(text)?;
+    // Only the long way refuses: which of several faults has the name depends on the order in which it looks.
+    as_written::verify::<R>(request, text, now, policy)
+        .map_or_else(|| taken_apart::<R>(request, text, now, policy), Ok)
+}
+
+/// Verifies a plan however it is spelled: every member is read, and compared with what the plan's own bytes give.
+fn taken_apart<R: RailPlan>(
+    request: &R::Request,
+    text: &str,
+    now: UtcSeconds,
+    policy: &Policy,
+) -> Result<Verified, Refusal> {
+    let mut given: Body<'_, R::Payload, R::Fees> = parse(text)?;
     if given.rail.0 != rail_of::<R>() {
         return Err(malformed("a plan of another rail")
             .comparing(rail_of::<R>().as_str(), given.rail.0.as_str()));
@@ -66,10 +80,7 @@ pub(crate) fn verify<R: RailPlan>(
     commitment
         .judge_digest()
         .map_err(|violation| Failure::new(PAYLOAD_DIGEST, violation))?;
-    judge_reading(R::read_at(&given.payload), given.valid_until.0)?;
-    let facts = R::facts(request, &given.payload, policy, commitment)?;
-    let report = judge(&facts)?;
-    let terms = R::terms(request, &given.payload, policy, &facts)?;
+    let (report, terms) = judge_payload::<R>(request, &given.payload, policy, commitment)?;
     let intent = intent_digest::<R>(request).ok_or_else(unwritable)?;
     if given.intent_digest.0 != intent {
         return Err(Refusal::new(
@@ -78,30 +89,19 @@ pub(crate) fn verify<R: RailPlan>(
         )
         .comparing(intent, given.intent_digest.0));
     }
-    judge_artifact_id::<R>(&given.artifact_id)?;
-    if let Some(simulation) = &given.simulation {
-        match R::evm(request, &given.payload) {
-            Some(evm) => simulation.judge(evm.steps.len(), evm.effect)?,
-            None => return Err(rebuilt("simulation", "nothing", "a simulation of an order")),
-        }
-    }
-    let valid_until = given.valid_until.0;
     let created_millis = given
         .exports
         .as_ref()
         .map_or(0, |exports| exports.created_millis());
-    let mut rebuilt_body = seal::body::<R>(
-        request,
-        given.payload,
-        report.clone(),
-        terms,
-        Labels {
-            artifact_id: given.artifact_id,
-            valid_until,
-            created_millis,
-            simulation: given.simulation,
-        },
-    )?;
+    let labels = Labels {
+        artifact_id: given.artifact_id,
+        valid_until: given.valid_until.0,
+        created_millis,
+        simulation: given.simulation,
+    };
+    judge_labels::<R>(request, &given.payload, &labels)?;
+    let valid_until = labels.valid_until;
+    let mut rebuilt_body = seal::body::<R>(request, given.payload, &report, terms, labels)?;
     let again = rebuilt_body.write::<R>().ok_or_else(unwritable)?;
     if again.text != written.text {
         return Err(first_difference(&again.text, &written.text));
@@ -120,6 +120,36 @@ pub(crate) fn verify<R: RailPlan>(
         valid_until,
         report,
     })
+}
+
+/// Judges the payload's own bytes against the request, and says what follows from them.
+fn judge_payload<R: RailPlan>(
+    request: &R::Request,
+    payload: &R::Payload,
+    policy: &Policy,
+    commitment: Commitment,
+) -> Result<(CheckReport, Terms<R::Fees>), Refusal> {
+    judge_reading(R::read_at(payload), commitment.valid_until)?;
+    let facts = R::facts(request, payload, policy, commitment)?;
+    let report = judge(&facts)?;
+    let terms = R::terms(request, payload, policy, &facts)?;
+    Ok((report, terms))
+}
+
+/// Judges the members that follow from nothing else, as far as there is something to judge them by.
+fn judge_labels<R: RailPlan>(
+    request: &R::Request,
+    payload: &R::Payload,
+    labels: &Labels,
+) -> Result<(), Refusal> {
+    judge_artifact_id::<R>(&labels.artifact_id)?;
+    let Some(simulation) = &labels.simulation else {
+        return Ok(());
+    };
+    match R::evm(request, payload) {
+        Some(evm) => simulation.judge(evm.steps.len(), evm.effect),
+        None => Err(rebuilt("simulation", "nothing", "a simulation of an order")),
+    }
 }
 
 /// A plan does not outlive by more than a plan's longest life the reading that it is built on.
@@ -224,3 +254,6 @@ fn rebuilt(member: &str, expected: &str, observed: &str) -> Refusal {
 fn malformed(message: &str) -> Refusal {
     Refusal::new(Refusal::PLAN_MALFORMED, message)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! How values stand in an envelope: one text form each, and nothing else is read.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, cell::RefCell, fmt};
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use plan_checks::{Decimal, Step, StepKind, UtcSeconds};
@@ -25,21 +25,74 @@ impl<T> Visitor<'_> for Text<T> {
 }
 
 /// An address, written with its checksum (EIP-55). Only that spelling is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Eip55(pub Address);
+///
+/// The spelling takes a hash, so it is found once and kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Eip55 {
+    address: Address,
+    /// `0x` and forty hex digits.
+    spelling: [u8; 42],
+}
+
+impl Eip55 {
+    /// An address with its spelling.
+    #[must_use]
+    pub fn of(address: Address) -> Self {
+        let mut spelling = [0; 42];
+        let _: &str = address.to_checksum_raw(&mut spelling, None);
+        Self { address, spelling }
+    }
+
+    /// Reads the one spelling.
+    fn read(text: &str) -> Option<Self> {
+        READ.with_borrow_mut(|kept| {
+            let again = kept.iter().find(|kept| kept.spelling == text.as_bytes());
+            if again.is_some() {
+                return again.copied();
+            }
+            let digits = text.strip_prefix("0x")?;
+            let read = Self::of(Address::new(hex::decode_to_array(digits).ok()?));
+            if read.spelling != text.as_bytes() {
+                return None;
+            }
+            kept.rotate_right(1);
+            if let Some(oldest) = kept.first_mut() {
+                *oldest = read;
+            }
+            Some(read)
+        })
+    }
+
+    /// The address.
+    #[must_use]
+    pub const fn address(self) -> Address {
+        self.address
+    }
+}
+
+thread_local! {
+    /// What was read last. A plan names the same few addresses again and again, and each new one takes a hash.
+    static READ: RefCell<[Eip55; 8]> = RefCell::new([Eip55::of(Address::ZERO); 8]);
+}
+
+impl fmt::Debug for Eip55 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.address, f)
+    }
+}
 
 impl Serialize for Eip55 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.to_checksum_buffer(None).as_str())
+        match str::from_utf8(&self.spelling) {
+            Ok(spelling) => serializer.serialize_str(spelling),
+            Err(error) => Err(serde::ser::Error::custom(error)),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Eip55 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
-            |text| Address::parse_checksummed(text, None).ok().map(Self),
-            "an address with its checksum",
-        ))
+        deserializer.deserialize_str(Text(Self::read, "an address with its checksum"))
     }
 }
 
@@ -62,9 +115,14 @@ impl<'de> Deserialize<'de> for Digits {
             |text| {
                 let canonical = text == "0" || !text.starts_with('0');
                 let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-                (canonical && digits && text.len() <= 78)
-                    .then(|| U256::from_str_radix(text, 10).ok().map(Self))
-                    .flatten()
+                if !canonical || !digits || text.len() > 78 {
+                    return None;
+                }
+                let value = match text.parse() {
+                    Ok(small) => U256::from_limbs([small, 0, 0, 0]),
+                    Err(_) => U256::from_str_radix(text, 10).ok()?,
+                };
+                Some(Self(value))
             },
             "decimal digits without leading zeros",
         ))
@@ -259,7 +317,7 @@ impl From<&Step> for StepRecord {
         Self {
             data: Hex(step.data.clone()),
             kind: step.kind.into(),
-            to: Eip55(step.to),
+            to: Eip55::of(step.to),
             value: Digits(step.value),
         }
     }
@@ -269,7 +327,7 @@ impl From<&StepRecord> for Step {
     fn from(record: &StepRecord) -> Self {
         Self {
             kind: record.kind.into(),
-            to: record.to.0,
+            to: record.to.address(),
             value: record.value.0,
             data: record.data.0.clone(),
         }
@@ -282,12 +340,14 @@ pub fn steps(records: &[StepRecord]) -> Vec<Step> {
     records.iter().map(Step::from).collect()
 }
 
+/// The digits after `0x`, as far as they have no upper case; whether they are digits is for the decoder to say.
 fn lower_hex(text: &str) -> Option<&str> {
     let digits = text.strip_prefix("0x")?;
-    digits
+    // Without an early end, so that many bytes are looked at in one instruction.
+    let upper = digits
         .bytes()
-        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-        .then_some(digits)
+        .fold(false, |seen, byte| seen | byte.is_ascii_uppercase());
+    (!upper && !digits.starts_with("0x")).then_some(digits)
 }
 
 #[cfg(test)]
@@ -326,6 +386,27 @@ mod tests {
     }
 
     #[test]
+    fn an_address_that_was_read_has_still_one_spelling() {
+        for _ in 0..3 {
+            for byte in 0..20 {
+                let address = Eip55::of(Address::repeat_byte(0xa0 + byte));
+                let text = serde_json::to_string(&address).unwrap();
+                assert_eq!(serde_json::from_str(&text).ok(), Some(address));
+                let other = text.replacen(|c: char| c.is_ascii_alphabetic() && c != 'x', "f", 1);
+                for wrong in [
+                    text.to_lowercase(),
+                    text.to_uppercase(),
+                    text.replace("0x", ""),
+                    other,
+                ] {
+                    let read = serde_json::from_str::<Eip55>(&wrong).ok();
+                    assert!(wrong == text || read.is_none(), "{wrong}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn labels_hide_nothing() {
         assert_eq!(
             Label::of("sushi\u{202e}\u{200b}\nswap").as_str(),
@@ -344,7 +425,7 @@ mod tests {
         let step = StepRecord {
             data: Hex(Bytes::from_static(&[1, 0xab])),
             kind: KindRecord::ApproveReset,
-            to: Eip55(Address::repeat_byte(0xcd)),
+            to: Eip55::of(Address::repeat_byte(0xcd)),
             value: Digits(U256::MAX),
         };
         let text = serde_json::to_string(&step).unwrap();

@@ -238,6 +238,16 @@ mod tests {
             Ok(decimal("0.02"))
         );
         assert_eq!(decimal("2.5").checked_mul(decimal("4")), Ok(decimal("10")));
+        // 10^36 tenths are a digit too many, and 10^35 are not.
+        let largest = decimal(&format!("5{}", "0".repeat(35)));
+        assert_eq!(
+            largest.checked_mul(decimal("0.2")),
+            Ok(decimal(&format!("1{}", "0".repeat(35))))
+        );
+        assert_eq!(
+            largest.checked_mul(decimal("2")),
+            Err(DecimalError::TooLong)
+        );
         assert_eq!(decimal("0.1").atoms(6), Some(U256::from(100_000)));
         assert_eq!(decimal("0.1234567").atoms(6), None);
         assert!(decimal("0.55").is_multiple_of(decimal("0.01")));

@@ -35,12 +35,6 @@ impl Observed {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// The text, without a copy when it is fixed.
-    #[must_use]
-    pub fn into_text(self) -> Cow<'static, str> {
-        self.0
-    }
 }
 
 impl From<String> for Observed {
@@ -124,12 +118,6 @@ impl CheckReport {
     pub fn assertions(&self) -> &[Assertion] {
         &self.assertions
     }
-
-    /// The assertions, by value.
-    #[must_use]
-    pub fn into_assertions(self) -> Vec<Assertion> {
-        self.assertions
-    }
 }
 
 /// Facts that a rail's table judges.
@@ -188,5 +176,16 @@ impl Rail {
             Self::PmOrder => "pm_order",
             Self::PerpOrder => "perp_order",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rails_have_their_names() {
+        let names = Rail::ALL.map(Rail::as_str);
+        assert_eq!(names, ["swap", "bridge", "pm_order", "perp_order"]);
     }
 }

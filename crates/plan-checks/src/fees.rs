@@ -217,6 +217,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_configuration_names_what_it_reviews() {
+        assert_eq!(FeeModel::ForwarderV2.as_str(), "B/forwarder-v2");
+        assert_eq!(Rounding::Floor.as_str(), "floor");
+        let asset = |coin: &str, asset_id| ReviewedPerpAsset {
+            coin: coin.to_owned(),
+            asset_id,
+            size_decimals: 4,
+        };
+        let policy = FeePolicy {
+            version: "1".to_owned(),
+            fee_model: FeeModel::ForwarderV2,
+            integrator: "svc".to_owned(),
+            aggregate_cap: BasisPoints::MAX,
+            rounding: Rounding::Floor,
+            recipients: Vec::new(),
+            chains: Vec::new(),
+            pm_builder_code: B256::ZERO,
+            perp_builder: None,
+            perp_max_trigger_slippage: BasisPoints::MAX,
+            perp_assets: vec![asset("BTC", 0), asset("ETH", 1)],
+            bridge_caps: BridgeCaps::DEFAULT,
+        };
+        let id = |coin| policy.perp_asset(coin).map(|reviewed| reviewed.asset_id);
+        assert_eq!((id("BTC"), id("ETH"), id("eth")), (Some(0), Some(1), None));
+    }
+
+    #[test]
     fn shares_are_floored_and_checked() {
         let bps = BasisPoints::new(30).unwrap();
         assert_eq!(

@@ -171,6 +171,9 @@ mod tests {
             "2026-01-01T00:60:00Z",
             "2026-01-01T00:00:60Z",
             "1969-12-31T23:59:59Z",
+            // What the calendar's arithmetic must not see: nothing lies before them.
+            "0000-01-01T00:00:00Z",
+            "2026-03-00T00:00:00Z",
             "+026-01-01T00:00:00Z",
         ] {
             assert_eq!(text.parse::<UtcSeconds>(), Err(TimeError), "{text}");

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use data_sources::Sourced;
+use jiff::Timestamp;
 use route_catalog::Operation;
 use serde_json::{Map, Value, json};
 
@@ -13,9 +14,8 @@ use super::{Call, fault};
 use crate::Sources;
 use crate::answer::{Answered, Method, Unavailable};
 use crate::reply::ErrorReply;
+use crate::snapshots::{Dataset, News};
 
-/// As long as the headlines in it.
-const FRESH_SECONDS: u64 = 75 * 60;
 /// Headlines of a report.
 const HEADLINES: usize = 10;
 /// Rows of every other list.
@@ -40,7 +40,7 @@ const SECTIONS: [Section; 5] = [
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let [kol, trending, yields, derivatives, markets] = SECTIONS;
-    let ask = |section: &Section| other_route(sources, call, section.operation, None);
+    let ask = |section: &Section| other_route(sources, call, section.operation);
     let (news, one, two, three, four, five) = tokio::join!(
         snapshot(sources),
         ask(&kol),
@@ -49,6 +49,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         ask(&derivatives),
         ask(&markets),
     );
+    let now = sources.now();
     let mut report = Report::default();
     let mut as_of = None;
     match &news {
@@ -58,6 +59,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             report.sections.insert("headlines".to_owned(), json!(headlines));
             report.sections.insert("sentiment".to_owned(), json!(digest.brief));
             as_of = Some(snapshot.as_of);
+            report.ages.push((snapshot.age_seconds(now), News::PACE.fresh.as_secs()));
             report.legs.got(Sourced { value: (), sources: snapshot.provenance() });
             let source = super::crypto_news::core_source(snapshot);
             report.legs.unavailable.extend(undated("sections.headlines", headlines, source));
@@ -72,13 +74,14 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     }
     let no_trend = two.is_err();
     for (section, told) in [(kol, one), (trending, two), (yields, three), (derivatives, four), (markets, five)] {
-        report.add(&section, told);
+        report.add(&section, told, now);
     }
     if news.is_err() && no_trend {
         return Err(fault::core_missing("headlines_or_trending", "headlines_and_trending_missing"));
     }
     let data = json!({ "sections": report.sections, "missing": report.missing });
-    let mut answered = Answered::new(data, FRESH_SECONDS)
+    let fresh_seconds = fresh_seconds(&report.ages);
+    let mut answered = Answered::new(data, fresh_seconds)
         .from_legs(report.legs)
         .origin("sections/headlines", "okx.news", Method::Derived);
     answered.as_of = as_of;
@@ -91,14 +94,17 @@ struct Report {
     sections: Map<String, Value>,
     missing: Vec<&'static str>,
     legs: Legs,
+    /// How old each section is, and up to which age it is fresh.
+    ages: Vec<(u64, u64)>,
 }
 
 impl Report {
-    fn add(&mut self, section: &Section, told: Result<Answered, ErrorReply>) {
+    fn add(&mut self, section: &Section, told: Result<Answered, ErrorReply>, now: Timestamp) {
         let answered = match told {
             Ok(answered) => answered,
             Err(error) => return self.missing(section.name, &error),
         };
+        self.ages.push((answered.age_seconds(now), answered.fresh_seconds));
         let (value, inner) = match section.list {
             Some(list) => (cut(answered.data[list].clone()), format!("data.{list}")),
             None => (cut_members(answered.data), "data".to_owned()),
@@ -116,8 +122,16 @@ impl Report {
     fn missing(&mut self, name: &'static str, error: &ErrorReply) {
         self.sections.insert(name.to_owned(), Value::Null);
         self.missing.push(name);
-        self.legs.missing(&format!("sections.{name}"), reason_of(error), "");
+        self.legs.missing(&format!("sections.{name}"), error.reason(), "");
     }
+}
+
+/// Up to which age the whole is fresh, so that it is exactly when every section is: a market that is closed since Friday
+/// is fresh on Sunday, a ranking of Friday is not.
+fn fresh_seconds(ages: &[(u64, u64)]) -> u64 {
+    let stale = ages.iter().filter(|(age, fresh)| age > fresh).map(|(_, fresh)| *fresh);
+    let fresh = ages.iter().map(|(_, fresh)| *fresh);
+    stale.min().or(fresh.max()).unwrap_or(0)
 }
 
 /// The first rows of a list.
@@ -136,22 +150,16 @@ fn cut_members(value: Value) -> Value {
     }
 }
 
-/// Why another route gave nothing, in one word.
-pub(super) fn reason_of(error: &ErrorReply) -> &'static str {
-    error.code().code()
-}
-
-/// What another route answers to `query`. It shares that route's caches; whatever age it has is the caller's to judge.
-pub(super) fn other_route<'a>(
+/// What another route answers without parameters. It shares that route's caches; whatever age it has is the caller's to judge.
+fn other_route<'a>(
     sources: &'a Sources,
     call: &Call,
     operation: Operation,
-    query: Option<&str>,
 ) -> Pin<Box<dyn Future<Output = Result<Answered, ErrorReply>> + Send + 'a>> {
-    let parsed = operation.route().parse(query, b"");
+    let parsed = operation.route().parse(None, b"");
     let (payer, request_id) = (call.payer, call.request_id);
     Box::pin(async move {
-        let parameters = parsed.map_err(|_| fault::bad_parameter("query", "not one that the route takes"))?;
+        let parameters = parsed.unwrap_or_default();
         let call = Call {
             operation,
             parameters,
@@ -161,4 +169,20 @@ pub(super) fn other_route<'a>(
         };
         super::answer(sources, &call).await
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_is_fresh_when_every_section_is() {
+        let verdict = |ages: &[(u64, u64)]| {
+            let age = ages.iter().map(|(age, _)| *age).max().unwrap();
+            age <= fresh_seconds(ages)
+        };
+        assert!(verdict(&[(60, 4500), (200_000, 300_000), (10, 30)]));
+        assert!(!verdict(&[(60, 4500), (200_000, 300_000), (31, 30)]));
+        assert!(!verdict(&[(4501, 4500)]));
+    }
 }

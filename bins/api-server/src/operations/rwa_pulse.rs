@@ -8,8 +8,6 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::crypto_news::{core_source, snapshot, undated};
-use super::legs::Legs;
-use super::mega_report::reason_of;
 use super::{Call, fault, tradfi_data};
 use crate::Sources;
 use crate::answer::{Answered, Method};
@@ -94,8 +92,8 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             headlines
         }
         Err(error) => {
-            omitted.push(Omitted::new("news", reason_of(&error)));
-            legs.missing("news", reason_of(&error), "");
+            omitted.push(Omitted::new("news", error.reason()));
+            legs.missing("news", error.reason(), "");
             Vec::new()
         }
     };

@@ -1,16 +1,17 @@
 //! `GET /token-alpha`.
 
 use data_sources::{Error, Sourced};
+use readings::derivatives::SymbolMarket;
 use readings::news::{Article, mentions_symbol, rank};
 use readings::social::Mood;
 use readings::symbol::SymbolKey;
-use route_catalog::{ErrorCode, Operation};
+use readings::token::coin::Coin;
+use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
 use super::crypto_news::{snapshot, undated};
 use super::legs::Legs;
-use super::mega_report::{other_route, reason_of};
-use super::{Call, fault};
+use super::{Call, fault, funding_rates, token_details};
 use crate::Sources;
 use crate::answer::{Answered, Method, Unavailable};
 use crate::reply::ErrorReply;
@@ -27,17 +28,17 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let asked = call.parameters.text("symbol").unwrap_or_default();
     let symbol = SymbolKey::new(asked)
         .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol"))?;
-    let query = format!("symbol={}", encoded(symbol.as_str()));
-    let (told, mood, snapshot, funding, details) = tokio::join!(
-        sources.news.news_of(&symbol, call.max_age()),
+    let max_age = call.max_age();
+    let (told, mood, snapshot, funding, coin) = tokio::join!(
+        sources.news.news_of(&symbol, max_age),
         mood(sources, &symbol, call),
         snapshot(sources),
-        other_route(sources, call, Operation::FundingRates, Some(&query)),
-        other_route(sources, call, Operation::TokenDetails, Some(&query)),
+        funding_rates::for_symbol(sources, &symbol, max_age),
+        token_details::details(sources, &symbol, max_age),
     );
     let mut legs = Legs::default();
-    let market = derivatives(funding, &symbol, &mut legs);
-    let paid = price(details, &symbol, &mut legs);
+    let market = market(funding, &mut legs);
+    let paid = legs.take(sources, "price", coin).and_then(|coin| price(&coin, &mut legs));
     let said = legs.take(sources, "social", mood).map(|mood| social(&mood));
     let mut fresh_seconds = FRESH_SECONDS;
     let news = match told {
@@ -103,47 +104,32 @@ fn social(mood: &Mood) -> Value {
     })
 }
 
-/// The market of the symbol in the answer of `/funding-rates`.
-fn derivatives(
-    funding: Result<Answered, ErrorReply>,
-    symbol: &SymbolKey,
-    legs: &mut Legs,
-) -> Option<Value> {
-    let funding = match funding {
+/// The funding block of the symbol, as `/funding-rates` has it.
+fn market(funding: Result<(SymbolMarket, Legs), ErrorReply>, legs: &mut Legs) -> Option<SymbolMarket> {
+    let (market, of_market) = match funding {
         Ok(funding) => funding,
         Err(error) => {
-            legs.missing("derivatives", reason_of(&error), "");
+            legs.missing("derivatives", error.reason(), "");
             return None;
         }
     };
-    let of_symbol = |market: &&Value| market["symbol"].as_str().is_some_and(|name| symbol.names(name));
-    let market = funding.data["markets"].as_array().and_then(|markets| markets.iter().find(of_symbol));
-    let Some(market) = market.cloned() else {
-        legs.missing("derivatives", "symbol_not_found", "");
-        return None;
-    };
-    legs.got(Sourced { value: (), sources: funding.sources });
+    legs.got(Sourced { value: (), sources: of_market.sources });
+    let moved = of_market.unavailable.into_iter().filter_map(|gap| {
+        let rest = gap.field.strip_prefix("data.markets")?;
+        let rest = rest.split_once(']').map_or(rest, |(_, rest)| rest);
+        Some(Unavailable { field: format!("data.derivatives{rest}"), ..gap })
+    });
+    legs.unavailable.extend(moved);
     Some(market)
 }
 
-/// The price in the answer of `/token-details`.
-fn price(details: Result<Answered, ErrorReply>, symbol: &SymbolKey, legs: &mut Legs) -> Value {
-    let details = match details {
-        Ok(details) => details,
-        Err(error) => {
-            legs.missing("price", reason_of(&error), "");
-            return Value::Null;
-        }
-    };
-    let named = details.data["symbol"].as_str().is_some_and(|name| symbol.names(name));
-    let (price, change) = (&details.data["price_usd"], &details.data["change_24h_pct"]);
-    if !named || !price.is_string() {
+/// The price of the coin that bears the symbol, if it has one.
+fn price(coin: &Coin, legs: &mut Legs) -> Option<Value> {
+    if coin.price_usd.is_none() {
         legs.missing("price", "not_named_by_source", "");
-        return Value::Null;
+        return None;
     }
-    let price = json!({ "price_usd": price, "change_24h_pct": change });
-    legs.got(Sourced { value: (), sources: details.sources });
-    price
+    Some(json!({ "id": coin.id, "price_usd": coin.price_usd, "change_24h_pct": coin.change_24h_pct }))
 }
 
 /// Sources that answer and know nothing of a symbol are one thing, sources that do not answer another.
@@ -155,11 +141,4 @@ fn nothing(symbol: &SymbolKey, news_answered: bool, legs: &Legs) -> ErrorReply {
         return ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "symbol_not_found");
     }
     fault::core_missing("news_social_or_derivatives", "no_leg_answered")
-}
-
-fn encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }

@@ -27,6 +27,7 @@ pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, 
     });
     Ok(Answered {
         none: NONE,
+        edition: Some(edition.snapshot_id().to_owned()),
         ..Answered::new(data, FRESH_SECONDS)
             .from_legs(legs)
             .origin("pools", super::yields::dataset::SOURCE, Method::Direct)

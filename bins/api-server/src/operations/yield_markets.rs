@@ -61,6 +61,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     });
     Ok(Answered {
         none: NONE,
+        edition: Some(edition.snapshot_id().to_owned()),
         ..Answered::new(data, FRESH_SECONDS)
             .from_legs(legs)
             .origin("markets", super::yields::dataset::SOURCE, Method::Direct)

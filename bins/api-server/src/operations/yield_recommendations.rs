@@ -48,7 +48,8 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Some(address) => Some(holdings(sources, address, only.clone(), &mut legs).await?),
         None => None,
     };
-    let of_gas = gas_prices(sources, call, &gas_chains(&edition.markets, &wish), &mut legs).await;
+    let wanted = gas_chains(&edition.markets, &wish);
+    let of_gas = gas_prices(sources, call, &wanted, &mut legs).await;
     let rows: Vec<Recommendation> = match &held {
         Some(held) => recommend_for(&held.holdings, &edition.markets, &wish, &of_gas),
         None => recommend(&edition.markets, &wish, &of_gas),
@@ -70,6 +71,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let answered = Answered::new(data, FRESH_SECONDS).from_legs(legs);
     Ok(Answered {
         none: NONE,
+        edition: Some(edition.snapshot_id().to_owned()),
         ..answered
             .origin("recommendations", dataset::SOURCE, Method::Derived)
             .origin("recommendations/exit_liquidity_usd", dataset::SOURCE, Method::Direct)

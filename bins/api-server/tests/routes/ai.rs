@@ -29,7 +29,12 @@ async fn artifact(world: &World, url: &str, method: Method) -> (reqwest::Respons
 fn sources(body: &Value) -> Vec<(&str, &str)> {
     let sources = body["meta"]["sources"].as_array().unwrap().iter();
     sources
-        .map(|source| (source["id"].as_str().unwrap(), source["status"].as_str().unwrap()))
+        .map(|source| {
+            (
+                source["id"].as_str().unwrap(),
+                source["status"].as_str().unwrap(),
+            )
+        })
         .collect()
 }
 
@@ -40,30 +45,52 @@ async fn an_image_is_bought_and_fetched_by_its_digest() {
     let data = &body["data"];
     let image = &data["image"];
     assert_eq!(image["mime"], "image/png");
-    assert_eq!((&image["width"], &image["height"]), (&json!(1024), &json!(1024)));
+    assert_eq!(
+        (&image["width"], &image["height"]),
+        (&json!(1024), &json!(1024))
+    );
     assert_eq!(image["expires_at"].as_str().unwrap()[..10], *"2026-11-22");
     assert_eq!(data["model"], "gpt-image-2");
-    assert_eq!(data["prompt_sha256"], hex::encode(Sha256::digest("a calm bull")));
+    assert_eq!(
+        data["prompt_sha256"],
+        hex::encode(Sha256::digest("a calm bull"))
+    );
     assert_eq!(data["revised_prompt"], Value::Null);
     assert_eq!(sources(&body), [("openai.images", "ok")]);
     assert!(!body.to_string().contains("calm bull"));
 
     let url = image["url"].as_str().unwrap();
     let (response, media_type) = artifact(&shop.world, url, Method::GET).await;
-    assert_eq!((response.status().as_u16(), media_type.as_str()), (200, "image/png"));
+    assert_eq!(
+        (response.status().as_u16(), media_type.as_str()),
+        (200, "image/png")
+    );
     let headers = response.headers().clone();
     assert_eq!(headers["x-content-type-options"], "nosniff");
-    assert_eq!(headers["content-security-policy"], "default-src 'none'; sandbox");
+    assert_eq!(
+        headers["content-security-policy"],
+        "default-src 'none'; sandbox"
+    );
     let caching = headers["cache-control"].to_str().unwrap();
-    assert!(caching.starts_with("public, max-age=86") && caching.ends_with(", immutable"), "{caching}");
+    assert!(
+        caching.starts_with("public, max-age=86") && caching.ends_with(", immutable"),
+        "{caching}"
+    );
     let bytes = response.bytes().await.unwrap();
     assert_eq!(image["sha256"], hex::encode(Sha256::digest(&bytes)));
     assert!(url.ends_with(image["sha256"].as_str().unwrap()));
 
     let (head, _) = artifact(&shop.world, url, Method::HEAD).await;
-    assert_eq!(head.headers()["content-length"], bytes.len().to_string().as_str());
+    assert_eq!(
+        head.headers()["content-length"],
+        bytes.len().to_string().as_str()
+    );
     let again = shop.world.buyer.request(Method::GET, url);
-    let again = again.header("if-none-match", &headers["etag"]).send().await.unwrap();
+    let again = again
+        .header("if-none-match", &headers["etag"])
+        .send()
+        .await
+        .unwrap();
     assert_eq!(again.status(), 304);
     assert_eq!(again.headers()["etag"], headers["etag"]);
 }
@@ -87,7 +114,10 @@ async fn a_lost_answer_is_not_a_lost_payment() {
     let body = again.body();
     let url = body["data"]["image"]["url"].as_str().unwrap();
     let (response, media_type) = artifact(&world, url, Method::GET).await;
-    assert_eq!((response.status().as_u16(), media_type.as_str()), (200, "image/png"));
+    assert_eq!(
+        (response.status().as_u16(), media_type.as_str()),
+        (200, "image/png")
+    );
 }
 
 #[tokio::test]
@@ -134,7 +164,10 @@ async fn a_model_that_is_down_is_not_replaced_and_not_paid_for() {
     })
     .await;
     let error = shop.refused(MEME, 503, "upstream_unavailable").await;
-    assert_eq!((&error["reason"], &error["retryable"]), (&json!("upstream_disabled"), &json!(false)));
+    assert_eq!(
+        (&error["reason"], &error["retryable"]),
+        (&json!("upstream_disabled"), &json!(false))
+    );
 }
 
 /// A payment has to be good until after the work and its settlement; one that is not buys no work.
@@ -179,7 +212,12 @@ async fn an_answer_without_citations_is_refused_and_asked_of_nobody_else() {
     let shop = Shop::in_scenario("openai_responses_uncited").await;
     let error = shop.refused(RESEARCH, 503, "core_data_missing").await;
     assert_eq!(error["missing"], json!(["citations"]));
-    assert_eq!(shop.world.replay.served("anthropic/messages_web_search.json"), 0);
+    assert_eq!(
+        shop.world
+            .replay
+            .served("anthropic/messages_web_search.json"),
+        0
+    );
 }
 
 #[tokio::test]
@@ -189,7 +227,10 @@ async fn the_next_model_answers_when_one_fails() {
     assert_eq!(body["data"]["model"], "claude-sonnet-5");
     assert_eq!(
         sources(&body),
-        [("anthropic.messages", "ok"), ("openai.responses", "unavailable")]
+        [
+            ("anthropic.messages", "ok"),
+            ("openai.responses", "unavailable")
+        ]
     );
 
     let shop = Shop::without(&["openai", "anthropic"]).await;
@@ -215,7 +256,13 @@ async fn the_next_model_answers_when_one_fails() {
 async fn what_is_no_artifact_is_not_found() {
     let world = Shop::open().await.world;
     let nobody = "ab".repeat(32);
-    for path in [nobody.as_str(), &nobody.to_uppercase(), "", "x", "../ledger.db"] {
+    for path in [
+        nobody.as_str(),
+        &nobody.to_uppercase(),
+        "",
+        "x",
+        "../ledger.db",
+    ] {
         let answer = world.buyer.get(&format!("/artifacts/{path}")).await;
         answer.is_refused(404, "not_found");
     }

@@ -198,7 +198,7 @@ async fn details_fall_back_and_never_to_an_imitation() {
     // A token that no catalogue lists, from its pools: not ranked, and not the one that imitates it.
     let shop = Shop::open().await;
     let body = shop.buy("/token-details?symbol=XDOG").await;
-    assert_eq!(body["data"]["id"], "xlayer:0x0cC24c51Bf89c00c5afFBfcf5E856C25ecBdb48e");
+    assert_eq!(body["data"]["id"], "xlayer:0x0cc24c51BF89c00c5afFBfCf5E856C25ecBdb48e");
     assert_eq!(codes(&body), ["symbol_not_ranked"]);
     assert!(body["data"]["rank"].is_null());
 

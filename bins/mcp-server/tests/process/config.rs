@@ -77,6 +77,10 @@ fn a_key_that_cannot_be_used_is_named() {
             "server.brand = '9lives'",
             "server.brand: expected 1 to 32 characters",
         ),
+        (
+            "upstreams.hyperliquid.base_url = 'https://api.hyperliquid-testnet.xyz'",
+            "upstreams.hyperliquid.base_url: the test network cannot be used",
+        ),
         ("server.listen = 'nowhere'", "server.listen: "),
         (
             "server.public_url = 'mcp.example.com'",

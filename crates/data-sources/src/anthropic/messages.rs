@@ -148,7 +148,9 @@ pub(super) fn assemble(
                 is_interrupted = true;
                 match content {
                     SearchResult::Pages(pages) => {
-                        found.pages.extend(pages.into_iter().filter_map(|page| page.url));
+                        found
+                            .pages
+                            .extend(pages.into_iter().filter_map(|page| page.url));
                     }
                     // Our own limit: the model then writes with what it has.
                     SearchResult::Failed { error_code } if error_code == "max_uses_exceeded" => {}

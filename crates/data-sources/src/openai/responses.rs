@@ -116,14 +116,18 @@ pub(super) fn read(reply: &Reply, model: &str) -> Result<Generated<Research>, So
                     searches = searches.saturating_add(1);
                 }
                 let pages = action.sources.unwrap_or_default();
-                found.pages.extend(pages.into_iter().filter_map(|page| page.url));
+                found
+                    .pages
+                    .extend(pages.into_iter().filter_map(|page| page.url));
                 found.pages.extend(action.url);
             }
             ("message", _, Some(parts)) => {
                 if parts.iter().any(|part| part.r#type == "refusal") {
                     return Ok(Generated::Blocked);
                 }
-                let texts = parts.into_iter().filter(|part| part.r#type == "output_text");
+                let texts = parts
+                    .into_iter()
+                    .filter(|part| part.r#type == "output_text");
                 texts.for_each(|part| add(&mut found, part));
             }
             _ => {}

@@ -84,7 +84,11 @@ async fn a_turn_without_an_end_is_left() {
 
 #[tokio::test]
 async fn a_search_that_failed_is_no_research() {
-    let server = server(json(200, &recorded("anthropic/web_search_error_block.json"))).await;
+    let server = server(json(
+        200,
+        &recorded("anthropic/web_search_error_block.json"),
+    ))
+    .await;
     let kind = failed(adapter(&server, Anthropic::new).research(PROMPT).await);
     assert_eq!(kind.reason(), "upstream_business_unavailable");
 }
@@ -120,7 +124,11 @@ async fn how_a_turn_ended_decides() {
 
 #[tokio::test]
 async fn an_overloaded_upstream_is_asked_once() {
-    let server = server(json(529, &value!({"type": "error", "error": {"message": PROMPT}}))).await;
+    let server = server(json(
+        529,
+        &value!({"type": "error", "error": {"message": PROMPT}}),
+    ))
+    .await;
     let kind = failed(adapter(&server, Anthropic::new).research(PROMPT).await);
     assert_eq!(kind.reason(), "upstream_http_529");
     assert_eq!(asked(&server).await.len(), 1);

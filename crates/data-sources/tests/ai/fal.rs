@@ -43,8 +43,14 @@ fn changed(change: impl FnOnce(&mut Value)) -> ResponseTemplate {
 async fn an_image_is_queued_once_and_fetched_from_our_own_address() {
     let server = done(changed(|_| ())).await;
     let picture = made(adapter(&server, Fal::new).image(PROMPT).await);
-    assert_eq!((picture.image.width(), picture.model.as_str()), (1024, "fal-ai/flux/dev"));
-    assert_eq!(picture.revised_prompt.as_deref(), Some("a dog holding a coin"));
+    assert_eq!(
+        (picture.image.width(), picture.model.as_str()),
+        (1024, "fal-ai/flux/dev")
+    );
+    assert_eq!(
+        picture.revised_prompt.as_deref(),
+        Some("a dog holding a coin")
+    );
     let requests = server.received_requests().await.unwrap();
     let seen: Vec<_> = requests
         .iter()

@@ -13,10 +13,20 @@ fn changed(change: impl FnOnce(&mut Value)) -> Value {
 async fn an_image_comes_inside_the_answer() {
     let server = server(json(200, &recorded("gemini/generate_image.json"))).await;
     let picture = made(adapter(&server, Gemini::new).image(PROMPT).await);
-    assert_eq!((picture.image.width(), picture.model.as_str()), (1024, "gemini-3-pro-image"));
+    assert_eq!(
+        (picture.image.width(), picture.model.as_str()),
+        (1024, "gemini-3-pro-image")
+    );
     let requests = server.received_requests().await.unwrap();
-    assert_eq!(requests[0].url.path(), "/v1beta/models/gemini-3-pro-image:generateContent");
-    assert_eq!(requests[0].url.query(), None, "a key or a prompt in an address");
+    assert_eq!(
+        requests[0].url.path(),
+        "/v1beta/models/gemini-3-pro-image:generateContent"
+    );
+    assert_eq!(
+        requests[0].url.query(),
+        None,
+        "a key or a prompt in an address"
+    );
     assert_eq!(requests[0].headers["x-goog-api-key"], "key-1");
 }
 
@@ -24,9 +34,14 @@ async fn an_image_comes_inside_the_answer() {
 #[tokio::test]
 async fn the_image_is_the_one_that_is_meant() {
     let body = changed(|body| {
-        let parts = body["candidates"][0]["content"]["parts"].as_array_mut().unwrap();
+        let parts = body["candidates"][0]["content"]["parts"]
+            .as_array_mut()
+            .unwrap();
         parts[1]["inlineData"]["mimeType"] = "text/html".into();
-        parts.insert(0, value!({"thought": true, "inlineData": {"mimeType": "image/png", "data": "AAAA"}}));
+        parts.insert(
+            0,
+            value!({"thought": true, "inlineData": {"mimeType": "image/png", "data": "AAAA"}}),
+        );
     });
     let server = server(json(200, &body)).await;
     let picture = made(adapter(&server, Gemini::new).image(PROMPT).await);
@@ -48,7 +63,10 @@ async fn a_blocked_prompt_is_an_answer() {
 #[tokio::test]
 async fn an_answer_without_an_image_is_a_failure() {
     for (body, expect) in [
-        (changed(|body| body["candidates"] = value!([])), "upstream_malformed"),
+        (
+            changed(|body| body["candidates"] = value!([])),
+            "upstream_malformed",
+        ),
         (
             changed(|body| body["candidates"][0]["content"]["parts"] = value!([{"text": PROMPT}])),
             "upstream_business_no_image",
@@ -72,7 +90,14 @@ async fn an_answer_without_an_image_is_a_failure() {
 #[tokio::test]
 async fn a_model_does_not_change_the_path() {
     let server = server(json(200, &recorded("gemini/generate_image.json"))).await;
-    let gemini = with_options(&server, &[("image_model", "../../v1/files?x=")], Gemini::new);
-    assert_eq!(failed(gemini.image(PROMPT).await).code(), "upstream_disabled");
+    let gemini = with_options(
+        &server,
+        &[("image_model", "../../v1/files?x=")],
+        Gemini::new,
+    );
+    assert_eq!(
+        failed(gemini.image(PROMPT).await).code(),
+        "upstream_disabled"
+    );
     assert!(asked(&server).await.is_empty());
 }

@@ -102,7 +102,10 @@ pub fn blocked<T: std::fmt::Debug>(found: Result<Sourced<Generated<T>>, Error>) 
 #[track_caller]
 pub fn failed<T: std::fmt::Debug>(found: Result<Sourced<Generated<T>>, Error>) -> SourceErrorKind {
     let error = found.unwrap_err();
-    assert!(!format!("{error} {error:?}").contains("Rumpel"), "{error:?}");
+    assert!(
+        !format!("{error} {error:?}").contains("Rumpel"),
+        "{error:?}"
+    );
     match error {
         Error::Source(error) => error.kind,
         other => panic!("{other}"),

@@ -33,7 +33,10 @@ async fn an_image_is_drawn_with_one_request() {
         (image.format(), image.width(), image.height()),
         (ImageFormat::Png, 1024, 1024)
     );
-    assert_eq!((picture.model.as_str(), picture.revised_prompt), ("gpt-image-2", None));
+    assert_eq!(
+        (picture.model.as_str(), picture.revised_prompt),
+        ("gpt-image-2", None)
+    );
 
     let requests = server.received_requests().await.unwrap();
     assert_eq!(requests.len(), 1);
@@ -57,7 +60,13 @@ async fn the_model_is_the_operators_choice() {
 
 #[tokio::test]
 async fn a_blocked_prompt_is_an_answer() {
-    blocked(ask(json(400, &recorded("openai/images_moderation_blocked.json"))).await);
+    blocked(
+        ask(json(
+            400,
+            &recorded("openai/images_moderation_blocked.json"),
+        ))
+        .await,
+    );
 }
 
 /// What was sent is not sent again: it may have been drawn, and billed.
@@ -131,7 +140,10 @@ async fn only_one_whole_image_inside_the_answer_is_taken() {
 #[tokio::test]
 async fn a_page_is_no_image() {
     let page = ResponseTemplate::new(200).set_body_raw("<html>Rumpelstiltskin", "text/html");
-    assert_eq!(failed(ask(page).await).code(), "upstream_wrong_content_type");
+    assert_eq!(
+        failed(ask(page).await).code(),
+        "upstream_wrong_content_type"
+    );
     let lie = ResponseTemplate::new(200).set_body_raw("<html>Rumpel", "application/json");
     assert_eq!(failed(ask(lie).await).code(), "upstream_malformed");
 }

@@ -39,7 +39,10 @@ async fn an_answer_comes_with_its_citations() {
     assert_eq!(asked[0]["input"], PROMPT);
     assert_eq!(asked[0]["store"], false);
     assert_eq!(asked[0]["tools"], value!([{"type": "web_search"}]));
-    assert_eq!(asked[0]["include"], value!(["web_search_call.action.sources"]));
+    assert_eq!(
+        asked[0]["include"],
+        value!(["web_search_call.action.sources"])
+    );
 }
 
 #[tokio::test]

@@ -46,10 +46,16 @@ async fn a_page_that_the_text_does_not_mark_is_not_cited() {
 #[tokio::test]
 async fn half_an_answer_is_none() {
     for (change, expect) in [
-        (value!({"finish_reason": "length"}), "upstream_business_incomplete"),
+        (
+            value!({"finish_reason": "length"}),
+            "upstream_business_incomplete",
+        ),
         (value!({"finish_reason": null}), "upstream_malformed"),
         (value!({"message": {"content": ""}}), "upstream_malformed"),
-        (value!({"message": {"content": [PROMPT]}}), "upstream_malformed"),
+        (
+            value!({"message": {"content": [PROMPT]}}),
+            "upstream_malformed",
+        ),
     ] {
         let body = changed(|body| {
             let choice = body["choices"][0].as_object_mut().unwrap();

@@ -157,7 +157,7 @@ async fn pairs_by_text_never_name_an_imitation() {
         .unwrap()
         .value;
     let coin = readings::token::pools::deepest(&symbol("xdog"), &pairs).unwrap();
-    assert_eq!(coin.id, "xlayer:0x0cC24c51Bf89c00c5afFBfcf5E856C25ecBdb48e");
+    assert_eq!(coin.id, "xlayer:0x0cc24c51BF89c00c5afFBfCf5E856C25ecBdb48e");
     assert_eq!((coin.name.as_str(), coin.rank), ("X Dog", None));
     assert!(coin.alternatives.is_empty());
     for none in [

@@ -150,7 +150,7 @@ impl BridgePayload {
                 chain_id: destination.chain_id,
                 control: Control::from(readings.control),
                 domain: destination.domain,
-                token: Eip55(destination.usdc),
+                token: Eip55::of(destination.usdc),
             },
             post_submission: PostSubmission::of(asked, source, destination),
             quote: Quote {
@@ -249,7 +249,7 @@ impl PostSubmission {
                 }),
                 chain_id: destination.chain_id,
                 function: Cow::Borrowed("receiveMessage(bytes message,bytes attestation)"),
-                to: Eip55(MESSAGE_TRANSMITTER),
+                to: Eip55::of(MESSAGE_TRANSMITTER),
             },
         }
     }
@@ -312,8 +312,8 @@ impl From<SafeReading> for SafeRecord {
     fn from(reading: SafeReading) -> Self {
         Self {
             code: Some(reading.code).into(),
-            owners: reading.owners.into_iter().map(Eip55).collect(),
-            singleton: Eip55(reading.singleton),
+            owners: reading.owners.into_iter().map(Eip55::of).collect(),
+            singleton: Eip55::of(reading.singleton),
             threshold: Digits(reading.threshold),
             version: reading.version,
         }
@@ -325,8 +325,8 @@ impl From<&SafeRecord> for SafeReading {
         Self {
             // A Safe whose code was not read establishes as little as one without code.
             code: Option::from(record.code).unwrap_or(AccountCode::Empty),
-            owners: record.owners.iter().map(|owner| owner.0).collect(),
-            singleton: record.singleton.0,
+            owners: record.owners.iter().map(|owner| owner.address()).collect(),
+            singleton: record.singleton.address(),
             threshold: record.threshold.0,
             version: record.version.clone(),
         }

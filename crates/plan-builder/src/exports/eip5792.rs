@@ -35,7 +35,7 @@ impl SendCalls {
             atomic_required: true,
             calls: evm.steps.iter().map(call).collect(),
             chain_id: format!("{:#x}", evm.chain_id),
-            from: Eip55(evm.account),
+            from: Eip55::of(evm.account),
             id: artifact_id.to_owned(),
             version: Cow::Borrowed("2.0.0"),
         }

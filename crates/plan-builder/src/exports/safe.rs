@@ -53,7 +53,7 @@ impl Batch {
             meta: Meta {
                 checksum: None,
                 created_from_owner_address: Cow::Borrowed(""),
-                created_from_safe_address: Eip55(evm.account),
+                created_from_safe_address: Eip55::of(evm.account),
                 description: Cow::Borrowed("Unsigned plan: clear the allowance, approve, call"),
                 name: Cow::Borrowed("Execution plan"),
                 tx_builder_version: Cow::Borrowed("1.18.2"),

@@ -68,7 +68,7 @@ impl Draft<'_> {
             steps: [],
             kind: KIND.into(),
             endpoint: ENDPOINT.into(),
-            order_owner: Eip55(request.account_profile.address),
+            order_owner: Eip55::of(request.account_profile.address),
             action,
             action_msgpack: Hex(action_msgpack.into()),
             recipe: RecipeRecord {
@@ -80,7 +80,7 @@ impl Draft<'_> {
                     name: "Exchange".into(),
                     version: "1".into(),
                     chain_id: SIGNING_CHAIN_ID,
-                    verifying_contract: Eip55(alloy_primitives::Address::ZERO),
+                    verifying_contract: Eip55::of(alloy_primitives::Address::ZERO),
                 },
                 types: Types {
                     agent: AGENT_TYPE

@@ -151,7 +151,7 @@ impl PerpOrderPayload {
         checks::Plan {
             kind: self.kind.clone().into_owned(),
             endpoint: self.endpoint.clone().into_owned(),
-            order_owner: self.order_owner.0,
+            order_owner: self.order_owner.address(),
             action: self.action.text(),
             action_msgpack: self.action_msgpack.0.clone(),
             recipe: checks::Recipe {
@@ -163,7 +163,7 @@ impl PerpOrderPayload {
                     name: recipe.domain.name.clone().into_owned(),
                     version: recipe.domain.version.clone().into_owned(),
                     chain_id: recipe.domain.chain_id,
-                    verifying_contract: recipe.domain.verifying_contract.0,
+                    verifying_contract: recipe.domain.verifying_contract.address(),
                 },
                 agent_type: recipe
                     .types

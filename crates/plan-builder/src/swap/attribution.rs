@@ -58,7 +58,7 @@ impl FeeAttribution {
                 .checked_add(amount)
                 .ok_or_else(|| unread("the fees overflow"))?;
             recipients.push(RecipientRecord {
-                address: Eip55(recipient.address),
+                address: Eip55::of(recipient.address),
                 amount: Digits(amount),
                 bps: recipient.bps.get(),
                 role: Cow::Owned(recipient.role.clone()),

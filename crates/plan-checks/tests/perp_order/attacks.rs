@@ -3,7 +3,8 @@
 
 use alloy_primitives::{Address, address};
 use plan_checks::{
-    Facts as _,
+    Assertion, Facts as _,
+    fees::ReviewedPerpAsset,
     perp_order::{PerpOrderFacts, Side, TimeInForce, WireOrderKind},
 };
 
@@ -166,6 +167,28 @@ fn another_asset() {
     }
     let name = Draft::protected().refused_after(|draft| draft.plan.action.orders[2].asset = 1);
     assert_eq!(name, "perp_asset_bound");
+}
+
+#[test]
+fn an_asset_that_was_reviewed_is_that_one() {
+    let decimals = Draft::plain().plan.venue.size_decimals;
+    let judged = |asset_id, size_decimals| {
+        let mut draft = Draft::plain();
+        draft.policy.perp_assets = vec![ReviewedPerpAsset {
+            coin: "BTC".to_owned(),
+            asset_id,
+            size_decimals,
+        }];
+        draft.judge()
+    };
+    let report = judged(0, decimals).unwrap();
+    let of_asset = |passed: &&Assertion| passed.name == "perp_asset_bound";
+    let passed = report.assertions().iter().find(of_asset).unwrap();
+    assert_eq!(passed.observed.as_str(), "BTC is asset 0, reviewed");
+    for (asset_id, size_decimals) in [(1, decimals), (0, decimals + 1)] {
+        let failure = judged(asset_id, size_decimals).unwrap_err();
+        assert_eq!(failure.check, "perp_asset_bound");
+    }
 }
 
 /// An order on a builder-deployed dex.

@@ -57,6 +57,18 @@ fn a_builder_fee_exactly_at_the_cap_of_the_venue() {
 }
 
 #[test]
+fn an_approval_is_at_most_what_an_account_can_give() {
+    for (approved, holds) in [(45, true), (1000, true), (1001, false), (u64::MAX, false)] {
+        let mut draft = Draft::with_builder();
+        draft.plan.venue.approved_builder_fee = Some(approved);
+        draft.commit();
+        let refused = draft.judge().err().map(|failure| failure.check);
+        let expected = (!holds).then_some("perp_builder_fee_exact");
+        assert_eq!(refused, expected, "{approved}");
+    }
+}
+
+#[test]
 fn text_that_is_not_canonical() {
     let changes: [fn(&mut Draft); 15] = [
         |draft| draft.plan.action.orders[0].price = "100000.0".to_owned(),

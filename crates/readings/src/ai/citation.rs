@@ -78,8 +78,14 @@ mod tests {
     fn addresses_are_those_of_the_public_web() {
         for (text, expect) in [
             ("https://docs.usdt0.to/", "https://docs.usdt0.to/"),
-            (" HTTP://Example.COM/a b?q=1#x ", "http://example.com/a%20b?q=1#x"),
-            ("https://bücher.example/ü", "https://xn--bcher-kva.example/%C3%BC"),
+            (
+                " HTTP://Example.COM/a b?q=1#x ",
+                "http://example.com/a%20b?q=1#x",
+            ),
+            (
+                "https://bücher.example/ü",
+                "https://xn--bcher-kva.example/%C3%BC",
+            ),
         ] {
             assert_eq!(public_url(text).as_deref(), Some(expect));
         }

@@ -64,7 +64,9 @@ pub enum ImageError {
         what: &'static str,
     },
     /// A side is too short or too long.
-    #[error("the image has {width} x {height} pixels, each side must have {MIN_SIDE} to {MAX_SIDE}")]
+    #[error(
+        "the image has {width} x {height} pixels, each side must have {MIN_SIDE} to {MAX_SIDE}"
+    )]
     Size {
         /// Pixels.
         width: u32,

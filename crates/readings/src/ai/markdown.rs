@@ -159,7 +159,10 @@ mod tests {
 
     #[test]
     fn html_is_shown_and_not_run() {
-        check("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>");
+        check(
+            "<script>alert(1)</script>",
+            "&lt;script>alert(1)&lt;/script>",
+        );
         check("<!-- x --><?php", "&lt;!-- x -->&lt;?php");
         check("<javascript:alert(1)>", "&lt;javascript:alert(1)>");
         // What hides goes first, so that nothing comes together afterwards.
@@ -168,11 +171,20 @@ mod tests {
 
     #[test]
     fn images_become_links() {
-        check("![a](https://t.example/p?d=secret)", "\\![a](https://t.example/p?d=secret)");
-        check("!\u{2060}[a](https://t.example)", "\\![a](https://t.example)");
+        check(
+            "![a](https://t.example/p?d=secret)",
+            "\\![a](https://t.example/p?d=secret)",
+        );
+        check(
+            "!\u{2060}[a](https://t.example)",
+            "\\![a](https://t.example)",
+        );
         // Already escaped: one more backslash would undo it.
         check("\\![a](https://t.example)", "\\![a](https://t.example)");
-        check("\\\\![a](https://t.example)", "\\\\\\![a](https://t.example)");
+        check(
+            "\\\\![a](https://t.example)",
+            "\\\\\\![a](https://t.example)",
+        );
     }
 
     #[test]
@@ -190,7 +202,10 @@ mod tests {
 
     #[test]
     fn what_hides_or_reorders_goes() {
-        check("a\u{202e}b\u{0}c\u{7}d\r\ne\u{2028}f\u{e0041}g\u{fe0f}", "abcd\nefg");
+        check(
+            "a\u{202e}b\u{0}c\u{7}d\r\ne\u{2028}f\u{e0041}g\u{fe0f}",
+            "abcd\nefg",
+        );
     }
 
     #[test]
@@ -200,7 +215,14 @@ mod tests {
         assert_eq!(sanitised.text, "a&lt;b> \\![c]\\(d) €€");
         let read = |start, end| {
             let (start, end) = sanitised.span(start, end)?;
-            Some(sanitised.text.chars().skip(start).take(end - start).collect::<String>())
+            Some(
+                sanitised
+                    .text
+                    .chars()
+                    .skip(start)
+                    .take(end - start)
+                    .collect::<String>(),
+            )
         };
         assert_eq!(read(0, 1).as_deref(), Some("a"));
         assert_eq!(read(0, 3).as_deref(), Some("a&lt;"));
@@ -208,7 +230,13 @@ mod tests {
         let all = raw.chars().count();
         assert_eq!(read(0, all).as_deref(), Some(sanitised.text.as_str()));
         // Nothing, less than nothing, only what is gone, beyond the end.
-        for (start, end) in [(1, 1), (2, 1), (1, 2), (0, all + 1), (usize::MAX, usize::MAX)] {
+        for (start, end) in [
+            (1, 1),
+            (2, 1),
+            (1, 2),
+            (0, all + 1),
+            (usize::MAX, usize::MAX),
+        ] {
             assert_eq!(read(start, end), None, "{start}..{end}");
         }
     }

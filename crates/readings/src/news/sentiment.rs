@@ -156,7 +156,7 @@ mod tests {
     fn the_words_of_markets_are_understood() {
         for (title, label, score) in [
             ("Bitcoin surges past $100k as ETF inflows hit record", Tone::Positive, "0.6705"),
-            ("VERY bullish breakout!!!", Tone::Positive, "0.8003"),
+            ("VERY bullish breakout!!!", Tone::Positive, "0.8713"),
             ("Exchange halts withdrawals after oracle exploit", Tone::Negative, "-0.7351"),
             ("Protocol hacked, $40M drained", Tone::Negative, "-0.743"),
         ] {

@@ -222,7 +222,21 @@ mod tests {
             },
             ..safe(&[1, 2, 3], 2)
         };
-        assert!(refusal(safe(&[1, 2, 3], 2), liar).contains("is another on the destination chain"));
+        let readings = SafeReadings {
+            source: safe(&[1, 2, 3], 2),
+            destination: liar,
+        };
+        let violation = readings.judge().unwrap_err();
+        assert!(
+            violation
+                .message
+                .contains("is another on the destination chain")
+        );
+        let contract = |byte| format!("contract {}", B256::repeat_byte(byte));
+        assert_eq!(
+            (violation.expected, violation.observed),
+            (contract(7), contract(8))
+        );
     }
 
     #[test]

@@ -7,7 +7,11 @@ pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = png::SIGNATURE.to_vec();
     let mut header = [width.to_be_bytes(), height.to_be_bytes()].concat();
     header.extend([8, 6, 0, 0, 0]);
-    for (kind, data) in [(b"IHDR", header.as_slice()), (b"IDAT", b"pixels"), (b"IEND", b"")] {
+    for (kind, data) in [
+        (b"IHDR", header.as_slice()),
+        (b"IDAT", b"pixels"),
+        (b"IEND", b""),
+    ] {
         file.extend(u32::try_from(data.len()).unwrap().to_be_bytes());
         let start = file.len();
         file.extend(kind);
@@ -21,7 +25,11 @@ pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
-            if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 }
+            if crc & 1 == 1 {
+                0xedb8_8320 ^ (crc >> 1)
+            } else {
+                crc >> 1
+            }
         })
     })
 }
@@ -81,7 +89,11 @@ fn all() -> Vec<(Vec<u8>, ImageFormat)> {
         (riff(&[(b"VP8 ", vp8(1024, 768))]), ImageFormat::Webp),
         (riff(&[(b"VP8L", vp8l(1024, 768))]), ImageFormat::Webp),
         (
-            riff(&[(b"VP8X", vp8x(1024, 768)), (b"ICCP", vec![1]), (b"VP8 ", vp8(1024, 768))]),
+            riff(&[
+                (b"VP8X", vp8x(1024, 768)),
+                (b"ICCP", vec![1]),
+                (b"VP8 ", vp8(1024, 768)),
+            ]),
             ImageFormat::Webp,
         ),
     ]
@@ -106,7 +118,9 @@ fn whatever_is_cut_off_is_refused() {
             let cut = bytes[..length].to_vec();
             let named = matches!(
                 Image::read(cut).unwrap_err(),
-                ImageError::UnknownFormat | ImageError::CutOff { .. } | ImageError::Malformed { .. }
+                ImageError::UnknownFormat
+                    | ImageError::CutOff { .. }
+                    | ImageError::Malformed { .. }
             );
             assert!(named, "{format}: {length} of {} bytes", bytes.len());
         }
@@ -130,7 +144,14 @@ fn nothing_hides_behind_the_end() {
 #[test]
 fn other_things_are_no_images() {
     let svg: &[u8] = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
-    for other in [svg, b"GIF89a", b"<!doctype html>", b"BM", b"", b"RIFF....AVI "] {
+    for other in [
+        svg,
+        b"GIF89a",
+        b"<!doctype html>",
+        b"BM",
+        b"",
+        b"RIFF....AVI ",
+    ] {
         assert_eq!(Image::read(other.to_vec()), Err(ImageError::UnknownFormat));
     }
 }
@@ -156,7 +177,10 @@ fn structures_that_readers_disagree_about_are_refused() {
         riff(&[(b"VP8X", vp8x(64, 64)), (b"VP8 ", vp8(1024, 768))]),
         "two different sizes",
     );
-    malformed(riff(&[(b"VP8X", vp8x(64, 64)), (b"ANIM", vec![])]), "animated");
+    malformed(
+        riff(&[(b"VP8X", vp8x(64, 64)), (b"ANIM", vec![])]),
+        "animated",
+    );
     malformed(riff(&[(b"EXIF", vec![])]), "no pixels");
     let mut flipped = png(1024, 768);
     flipped[19] ^= 1;

@@ -1,7 +1,22 @@
-//! Words of markets that a general lexicon does not know or takes for something else.
+//! What words weigh: VADER's lexicon, below words of markets that it does not know or takes for
+//! something else; and the words that change what stands after them.
 
-/// Valences as VADER has them, in tenths, −40 … 40.
-const WORDS: &[(i64, &[&str])] = &[
+use std::sync::LazyLock;
+
+use rust_decimal::{Decimal, MathematicalOps};
+use vader_sentimental::SentimentIntensityAnalyzer;
+
+/// The lexicon is reached through the analyser: the score of a text of one word is the word's.
+static ANALYZER: LazyLock<SentimentIntensityAnalyzer<'static>> =
+    LazyLock::new(SentimentIntensityAnalyzer::new);
+
+/// VADER's constant under the root.
+pub(super) const ALPHA: Decimal = Decimal::from_parts(15, 0, 0, false, 0);
+/// What a degree word adds to what stands after it.
+const DEGREE: Decimal = Decimal::from_parts(293, 0, 0, false, 3);
+
+/// Valences of words of markets in tenths, −40 … 40 as VADER has them.
+const MARKETS: &[(i64, &[&str])] = &[
     (20, &["surge", "surges", "surged", "surging"]),
     (15, &["inflow", "inflows"]),
     (18, &["breakout", "breakouts"]),
@@ -19,8 +34,102 @@ const WORDS: &[(i64, &[&str])] = &[
     (-15, &["outflow", "outflows"]),
 ];
 
-/// The valence of a lower-case word, in tenths.
-pub(super) fn valence(word: &str) -> Option<i64> {
-    let found = WORDS.iter().find(|(_, words)| words.contains(&word));
-    found.map(|(valence, _)| *valence)
+/// Degree words that strengthen.
+const MORE: &[&str] = &[
+    "absolutely", "amazingly", "awfully", "completely", "considerable", "considerably", "decidedly", "deeply",
+    "enormous", "enormously", "entirely", "especially", "exceptional", "exceptionally", "extreme", "extremely",
+    "fabulously", "friggin", "frigging", "fully", "greatly", "hella", "highly", "hugely", "incredible", "incredibly",
+    "intensely", "major", "majorly", "more", "most", "particularly", "purely", "quite", "really", "remarkably", "so",
+    "substantially", "thoroughly", "total", "totally", "tremendous", "tremendously", "uber", "unbelievably",
+    "unusually", "utter", "utterly", "very",
+];
+/// Degree words that weaken.
+const LESS: &[&str] = &[
+    "almost", "barely", "hardly", "kinda", "kindof", "kind-of", "less", "little", "marginal", "marginally",
+    "occasional", "occasionally", "partly", "scarce", "scarcely", "slight", "slightly", "somewhat", "sorta", "sortof",
+    "sort-of",
+];
+/// The same of two words.
+const LESS_IN_TWO: &[[&str; 2]] = &[["just", "enough"], ["kind", "of"], ["sort", "of"]];
+/// Words that turn what stands after them round; those with `n't` besides.
+const NEGATIONS: &[&str] = &[
+    "aint", "arent", "cannot", "cant", "couldnt", "darent", "didnt", "doesnt", "dont", "hadnt", "hasnt", "havent",
+    "isnt", "mightnt", "mustnt", "neither", "neednt", "never", "none", "nope", "nor", "not", "nothing", "nowhere",
+    "oughtnt", "shant", "shouldnt", "uhuh", "wasnt", "werent", "uh-uh", "without", "wont", "wouldnt", "rarely",
+    "seldom", "despite",
+];
+
+/// What a lower-case word weighs, if it weighs anything.
+pub(super) fn valence(word: &str) -> Option<Decimal> {
+    let of_markets = |word: &str| {
+        let found = MARKETS.iter().find(|(_, words)| words.contains(&word));
+        found.map(|(tenths, _)| Decimal::new(*tenths, 1))
+    };
+    of_markets(word)
+        .or_else(|| word.split('-').find_map(of_markets))
+        .or_else(|| general(word))
+}
+
+/// What a degree word adds to a positive word after it.
+pub(super) fn degree(word: &str) -> Option<Decimal> {
+    if MORE.contains(&word) {
+        Some(DEGREE)
+    } else if LESS.contains(&word) {
+        Some(-DEGREE)
+    } else {
+        None
+    }
+}
+
+/// The same of two words.
+pub(super) fn degree_of_two(first: &str, second: &str) -> Option<Decimal> {
+    LESS_IN_TWO.contains(&[first, second]).then_some(-DEGREE)
+}
+
+/// Whether a word turns round what stands after it.
+pub(super) fn negates(word: &str) -> bool {
+    NEGATIONS.contains(&word) || word.contains("n't")
+}
+
+/// VADER's own valence: tenths, read back from the compound of a text of this one word.
+fn general(word: &str) -> Option<Decimal> {
+    // Marks would be counted as emphasis of a tone that is not there.
+    if word.contains(['!', '?']) {
+        return None;
+    }
+    let compound = ANALYZER.polarity_scores(word).compound;
+    let compound: Decimal = format!("{compound:.12}").parse().ok()?;
+    if compound.is_zero() || compound.abs() >= Decimal::ONE {
+        return None;
+    }
+    let square = compound.checked_mul(compound)?;
+    let root = ALPHA.checked_div(Decimal::ONE.checked_sub(square)?)?.sqrt()?;
+    Some(compound.checked_mul(root)?.round_dp(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_weigh_what_the_lexicons_say() {
+        for (word, expected) in [
+            ("good", Some("1.9")), ("great", Some("3.1")), ("horrible", Some("-2.5")), ("hacked", Some("-1.7")),
+            (":)", Some("2.0")), ("exploit", Some("-2.4")), ("rug-pulled", Some("-2.8")), ("surges", Some("2")),
+            ("bitcoin", None), ("very", None), ("", None), ("a", None),
+        ] {
+            let expected = expected.map(|text| text.parse::<Decimal>().unwrap());
+            assert_eq!(valence(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn words_of_markets_are_lower_case_and_stand_once() {
+        let mut all: Vec<&str> = MARKETS.iter().flat_map(|(_, words)| words.iter().copied()).collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+        assert!(all.iter().all(|word| word.chars().all(|c| c.is_ascii_lowercase())));
+    }
 }

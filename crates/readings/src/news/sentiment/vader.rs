@@ -1,81 +1,158 @@
-//! VADER with the words of markets.
-//!
-//! The words of our own lexicon are scored here and taken out of the text; the rest goes to the
-//! analyser. Both sums are added and made a compound as VADER does: `x / sqrt(x² + 15)`. What the
-//! analyser calls a float is read from its text at once; all arithmetic is exact.
-
-use std::sync::LazyLock;
+//! VADER's rules (Hutto and Gilbert, 2014, as of version 3.3.2) in exact decimals, over its lexicon
+//! and ours together. Its idioms and emoji are left out: titles have none of the first, and the
+//! second say nothing about markets.
 
 use rust_decimal::{Decimal, MathematicalOps};
-use vader_sentimental::SentimentIntensityAnalyzer;
 
-use super::lexicon;
+use super::lexicon::{ALPHA, degree, degree_of_two, negates, valence};
 
-static ANALYZER: LazyLock<SentimentIntensityAnalyzer<'static>> =
-    LazyLock::new(SentimentIntensityAnalyzer::new);
-
-/// VADER's constant under the root.
-const ALPHA: Decimal = Decimal::from_parts(15, 0, 0, false, 0);
-/// What a degree word before a word adds to it.
-const BOOST: Decimal = Decimal::from_parts(293, 0, 0, false, 3);
-/// What a negation before a word multiplies it with.
+/// What a word in capitals gains among others that are not.
+const CAPITALS: Decimal = Decimal::from_parts(733, 0, 0, false, 3);
+/// What a negation multiplies with.
 const NEGATION: Decimal = Decimal::from_parts(740, 0, 0, true, 3);
+/// What "never so" multiplies with.
+const NEVER_SO: Decimal = Decimal::from_parts(125, 0, 0, false, 2);
+/// How much of a degree word arrives over no, one and two words between.
+const DISTANCE: [Decimal; 3] = [
+    Decimal::ONE,
+    Decimal::from_parts(95, 0, 0, false, 2),
+    Decimal::from_parts(9, 0, 0, false, 1),
+];
+/// What stands before and after a "but" counts so much.
+const BEFORE_BUT: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
+const AFTER_BUT: Decimal = Decimal::from_parts(15, 0, 0, false, 1);
 /// What each of at most four exclamation marks adds.
 const EXCLAMATION: Decimal = Decimal::from_parts(292, 0, 0, false, 3);
 /// What each of two or three question marks adds.
 const QUESTION: Decimal = Decimal::from_parts(180, 0, 0, false, 3);
 /// What more than three question marks add together.
 const MANY_QUESTIONS: Decimal = Decimal::from_parts(960, 0, 0, false, 3);
+/// Most words that are read of a title.
+const MOST_WORDS: usize = 200;
 
-const NEGATIONS: &[&str] = &[
-    "no", "not", "never", "without", "nor", "neither", "cannot", "isn't", "don't", "doesn't", "didn't", "won't",
-    "wasn't", "aren't", "can't", "hardly", "rarely", "despite",
-];
-const BOOSTERS: &[&str] = &[
-    "very", "extremely", "hugely", "highly", "massively", "most", "more", "really", "especially", "deeply",
-];
-/// Stands where a word was taken out, so that distances between words stay.
-const TAKEN: &str = "it";
+/// One word of a title.
+struct Word {
+    lower: String,
+    capitals: bool,
+    valence: Option<Decimal>,
+}
 
-/// The compound of a title, −1 … 1. Emoji carry none of it.
+/// The compound of a title, −1 … 1.
 pub(super) fn compound(title: &str) -> Decimal {
     let plain: String = title.chars().map(|c| if is_emoji(c) { ' ' } else { c }).collect();
-    let tokens: Vec<String> = plain.split_whitespace().map(bare).collect();
-    let mut ours = Decimal::ZERO;
-    let mut rest = Vec::with_capacity(tokens.len());
-    for (place, word) in plain.split_whitespace().enumerate() {
-        let before = tokens.get(place.saturating_sub(3)..place).unwrap_or_default();
-        match own_valence(tokens.get(place).map_or("", String::as_str)) {
-            Some(valence) => {
-                ours += in_context(valence, before);
-                rest.push(TAKEN.to_owned());
-            }
-            // Without marks: the analyser counts them even where there is no tone to strengthen.
-            None => rest.push(word.replace(['!', '?'], "")),
+    let words: Vec<Word> = plain.split_whitespace().take(MOST_WORDS).map(Word::new).collect();
+    let shouted = words.iter().filter(|word| word.capitals).count();
+    let mixed = shouted > 0 && shouted < words.len();
+    let but = words.iter().position(|word| word.lower == "but");
+    let mut sum = Decimal::ZERO;
+    for place in 0..words.len() {
+        let weight = match but {
+            Some(but) if place < but => BEFORE_BUT,
+            Some(but) if place > but => AFTER_BUT,
+            _ => Decimal::ONE,
+        };
+        sum += weigh(&words, place, mixed) * weight;
+    }
+    normal(emphasised(sum, &plain))
+}
+
+impl Word {
+    fn new(text: &str) -> Self {
+        // Short ones keep their marks: they may be faces.
+        let stripped = text.trim_matches(|c: char| c.is_ascii_punctuation());
+        let word = if stripped.chars().count() <= 2 { text } else { stripped };
+        let lower = word.to_lowercase();
+        let degree = degree(&lower).is_some();
+        Self {
+            valence: if degree { None } else { valence(&lower) },
+            capitals: word.chars().any(char::is_uppercase) && !word.chars().any(char::is_lowercase),
+            lower,
         }
     }
-    let theirs = sum_of(ANALYZER.polarity_scores(&rest.join(" ")).compound);
-    normal(emphasised(ours + theirs, &plain))
+
+    fn is(&self, text: &str) -> bool {
+        self.lower == text
+    }
 }
 
-/// The valence of a word, or of the first part of a joined one that has any.
-fn own_valence(word: &str) -> Option<Decimal> {
-    let of = |word: &str| lexicon::valence(word).map(|tenths| Decimal::new(tenths, 1));
-    of(word).or_else(|| word.split('-').find_map(of))
-}
-
-/// VADER's rules for what stands before a word: the nearest degree word strengthens it, a negation
-/// among the last three turns it round and weakens it.
-fn in_context(valence: Decimal, before: &[String]) -> Decimal {
-    let boosted = before.last().is_some_and(|word| BOOSTERS.contains(&word.as_str()));
-    let negated = before.iter().any(|word| NEGATIONS.contains(&word.as_str()));
-    let boost = match (boosted, valence.is_sign_negative()) {
-        (false, _) => Decimal::ZERO,
-        (true, false) => BOOST,
-        (true, true) => -BOOST,
+/// What the word at `place` weighs among its neighbours.
+fn weigh(words: &[Word], place: usize, mixed: bool) -> Decimal {
+    let Some(word) = words.get(place) else {
+        return Decimal::ZERO;
     };
-    let valence = valence + boost;
-    if negated { valence * NEGATION } else { valence }
+    let Some(mut weight) = word.valence else {
+        return Decimal::ZERO;
+    };
+    let before = |distance: usize| place.checked_sub(distance).and_then(|place| words.get(place));
+    let next = words.get(place + 1);
+    if word.is("kind") && next.is_some_and(|next| next.is("of")) {
+        return Decimal::ZERO;
+    }
+    if word.is("no") && next.is_some_and(|next| next.valence.is_some()) {
+        weight = Decimal::ZERO;
+    }
+    let no = |distance: usize| before(distance).is_some_and(|word| word.is("no"));
+    let or = before(1).is_some_and(|word| word.is("or") || word.is("nor"));
+    if no(1) || no(2) || (no(3) && or) {
+        weight *= NEGATION;
+    }
+    if word.capitals && mixed {
+        weight += with_sign_of(CAPITALS, weight);
+    }
+    for (distance, share) in (1..).zip(DISTANCE) {
+        let Some(earlier) = before(distance).filter(|earlier| earlier.valence.is_none()) else {
+            continue;
+        };
+        if let Some(degree) = degree(&earlier.lower) {
+            let mut degree = with_sign_of(degree, weight);
+            if earlier.capitals && mixed {
+                degree += with_sign_of(CAPITALS, weight);
+            }
+            weight += degree * share;
+        }
+        weight = negated(weight, distance, &before);
+        if distance == 3 {
+            weight += of_two(&before);
+        }
+    }
+    least(weight, &before)
+}
+
+/// Turned round or strengthened by what stands `distance` words before.
+fn negated<'a>(weight: Decimal, distance: usize, before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
+    let is = |distance: usize, text: &str| before(distance).is_some_and(|word| word.is(text));
+    let so = |distance: usize| is(distance, "so") || is(distance, "this");
+    let negates = before(distance).is_some_and(|word| negates(&word.lower));
+    let never_so = match distance {
+        2 => is(2, "never") && so(1),
+        3 => (is(3, "never") && so(2)) || so(1),
+        _ => false,
+    };
+    let without_doubt = match distance {
+        2 => is(2, "without") && is(1, "doubt"),
+        3 => is(3, "without") && (is(2, "doubt") || is(1, "doubt")),
+        _ => false,
+    };
+    if never_so {
+        weight * NEVER_SO
+    } else if negates && !without_doubt {
+        weight * NEGATION
+    } else {
+        weight
+    }
+}
+
+/// What "kind of" and the like before a word add to it.
+fn of_two<'a>(before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
+    let pair = |far: usize, near: usize| degree_of_two(&before(far)?.lower, &before(near)?.lower);
+    [pair(3, 2), pair(2, 1)].into_iter().flatten().sum()
+}
+
+/// "Least" turns round, "at least" and "very least" do not.
+fn least<'a>(weight: Decimal, before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
+    let least = before(1).is_some_and(|word| word.is("least") && word.valence.is_none());
+    let spared = before(2).is_some_and(|word| word.is("at") || word.is("very"));
+    if least && !spared { weight * NEGATION } else { weight }
 }
 
 /// A tone is strengthened by exclamation and question marks; no tone stays none.
@@ -87,36 +164,21 @@ fn emphasised(sum: Decimal, text: &str) -> Decimal {
         few @ 2..=3 => QUESTION * Decimal::from(few),
         _ => MANY_QUESTIONS,
     };
-    let emphasis = exclamation + question;
     if sum.is_zero() {
         sum
-    } else if sum.is_sign_negative() {
-        sum - emphasis
     } else {
-        sum + emphasis
+        sum + with_sign_of(exclamation + question, sum)
     }
-}
-
-/// The sum behind a compound: `c · sqrt(15 / (1 − c²))`.
-fn sum_of(compound: f64) -> Decimal {
-    let limit = Decimal::new(9_999, 4);
-    let compound: Decimal = format!("{compound:.12}").parse().unwrap_or(Decimal::ZERO);
-    let compound = compound.clamp(-limit, limit);
-    let root = ALPHA.checked_div(Decimal::ONE - compound * compound).and_then(|under| under.sqrt());
-    compound * root.unwrap_or(Decimal::ZERO)
 }
 
 /// `x / sqrt(x² + 15)`.
 fn normal(sum: Decimal) -> Decimal {
-    // A title has a bounded number of words; this bound is far above what they can add up to.
-    let sum = sum.clamp(Decimal::from(-10_000), Decimal::from(10_000));
     let root = (sum * sum + ALPHA).sqrt();
     root.and_then(|root| sum.checked_div(root)).unwrap_or(Decimal::ZERO)
 }
 
-/// A word in lower case without the marks around it.
-fn bare(word: &str) -> String {
-    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+fn with_sign_of(value: Decimal, sign: Decimal) -> Decimal {
+    if sign.is_sign_negative() && !sign.is_zero() { -value } else { value }
 }
 
 /// Pictures and what joins or varies them.
@@ -143,10 +205,19 @@ mod tests {
         for (title, expected) in [
             ("VADER is smart, handsome, and funny.", "0.8316"),
             ("VADER is smart, handsome, and funny!", "0.8439"),
+            ("VADER is very smart, handsome, and funny.", "0.8545"),
+            ("VADER is VERY SMART, handsome, and FUNNY.", "0.9227"),
+            ("VADER is VERY SMART, handsome, and FUNNY!!!", "0.9342"),
+            ("VADER is VERY SMART, uber handsome, and FRIGGIN FUNNY!!!", "0.9469"),
             ("VADER is not smart, handsome, nor funny.", "-0.7424"),
             ("The book was good.", "0.4404"),
             ("At least it isn't a horrible book.", "0.431"),
+            ("The book was only kind of good.", "0.3832"),
             ("The plot was good, but the characters are uncompelling and the dialog is not great.", "-0.7042"),
+            ("Today SUX!", "-0.5461"),
+            ("Today only kinda sux! But I'll get by, lol", "0.5249"),
+            ("Make sure you :) or :D today!", "0.8633"),
+            ("Not bad at all", "0.431"),
             ("", "0"),
             ("Nothing to see here?!", "0"),
         ] {
@@ -164,11 +235,12 @@ mod tests {
     #[test]
     fn negation_turns_and_degree_strengthens() {
         let plain = compound("bullish");
-        assert!(compound("very bullish") > plain);
+        assert!(compound("very bullish") > plain && compound("slightly bullish") < plain);
         assert!(compound("not bullish") < Decimal::ZERO);
-        assert!(compound("ETF outflows, no rally") < Decimal::ZERO);
+        assert!(compound("ETF outflows and no rally") < Decimal::ZERO);
         assert_eq!(compound("rug-pulled"), compound("rug"));
         assert!(compound("depegs!!!!") < compound("depegs"));
+        assert!(compound("never so bullish") > plain);
     }
 
     proptest! {
