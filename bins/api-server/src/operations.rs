@@ -40,6 +40,7 @@ mod yield_markets;
 mod yield_recommendations;
 pub(crate) mod yields;
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use alloy_primitives::Address;
@@ -74,43 +75,52 @@ impl Call {
     }
 }
 
+/// A future on the heap, made there: those of routes that ask many sources are large, and the frame of whoever awaits one of
+/// several would hold the space of all of them.
+pub(crate) fn boxed<'a, F>(make: impl FnOnce() -> F) -> Pin<Box<dyn Future<Output = F::Output> + Send + 'a>>
+where
+    F: Future + Send + 'a,
+{
+    Box::pin(make())
+}
+
 /// Does the work of a call.
 pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let answered = match call.operation {
-        Operation::Price => price::answer(sources, call).await,
-        Operation::AllTokens => all_tokens::answer(sources, call).await,
-        Operation::Approve => approve::answer(sources, call).await,
-        Operation::Swap => swap::answer(sources, call).await,
-        Operation::MarketAlpha => market_alpha::answer(sources, call).await,
-        Operation::CryptoNews => crypto_news::answer(sources, call).await,
-        Operation::TokenAlpha => token_alpha::answer(sources, call).await,
-        Operation::KolSentiment => kol_sentiment::answer(sources, call).await,
-        Operation::TrendingAltcoins => trending_altcoins::answer(sources, call).await,
-        Operation::MegaReport => mega_report::answer(sources, call).await,
-        Operation::TokenSecurity => token_security::answer(sources, call).await,
-        Operation::FundingRates => funding_rates::answer(sources, call).await,
-        Operation::DefiAnalytics => defi_analytics::answer(sources, call).await,
-        Operation::FilteredNews => filtered_news::answer(sources, call).await,
-        Operation::TwitterSummary => twitter_summary::answer(sources, call).await,
-        Operation::TokenDetails => token_details::answer(sources, call).await,
-        Operation::YieldAlpha => yield_alpha::answer(sources, call).await,
-        Operation::TradfiData => tradfi_data::answer(sources, call).await,
-        Operation::VetToken => vet_token::answer(sources, call).await,
-        Operation::TokenDeepDive => token_deep_dive::answer(sources, call).await,
-        Operation::RwaPulse => rwa_pulse::answer(sources, call).await,
-        Operation::GenerateMeme => generate_meme::answer(sources, call).await,
-        Operation::LlmResearch => llm_research::answer(sources, call).await,
-        Operation::TxExplainer => tx_explainer::answer(sources, call).await,
-        Operation::Portfolio => portfolio::answer(sources, call).await,
-        Operation::SupportedTokens => supported_tokens::answer(sources, call).await,
-        Operation::HlTransactionHistory => hl_transaction_history::answer(sources, call).await,
-        Operation::HyperliquidAccount => hyperliquid_account::answer(sources, call).await,
-        Operation::HyperliquidMarket => hyperliquid_market::answer(sources, call).await,
-        Operation::IdleCapital => idle_capital::answer(sources, call).await,
-        Operation::YieldFarmingActive => yield_farming_active::answer(sources, call).await,
-        Operation::YieldFarmingHistorical => yield_farming_historical::answer(sources, call).await,
-        Operation::YieldMarkets => yield_markets::answer(sources, call).await,
-        Operation::YieldRecommendations => yield_recommendations::answer(sources, call).await,
+        Operation::Price => boxed(|| price::answer(sources, call)).await,
+        Operation::AllTokens => boxed(|| all_tokens::answer(sources, call)).await,
+        Operation::Approve => boxed(|| approve::answer(sources, call)).await,
+        Operation::Swap => boxed(|| swap::answer(sources, call)).await,
+        Operation::MarketAlpha => boxed(|| market_alpha::answer(sources, call)).await,
+        Operation::CryptoNews => boxed(|| crypto_news::answer(sources, call)).await,
+        Operation::TokenAlpha => boxed(|| token_alpha::answer(sources, call)).await,
+        Operation::KolSentiment => boxed(|| kol_sentiment::answer(sources, call)).await,
+        Operation::TrendingAltcoins => boxed(|| trending_altcoins::answer(sources, call)).await,
+        Operation::MegaReport => boxed(|| mega_report::answer(sources, call)).await,
+        Operation::TokenSecurity => boxed(|| token_security::answer(sources, call)).await,
+        Operation::FundingRates => boxed(|| funding_rates::answer(sources, call)).await,
+        Operation::DefiAnalytics => boxed(|| defi_analytics::answer(sources, call)).await,
+        Operation::FilteredNews => boxed(|| filtered_news::answer(sources, call)).await,
+        Operation::TwitterSummary => boxed(|| twitter_summary::answer(sources, call)).await,
+        Operation::TokenDetails => boxed(|| token_details::answer(sources, call)).await,
+        Operation::YieldAlpha => boxed(|| yield_alpha::answer(sources, call)).await,
+        Operation::TradfiData => boxed(|| tradfi_data::answer(sources, call)).await,
+        Operation::VetToken => boxed(|| vet_token::answer(sources, call)).await,
+        Operation::TokenDeepDive => boxed(|| token_deep_dive::answer(sources, call)).await,
+        Operation::RwaPulse => boxed(|| rwa_pulse::answer(sources, call)).await,
+        Operation::GenerateMeme => boxed(|| generate_meme::answer(sources, call)).await,
+        Operation::LlmResearch => boxed(|| llm_research::answer(sources, call)).await,
+        Operation::TxExplainer => boxed(|| tx_explainer::answer(sources, call)).await,
+        Operation::Portfolio => boxed(|| portfolio::answer(sources, call)).await,
+        Operation::SupportedTokens => boxed(|| supported_tokens::answer(sources, call)).await,
+        Operation::HlTransactionHistory => boxed(|| hl_transaction_history::answer(sources, call)).await,
+        Operation::HyperliquidAccount => boxed(|| hyperliquid_account::answer(sources, call)).await,
+        Operation::HyperliquidMarket => boxed(|| hyperliquid_market::answer(sources, call)).await,
+        Operation::IdleCapital => boxed(|| idle_capital::answer(sources, call)).await,
+        Operation::YieldFarmingActive => boxed(|| yield_farming_active::answer(sources, call)).await,
+        Operation::YieldFarmingHistorical => boxed(|| yield_farming_historical::answer(sources, call)).await,
+        Operation::YieldMarkets => boxed(|| yield_markets::answer(sources, call)).await,
+        Operation::YieldRecommendations => boxed(|| yield_recommendations::answer(sources, call)).await,
         Operation::SubWallet
         | Operation::AutoSwap
         | Operation::AutoBridge

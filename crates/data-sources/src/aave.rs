@@ -57,18 +57,50 @@ struct Token {
 }
 
 const fn token(address: Address, symbol: &'static str, id: &'static str) -> Token {
-    Token { address, symbol, id }
+    Token {
+        address,
+        symbol,
+        id,
+    }
 }
 
 /// The reviewed tokens; whether one is a reserve is read from the chain.
 const TOKENS: [Token; 7] = [
-    token(address!("0x779Ded0c9e1022225f8E0630b35a9b54bE713736"), "USD₮0", "usdt0"),
-    token(address!("0x4ae46a509F6b1D9056937BA4500cb143933D2dc8"), "USDG", "usdg"),
-    token(address!("0xB6CEceAB302E2E4948951eE7843FC24E92933061"), "USDC", "usdc"),
-    token(address!("0xDe6539018B095353A40753Dc54C91C68c9487D4E"), "GHO", "gho"),
-    token(address!("0xb7C00000bcDEeF966b20B3D884B98E64d2b06b4f"), "xBTC", "xbtc"),
-    token(address!("0xE7B000003A45145decf8a28FC755aD5eC5EA025A"), "xETH", "xeth"),
-    token(address!("0xe538905cf8410324e03A5A23C1c177a474D59b2b"), "WOKB", "wokb"),
+    token(
+        address!("0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
+        "USD₮0",
+        "usdt0",
+    ),
+    token(
+        address!("0x4ae46a509F6b1D9056937BA4500cb143933D2dc8"),
+        "USDG",
+        "usdg",
+    ),
+    token(
+        address!("0xB6CEceAB302E2E4948951eE7843FC24E92933061"),
+        "USDC",
+        "usdc",
+    ),
+    token(
+        address!("0xDe6539018B095353A40753Dc54C91C68c9487D4E"),
+        "GHO",
+        "gho",
+    ),
+    token(
+        address!("0xb7C00000bcDEeF966b20B3D884B98E64d2b06b4f"),
+        "xBTC",
+        "xbtc",
+    ),
+    token(
+        address!("0xE7B000003A45145decf8a28FC755aD5eC5EA025A"),
+        "xETH",
+        "xeth",
+    ),
+    token(
+        address!("0xe538905cf8410324e03A5A23C1c177a474D59b2b"),
+        "WOKB",
+        "wokb",
+    ),
 ];
 
 /// Aave on chain 196. Clones share everything.
@@ -114,8 +146,14 @@ impl Aave {
             let batch = this.evm.multicall(CHAIN_ID, &legs).await?;
             let read = |results: &[Option<Bytes>]| -> Vec<Quoted> {
                 let parts = results.chunks(RESERVE_LEGS);
-                let reserves = TOKENS.iter().zip(parts).filter_map(|(token, part)| reserve(token, part));
-                reserves.filter(Read::takes_deposits).filter_map(|read| read.quoted()).collect()
+                let reserves = TOKENS
+                    .iter()
+                    .zip(parts)
+                    .filter_map(|(token, part)| reserve(token, part));
+                reserves
+                    .filter(Read::takes_deposits)
+                    .filter_map(|read| read.quoted())
+                    .collect()
             };
             let quoted = read(&batch.value.results);
             if quoted.is_empty() {
@@ -141,7 +179,10 @@ impl Aave {
             let of_account = getUserAccountDataCall { user: account };
             let mut legs = vec![leg(POOL, &of_account)];
             for token in &TOKENS {
-                let of_reserve = getUserReserveDataCall { asset: token.address, user: account };
+                let of_reserve = getUserReserveDataCall {
+                    asset: token.address,
+                    user: account,
+                };
                 legs.push(leg(DATA_PROVIDER, &of_reserve));
                 legs.extend(reserve_legs(token));
             }
@@ -182,7 +223,10 @@ fn reserve(token: &'static Token, results: &[Option<Bytes>]) -> Option<Read> {
     let price = decimal(price, PRICE_DIGITS).filter(|price| *price > Decimal::ZERO)?;
     Some(Read {
         token,
-        configuration: Configuration { paused, ..configuration },
+        configuration: Configuration {
+            paused,
+            ..configuration
+        },
         reserve: Reserve::read(reserve.as_ref()?)?,
         price,
     })
@@ -195,7 +239,11 @@ impl Read {
     }
 
     fn quoted(&self) -> Option<Quoted> {
-        let unlent = self.reserve.supplied.checked_sub(self.reserve.borrowed).unwrap_or(U256::ZERO);
+        let unlent = self
+            .reserve
+            .supplied
+            .checked_sub(self.reserve.borrowed)
+            .unwrap_or(U256::ZERO);
         Some(Quoted {
             pool: format!("{PROJECT}-xlayer-{}", self.token.id),
             chain_id: CHAIN_ID,
@@ -258,7 +306,9 @@ fn positions(results: &[Option<Bytes>]) -> Result<Vec<Position>, SourceError> {
             continue;
         }
         reserves = reserves.saturating_add(1);
-        let user = user.as_ref().and_then(|returned| UserReserve::read(returned));
+        let user = user
+            .as_ref()
+            .and_then(|returned| UserReserve::read(returned));
         let (Some(user), Some(read)) = (user, reserve(token, about)) else {
             return Err(missing());
         };
@@ -283,5 +333,8 @@ fn unusable(expected: &'static str) -> SourceError {
         expected,
         observed: "less".to_owned(),
     };
-    SourceError { source: SOURCE, kind }
+    SourceError {
+        source: SOURCE,
+        kind,
+    }
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use readings::{
     Figure,
     derivatives::{
-        Funding, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
+        CoinReading, Funding, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
         coin_of_contract, contract_for,
     },
 };
@@ -44,7 +44,7 @@ pub struct Binance {
     source: Source,
     intervals: Cached<(), Intervals>,
     readings: Cached<String, VenueReading>,
-    all: Cached<(), Arc<Vec<(String, VenueReading)>>>,
+    all: Cached<(), Arc<Vec<CoinReading>>>,
     interests: Cached<String, Option<Figure>>,
 }
 
@@ -100,7 +100,9 @@ impl Binance {
     ) -> Result<Sourced<VenueReading>, Error> {
         let (this, of) = (self.clone(), coin.to_owned());
         self.readings
-            .get(coin.to_owned(), max_age, move || async move { this.fetch(&of).await })
+            .get(coin.to_owned(), max_age, move || async move {
+                this.fetch(&of).await
+            })
             .await
     }
 
@@ -113,7 +115,7 @@ impl Binance {
     pub async fn all(
         &self,
         max_age: Option<Duration>,
-    ) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+    ) -> Result<Sourced<Arc<Vec<CoinReading>>>, Error> {
         let this = self.clone();
         self.all
             .get((), max_age, move || async move { this.fetch_all().await })
@@ -134,7 +136,9 @@ impl Binance {
         let (this, name) = (self.clone(), contract.name);
         let asked = self
             .interests
-            .get(coin.to_owned(), max_age, move || async move { this.interest(&name).await })
+            .get(coin.to_owned(), max_age, move || async move {
+                this.interest(&name).await
+            })
             .await?;
         let per_coin = |units: Figure| units.0.checked_mul(contract.coins).map(Figure);
         Ok(asked.map(|units| units.and_then(per_coin)))
@@ -166,7 +170,7 @@ impl Binance {
         Ok(done)
     }
 
-    async fn fetch_all(&self) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+    async fn fetch_all(&self) -> Result<Sourced<Arc<Vec<CoinReading>>>, Error> {
         let ask = self.source.get(FUNDING, "/fapi/v1/premiumIndex");
         let (list, intervals) = tokio::join!(
             self.source.json::<Vec<Box<RawValue>>, Error>(ask),
@@ -230,7 +234,13 @@ impl Binance {
             // Left out, an exception would be taken for the rule.
             let interval = |row: Exception| {
                 let interval = FundingInterval::hours(row.funding_interval_hours);
-                let odd = || malformed("$[].fundingIntervalHours", "1 to 24", row.funding_interval_hours);
+                let odd = || {
+                    malformed(
+                        "$[].fundingIntervalHours",
+                        "1 to 24",
+                        row.funding_interval_hours,
+                    )
+                };
                 Ok((row.symbol, interval.ok_or_else(odd)?))
             };
             let read: Result<BTreeMap<_, _>, SourceErrorKind> =
@@ -306,7 +316,11 @@ fn same(observed: &str, asked: &str) -> Result<(), SourceErrorKind> {
     if observed == asked {
         return Ok(());
     }
-    Err(malformed("$.symbol", "the contract that was asked for", observed))
+    Err(malformed(
+        "$.symbol",
+        "the contract that was asked for",
+        observed,
+    ))
 }
 
 #[derive(Deserialize)]
@@ -328,7 +342,11 @@ struct Premium {
 }
 
 impl Premium {
-    fn fill(&self, reading: &mut VenueReading, intervals: Option<&BTreeMap<String, FundingInterval>>) {
+    fn fill(
+        &self,
+        reading: &mut VenueReading,
+        intervals: Option<&BTreeMap<String, FundingInterval>>,
+    ) {
         reading.mark_px = Some(self.mark_price);
         // Without the list of exceptions the rate is of an unknown interval; the gap is named already.
         let Some(intervals) = intervals else { return };

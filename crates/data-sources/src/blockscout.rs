@@ -31,6 +31,13 @@ upstream!(
         name: "blockscout",
         urls: &[
             ("base_url", "https://base.blockscout.com"),
+            ("ethereum_url", "https://eth.blockscout.com"),
+            ("optimism_url", "https://explorer.optimism.io"),
+            ("polygon_url", "https://polygon.blockscout.com"),
+            ("arbitrum_url", "https://arbitrum.blockscout.com"),
+            ("zksync_url", "https://zksync.blockscout.com"),
+            ("linea_url", "https://api-explorer.linea.build"),
+            ("scroll_url", "https://scroll.blockscout.com"),
         ],
         key: KeyRule::Keyless,
         sources: &[TOKEN_BALANCES],

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use readings::{
     Figure,
     derivatives::{
-        Funding, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
+        CoinReading, Funding, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
         coin_of_contract, contract_for,
     },
 };
@@ -41,7 +41,7 @@ const PERIOD: &str = "1h";
 pub struct Bybit {
     source: Source,
     readings: Cached<String, VenueReading>,
-    all: Cached<(), Arc<Vec<(String, VenueReading)>>>,
+    all: Cached<(), Arc<Vec<CoinReading>>>,
 }
 
 impl Bybit {
@@ -91,7 +91,9 @@ impl Bybit {
     ) -> Result<Sourced<VenueReading>, Error> {
         let (this, of) = (self.clone(), coin.to_owned());
         self.readings
-            .get(coin.to_owned(), max_age, move || async move { this.fetch(&of).await })
+            .get(coin.to_owned(), max_age, move || async move {
+                this.fetch(&of).await
+            })
             .await
     }
 
@@ -103,7 +105,7 @@ impl Bybit {
     pub async fn all(
         &self,
         max_age: Option<Duration>,
-    ) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+    ) -> Result<Sourced<Arc<Vec<CoinReading>>>, Error> {
         let this = self.clone();
         self.all
             .get((), max_age, move || async move { this.fetch_all().await })
@@ -124,12 +126,14 @@ impl Bybit {
         Ok(done)
     }
 
-    async fn fetch_all(&self) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+    async fn fetch_all(&self) -> Result<Sourced<Arc<Vec<CoinReading>>>, Error> {
         let path = "/v5/market/tickers?category=linear";
-        let list = self.open::<Listed<Box<RawValue>>>(TICKERS, path, "").await?;
+        let list = self
+            .open::<Listed<Box<RawValue>>>(TICKERS, path, "")
+            .await?;
         let (listed, time) = list.value;
-        let tickers: Vec<Ticker> =
-            rows(&listed.list, "$.result.list").map_err(|kind| self.source.spoiled(TICKERS, kind))?;
+        let tickers: Vec<Ticker> = rows(&listed.list, "$.result.list")
+            .map_err(|kind| self.source.spoiled(TICKERS, kind))?;
         let mut readings = BTreeMap::new();
         for ticker in tickers {
             let Some((coin, contract)) = coin_of_contract(Venue::Bybit, &ticker.symbol) else {
@@ -153,7 +157,11 @@ impl Bybit {
         };
         self.same(TICKERS, &ticker.symbol, name)?;
         let sources = list.sources;
-        Ok(Sourced { value: ticker, sources }.as_of(Some(time)))
+        Ok(Sourced {
+            value: ticker,
+            sources,
+        }
+        .as_of(Some(time)))
     }
 
     async fn ratio(&self, name: &str) -> Result<Sourced<Option<LongShort>>, Error> {
@@ -164,16 +172,31 @@ impl Bybit {
         let now = self.source.now();
         let sources = list.sources;
         let Some(row) = list.value.0.list.into_iter().next() else {
-            return Ok(Sourced { value: None, sources });
+            return Ok(Sourced {
+                value: None,
+                sources,
+            });
         };
         self.same(RATIO, &row.symbol, name)?;
         let spoiled = |kind| self.source.spoiled(RATIO, kind);
-        let time = row.timestamp.past(now, "$.result.list[0].timestamp").map_err(spoiled)?;
+        let time = row
+            .timestamp
+            .past(now, "$.result.list[0].timestamp")
+            .map_err(spoiled)?;
         let ratio = LongShort::from_shares(row.buy_ratio.0, row.sell_ratio.0, PERIOD, time)
-            .ok_or_else(|| malformed("$.result.list[0].buyRatio", "shares of a whole", row.buy_ratio))
+            .ok_or_else(|| {
+                malformed(
+                    "$.result.list[0].buyRatio",
+                    "shares of a whole",
+                    row.buy_ratio,
+                )
+            })
             .map_err(spoiled)?;
         // The period that is counted has its time in the reading; it does not age the answer.
-        Ok(Sourced { value: Some(ratio), sources })
+        Ok(Sourced {
+            value: Some(ratio),
+            sources,
+        })
     }
 
     /// An answer about another contract is no answer.
@@ -195,27 +218,33 @@ impl Bybit {
     ) -> Result<Sourced<(T, Timestamp)>, Error> {
         let now = self.source.now();
         self.source
-            .ask(self.source.get(source, path), |reply| -> Result<_, Fault<Error>> {
-                let envelope: Envelope<'_> = serde_json::from_slice(&reply.body)
-                    .map_err(|error| malformed("$", "an envelope with a retCode", error))?;
-                let message = envelope.ret_msg.to_ascii_lowercase();
-                match envelope.ret_code {
-                    0 => {}
-                    BAD_PARAMETERS if message.contains("symbol") => {
-                        return Err(Fault::Answer(not_listed("bybit", asked)));
+            .ask(
+                self.source.get(source, path),
+                |reply| -> Result<_, Fault<Error>> {
+                    let envelope: Envelope<'_> = serde_json::from_slice(&reply.body)
+                        .map_err(|error| malformed("$", "an envelope with a retCode", error))?;
+                    let message = envelope.ret_msg.to_ascii_lowercase();
+                    match envelope.ret_code {
+                        0 => {}
+                        BAD_PARAMETERS if message.contains("symbol") => {
+                            return Err(Fault::Answer(not_listed("bybit", asked)));
+                        }
+                        TOO_MANY => {
+                            return Err(SourceErrorKind::RateLimited { retry_after: None }.into());
+                        }
+                        code => {
+                            let message = clean(&envelope.ret_msg, QUOTED_CHARS);
+                            let code = code.to_string();
+                            return Err(SourceErrorKind::Business { code, message }.into());
+                        }
                     }
-                    TOO_MANY => {
-                        return Err(SourceErrorKind::RateLimited { retry_after: None }.into());
-                    }
-                    code => {
-                        let message = clean(&envelope.ret_msg, QUOTED_CHARS);
-                        let code = code.to_string();
-                        return Err(SourceErrorKind::Business { code, message }.into());
-                    }
-                }
-                let result = envelope.result.map_or("null", RawValue::get);
-                Ok((read_json(result.as_bytes())?, envelope.time.past(now, "$.time")?))
-            })
+                    let result = envelope.result.map_or("null", RawValue::get);
+                    Ok((
+                        read_json(result.as_bytes())?,
+                        envelope.time.past(now, "$.time")?,
+                    ))
+                },
+            )
             .await
     }
 }
@@ -272,7 +301,10 @@ impl Ticker {
         let Some(rate) = self.funding_rate else {
             return reading.lacks(Part::Funding, "not_named_by_source", TICKERS);
         };
-        let hours = self.funding_interval_hour.and_then(|hours| u64::try_from(hours.0).ok());
+        let whole = self
+            .funding_interval_hour
+            .filter(|hours| hours.0.fract().is_zero());
+        let hours = whole.and_then(|hours| u64::try_from(hours.0).ok());
         let Some(interval) = hours.and_then(FundingInterval::hours) else {
             return reading.lacks(Part::Funding, "funding_interval_unknown", TICKERS);
         };

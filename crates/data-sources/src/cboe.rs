@@ -74,15 +74,21 @@ impl Cboe {
     /// A [`SourceError`](crate::SourceError).
     pub async fn vix(&self) -> Result<Sourced<Observation>, Error> {
         let this = self.clone();
-        self.vix.get((), None, move || async move { this.fetch().await }).await
+        self.vix
+            .get((), None, move || async move { this.fetch().await })
+            .await
     }
 
     async fn fetch(&self) -> Result<Sourced<Observation>, Error> {
         let now = self.source.now();
-        let ask = self.source.get(VIX, "/api/global/delayed_quotes/quotes/_VIX.json");
+        let ask = self
+            .source
+            .get(VIX, "/api/global/delayed_quotes/quotes/_VIX.json");
         let read: Sourced<Observation> = self
             .source
-            .ask(ask, |reply| Ok::<_, crate::source::Fault<Error>>(read_json::<Answer>(&reply.body)?.read(now)?))
+            .ask(ask, |reply| {
+                Ok::<_, crate::source::Fault<Error>>(read_json::<Answer>(&reply.body)?.read(now)?)
+            })
             .await?;
         let time = read.value.as_of;
         Ok(read.as_of(Some(time)))
@@ -107,7 +113,12 @@ struct Quote {
 
 impl Answer {
     fn read(self, now: Timestamp) -> Result<Observation, SourceErrorKind> {
-        let Quote { symbol, current_price, price_change, last_trade_time } = self.data;
+        let Quote {
+            symbol,
+            current_price,
+            price_change,
+            last_trade_time,
+        } = self.data;
         if !matches!(symbol.as_str(), "^VIX" | "_VIX" | "VIX") {
             return Err(malformed("$.data.symbol", "^VIX", symbol));
         }
@@ -148,23 +159,39 @@ mod tests {
     }
 
     fn quote(timestamp: &str, members: &str) -> String {
-        format!(r#"{{"timestamp": "{timestamp}", "data": {{"symbol": "^VIX", "prev_day_close": 17.42, {members}}}}}"#)
+        format!(
+            r#"{{"timestamp": "{timestamp}", "data": {{"symbol": "^VIX", "prev_day_close": 17.42, {members}}}}}"#
+        )
     }
 
     #[test]
     fn the_session_before_is_the_price_less_its_change() {
         let members = r#""current_price": 17.42, "price_change": -0.56, "last_trade_time": "2026-11-20T15:14:59""#;
         let vix = read(&quote("2026-11-20 22:15:55", members)).unwrap();
-        assert_eq!((vix.value.to_string().as_str(), vix.previous.unwrap().to_string().as_str()), ("17.42", "17.98"));
+        assert_eq!(
+            (
+                vix.value.to_string().as_str(),
+                vix.previous.unwrap().to_string().as_str()
+            ),
+            ("17.42", "17.98")
+        );
         assert_eq!(vix.as_of.to_string(), "2026-11-20T21:14:59Z");
     }
 
     #[test]
     fn a_time_of_trade_that_cannot_be_is_not_used() {
-        for odd in [r#""last_trade_time": "2026-11-20T23:00:00""#, r#""last_trade_time": "yesterday""#, r#""last_trade_time": null"#] {
+        for odd in [
+            r#""last_trade_time": "2026-11-20T23:00:00""#,
+            r#""last_trade_time": "yesterday""#,
+            r#""last_trade_time": null"#,
+        ] {
             let members = format!(r#""current_price": 17.42, {odd}"#);
             let vix = read(&quote("2026-11-20 22:15:55", &members)).unwrap();
-            assert_eq!((vix.as_of.to_string().as_str(), vix.previous), ("2026-11-20T22:15:55Z", None), "{odd}");
+            assert_eq!(
+                (vix.as_of.to_string().as_str(), vix.previous),
+                ("2026-11-20T22:15:55Z", None),
+                "{odd}"
+            );
         }
     }
 

@@ -91,7 +91,9 @@ impl Frankfurter {
     /// A [`SourceError`](crate::SourceError).
     pub async fn rates(&self) -> Result<Sourced<Rates>, Error> {
         let this = self.clone();
-        self.rates.get((), None, move || async move { this.fetch().await }).await
+        self.rates
+            .get((), None, move || async move { this.fetch().await })
+            .await
     }
 
     async fn fetch(&self) -> Result<Sourced<Rates>, Error> {
@@ -102,9 +104,15 @@ impl Frankfurter {
         let ask = self.source.get(RATES, &path);
         let read: Sourced<Rates> = self
             .source
-            .ask(ask, |reply| Ok::<_, crate::source::Fault<Error>>(read_json::<Answer>(&reply.body)?.read(today)?))
+            .ask(ask, |reply| {
+                Ok::<_, crate::source::Fault<Error>>(read_json::<Answer>(&reply.body)?.read(today)?)
+            })
             .await?;
-        let time = read.value.fx.first().map(|(_, observation)| observation.as_of);
+        let time = read
+            .value
+            .fx
+            .first()
+            .map(|(_, observation)| observation.as_of);
         Ok(read.as_of(time))
     }
 }
@@ -127,7 +135,9 @@ impl Answer {
         }
         let mut days = Vec::with_capacity(self.rates.len());
         for (text, rates) in self.rates {
-            let date: Date = text.parse().map_err(|_| malformed("$.rates", "YYYY-MM-DD", &text))?;
+            let date: Date = text
+                .parse()
+                .map_err(|_| malformed("$.rates", "YYYY-MM-DD", &text))?;
             if date > today {
                 return Err(malformed("$.rates", "a day that has come", date));
             }
@@ -135,10 +145,13 @@ impl Answer {
         }
         days.sort_by_key(|(date, _)| std::cmp::Reverse(*date));
         let mut days = days.into_iter();
-        let (date, day) = days.next().ok_or_else(|| malformed("$.rates", "a day with rates", "none"))?;
+        let (date, day) = days
+            .next()
+            .ok_or_else(|| malformed("$.rates", "a day with rates", "none"))?;
         let before = days.next().map(|(_, day)| day);
         let as_of = Market::Currencies.valued_at(date);
-        let as_of = as_of.ok_or_else(|| malformed("$.rates", "a day with reference rates", date))?;
+        let as_of =
+            as_of.ok_or_else(|| malformed("$.rates", "a day with reference rates", date))?;
         let observation = |value, previous| Observation {
             value,
             previous,
@@ -149,10 +162,18 @@ impl Answer {
             live: false,
         };
         let earlier = |of: &dyn Fn(&Day) -> Option<Decimal>| before.as_ref().and_then(of);
-        let fx = CURRENCIES.iter().filter_map(|(currency, instrument, turned)| {
-            let of = |day: &Day| rate(day, currency, *turned);
-            Some((*instrument, observation(of(&day)?.round_dp(PLACES), earlier(&of).map(|rate| rate.round_dp(PLACES)))))
-        });
+        let fx = CURRENCIES
+            .iter()
+            .filter_map(|(currency, instrument, turned)| {
+                let of = |day: &Day| rate(day, currency, *turned);
+                Some((
+                    *instrument,
+                    observation(
+                        of(&day)?.round_dp(PLACES),
+                        earlier(&of).map(|rate| rate.round_dp(PLACES)),
+                    ),
+                ))
+            });
         Ok(Rates {
             fx: fx.collect(),
             dollar: index(&day).map(|value| observation(value, earlier(&index))),
@@ -166,7 +187,11 @@ fn rate(day: &Day, currency: &str, turned: bool) -> Option<Decimal> {
     if rate <= Decimal::ZERO {
         return None;
     }
-    if turned { Decimal::ONE.checked_div(rate) } else { Some(rate) }
+    if turned {
+        Decimal::ONE.checked_div(rate)
+    } else {
+        Some(rate)
+    }
 }
 
 fn index(day: &Day) -> Option<Decimal> {
@@ -194,7 +219,9 @@ mod tests {
 
     #[test]
     fn rates_are_turned_the_usual_way_round() {
-        let json = format!(r#"{{"amount": 1.0, "base": "USD", "rates": {{"2026-11-19": {DAY}, "2026-11-20": {DAY}}}}}"#);
+        let json = format!(
+            r#"{{"amount": 1.0, "base": "USD", "rates": {{"2026-11-19": {DAY}, "2026-11-20": {DAY}}}}}"#
+        );
         let rates = read(&json).unwrap();
         let shown: Vec<_> = rates
             .fx
@@ -203,7 +230,14 @@ mod tests {
             .collect();
         assert_eq!(
             shown,
-            ["EURUSD 1.159904", "GBPUSD 1.310427", "USDJPY 156.21", "USDCAD 1.4021", "USDSEK 9.4712", "USDCHF 0.8071"]
+            [
+                "EURUSD 1.159904",
+                "GBPUSD 1.310427",
+                "USDJPY 156.21",
+                "USDCAD 1.4021",
+                "USDSEK 9.4712",
+                "USDCHF 0.8071"
+            ]
         );
         let dollar = rates.dollar.unwrap();
         assert_eq!(dollar.value.to_string(), "99.6540");
@@ -213,7 +247,8 @@ mod tests {
 
     #[test]
     fn an_index_needs_all_six() {
-        let json = r#"{"amount": 1, "base": "USD", "rates": {"2026-11-20": {"EUR": 0.86, "JPY": 0}}}"#;
+        let json =
+            r#"{"amount": 1, "base": "USD", "rates": {"2026-11-20": {"EUR": 0.86, "JPY": 0}}}"#;
         let rates = read(json).unwrap();
         assert_eq!((rates.fx.len(), rates.dollar), (1, None));
     }

@@ -59,7 +59,11 @@ pub static ALL: [Series; 11] = [
 ];
 
 const fn series(id: &'static str, instrument: &'static Instrument, lag_sessions: usize) -> Series {
-    Series { id, instrument, lag_sessions }
+    Series {
+        id,
+        instrument,
+        lag_sessions,
+    }
 }
 
 /// FRED. Clones share everything.
@@ -119,7 +123,11 @@ impl Fred {
         };
         let this = self.clone();
         self.series
-            .get(series.id, None, move || async move { this.fetch(series).await })
+            .get(
+                series.id,
+                None,
+                move || async move { this.fetch(series).await },
+            )
             .await
     }
 
@@ -148,7 +156,10 @@ impl Fred {
         let ask = self.source.get(SERIES, &path);
         let read = self.source.ask(ask, |reply| {
             let answer: Answer = read_json(&reply.body)?;
-            let rows = answer.observations.into_iter().map(|row| (row.date, row.value));
+            let rows = answer
+                .observations
+                .into_iter()
+                .map(|row| (row.date, row.value));
             Ok(newest(rows, series, SERIES, today)?)
         });
         Some(read.await)
@@ -158,9 +169,20 @@ impl Fred {
         let today = new_york_date(self.source.now());
         let since = today.checked_sub(DAYS.days()).unwrap_or(today);
         let path = format!("/graph/fredgraph.csv?id={}&cosd={since}", series.id);
-        let ask = self.source.get(CHART, &path).at("csv_url").media(Media::Csv);
+        let ask = self
+            .source
+            .get(CHART, &path)
+            .at("csv_url")
+            .media(Media::Csv);
         self.source
-            .ask(ask, |reply| Ok(newest(chart_rows(&reply.body, series)?, series, CHART, today)?))
+            .ask(ask, |reply| {
+                Ok(newest(
+                    chart_rows(&reply.body, series)?,
+                    series,
+                    CHART,
+                    today,
+                )?)
+            })
             .await
     }
 }
@@ -171,10 +193,16 @@ fn chart_rows(
     series: &Series,
 ) -> Result<std::vec::IntoIter<(String, String)>, SourceErrorKind> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(body);
-    let header = reader.headers().map_err(|error| malformed("$", "a csv file", error))?;
+    let header = reader
+        .headers()
+        .map_err(|error| malformed("$", "a csv file", error))?;
     if header.get(1).map(str::trim) != Some(series.id) {
         let observed = header.get(1).unwrap_or("nothing");
-        return Err(malformed("$[0][1]", "the series that was asked for", observed));
+        return Err(malformed(
+            "$[0][1]",
+            "the series that was asked for",
+            observed,
+        ));
     }
     let mut rows = Vec::new();
     for record in reader.records() {
@@ -194,20 +222,26 @@ fn newest(
 ) -> Result<Observation, SourceErrorKind> {
     let mut values: Vec<(Date, Decimal)> = Vec::new();
     for (date, value) in rows {
-        let date: Date = date.parse().map_err(|_| malformed("$[].date", "YYYY-MM-DD", &date))?;
+        let date: Date = date
+            .parse()
+            .map_err(|_| malformed("$[].date", "YYYY-MM-DD", &date))?;
         if date > today {
             return Err(malformed("$[].date", "a day that has come", date));
         }
         if matches!(value.as_str(), "" | ".") {
             continue;
         }
-        let figure: Figure = value.parse().map_err(|_| malformed("$[].value", "a number", &value))?;
+        let figure: Figure = value
+            .parse()
+            .map_err(|_| malformed("$[].value", "a number", &value))?;
         values.push((date, figure.0));
     }
     values.sort_by_key(|(date, _)| std::cmp::Reverse(*date));
     values.dedup_by_key(|(date, _)| *date);
     let mut values = values.into_iter();
-    let (date, value) = values.next().ok_or_else(|| malformed("$", "a value", "none"))?;
+    let (date, value) = values
+        .next()
+        .ok_or_else(|| malformed("$", "a value", "none"))?;
     let as_of = valued_at(series.instrument.market, date)
         .ok_or_else(|| malformed("$[].date", "a day on which the market is open", date))?;
     Ok(Observation {
@@ -226,7 +260,9 @@ fn newest(
 fn valued_at(market: Market, date: Date) -> Option<Timestamp> {
     let weekend = matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday);
     let evening = || TimeZone::UTC.to_timestamp(date.at(21, 0, 0, 0)).ok();
-    market.valued_at(date).or_else(|| evening().filter(|_| !weekend))
+    market
+        .valued_at(date)
+        .or_else(|| evening().filter(|_| !weekend))
 }
 
 #[derive(Deserialize)]
@@ -248,14 +284,28 @@ mod tests {
 
     fn of(rows: &[(&str, &str)]) -> Result<Observation, SourceErrorKind> {
         let series = ALL.iter().find(|series| series.id == "DGS10").unwrap();
-        let rows = rows.iter().map(|(date, value)| ((*date).to_owned(), (*value).to_owned()));
+        let rows = rows
+            .iter()
+            .map(|(date, value)| ((*date).to_owned(), (*value).to_owned()));
         newest(rows, series, SERIES, date(2026, 11, 20))
     }
 
     #[test]
     fn a_missing_value_is_skipped_and_never_zero() {
-        let found = of(&[("2026-11-20", "."), ("2026-11-18", "4.11"), ("2026-11-19", "4.08"), ("2026-11-11", "")]).unwrap();
-        assert_eq!((found.value.to_string().as_str(), found.previous.unwrap().to_string().as_str()), ("4.08", "4.11"));
+        let found = of(&[
+            ("2026-11-20", "."),
+            ("2026-11-18", "4.11"),
+            ("2026-11-19", "4.08"),
+            ("2026-11-11", ""),
+        ])
+        .unwrap();
+        assert_eq!(
+            (
+                found.value.to_string().as_str(),
+                found.previous.unwrap().to_string().as_str()
+            ),
+            ("4.08", "4.11")
+        );
         assert_eq!(found.as_of.to_string(), "2026-11-19T20:30:00Z");
         for nothing in [&[("2026-11-20", ".")][..], &[]] {
             assert!(of(nothing).is_err());
@@ -264,7 +314,12 @@ mod tests {
 
     #[test]
     fn odd_rows_are_refused() {
-        for odd in [("2026-11-21", "4.0"), ("11/20/2026", "4.0"), ("2026-11-20", "n/a"), ("2026-11-15", "4.0")] {
+        for odd in [
+            ("2026-11-21", "4.0"),
+            ("11/20/2026", "4.0"),
+            ("2026-11-20", "n/a"),
+            ("2026-11-15", "4.0"),
+        ] {
             assert!(of(&[odd]).is_err(), "{odd:?}");
         }
     }
@@ -281,7 +336,11 @@ mod tests {
     #[test]
     fn every_series_is_of_one_instrument() {
         for (n, series) in ALL.iter().enumerate() {
-            assert!(ALL[..n].iter().all(|other| other.instrument != series.instrument));
+            assert!(
+                ALL[..n]
+                    .iter()
+                    .all(|other| other.instrument != series.instrument)
+            );
         }
     }
 }

@@ -108,7 +108,11 @@ impl Goplus {
             return Ok(found);
         }
         let sooner = max_age.map_or(UNFINISHED, |max_age| max_age.min(UNFINISHED));
-        Ok(self.scans.get(key, Some(sooner), fetch()).await.unwrap_or(found))
+        Ok(self
+            .scans
+            .get(key, Some(sooner), fetch())
+            .await
+            .unwrap_or(found))
     }
 
     /// The chains whose tokens it scans, asked for once a day.
@@ -131,7 +135,12 @@ impl Goplus {
             reason: "no_scan",
             message: format!("no scan of token {token} on chain {chain_id}"),
         };
-        let rows = answer.value.result.as_ref().filter(|rows| !rows.is_empty()).ok_or_else(none)?;
+        let rows = answer
+            .value
+            .result
+            .as_ref()
+            .filter(|rows| !rows.is_empty())
+            .ok_or_else(none)?;
         let Some(row) = rows.get(&asked).and_then(Value::as_object) else {
             let other = rows.keys().next().map(String::as_str).unwrap_or_default();
             let kind = SourceErrorKind::Malformed {
@@ -180,11 +189,14 @@ impl Goplus {
         path: &str,
     ) -> Result<Sourced<Opened<T>>, SourceError> {
         let access = self.access_token(None).await;
-        let answer = self.opened(self.with(self.source.get(source, path), access.as_ref())).await;
+        let answer = self
+            .opened(self.with(self.source.get(source, path), access.as_ref()))
+            .await;
         match answer {
             Err(error) if access.is_some() && is_code(&error, TOKEN_UNKNOWN) => {
                 let access = self.access_token(Some(Duration::ZERO)).await;
-                self.opened(self.with(self.source.get(source, path), access.as_ref())).await
+                self.opened(self.with(self.source.get(source, path), access.as_ref()))
+                    .await
             }
             answer => answer,
         }
@@ -195,8 +207,13 @@ impl Goplus {
     }
 
     /// Makes the call and opens the envelope.
-    async fn opened<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<Sourced<Opened<T>>, SourceError> {
-        self.source.ask(ask, |reply| Ok::<_, Fault<SourceError>>(open(&reply.body)?)).await
+    async fn opened<T: DeserializeOwned>(
+        &self,
+        ask: Ask<'_>,
+    ) -> Result<Sourced<Opened<T>>, SourceError> {
+        self.source
+            .ask(ask, |reply| Ok::<_, Fault<SourceError>>(open(&reply.body)?))
+            .await
     }
 }
 
@@ -218,11 +235,12 @@ struct Envelope<'a> {
 /// `{"code": 1, "message": "OK", "result": …}`: anything but the codes of a success is a failure,
 /// whatever the HTTP status says.
 fn open<T: DeserializeOwned>(body: &[u8]) -> Result<Opened<T>, SourceErrorKind> {
-    let envelope: Envelope<'_> = serde_json::from_slice(body).map_err(|error| SourceErrorKind::Malformed {
-        path: String::new(),
-        expected: "an envelope with code and result",
-        observed: clean(&error.to_string(), QUOTED_CHARS),
-    })?;
+    let envelope: Envelope<'_> =
+        serde_json::from_slice(body).map_err(|error| SourceErrorKind::Malformed {
+            path: String::new(),
+            expected: "an envelope with code and result",
+            observed: clean(&error.to_string(), QUOTED_CHARS),
+        })?;
     match envelope.code {
         OK | PARTIAL => {
             let result = envelope.result.map_or("null", RawValue::get);
@@ -245,7 +263,9 @@ fn is_code(error: &SourceError, expected: i64) -> bool {
 
 impl fmt::Debug for Goplus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Goplus").field("source", &self.source).finish_non_exhaustive()
+        f.debug_struct("Goplus")
+            .field("source", &self.source)
+            .finish_non_exhaustive()
     }
 }
 
@@ -255,8 +275,13 @@ mod tests {
 
     #[test]
     fn an_envelope_is_open_only_with_the_codes_of_a_success() {
-        let of = |text: &str| open::<Option<bool>>(text.as_bytes()).map(|opened| (opened.code, opened.result));
-        assert_eq!(of(r#"{"code":1,"message":"OK","result":true}"#), Ok((1, Some(true))));
+        let of = |text: &str| {
+            open::<Option<bool>>(text.as_bytes()).map(|opened| (opened.code, opened.result))
+        };
+        assert_eq!(
+            of(r#"{"code":1,"message":"OK","result":true}"#),
+            Ok((1, Some(true)))
+        );
         assert_eq!(of(r#"{"code":2,"result":false}"#), Ok((2, Some(false))));
         assert_eq!(of(r#"{"code":1,"result":null}"#), Ok((1, None)));
         assert_eq!(of(r#"{"code":1}"#), Ok((1, None)));
@@ -266,10 +291,24 @@ mod tests {
         );
         assert_eq!(
             of("{\"code\":5000,\"message\":\"a\u{202e}b\",\"result\":true}"),
-            Err(SourceErrorKind::Business { code: "5000".to_owned(), message: "ab".to_owned() })
+            Err(SourceErrorKind::Business {
+                code: "5000".to_owned(),
+                message: "ab".to_owned()
+            })
         );
-        for broken in ["", "null", "[]", "{}", r#"{"code":"1"}"#, r#"{"code":1.0,"result":true}"#, r#"{"code":1,"result":5}"#] {
-            assert!(matches!(of(broken), Err(SourceErrorKind::Malformed { .. })), "{broken}");
+        for broken in [
+            "",
+            "null",
+            "[]",
+            "{}",
+            r#"{"code":"1"}"#,
+            r#"{"code":1.0,"result":true}"#,
+            r#"{"code":1,"result":5}"#,
+        ] {
+            assert!(
+                matches!(of(broken), Err(SourceErrorKind::Malformed { .. })),
+                "{broken}"
+            );
         }
     }
 }

@@ -8,21 +8,23 @@
 mod account;
 mod history;
 mod markets;
+mod predicted;
 mod prices;
+mod trading;
 
-use std::{
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use alloy_primitives::Address;
-use readings::derivatives::{Account, Book, Candle, OpenOrder, PerpContext, SpotBalance, VenueReading};
+use readings::derivatives::{
+    Account, Book, Candle, CoinReading, OpenOrder, PerpContext, SpotBalance, Venue, VenueReading,
+    contract_for,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use self::{history::Told, markets::Predicted};
+pub use self::{history::Told, predicted::Predicted};
 use crate::{
-    binance::exchange::malformed,
+    binance::exchange::{malformed, not_listed},
     cached::{Ages, Cached},
     error::Error,
     provenance::{Clock, Sourced},
@@ -76,7 +78,8 @@ impl HyperliquidInfo {
         urls: &[("base_url", "https://api.hyperliquid.xyz")],
         key: KeyRule::Keyless,
         sources: &[
-            MARKETS, DEXS, CATEGORIES, BOOK, CANDLES, PREDICTED, ACCOUNT, SPOT, ORDERS, ROLE, HISTORY,
+            MARKETS, DEXS, CATEGORIES, BOOK, CANDLES, PREDICTED, ACCOUNT, SPOT, ORDERS, ROLE,
+            HISTORY,
         ],
         per_minute: 900,
         burst: 400,
@@ -143,7 +146,10 @@ impl HyperliquidInfo {
     ) -> Result<Sourced<T>, Error> {
         let answer = self.info(source, body, cost).await?;
         let Some(value) = answer.value else {
-            return Err(self.source.spoiled(source, malformed("$", "an answer", "null")).into());
+            return Err(self
+                .source
+                .spoiled(source, malformed("$", "an answer", "null"))
+                .into());
         };
         let sources = answer.sources;
         Ok(Sourced { value, sources })
@@ -161,14 +167,20 @@ impl HyperliquidInfo {
     ) -> Result<Sourced<VenueReading>, Error> {
         let markets = self.markets("", max_age).await?;
         let now = self.source.now();
-        let name = readings::derivatives::contract_for(readings::derivatives::Venue::Hyperliquid, coin).name;
-        let found = markets.value.iter().find(|market| market.coin == name && !market.delisted);
+        let name = contract_for(Venue::Hyperliquid, coin).name;
+        let found = markets
+            .value
+            .iter()
+            .find(|market| market.coin == name && !market.delisted);
         let found = found.and_then(|market| prices::venue_reading(market, now));
         let Some((_, reading)) = found else {
-            return Err(crate::binance::exchange::not_listed("hyperliquid", coin));
+            return Err(not_listed("hyperliquid", coin));
         };
         let sources = markets.sources;
-        Ok(Sourced { value: reading, sources })
+        Ok(Sourced {
+            value: reading,
+            sources,
+        })
     }
 
     /// Every perpetual of the venue's own dex with its coin.
@@ -176,15 +188,13 @@ impl HyperliquidInfo {
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError).
-    pub async fn all(
-        &self,
-        max_age: Option<Duration>,
-    ) -> Result<Sourced<Vec<(String, VenueReading)>>, Error> {
+    pub async fn all(&self, max_age: Option<Duration>) -> Result<Sourced<Vec<CoinReading>>, Error> {
         let markets = self.markets("", max_age).await?;
         let now = self.source.now();
         Ok(markets.map(|markets| {
             let live = markets.iter().filter(|market| !market.delisted);
-            live.filter_map(|market| prices::venue_reading(market, now)).collect()
+            live.filter_map(|market| prices::venue_reading(market, now))
+                .collect()
         }))
     }
 }

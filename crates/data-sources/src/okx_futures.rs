@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use readings::{
     Figure,
     derivatives::{
-        Funding, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
+        CoinReading, Funding, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
         coin_of_contract, contract_for,
     },
 };
@@ -45,7 +45,7 @@ const STANDSTILL: SignedDuration = SignedDuration::from_mins(10);
 pub struct OkxFutures {
     source: Source,
     readings: Cached<String, VenueReading>,
-    all: Cached<(), Arc<Vec<(String, VenueReading)>>>,
+    all: Cached<(), Arc<Vec<CoinReading>>>,
 }
 
 impl OkxFutures {
@@ -95,7 +95,9 @@ impl OkxFutures {
     ) -> Result<Sourced<VenueReading>, Error> {
         let (this, of) = (self.clone(), coin.to_owned());
         self.readings
-            .get(coin.to_owned(), max_age, move || async move { this.fetch(&of).await })
+            .get(coin.to_owned(), max_age, move || async move {
+                this.fetch(&of).await
+            })
             .await
     }
 
@@ -107,7 +109,7 @@ impl OkxFutures {
     pub async fn all(
         &self,
         max_age: Option<Duration>,
-    ) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+    ) -> Result<Sourced<Arc<Vec<CoinReading>>>, Error> {
         let this = self.clone();
         self.all
             .get((), max_age, move || async move { this.fetch_all().await })
@@ -139,7 +141,7 @@ impl OkxFutures {
         Ok(assembly.done())
     }
 
-    async fn fetch_all(&self) -> Result<Sourced<Arc<Vec<(String, VenueReading)>>>, Error> {
+    async fn fetch_all(&self) -> Result<Sourced<Arc<Vec<CoinReading>>>, Error> {
         let (fundings, interests, marks) = tokio::join!(
             self.list::<FundingRow>(FUNDING, "/api/v5/public/funding-rate?instId=ANY"),
             self.list::<InterestRow>(INTEREST, "/api/v5/public/open-interest?instType=SWAP"),
@@ -153,7 +155,11 @@ impl OkxFutures {
             };
             let mut reading = VenueReading::empty(Venue::Okx, &contract.name);
             row.fill(&mut reading);
-            match fundings.value.iter().find(|funding| funding.inst_id == row.inst_id) {
+            match fundings
+                .value
+                .iter()
+                .find(|funding| funding.inst_id == row.inst_id)
+            {
                 Some(funding) => funding.fill(&mut reading),
                 None => reading.lacks(Part::Funding, "not_named_by_source", FUNDING),
             }
@@ -184,18 +190,34 @@ impl OkxFutures {
             return Err(not_listed("okx", name));
         };
         if row.instrument() != name {
-            let kind = malformed("$.data[0].instId", "the contract that was asked for", row.instrument());
+            let kind = malformed(
+                "$.data[0].instId",
+                "the contract that was asked for",
+                row.instrument(),
+            );
             return Err(spoiled(kind).into());
         }
-        let time = row.time().past(self.source.now(), "$.data[0].ts").map_err(spoiled)?;
-        Ok(Sourced { value: row, sources }.as_of(Some(time)))
+        let time = row
+            .time()
+            .past(self.source.now(), "$.data[0].ts")
+            .map_err(spoiled)?;
+        Ok(Sourced {
+            value: row,
+            sources,
+        }
+        .as_of(Some(time)))
     }
 
     /// Every row that can be read, as old as the oldest of them.
-    async fn list<R: Row>(&self, source: &'static str, path: &str) -> Result<Sourced<Vec<R>>, Error> {
+    async fn list<R: Row>(
+        &self,
+        source: &'static str,
+        path: &str,
+    ) -> Result<Sourced<Vec<R>>, Error> {
         let list = self.open::<Vec<Box<RawValue>>>(source, path, "").await?;
         let now = self.source.now();
-        let read: Vec<R> = rows(&list.value, "$.data").map_err(|kind| self.source.spoiled(source, kind))?;
+        let read: Vec<R> =
+            rows(&list.value, "$.data").map_err(|kind| self.source.spoiled(source, kind))?;
         let timed = |row: R| Some((row.time().past(now, "$.data[].ts").ok()?, row));
         let mut read: Vec<_> = read.into_iter().filter_map(timed).collect();
         // A row that stood still while the others moved on is of a suspended contract.
@@ -204,14 +226,20 @@ impl OkxFutures {
         }
         let (times, read): (Vec<_>, Vec<_>) = read.into_iter().unzip();
         let sources = list.sources;
-        Ok(Sourced { value: read, sources }.as_of(times.into_iter().min()))
+        Ok(Sourced {
+            value: read,
+            sources,
+        }
+        .as_of(times.into_iter().min()))
     }
 
     async fn ratio(&self, coin: &str) -> Result<Sourced<Option<LongShort>>, Error> {
         let path = format!(
             "/api/v5/rubik/stat/contracts/long-short-account-ratio?ccy={coin}&period={PERIOD}"
         );
-        let list = self.open::<Vec<(Millis, Figure)>>(RATIO, &path, coin).await?;
+        let list = self
+            .open::<Vec<(Millis, Figure)>>(RATIO, &path, coin)
+            .await?;
         let now = self.source.now();
         let spoiled = |kind| self.source.spoiled(RATIO, kind);
         // Newest first, as documented; the newest by its own time in any case.
@@ -226,7 +254,10 @@ impl OkxFutures {
             .map_err(spoiled)?;
         // The period that is counted has its time in the reading; it does not age the answer.
         let sources = list.sources;
-        Ok(Sourced { value: ratio, sources })
+        Ok(Sourced {
+            value: ratio,
+            sources,
+        })
     }
 
     /// `{"code": "0", "data": …, "msg": ""}`: anything but code 0 is a failure.
@@ -325,7 +356,8 @@ impl FundingRow {
             return reading.lacks(Part::Funding, "not_named_by_source", FUNDING);
         };
         let times = self.funding_time.0.zip(self.next_funding_time.0);
-        let Some(interval) = times.and_then(|(one, next)| FundingInterval::between(one, next)) else {
+        let Some(interval) = times.and_then(|(one, next)| FundingInterval::between(one, next))
+        else {
             return reading.lacks(Part::Funding, "funding_interval_unknown", FUNDING);
         };
         match Funding::new(rate.0, interval, self.funding_time.0, FUNDING) {

@@ -86,7 +86,9 @@ impl Treasury {
     /// A [`SourceError`](crate::SourceError).
     pub async fn curve(&self) -> Result<Sourced<Arc<Curve>>, Error> {
         let this = self.clone();
-        self.curves.get((), None, move || async move { this.fetch().await }).await
+        self.curves
+            .get((), None, move || async move { this.fetch().await })
+            .await
     }
 
     async fn fetch(&self) -> Result<Sourced<Arc<Curve>>, Error> {
@@ -99,10 +101,15 @@ impl Treasury {
         }
         let sources = file.sources;
         let curve = file.value.ok_or_else(|| {
-            self.source.spoiled(CURVE, malformed("$", "a day with yields", "none"))
+            self.source
+                .spoiled(CURVE, malformed("$", "a day with yields", "none"))
         })?;
         let time = curve.points.first().map(|(_, point)| point.as_of);
-        Ok(Sourced { value: Arc::new(curve), sources }.as_of(time))
+        Ok(Sourced {
+            value: Arc::new(curve),
+            sources,
+        }
+        .as_of(time))
     }
 
     async fn year(&self, year: i16, today: Date) -> Result<Sourced<Option<Curve>>, Error> {
@@ -111,7 +118,9 @@ impl Treasury {
              ?type=daily_treasury_yield_curve&field_tdr_date_value={year}&page=&_format=csv"
         );
         let ask = self.source.get(CURVE, &path).media(Media::Csv);
-        self.source.ask(ask, |reply| Ok(newest(&reply.body, today)?)).await
+        self.source
+            .ask(ask, |reply| Ok(newest(&reply.body, today)?))
+            .await
     }
 }
 
@@ -123,7 +132,11 @@ fn newest(body: &[u8], today: Date) -> Result<Option<Curve>, SourceErrorKind> {
         .headers()
         .map_err(|error| malformed("$", "a csv file", error))?
         .clone();
-    let column = |name: &str| header.iter().position(|cell| cell.trim().eq_ignore_ascii_case(name));
+    let column = |name: &str| {
+        header
+            .iter()
+            .position(|cell| cell.trim().eq_ignore_ascii_case(name))
+    };
     let date_column = column("Date").ok_or_else(|| malformed("$[0]", "a column Date", "none"))?;
     let tenors: Vec<_> = TENORS
         .iter()
@@ -135,7 +148,9 @@ fn newest(body: &[u8], today: Date) -> Result<Option<Curve>, SourceErrorKind> {
     let mut days: Vec<(Date, csv::StringRecord)> = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| malformed("$", "a csv file", error))?;
-        let date = record.get(date_column).and_then(|cell| Date::strptime("%m/%d/%Y", cell.trim()).ok());
+        let date = record
+            .get(date_column)
+            .and_then(|cell| Date::strptime("%m/%d/%Y", cell.trim()).ok());
         let date = date.ok_or_else(|| malformed("$[].Date", "MM/DD/YYYY", "another form"))?;
         if date > today {
             return Err(malformed("$[].Date", "a day that has come", date));
@@ -153,7 +168,9 @@ fn newest(body: &[u8], today: Date) -> Result<Option<Curve>, SourceErrorKind> {
     let as_of = as_of.ok_or_else(|| malformed("$[].Date", "a day on which bonds trade", date))?;
     let point = |(at, instrument): (usize, &'static Instrument)| {
         let value = yield_of(row.get(at))?;
-        let previous = before.as_ref().and_then(|(_, row)| yield_of(row.get(at)).ok().flatten());
+        let previous = before
+            .as_ref()
+            .and_then(|(_, row)| yield_of(row.get(at)).ok().flatten());
         Ok(value.map(|value| {
             let observation = Observation {
                 value,
@@ -167,9 +184,15 @@ fn newest(body: &[u8], today: Date) -> Result<Option<Curve>, SourceErrorKind> {
             (instrument, observation)
         }))
     };
-    let points: Result<Vec<_>, SourceErrorKind> =
-        tenors.into_iter().map(point).filter_map(Result::transpose).collect();
-    Ok(Some(Curve { date, points: points? }))
+    let points: Result<Vec<_>, SourceErrorKind> = tenors
+        .into_iter()
+        .map(point)
+        .filter_map(Result::transpose)
+        .collect();
+    Ok(Some(Curve {
+        date,
+        points: points?,
+    }))
 }
 
 /// A cell in percent; empty and `N/A` are nothing, anything else that is no number is an error.
@@ -203,7 +226,10 @@ mod tests {
         let [(instrument, point)] = curve.points.as_slice() else {
             panic!("{curve:?}");
         };
-        assert_eq!((instrument.symbol, point.value.to_string().as_str()), ("US10Y", "4.08"));
+        assert_eq!(
+            (instrument.symbol, point.value.to_string().as_str()),
+            ("US10Y", "4.08")
+        );
         assert_eq!(point.previous.unwrap().to_string(), "4.11");
         assert_eq!(point.as_of.to_string(), "2026-11-20T20:30:00Z");
     }

@@ -80,14 +80,19 @@ impl Yahoo {
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError); [`Error::NotFound`] for what is not looked at.
-    pub async fn price(&self, instrument: &Instrument) -> Result<Sourced<(Decimal, Timestamp)>, Error> {
+    pub async fn price(
+        &self,
+        instrument: &Instrument,
+    ) -> Result<Sourced<(Decimal, Timestamp)>, Error> {
         let found = LOOKED_AT.iter().find(|(known, ..)| *known == instrument);
         let Some((instrument, symbol, path)) = found else {
             return Err(not_found(instrument.symbol));
         };
         let this = self.clone();
         self.charts
-            .get(symbol, None, move || async move { this.fetch(instrument, symbol, path).await })
+            .get(symbol, None, move || async move {
+                this.fetch(instrument, symbol, path).await
+            })
             .await
     }
 
@@ -107,7 +112,9 @@ impl Yahoo {
                 let meta = answer.chart.opened(symbol)?;
                 if meta.symbol != symbol {
                     let path = "$.chart.result[0].meta.symbol";
-                    return Err(malformed(path, "the symbol that was asked for", meta.symbol).into());
+                    return Err(
+                        malformed(path, "the symbol that was asked for", meta.symbol).into(),
+                    );
                 }
                 let price = meta.regular_market_price.0;
                 let path = "$.chart.result[0].meta.regularMarketPrice";
@@ -118,7 +125,9 @@ impl Yahoo {
                     .ok()
                     .filter(|time| time.duration_since(now).as_secs() <= AHEAD);
                 let path = "$.chart.result[0].meta.regularMarketTime";
-                let time = time.ok_or_else(|| malformed(path, "a time that has come", meta.regular_market_time))?;
+                let time = time.ok_or_else(|| {
+                    malformed(path, "a time that has come", meta.regular_market_time)
+                })?;
                 Ok((price, time))
             })
             .await?;

@@ -23,7 +23,11 @@ use crate::Figure;
 
 /// `value` with at most `digits` digits after the point, cut off: no yield is made larger by rounding.
 fn cut(value: Decimal, digits: u32) -> Figure {
-    Figure(value.round_dp_with_strategy(digits, RoundingStrategy::ToZero).normalize())
+    Figure(
+        value
+            .round_dp_with_strategy(digits, RoundingStrategy::ToZero)
+            .normalize(),
+    )
 }
 
 /// The sum; `None` when it overflows.

@@ -24,5 +24,5 @@ pub use self::{
     },
     market::{Aggregate, SymbolMarket, top_by_open_interest},
     perp::{PerpContext, PerpMarket},
-    venue::{LongShort, Missing, OpenInterest, Part, Venue, VenueReading},
+    venue::{CoinReading, LongShort, Missing, OpenInterest, Part, Venue, VenueReading},
 };

@@ -317,12 +317,10 @@ fn checksummed<S: Serializer>(address: &Address, serializer: S) -> Result<S::Ok,
     serializer.serialize_str(&address.to_checksum(None))
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what the attribute calls takes a reference")]
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what the attribute calls takes a reference")]
 fn is_false(flag: &bool) -> bool {
     !flag
 }

@@ -27,7 +27,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "protocol_not_found")
         })?;
         let answered = Answered::new(found, FRESH_SECONDS).from_legs(legs);
-        return Ok(Answered { none: NONE, ..answered.origin("protocols", PROTOCOLS, Method::Direct) });
+        return Ok(Answered {
+            none: NONE,
+            ..answered.origin("protocols", PROTOCOLS, Method::Direct)
+        });
     }
     let (protocols, chains) = tokio::join!(llama.protocols(max_age), llama.chains(max_age));
     let protocols = legs.got(protocols.map_err(|error| fault::reply(&error))?);
@@ -49,5 +52,8 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .origin("total_tvl_usd", CHAINS, Method::Derived)
         .origin("gainers", PROTOCOLS, Method::Derived)
         .origin("losers", PROTOCOLS, Method::Derived);
-    Ok(Answered { none: NONE, ..answered })
+    Ok(Answered {
+        none: NONE,
+        ..answered
+    })
 }

@@ -1,11 +1,13 @@
 //! `GET /funding-rates`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use data_sources::{Error, Sourced};
 use readings::derivatives::{
-    OpenInterest, Part, SymbolMarket, Venue, VenueReading, coin_of, top_by_open_interest,
+    CoinReading, OpenInterest, Part, SymbolMarket, Venue, VenueReading, coin_of,
+    top_by_open_interest,
 };
 use readings::symbol::SymbolKey;
 use route_catalog::ErrorCode;
@@ -77,13 +79,25 @@ pub(super) async fn for_symbol(
     let mut gathered = Gathered::default();
     for (venue, answer) in answers {
         if let Some(reading) = gathered.venue(sources, venue, answer) {
-            gathered.readings.entry(coin.clone()).or_default().push(reading);
+            gathered
+                .readings
+                .entry(coin.clone())
+                .or_default()
+                .push(reading);
         }
     }
     gathered.predict(sources, Some(&coin), max_age).await;
-    let Gathered { mut readings, mut legs, down } = gathered;
+    let Gathered {
+        mut readings,
+        mut legs,
+        down,
+    } = gathered;
     let Some(venues) = readings.remove(&coin) else {
-        return Err(if down.is_empty() { unknown(&coin) } else { none_answered(&down) });
+        return Err(if down.is_empty() {
+            unknown(&coin)
+        } else {
+            none_answered(&down)
+        });
     };
     let market = SymbolMarket::new(coin, venues);
     name_gaps(&market, &mut legs);
@@ -101,9 +115,7 @@ async fn overview(
         sources.okx_futures.all(max_age),
         sources.bybit.all(max_age),
     );
-    let owned = |shared: Sourced<std::sync::Arc<Vec<(String, VenueReading)>>>| {
-        shared.map(|rows| rows.as_ref().clone())
-    };
+    let owned = |shared: Sourced<Arc<Vec<CoinReading>>>| shared.map(|rows| rows.as_ref().clone());
     let answers = [
         (Venue::Hyperliquid, hyperliquid),
         (Venue::Binance, binance.map(owned)),
@@ -117,11 +129,17 @@ async fn overview(
         }
     }
     gathered.predict(sources, None, max_age).await;
-    let Gathered { readings, mut legs, down } = gathered;
+    let Gathered {
+        readings,
+        mut legs,
+        down,
+    } = gathered;
     // A rate that another venue expects is no market of its own.
     let market = |(coin, venues): (String, Vec<VenueReading>)| SymbolMarket::new(coin, venues);
     let known = readings.into_iter().map(market);
-    let markets = known.filter(|market| market.aggregate.oi_usd.is_some()).collect();
+    let markets = known
+        .filter(|market| market.aggregate.oi_usd.is_some())
+        .collect();
     let top = top_by_open_interest(markets, TOP);
     if top.is_empty() {
         return Err(none_answered(&down));
@@ -144,7 +162,11 @@ async fn with_binance_interest(
 ) -> Vec<SymbolMarket> {
     let mut asked = JoinSet::new();
     for market in &markets {
-        if market.venues.iter().any(|reading| reading.venue == Venue::Binance && reading.mark_px.is_some()) {
+        if market
+            .venues
+            .iter()
+            .any(|reading| reading.venue == Venue::Binance && reading.mark_px.is_some())
+        {
             let (binance, coin) = (sources.binance.clone(), market.symbol.clone());
             asked.spawn(async move {
                 let interest = binance.open_interest(&coin, max_age).await;
@@ -163,7 +185,12 @@ async fn with_binance_interest(
             Ok((_, Err(error))) => {
                 legs.failed(sources, &error);
                 let source = error.source_id().unwrap_or_default();
-                gap(legs, "markets[].venues[].open_interest", &error.reason(), source);
+                gap(
+                    legs,
+                    "markets[].venues[].open_interest",
+                    &error.reason(),
+                    source,
+                );
             }
             Err(_) => {}
         }
@@ -174,7 +201,8 @@ async fn with_binance_interest(
         for reading in &mut venues {
             if reading.venue == Venue::Binance {
                 let mark = reading.mark_px.map(|mark| mark.0);
-                reading.open_interest = interest.and_then(|base| OpenInterest::from_base(base.0, mark));
+                reading.open_interest =
+                    interest.and_then(|base| OpenInterest::from_base(base.0, mark));
             }
         }
         SymbolMarket::new(market.symbol, venues)
@@ -194,14 +222,20 @@ struct Gathered {
 impl Gathered {
     /// What `venue` answered. A venue that does not list something is not missing; one that does not
     /// answer is, and is nobody else's fault.
-    fn venue<T>(&mut self, sources: &Sources, venue: Venue, answer: Result<Sourced<T>, Error>) -> Option<T> {
+    fn venue<T>(
+        &mut self,
+        sources: &Sources,
+        venue: Venue,
+        answer: Result<Sourced<T>, Error>,
+    ) -> Option<T> {
         match answer {
             Ok(sourced) => Some(self.legs.got(sourced)),
             Err(Error::NotFound { .. }) => None,
             Err(error) => {
                 let source = error.source_id().unwrap_or_default();
                 self.legs.failed(sources, &error);
-                self.legs.missing(&format!("markets[].venues.{venue}"), error.reason(), source);
+                self.legs
+                    .missing(&format!("markets[].venues.{venue}"), error.reason(), source);
                 self.down.push((venue, error));
                 None
             }
@@ -212,18 +246,28 @@ impl Gathered {
     /// that another venue lists.
     async fn predict(&mut self, sources: &Sources, coin: Option<&str>, max_age: Option<Duration>) {
         let silent = |venue: Venue| {
-            matches!(venue, Venue::Binance | Venue::Bybit) && self.down.iter().any(|(down, _)| *down == venue)
+            matches!(venue, Venue::Binance | Venue::Bybit)
+                && self.down.iter().any(|(down, _)| *down == venue)
         };
         if !silent(Venue::Binance) && !silent(Venue::Bybit) {
             return;
         }
-        let silent: Vec<_> = [Venue::Binance, Venue::Bybit].into_iter().filter(|venue| silent(*venue)).collect();
+        let silent: Vec<_> = [Venue::Binance, Venue::Bybit]
+            .into_iter()
+            .filter(|venue| silent(*venue))
+            .collect();
         let predicted = match sources.hyperliquid.predicted(max_age).await {
             Ok(predicted) => self.legs.got(predicted),
             Err(error) => return self.legs.failed(sources, &error),
         };
-        for prediction in predicted.iter().filter(|prediction| silent.contains(&prediction.venue)) {
-            let wanted = coin.map_or_else(|| self.readings.contains_key(&prediction.coin), |coin| coin == prediction.coin);
+        for prediction in predicted
+            .iter()
+            .filter(|prediction| silent.contains(&prediction.venue))
+        {
+            let wanted = coin.map_or_else(
+                || self.readings.contains_key(&prediction.coin),
+                |coin| coin == prediction.coin,
+            );
             if !wanted {
                 continue;
             }
@@ -233,7 +277,10 @@ impl Gathered {
             for part in [Part::OpenInterest, Part::LongShort, Part::MarkPx] {
                 reading.lacks(part, "venue_did_not_answer", prediction.funding.source);
             }
-            self.readings.entry(prediction.coin.clone()).or_default().push(reading);
+            self.readings
+                .entry(prediction.coin.clone())
+                .or_default()
+                .push(reading);
         }
     }
 }
@@ -248,13 +295,20 @@ fn name_gaps(market: &SymbolMarket, legs: &mut Legs) {
         gap(legs, "markets[].spread_bps", "needs_two_venues", "");
     }
     if !market.conflicting.is_empty() {
-        gap(legs, "markets[].aggregate", "conflicting_venues_left_out", "");
+        gap(
+            legs,
+            "markets[].aggregate",
+            "conflicting_venues_left_out",
+            "",
+        );
     }
 }
 
 fn gap(legs: &mut Legs, field: &str, reason: &str, source: &'static str) {
     let full = format!("data.{field}");
-    let known = |gap: &crate::answer::Unavailable| gap.field == full && gap.reason == reason && gap.source == source;
+    let known = |gap: &crate::answer::Unavailable| {
+        gap.field == full && gap.reason == reason && gap.source == source
+    };
     if !legs.unavailable.iter().any(known) {
         legs.missing(field, reason, source);
     }

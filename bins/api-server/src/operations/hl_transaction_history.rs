@@ -22,7 +22,10 @@ const HISTORY: &str = "hyperliquid.history";
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let user = address_or_own(call)?;
     let cursor = start_of(call, sources.now())?;
-    let limit = call.parameters.integer("limit").and_then(|limit| usize::try_from(limit).ok());
+    let limit = call
+        .parameters
+        .integer("limit")
+        .and_then(|limit| usize::try_from(limit).ok());
     let window = Window {
         start: cursor.start,
         end: cursor.end,
@@ -33,8 +36,11 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             false => None,
         }
     };
-    let (fills, funding, ledger) =
-        tokio::join!(of(HistoryKind::Fill), of(HistoryKind::Funding), of(HistoryKind::Ledger));
+    let (fills, funding, ledger) = tokio::join!(
+        of(HistoryKind::Fill),
+        of(HistoryKind::Funding),
+        of(HistoryKind::Ledger)
+    );
     let mut legs = Legs::default();
     let mut items = Vec::new();
     let mut covered = window;
@@ -45,7 +51,13 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         items.extend(told.items);
     }
     let truncated = covered.start > window.start;
-    let page = page(items, covered, window.start, &cursor, limit.unwrap_or(USUAL_LIMIT));
+    let page = page(
+        items,
+        covered,
+        window.start,
+        &cursor,
+        limit.unwrap_or(USUAL_LIMIT),
+    );
     let data = json!({
         "address": user.to_string(),
         "window": covered,
@@ -53,9 +65,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "truncated": truncated,
         "next_cursor": page.next.map(|next| next.to_string()),
     });
-    let mut answered = Answered::new(data, FRESH_SECONDS)
-        .from_legs(legs)
-        .origin("items", HISTORY, Method::Direct);
+    let mut answered =
+        Answered::new(data, FRESH_SECONDS)
+            .from_legs(legs)
+            .origin("items", HISTORY, Method::Direct);
     answered.none = &["next_cursor"];
     if truncated {
         answered.warnings.push(Warning {
@@ -74,15 +87,19 @@ fn start_of(call: &Call, now: Timestamp) -> Result<Cursor, ErrorReply> {
     let kinds = HistoryKinds::from_word(word)
         .ok_or_else(|| fault::bad_parameter("type", "expected all, fills, funding or ledger"))?;
     if let Some(text) = call.parameters.text("cursor") {
-        let cursor: Cursor = text
-            .parse()
-            .map_err(|_| fault::bad_parameter("cursor", "expected the next_cursor of an earlier answer"))?;
+        let cursor: Cursor = text.parse().map_err(|_| {
+            fault::bad_parameter("cursor", "expected the next_cursor of an earlier answer")
+        })?;
         if cursor.kinds != kinds {
-            return Err(fault::bad_parameter("cursor", "it is of an answer with another type"));
+            return Err(fault::bad_parameter(
+                "cursor",
+                "it is of an answer with another type",
+            ));
         }
         return Ok(cursor);
     }
-    let millis = |time: Timestamp| Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
+    let millis =
+        |time: Timestamp| Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
     let named = |name: &str| {
         let millis = i64::try_from(call.parameters.timestamp_ms(name)?).ok()?;
         Timestamp::from_millisecond(millis).ok()

@@ -40,7 +40,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Ok(answers) => {
             for (dex, answer) in answers {
                 let field = format!("positions[dex={dex}]");
-                accounts.extend(legs.take(sources, &field, answer).filter(|account| !account.is_empty()));
+                accounts.extend(
+                    legs.take(sources, &field, answer)
+                        .filter(|account| !account.is_empty()),
+                );
             }
         }
         // Which dexes there are is not known: positions of the venue's own dex are all that is told.
@@ -55,12 +58,16 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let mut told = Vec::new();
     for dex in &dexes {
         let field = format!("open_orders[dex={dex}]");
-        if let Some(of_dex) = legs.take(sources, &field, venue.open_orders(user, dex, max_age).await) {
+        if let Some(of_dex) =
+            legs.take(sources, &field, venue.open_orders(user, dex, max_age).await)
+        {
             orders.extend(of_dex.iter().cloned());
             told.push(dex);
         }
     }
-    let (first, rest) = accounts.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
+    let (first, rest) = accounts
+        .split_first()
+        .map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
     let data = json!({
         "address": user.to_string(),
         "role": role,
@@ -81,13 +88,16 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     Ok(answered)
 }
 
+/// The account at one dex, or why it is not known.
+type OfDex = (String, Result<Sourced<Account>, Error>);
+
 /// The account at every dex that others deployed, unless one dex was asked for.
 async fn others(
     sources: &Sources,
     user: Address,
     asked: Option<&str>,
     max_age: Option<Duration>,
-) -> Result<Vec<(String, Result<Sourced<Account>, Error>)>, Error> {
+) -> Result<Vec<OfDex>, Error> {
     if asked.is_some() {
         return Ok(Vec::new());
     }

@@ -20,7 +20,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let max_age = call.max_age();
     let parameter = |name: &str| call.parameters.text(name).map(str::trim);
     let (coin, interval) = (parameter("coin"), parameter("interval"));
-    let prefix = coin.and_then(|coin| coin.split_once(':')).map(|(dex, _)| dex);
+    let prefix = coin
+        .and_then(|coin| coin.split_once(':'))
+        .map(|(dex, _)| dex);
     let dex = match (parameter("dex"), prefix) {
         (Some(dex), Some(prefix)) if dex != prefix => {
             return Err(fault::bad_parameter("dex", "the coin is of another dex"));
@@ -46,7 +48,12 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     data.insert("markets".to_owned(), json!(rows));
     let candles = async {
         match interval {
-            Some(interval) => Some(sources.hyperliquid.candles(&market.coin, interval, max_age).await),
+            Some(interval) => Some(
+                sources
+                    .hyperliquid
+                    .candles(&market.coin, interval, max_age)
+                    .await,
+            ),
             None => None,
         }
     };
@@ -78,7 +85,9 @@ fn find<'a>(markets: &'a [PerpContext], dex: &str, coin: &str) -> Option<&'a Per
     };
     let exact = markets.iter().find(|market| market.coin == full);
     exact.or_else(|| {
-        let mut alike = markets.iter().filter(|market| market.coin.eq_ignore_ascii_case(&full));
+        let mut alike = markets
+            .iter()
+            .filter(|market| market.coin.eq_ignore_ascii_case(&full));
         alike.next().filter(|_| alike.next().is_none())
     })
 }

@@ -19,15 +19,21 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let address = address_or_own(call)?;
     let mut legs = Legs::default();
     let (held, edition) = tokio::join!(
-        holdings(sources, address, None, &mut legs),
+        holdings(sources, address, None, "idle", &mut legs),
         sources.yields.edition_if_any(sources.now()),
     );
-    let Held { holdings, unread } = held?;
+    let Held {
+        holdings,
+        unread,
+        uncertain,
+    } = held?;
     let balances = legs.sources.first().map_or("", |source| source.source);
     if let Some(edition) = &edition {
         edition.count_in(&mut legs);
     }
-    let markets = edition.as_ref().map(|edition: &Edition| edition.markets.as_slice());
+    let markets = edition
+        .as_ref()
+        .map(|edition: &Edition| edition.markets.as_slice());
     let rows = idle::idle(&holdings, markets.unwrap_or_default());
     if rows.iter().any(|row| row.best.is_none()) {
         let reason = match markets {
@@ -41,7 +47,8 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             legs.missing(field, "price_unknown", balances);
         }
     }
-    let complete = unread.is_empty() && rows.iter().all(|row| row.usd.is_some());
+    let priced = rows.iter().all(|row| row.usd.is_some());
+    let complete = unread.is_empty() && !uncertain && priced;
     let data = json!({
         "address": address.to_string(),
         "idle": rows,

@@ -1,5 +1,7 @@
 //! `GET /rwa-pulse`.
 
+use std::sync::Arc;
+
 use data_sources::{Error, Sourced};
 use readings::derivatives::PerpContext;
 use readings::news::{Headline, Topic, rank};
@@ -29,7 +31,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         snapshot(sources),
     );
     if !core.is_enough() {
-        let reason = legs.unavailable.first().map_or("no_reading", |gap| gap.reason.as_str());
+        let reason = legs
+            .unavailable
+            .first()
+            .map_or("no_reading", |gap| gap.reason.as_str());
         return Err(fault::core_missing("macro", reason));
     }
     // Places of the macro readings in this answer.
@@ -41,9 +46,14 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             .replace("data.yields.spread", "data.macro.spread")
             .replace("data.volatility.vix", "data.macro.vix");
     }
-    legs.unavailable.retain(|gap| !gap.field.starts_with("data.yields"));
+    legs.unavailable
+        .retain(|gap| !gap.field.starts_with("data.yields"));
     let mut omitted = Vec::new();
-    for (name, there) in [("us10y", core.us10y.is_some()), ("us2y", core.us2y.is_some()), ("vix", core.vix.is_some())] {
+    for (name, there) in [
+        ("us10y", core.us10y.is_some()),
+        ("us2y", core.us2y.is_some()),
+        ("vix", core.vix.is_some()),
+    ] {
         if !there {
             omitted.push(Omitted::new(format!("macro.{name}"), "source_unavailable"));
         }
@@ -87,8 +97,12 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Ok(snapshot) => {
             let headlines = headlines(&snapshot.value, sources);
             as_of = Some(snapshot.as_of);
-            legs.got(Sourced { value: (), sources: snapshot.provenance() });
-            legs.unavailable.extend(undated("news", &headlines, core_source(&snapshot)));
+            legs.got(Sourced {
+                value: (),
+                sources: snapshot.provenance(),
+            });
+            legs.unavailable
+                .extend(undated("news", &headlines, core_source(&snapshot)));
             headlines
         }
         Err(error) => {
@@ -105,17 +119,21 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     });
     let mut answered = Answered::new(data, fresh_seconds.max(FRESH_SECONDS))
         .from_legs(legs)
-        .origin("macro/spread_2s10s_bp", "treasury.yield-curve", Method::Derived)
+        .origin(
+            "macro/spread_2s10s_bp",
+            "treasury.yield-curve",
+            Method::Derived,
+        )
         .origin("tokenized", MARKETS, Method::Derived);
     answered.as_of = as_of;
     Ok(answered)
 }
 
+/// The markets of one dex, or why there are none.
+type OfDex = (String, Result<Sourced<Arc<Vec<PerpContext>>>, Error>);
+
 /// The markets of every dex that others deployed.
-async fn markets(
-    sources: &Sources,
-    call: &Call,
-) -> Result<Vec<(String, Result<Sourced<std::sync::Arc<Vec<PerpContext>>>, Error>)>, Error> {
+async fn markets(sources: &Sources, call: &Call) -> Result<Vec<OfDex>, Error> {
     let dexs = sources.hyperliquid.dexs(None).await?;
     let max_age = call.max_age();
     let mut calls = JoinSet::new();
@@ -135,7 +153,9 @@ async fn markets(
 fn headlines(digest: &readings::news::Digest, sources: &Sources) -> Vec<Headline> {
     let topic = Topic::new("rwa");
     let about = |article: &&readings::news::Article| {
-        topic.as_ref().is_some_and(|topic| !topic.matches(article).is_empty())
+        topic
+            .as_ref()
+            .is_some_and(|topic| !topic.matches(article).is_empty())
     };
     let matching = digest.articles.iter().filter(about).cloned().collect();
     let mut headlines = rank(matching, sources.now()).headlines;

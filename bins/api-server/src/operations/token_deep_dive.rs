@@ -46,7 +46,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let symbol = SymbolKey::new(text)
         .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol of 1 to 64 characters"))?;
     let budget = Budget::start(PART, WHOLE);
-    let details = timeout(PART, token_details::details(sources, &symbol, call.max_age()));
+    let details = timeout(
+        PART,
+        token_details::details(sources, &symbol, call.max_age()),
+    );
     let (core, derivatives, voices) = tokio::join!(
         details,
         budget.spend(funding_rates::answer(sources, call)),
@@ -71,10 +74,18 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         token_details,
         security: gathered.part("security", security, now),
         derivatives: gathered.part("derivatives", derivatives, now),
-        kol_context: gathered.part("kol_context", voices.map(|told| context(told, &symbol)), now),
+        kol_context: gathered.part(
+            "kol_context",
+            voices.map(|told| context(told, &symbol)),
+            now,
+        ),
         dex_price: gathered.part("dex_price", dex_price, now),
     };
-    let Gathered { legs, warnings, fresh_seconds } = gathered;
+    let Gathered {
+        legs,
+        warnings,
+        fresh_seconds,
+    } = gathered;
     let mut answered = Answered::new(data, fresh_seconds).from_legs(legs);
     answered.warnings = warnings;
     answered.none = &["reason"];
@@ -141,13 +152,21 @@ async fn dex_price(
 /// What the opinion leaders say, as far as it is about this token.
 fn context(mut told: Answered, symbol: &SymbolKey) -> Answered {
     let names = |row: &&Value| {
-        let named = row.get("symbol").or_else(|| row.get("token")).and_then(Value::as_str);
+        let named = row
+            .get("symbol")
+            .or_else(|| row.get("token"))
+            .and_then(Value::as_str);
         named.is_some_and(|named| symbol.names(named))
     };
     let rows = told.data.get("by_token").and_then(Value::as_array);
     let token = rows.and_then(|rows| rows.iter().find(names)).cloned();
     let voices = told.data.get("top_voices").and_then(Value::as_array);
-    let voices: Vec<_> = voices.into_iter().flatten().take(MAX_VOICES).cloned().collect();
+    let voices: Vec<_> = voices
+        .into_iter()
+        .flatten()
+        .take(MAX_VOICES)
+        .cloned()
+        .collect();
     told.data = json!({
         "kol_count": told.data.get("kol_count"),
         "window": told.data.get("window"),
@@ -156,8 +175,12 @@ fn context(mut told: Answered, symbol: &SymbolKey) -> Answered {
         "token": token,
         "top_voices": voices,
     });
-    let kept = ["data.overall", "data.kol_count", "data.window", "data.top_voices"];
-    told.unavailable.retain(|gap| kept.iter().any(|kept| gap.field.starts_with(kept)));
+    let kept = ["data.overall", "data.kol_count", "data.window", "data.token"];
+    for gap in &mut told.unavailable {
+        gap.field = gap.field.replacen("data.by_token[]", "data.token", 1);
+    }
+    told.unavailable
+        .retain(|gap| kept.iter().any(|kept| gap.field.starts_with(kept)));
     // Nobody talks about it: that is known.
     told.none = &["token"];
     told.origins.clear();
@@ -180,7 +203,9 @@ enum Place {
 impl Place {
     /// The contract on the home chain, otherwise that on the first of the scanned chains.
     fn of(coin: &Coin) -> Self {
-        let Some(contracts) = &coin.contracts else { return Self::Unknown };
+        let Some(contracts) = &coin.contracts else {
+            return Self::Unknown;
+        };
         if contracts.is_empty() {
             return Self::None;
         }
@@ -190,8 +215,10 @@ impl Place {
             Some(Self::Contract { chain_id, address })
         };
         let scanned = SECURITY_CHAINS.iter().map(|chain| chain.id);
-        let chains = std::iter::once(HOME_CHAIN.id).chain(scanned);
-        chains.into_iter().find_map(on).unwrap_or(Self::Elsewhere)
+        std::iter::once(HOME_CHAIN.id)
+            .chain(scanned)
+            .find_map(on)
+            .unwrap_or(Self::Elsewhere)
     }
 }
 
@@ -218,14 +245,32 @@ mod tests {
 
     #[test]
     fn a_coin_of_its_own_chain_has_no_contract_and_an_unknown_one_may() {
-        let at = |chain_id| Place::Contract { chain_id, address: ADDRESS.parse().unwrap() };
+        let at = |chain_id| Place::Contract {
+            chain_id,
+            address: ADDRESS.parse().unwrap(),
+        };
         assert_eq!(place(Some(&[])), Place::None);
         assert_eq!(place(None), Place::Unknown);
-        assert_eq!(place(Some(&[(None, "So11111111111111111111111111111111111111112")])), Place::Elsewhere);
+        assert_eq!(
+            place(Some(&[(
+                None,
+                "So11111111111111111111111111111111111111112"
+            )])),
+            Place::Elsewhere
+        );
         assert_eq!(place(Some(&[(Some(59_144), ADDRESS)])), Place::Elsewhere);
-        assert_eq!(place(Some(&[(Some(8453), ADDRESS), (Some(1), ADDRESS)])), at(1));
-        assert_eq!(place(Some(&[(Some(1), ADDRESS), (Some(196), ADDRESS)])), at(196));
-        assert_eq!(place(Some(&[(Some(1), "not an address")])), Place::Elsewhere);
+        assert_eq!(
+            place(Some(&[(Some(8453), ADDRESS), (Some(1), ADDRESS)])),
+            at(1)
+        );
+        assert_eq!(
+            place(Some(&[(Some(1), ADDRESS), (Some(196), ADDRESS)])),
+            at(196)
+        );
+        assert_eq!(
+            place(Some(&[(Some(1), "not an address")])),
+            Place::Elsewhere
+        );
     }
 
     #[test]
@@ -239,19 +284,30 @@ mod tests {
             ..Answered::default()
         };
         let about = |symbol: &str| context(told(), &SymbolKey::new(symbol).unwrap()).data;
-        assert_eq!(about("$btc")["token"], json!({"symbol": "BTC", "score": "0.1"}));
+        assert_eq!(
+            about("$btc")["token"],
+            json!({"symbol": "BTC", "score": "0.1"})
+        );
         assert_eq!(about("USDT0")["mentioned"], true);
         let silent = about("OKB");
-        assert_eq!((&silent["mentioned"], &silent["token"]), (&json!(false), &Value::Null));
+        assert_eq!(
+            (&silent["mentioned"], &silent["token"]),
+            (&json!(false), &Value::Null)
+        );
         assert_eq!(silent["top_voices"], json!([1, 2, 3, 4, 5]));
     }
 
     #[test]
     fn a_missing_core_is_a_refusal_with_its_name() {
-        let down = ErrorReply::new(ErrorCode::UpstreamUnavailable, "down").detail("reason", "upstream_timeout");
+        let down = ErrorReply::new(ErrorCode::UpstreamUnavailable, "down")
+            .detail("reason", "upstream_timeout");
         let refused = refusal(down);
-        assert_eq!((refused.code(), refused.reason()), (ErrorCode::CoreDataMissing, "upstream_timeout"));
-        let unknown = ErrorReply::new(ErrorCode::NotFound, "unknown").detail("reason", "symbol_not_found");
+        assert_eq!(
+            (refused.code(), refused.reason()),
+            (ErrorCode::CoreDataMissing, "upstream_timeout")
+        );
+        let unknown =
+            ErrorReply::new(ErrorCode::NotFound, "unknown").detail("reason", "symbol_not_found");
         assert_eq!(refusal(unknown).code(), ErrorCode::NotFound);
     }
 }

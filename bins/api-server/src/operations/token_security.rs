@@ -23,7 +23,10 @@ const FRESH_SECONDS: u64 = 600;
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let token = contract(call)?;
-    let chain_id = call.parameters.chain("chain").map_or(HOME_CHAIN.id, |chain| chain.id);
+    let chain_id = call
+        .parameters
+        .chain("chain")
+        .map_or(HOME_CHAIN.id, |chain| chain.id);
     audit(sources, chain_id, token, call.max_age()).await
 }
 
@@ -50,21 +53,33 @@ pub(super) async fn audit(
             false => None,
         }
     };
-    let (scanned, held, list) = tokio::join!(scans::of(sources, chain_id, token, max_age), held, list);
+    let (scanned, held, list) =
+        tokio::join!(scans::of(sources, chain_id, token, max_age), held, list);
     let scanned = scanned?;
     let mut legs = Legs::default();
     let mut report = report(&mut legs, sources, &scanned, &held);
     if let Some(Ok(list)) = list
-        && let Some(listed) = list.value.tokens.iter().find(|listed| listed.address == token)
+        && let Some(listed) = list
+            .value
+            .tokens
+            .iter()
+            .find(|listed| listed.address == token)
         && report.token.symbol.is_none()
     {
         report.token.symbol = Some(listed.symbol.clone());
         report.token.name = report.token.name.or_else(|| Some(listed.name.clone()));
-        legs.got(data_sources::Sourced { value: (), sources: list.sources });
+        legs.got(data_sources::Sourced {
+            value: (),
+            sources: list.sources,
+        });
     }
     unknowns(&mut legs, &report, &scanned, "");
     let origins = origins(&report, &scanned, "");
-    let none: &[&str] = if report.ownership.renounced == Some(true) { &["owner"] } else { &[] };
+    let none: &[&str] = if report.ownership.renounced == Some(true) {
+        &["owner"]
+    } else {
+        &[]
+    };
     let mut answered = Answered::new(report, FRESH_SECONDS).from_legs(legs);
     answered.origins = origins;
     answered.none = none;
@@ -92,7 +107,10 @@ pub(super) fn report(
     held: &Held,
 ) -> SecurityReport {
     for provenance in &scanned.sources {
-        legs.got(data_sources::Sourced { value: (), sources: vec![provenance.clone()] });
+        legs.got(data_sources::Sourced {
+            value: (),
+            sources: vec![provenance.clone()],
+        });
     }
     let holding = held.holding(&scanned.scans);
     held.list(legs, sources);
@@ -108,7 +126,9 @@ pub(super) fn report(
 
 /// Names why there is no concentration.
 fn explain_holding(legs: &mut Legs, holding: &Holding, list: &'static str) {
-    let Some(reason) = holding.missing else { return };
+    let Some(reason) = holding.missing else {
+        return;
+    };
     for member in ["top10_pct", "top10_counted"] {
         legs.missing(&format!("holders.{member}"), reason, list);
     }
@@ -138,7 +158,11 @@ pub(super) fn origins(report: &SecurityReport, scanned: &Scanned, at: &str) -> V
     let mut origins = vec![derived("verdict"), derived("score"), derived("risk_level")];
     for (check, reading) in &report.checks {
         if let Some(source) = reading.source {
-            origins.push(Origin::new(format!("{at}checks/{check}/value"), source, Method::Direct));
+            origins.push(Origin::new(
+                format!("{at}checks/{check}/value"),
+                source,
+                Method::Direct,
+            ));
         }
     }
     origins

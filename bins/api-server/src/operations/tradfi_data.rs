@@ -41,7 +41,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     };
     let Gathered { data, legs } = gather(sources, only).await;
     if data.readings().next().is_none() {
-        let reason = legs.unavailable.first().map_or("no_reading", |gap| gap.reason.as_str());
+        let reason = legs
+            .unavailable
+            .first()
+            .map_or("no_reading", |gap| gap.reason.as_str());
         return Err(fault::core_missing("readings", reason));
     }
     let fresh_seconds = data.fresh_seconds();
@@ -51,11 +54,17 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Some(_) => without_gaps(json!(data)),
         None => json!(data),
     };
-    let mut answered = Answered::new(shown, fresh_seconds)
-        .from_legs(legs)
-        .origin("yields/spread_2s10s_bp", core, Method::Derived);
+    let mut answered = Answered::new(shown, fresh_seconds).from_legs(legs).origin(
+        "yields/spread_2s10s_bp",
+        core,
+        Method::Derived,
+    );
     for reading in data.readings() {
-        let method = if reading.method == "derived" { Method::Derived } else { Method::Direct };
+        let method = if reading.method == "derived" {
+            Method::Derived
+        } else {
+            Method::Direct
+        };
         answered = answered.origin(reading.symbol, reading.source, method);
     }
     if derived {
@@ -105,7 +114,10 @@ async fn gather(sources: &Sources, only: Option<&'static Instrument>) -> Gathere
         }
     };
     let rates = async {
-        let fx = |instrument: &Instrument| instrument.market == Instrument::EURUSD.market && *instrument != Instrument::DOLLAR_BROAD;
+        let fx = |instrument: &Instrument| {
+            instrument.market == Instrument::EURUSD.market
+                && *instrument != Instrument::DOLLAR_BROAD
+        };
         match only.is_none_or(fx) {
             true => Some(sources.frankfurter.rates().await),
             false => None,
@@ -113,7 +125,11 @@ async fn gather(sources: &Sources, only: Option<&'static Instrument>) -> Gathere
     };
     let series = async {
         let mut asked = tokio::task::JoinSet::new();
-        for (at, (instrument, place)) in SERIES.into_iter().enumerate().filter(|(_, (of, _))| wants(of)) {
+        for (at, (instrument, place)) in SERIES
+            .into_iter()
+            .enumerate()
+            .filter(|(_, (of, _))| wants(of))
+        {
             let fred = sources.fred.clone();
             asked.spawn(async move { (at, instrument, place, fred.latest(instrument).await) });
         }
@@ -146,21 +162,33 @@ async fn gather(sources: &Sources, only: Option<&'static Instrument>) -> Gathere
     if let Some(rates) = rates.and_then(|rates| legs.take(sources, "fx", rates)) {
         for (instrument, observation) in &rates.fx {
             let place = format!("fx[symbol={}]", instrument.symbol);
-            data.fx.extend(judge(sources, &mut legs, &place, instrument, observation));
+            data.fx
+                .extend(judge(sources, &mut legs, &place, instrument, observation));
         }
         let index = &Instrument::DOLLAR_DERIVED;
         data.dollar.derived_index = rates
             .dollar
             .as_ref()
-            .and_then(|observation| judge(sources, &mut legs, "dollar.derived_index", index, observation))
+            .and_then(|observation| {
+                judge(
+                    sources,
+                    &mut legs,
+                    "dollar.derived_index",
+                    index,
+                    observation,
+                )
+            })
             .map(Reading::derived);
     }
     for (instrument, answer) in second {
         let place = format!("cross_checks[symbol={}]", instrument.symbol);
-        let (Some((value, as_of)), Some(reading)) = (legs.take(sources, &place, answer), data.find(instrument)) else {
+        let (Some((value, as_of)), Some(reading)) =
+            (legs.take(sources, &place, answer), data.find(instrument))
+        else {
             continue;
         };
-        data.cross_checks.push(CrossCheck::new(reading, SECOND, value, as_of));
+        data.cross_checks
+            .push(CrossCheck::new(reading, SECOND, value, as_of));
     }
     if let Some(only) = only {
         data = data.only(only);
@@ -168,10 +196,13 @@ async fn gather(sources: &Sources, only: Option<&'static Instrument>) -> Gathere
     Gathered { data, legs }
 }
 
+/// What a source told, or why it did not.
+type Told = Result<Sourced<Observation>, Error>;
+
 /// The yields, each with its place, and the failure of the source that was asked first.
 #[derive(Default)]
 struct Curve {
-    points: Vec<(&'static Instrument, &'static str, Result<Sourced<Observation>, Error>)>,
+    points: Vec<(&'static Instrument, &'static str, Told)>,
     failed: Option<Error>,
 }
 
@@ -189,8 +220,13 @@ async fn yields(sources: &Sources, only: Option<&'static Instrument>) -> Curve {
     for (instrument, place) in YIELDS {
         let point = points.iter().find(|(of, _)| *of == instrument);
         let answer = match point {
-            Some((_, observation)) => Ok(Sourced { value: observation.clone(), sources: from.clone() }),
-            None if only.is_none_or(|only| only == instrument) => sources.fred.latest(instrument).await,
+            Some((_, observation)) => Ok(Sourced {
+                value: observation.clone(),
+                sources: from.clone(),
+            }),
+            None if only.is_none_or(|only| only == instrument) => {
+                sources.fred.latest(instrument).await
+            }
             None => continue,
         };
         curve.points.push((instrument, place, answer));
@@ -199,7 +235,7 @@ async fn yields(sources: &Sources, only: Option<&'static Instrument>) -> Curve {
 }
 
 /// VIX from the exchange, otherwise from FRED: every answer, the good one last.
-async fn volatility(sources: &Sources) -> Vec<Result<Sourced<Observation>, Error>> {
+async fn volatility(sources: &Sources) -> Vec<Told> {
     match sources.cboe.vix().await {
         Ok(vix) => vec![Ok(vix)],
         Err(error) => vec![Err(error), sources.fred.latest(&Instrument::VIX).await],
@@ -211,7 +247,7 @@ trait Fill {
     fn fill(self, sources: &Sources, data: &mut MacroData, legs: &mut Legs);
 }
 
-impl Fill for (Curve, Vec<Result<Sourced<Observation>, Error>>) {
+impl Fill for (Curve, Vec<Told>) {
     fn fill(self, sources: &Sources, data: &mut MacroData, legs: &mut Legs) {
         let (curve, mut vix) = self;
         if let Some(error) = &curve.failed {
@@ -233,7 +269,12 @@ impl Fill for (Curve, Vec<Result<Sourced<Observation>, Error>>) {
         if pair.is_some() && yields.spread_2s10s_bp.is_none() {
             legs.missing("yields.spread_2s10s_bp", "yields_of_different_days", "");
         }
-        let newest = [&yields.ten_years, &yields.two_years, &yields.thirty_years, &yields.three_months];
+        let newest = [
+            &yields.ten_years,
+            &yields.two_years,
+            &yields.thirty_years,
+            &yields.three_months,
+        ];
         let newest = newest.into_iter().flatten().next();
         yields.curve_date = newest.map(|reading| Instrument::US10Y.market.date_of(reading.as_of));
         let last = vix.pop();
@@ -252,7 +293,7 @@ fn read(
     legs: &mut Legs,
     place: &str,
     instrument: &'static Instrument,
-    answer: Result<Sourced<Observation>, Error>,
+    answer: Told,
 ) -> Option<Reading> {
     let observation = legs.take(sources, place, answer)?;
     judge(sources, legs, place, instrument, &observation)
@@ -280,9 +321,16 @@ fn without_gaps(data: Value) -> Value {
         Value::Object(members) => members.is_empty(),
         _ => false,
     };
-    let Value::Object(groups) = data else { return data };
+    let Value::Object(groups) = data else {
+        return data;
+    };
     let inner = |group: Value| match group {
-        Value::Object(members) => Value::Object(members.into_iter().filter(|(_, member)| !empty(member)).collect()),
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .filter(|(_, member)| !empty(member))
+                .collect(),
+        ),
         other => other,
     };
     let groups = groups.into_iter().map(|(name, group)| (name, inner(group)));

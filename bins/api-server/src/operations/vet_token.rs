@@ -3,13 +3,19 @@
 use std::time::Duration;
 
 use data_sources::{Error, Sourced};
-use readings::security::{Judgement, Probe, SecurityReport, Traded, TradeSide, Trades, Verdict, vet};
+use readings::security::{
+    Judgement, Probe, SecurityReport, TradeSide, Traded, Trades, Verdict, vet,
+};
 use route_catalog::HOME_CHAIN;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::token_security::{self, holders, holders::Held, scans, trading, trading::Trading};
-use super::{Call, legs::Legs, price::{self, Spot}};
+use super::{
+    Call,
+    legs::Legs,
+    price::{self, Spot},
+};
 use crate::Sources;
 use crate::answer::{Answered, Method, seconds};
 use crate::reply::ErrorReply;
@@ -21,7 +27,10 @@ const FRESH_SECONDS: u64 = 60;
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let token = token_security::contract(call)?;
-    let max_age = Some(call.max_age().map_or(PART_AGE, |max_age| max_age.min(PART_AGE)));
+    let max_age = Some(
+        call.max_age()
+            .map_or(PART_AGE, |max_age| max_age.min(PART_AGE)),
+    );
     let (scanned, held, trading, spot) = tokio::join!(
         scans::of(sources, HOME_CHAIN.id, token, max_age),
         holders::held(sources, token, max_age),
@@ -33,8 +42,16 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let report = token_security::report(&mut legs, sources, &scanned, &held);
     trading.list(&mut legs, sources);
     let holding = held.holding(&scanned.scans);
-    let vetting = vet(&scanned.scans, &holding, report.holders.creator_pct, &trading.trades);
-    let warnings = spot.as_ref().map(|found| found.value.warnings()).unwrap_or_default();
+    let vetting = vet(
+        &scanned.scans,
+        &holding,
+        report.holders.creator_pct,
+        &trading.trades,
+    );
+    let warnings = spot
+        .as_ref()
+        .map(|found| found.value.warnings())
+        .unwrap_or_default();
     let price = priced(sources, &mut legs, spot, &trading);
     token_security::unknowns(&mut legs, &report, &scanned, "security.");
     gaps(&mut legs, &vetting.judgement, &trading, scanned.core());
@@ -45,7 +62,11 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .concentration
         .as_ref()
         .map(|found| token_security::is_lower_bound(found, report.holders.count));
-    let none: &[&str] = if report.ownership.renounced == Some(true) { &["owner"] } else { &[] };
+    let none: &[&str] = if report.ownership.renounced == Some(true) {
+        &["owner"]
+    } else {
+        &[]
+    };
     let origins = token_security::origins(&report, &scanned, "security/");
     let data = Data {
         address: report.address.clone(),
@@ -104,7 +125,13 @@ fn contract(report: &SecurityReport) -> Value {
 
 fn tradeability(trading: &Trading, held: &Held) -> Value {
     let trades = &trading.trades;
-    let side = |side| trades.probes.iter().map(|probe| quote(probe, side)).collect::<Vec<_>>();
+    let side = |side| {
+        trades
+            .probes
+            .iter()
+            .map(|probe| quote(probe, side))
+            .collect::<Vec<_>>()
+    };
     let losses = trades.probes.iter().map(|probe| {
         let loss = probe.round_trip_loss_pct().map(readings::Figure);
         json!({"usd": probe.usd.to_string(), "loss_pct": loss})
@@ -150,19 +177,34 @@ fn gaps(legs: &mut Legs, judgement: &Judgement, trading: &Trading, core: &'stati
     let reason = |side| missing(trades, side).unwrap_or_else(|| "not_quoted".to_owned());
     for (side, member) in [(TradeSide::Buy, "can_buy"), (TradeSide::Sell, "can_sell")] {
         if trades.possible(side).is_none() {
-            legs.missing(&format!("tradeability.{member}"), reason(side), trading::SOURCE);
+            legs.missing(
+                &format!("tradeability.{member}"),
+                reason(side),
+                trading::SOURCE,
+            );
         }
     }
-    let open = trades.probes.iter().any(|probe| probe.round_trip_loss_pct().is_none());
+    let open = trades
+        .probes
+        .iter()
+        .any(|probe| probe.round_trip_loss_pct().is_none());
     if open {
-        legs.missing("tradeability.round_trip[].loss_pct", reason(TradeSide::Sell), trading::SOURCE);
+        legs.missing(
+            "tradeability.round_trip[].loss_pct",
+            reason(TradeSide::Sell),
+            trading::SOURCE,
+        );
     }
     for (known, member) in [
         (trades.price_impact_pct().is_some(), "price_impact_pct"),
         (trades.most_hops().is_some(), "route_count"),
     ] {
         if !known {
-            legs.missing(&format!("tradeability.{member}"), reason(TradeSide::Buy), trading::SOURCE);
+            legs.missing(
+                &format!("tradeability.{member}"),
+                reason(TradeSide::Buy),
+                trading::SOURCE,
+            );
         }
     }
     if judgement.score.is_none() {
@@ -172,11 +214,14 @@ fn gaps(legs: &mut Legs, judgement: &Judgement, trading: &Trading, core: &'stati
 
 /// Why a side was not quoted.
 fn missing(trades: &Trades, side: TradeSide) -> Option<String> {
-    trades.probes.iter().find_map(|probe| match probe.side(side) {
-        Traded::Quoted(_) => None,
-        Traded::NoRoute => Some("no_route".to_owned()),
-        Traded::Unavailable(reason) => Some(reason.clone()),
-    })
+    trades
+        .probes
+        .iter()
+        .find_map(|probe| match probe.side(side) {
+            Traded::Quoted(_) => None,
+            Traded::NoRoute => Some("no_route".to_owned()),
+            Traded::Unavailable(reason) => Some(reason.clone()),
+        })
 }
 
 /// The price as `/price` has it; where nobody prices the token, what the smallest purchase costs.

@@ -31,7 +31,11 @@ pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, 
         ..Answered::new(data, FRESH_SECONDS)
             .from_legs(legs)
             .origin("pools", super::yields::dataset::SOURCE, Method::Direct)
-            .origin("pools/risk_grade", super::yields::dataset::SOURCE, Method::Derived)
+            .origin(
+                "pools/risk_grade",
+                super::yields::dataset::SOURCE,
+                Method::Derived,
+            )
     })
 }
 

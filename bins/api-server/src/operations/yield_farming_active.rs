@@ -30,13 +30,19 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     }
     let mut legs = Legs::default();
     let complete = indexed.is_ok() && on_chain.is_ok();
-    let on_chain = legs.take(sources, "positions", on_chain).unwrap_or_default();
+    let on_chain = legs
+        .take(sources, "positions", on_chain)
+        .unwrap_or_default();
     let indexed = legs.take(sources, "positions", indexed).unwrap_or_default();
     let mut positions = merged(on_chain.to_vec(), indexed.to_vec());
     if positions.iter().any(|position| position.apy_pct.is_none()) {
         match sources.yields.edition_if_any(sources.now()).await {
             Some(edition) => fill_yields(&mut positions, &edition.markets),
-            None => legs.missing("positions[].apy_pct", "yield_snapshot_missing", super::yields::dataset::SOURCE),
+            None => legs.missing(
+                "positions[].apy_pct",
+                "yield_snapshot_missing",
+                super::yields::dataset::SOURCE,
+            ),
         }
     }
     let total = total_usd(&positions);

@@ -30,5 +30,8 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let answered = Answered::new(json!({"pool": pool, "points": points}), FRESH_SECONDS)
         .from_legs(legs)
         .origin("points", SOURCE, Method::Direct);
-    Ok(Answered { as_of: newest, ..answered })
+    Ok(Answered {
+        as_of: newest,
+        ..answered
+    })
 }

@@ -23,15 +23,21 @@ type Leg = Result<Sourced<std::sync::Arc<Vec<Quoted>>>, Error>;
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let text = |name: &str| call.parameters.text(name);
-    let sort: Sort = text("sort").and_then(|sort| sort.parse().ok()).unwrap_or(Sort::Apy);
-    let cursor = text("cursor").map(|cursor| Cursor::parse(cursor, sort)).transpose();
+    let sort: Sort = text("sort")
+        .and_then(|sort| sort.parse().ok())
+        .unwrap_or(Sort::Apy);
+    let cursor = text("cursor")
+        .map(|cursor| Cursor::parse(cursor, sort))
+        .transpose();
     let cursor = cursor.map_err(|error| fault::bad_parameter("cursor", &error.to_string()))?;
     let filter = Filter {
         chain_id: call.parameters.chain("chain").map(|chain| chain.id),
         asset: text("asset").and_then(SymbolKey::new),
         protocol: text("protocol").map(str::to_owned),
         stable: call.parameters.boolean("stable"),
-        min_tvl: text("min_tvl").and_then(|least| least.parse::<Figure>().ok()).map(Figure::get),
+        min_tvl: text("min_tvl")
+            .and_then(|least| least.parse::<Figure>().ok())
+            .map(Figure::get),
     };
     let edition = sources.yields.edition(sources.now()).await?;
     let mut legs = Legs::default();
@@ -42,13 +48,23 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let mut others = Vec::new();
     for leg in [Some(okx), aave].into_iter().flatten() {
         let quoted = legs.take(sources, BESIDE, leg);
-        others.extend(quoted.iter().flat_map(|rows| rows.iter()).filter_map(Market::of_quoted));
+        others.extend(
+            quoted
+                .iter()
+                .flat_map(|rows| rows.iter())
+                .filter_map(Market::of_quoted),
+        );
     }
     // Other sources speak of one chain; only its rows can change.
-    let (there, elsewhere): (Vec<&Market>, Vec<&Market>) =
-        edition.markets.iter().partition(|row| row.chain_id == Some(chain_id));
+    let (there, elsewhere): (Vec<&Market>, Vec<&Market>) = edition
+        .markets
+        .iter()
+        .partition(|row| row.chain_id == Some(chain_id));
     let there = market::merged(there.into_iter().cloned().collect(), others);
-    let wanted = elsewhere.into_iter().chain(&there).filter(|row| filter.wants(row));
+    let wanted = elsewhere
+        .into_iter()
+        .chain(&there)
+        .filter(|row| filter.wants(row));
     let limit = call.parameters.integer("limit").unwrap_or(DEFAULT_LIMIT);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let page = market::page(wanted.collect(), sort, cursor.as_ref(), limit);
@@ -61,11 +77,14 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     });
     Ok(Answered {
         none: NONE,
-        edition: Some(edition.snapshot_id().to_owned()),
         ..Answered::new(data, FRESH_SECONDS)
             .from_legs(legs)
             .origin("markets", super::yields::dataset::SOURCE, Method::Direct)
-            .origin("markets/risk_grade", super::yields::dataset::SOURCE, Method::Derived)
+            .origin(
+                "markets/risk_grade",
+                super::yields::dataset::SOURCE,
+                Method::Derived,
+            )
     })
 }
 
@@ -87,5 +106,8 @@ async fn beside(
             _ => None,
         }
     };
-    tokio::join!(sources.yields.okx.products(chain_id, &tokens, max_age), aave)
+    tokio::join!(
+        sources.yields.okx.products(chain_id, &tokens, max_age),
+        aave
+    )
 }

@@ -12,9 +12,9 @@ use readings::symbol::SymbolKey;
 use readings::{Decimal, Figure};
 use serde_json::json;
 
+use super::Call;
 use super::legs::Legs;
 use super::yields::{FRESH_SECONDS, dataset, gas_prices, holdings};
-use super::Call;
 use crate::Sources;
 use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
@@ -27,7 +27,9 @@ const NONE: &[&str] = &["address", "amount_usd", "asset"];
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let text = |name: &str| call.parameters.text(name);
     let address = call.parameters.address("address");
-    let named = text("amount").and_then(|amount| amount.parse::<Figure>().ok()).map(Figure::get);
+    let named = text("amount")
+        .and_then(|amount| amount.parse::<Figure>().ok())
+        .map(Figure::get);
     let amount_usd = named.unwrap_or(Decimal::from(USUAL_AMOUNT_USD));
     let asset = text("asset").and_then(SymbolKey::new);
     let only: Option<Vec<u64>> = call
@@ -45,7 +47,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let mut legs = Legs::default();
     edition.count_in(&mut legs);
     let held = match address {
-        Some(address) => Some(holdings(sources, address, only.clone(), &mut legs).await?),
+        Some(address) => {
+            Some(holdings(sources, address, only.clone(), "recommendations", &mut legs).await?)
+        }
         None => None,
     };
     let wanted = gas_chains(&edition.markets, &wish);
@@ -55,7 +59,11 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         None => recommend(&edition.markets, &wish, &of_gas),
     };
     if rows.iter().any(|row| row.exit_liquidity_usd.is_none()) {
-        legs.missing("recommendations[].exit_liquidity_usd", "not_named_by_source", dataset::SOURCE);
+        legs.missing(
+            "recommendations[].exit_liquidity_usd",
+            "not_named_by_source",
+            dataset::SOURCE,
+        );
     }
     let data = json!({
         "recommendations": rows,
@@ -71,10 +79,13 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let answered = Answered::new(data, FRESH_SECONDS).from_legs(legs);
     Ok(Answered {
         none: NONE,
-        edition: Some(edition.snapshot_id().to_owned()),
         ..answered
             .origin("recommendations", dataset::SOURCE, Method::Derived)
-            .origin("recommendations/exit_liquidity_usd", dataset::SOURCE, Method::Direct)
+            .origin(
+                "recommendations/exit_liquidity_usd",
+                dataset::SOURCE,
+                Method::Direct,
+            )
     })
 }
 

@@ -15,9 +15,9 @@ use data_sources::{Clock, Sourced};
 use jiff::Timestamp;
 use readings::defi::market::{self, Market};
 
+use self::dataset::{NAME, PACE};
 pub(crate) use self::gas::gas_prices;
 pub(crate) use self::holdings::{Held, holdings};
-use self::dataset::{NAME, PACE};
 use super::fault;
 use super::legs::Legs;
 use crate::reply::ErrorReply;

@@ -124,3 +124,8 @@ fn no_floats(target: &str, value: &Value, path: &str) {
 pub fn recorded_at() -> Timestamp {
     Timestamp::from_second(i64::try_from(RECORDED_AT).unwrap()).unwrap()
 }
+
+/// Whether a reason says that nothing listens there; after a few tries the source is left alone.
+pub fn unreachable(reason: &str) -> bool {
+    matches!(reason, "upstream_unreachable" | "upstream_circuit_open")
+}

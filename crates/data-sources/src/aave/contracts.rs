@@ -48,7 +48,9 @@ impl Configuration {
     /// A token that is no reserve has zero decimals and is not active. Whether it is paused stands elsewhere.
     pub(super) fn read(returned: &[u8]) -> Option<Self> {
         let read = getReserveConfigurationDataCall::abi_decode_returns(returned).ok()?;
-        let decimals = u64::try_from(read.decimals).ok().filter(|digits| *digits <= MAX_DECIMALS)?;
+        let decimals = u64::try_from(read.decimals)
+            .ok()
+            .filter(|digits| *digits <= MAX_DECIMALS)?;
         Some(Self {
             decimals: u32::try_from(decimals).ok()?,
             active: read.isActive,
@@ -75,7 +77,9 @@ impl UserReserve {
         let read = getUserReserveDataCall::abi_decode_returns(returned).ok()?;
         Some(Self {
             supplied: read.currentATokenBalance,
-            borrowed: read.currentVariableDebt.checked_add(read.currentStableDebt)?,
+            borrowed: read
+                .currentVariableDebt
+                .checked_add(read.currentStableDebt)?,
         })
     }
 }
@@ -90,7 +94,10 @@ mod tests {
         assert_eq!(getReserveDataCall::SELECTOR, [0x35, 0xea, 0x6a, 0x75]);
         assert_eq!(getUserAccountDataCall::SELECTOR, [0xbf, 0x92, 0x85, 0x7c]);
         assert_eq!(getUserReserveDataCall::SELECTOR, [0x28, 0xdd, 0x2d, 0x01]);
-        assert_eq!(getReserveConfigurationDataCall::SELECTOR, [0x3e, 0x15, 0x01, 0x41]);
+        assert_eq!(
+            getReserveConfigurationDataCall::SELECTOR,
+            [0x3e, 0x15, 0x01, 0x41]
+        );
         assert_eq!(getAssetPriceCall::SELECTOR, [0xb3, 0x59, 0x6f, 0x07]);
     }
 
@@ -99,6 +106,8 @@ mod tests {
         assert!(Reserve::read(&[0; 32]).is_none());
         assert!(UserReserve::read(&[]).is_none());
         assert!(Configuration::read(&[0xff; 320]).is_none());
-        assert!(Configuration::read(&[0; 320]).is_some_and(|read| read.decimals == 0 && !read.active));
+        assert!(
+            Configuration::read(&[0; 320]).is_some_and(|read| read.decimals == 0 && !read.active)
+        );
     }
 }

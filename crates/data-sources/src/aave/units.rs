@@ -10,9 +10,10 @@ pub(super) fn decimal(atoms: U256, digits: u32) -> Option<Decimal> {
     loop {
         let whole = i128::try_from(atoms).ok();
         let fits = scale <= Decimal::MAX_SCALE;
-        if let Some(decimal) = whole.filter(|_| fits).and_then(|atoms| {
-            Decimal::try_from_i128_with_scale(atoms, scale).ok()
-        }) {
+        if let Some(decimal) = whole
+            .filter(|_| fits)
+            .and_then(|atoms| Decimal::try_from_i128_with_scale(atoms, scale).ok())
+        {
             return Some(decimal.normalize());
         }
         scale = scale.checked_sub(1)?;
@@ -33,7 +34,10 @@ mod tests {
         assert_eq!(text("1000000", 6).as_deref(), Some("1"));
         assert_eq!(text("1", 18).as_deref(), Some("0.000000000000000001"));
         assert_eq!(text("1", 30).as_deref(), Some("0"));
-        assert_eq!(text("123456789012345678901234567890123456", 18).as_deref(), Some("123456789012345678.90123456789"));
+        assert_eq!(
+            text("123456789012345678901234567890123456", 18).as_deref(),
+            Some("123456789012345678.90123456789")
+        );
         assert_eq!(text("123456789012345678901234567890", 0), None);
         assert_eq!(decimal(U256::MAX, 18), None);
     }

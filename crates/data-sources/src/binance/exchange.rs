@@ -152,7 +152,16 @@ mod tests {
         assert_eq!(read("1795222800000"), Some(Millis(Some(time))));
         assert_eq!(read("\"1795222800000\""), Some(Millis(Some(time))));
         assert_eq!(read("0"), Some(Millis(None)));
-        for wrong in ["\"\"", "null", "-1", "1.5", "true", "1e3", "99999999999999999999", "18446744073709551615"] {
+        for wrong in [
+            "\"\"",
+            "null",
+            "-1",
+            "1.5",
+            "true",
+            "1e3",
+            "99999999999999999999",
+            "18446744073709551615",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
         let past = |now: i64| Millis(Some(time)).past(Timestamp::from_second(now).unwrap(), "$.t");

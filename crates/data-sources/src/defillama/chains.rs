@@ -56,7 +56,10 @@ fn rows(rows: Vec<Row>) -> Result<Vec<ChainTvl>, SourceErrorKind> {
         .filter_map(|row| {
             Some(ChainTvl {
                 name: Some(clean(&row.name, 40)).filter(|name| !name.is_empty())?,
-                chain_id: row.chain_id.and_then(|id| u64::try_from(id.0).ok()).filter(|id| *id > 0),
+                chain_id: row
+                    .chain_id
+                    .and_then(|id| u64::try_from(id.0).ok())
+                    .filter(|id| *id > 0),
                 tvl_usd: row.tvl.filter(|tvl| is_value(*tvl))?,
             })
         })

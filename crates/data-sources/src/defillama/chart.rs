@@ -70,7 +70,9 @@ impl Defillama {
                 })
                 .await
         };
-        self.charts.get(pool.to_ascii_lowercase(), max_age, fetch).await
+        self.charts
+            .get(pool.to_ascii_lowercase(), max_age, fetch)
+            .await
     }
 }
 
@@ -114,8 +116,13 @@ mod tests {
     fn only_ids_become_part_of_a_path() {
         assert!(is_id("aa70268e-4b52-42bf-a116-608b370f9501"));
         for other in [
-            "", "../pools", "aa70268e-4b52-42bf-a116-608b370f950", "aa70268e-4b52-42bf-a116-608b370f9501?",
-            "aa70268e/4b52-42bf-a116-608b370f9501", "okx-124561", "aa70268e-4b52-42bf-a116-608b370f95%1",
+            "",
+            "../pools",
+            "aa70268e-4b52-42bf-a116-608b370f950",
+            "aa70268e-4b52-42bf-a116-608b370f9501?",
+            "aa70268e/4b52-42bf-a116-608b370f9501",
+            "okx-124561",
+            "aa70268e-4b52-42bf-a116-608b370f95%1",
         ] {
             assert!(!is_id(other), "{other}");
         }

@@ -1,6 +1,6 @@
 //! `GET /pools`: one body of every pool there is, read row by row; only what can be shown is kept.
 
-use std::{fmt, sync::PoisonError};
+use std::{fmt, sync::PoisonError, time::Duration};
 
 use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use readings::{
@@ -31,6 +31,8 @@ const MAX_HELD: usize = 2 * MAX_KEPT;
 /// Tokens of one pool that are kept.
 const MAX_TOKENS: usize = 16;
 const NOT_MODIFIED: u16 = 304;
+/// Over 10 MB take their time, and nobody waits for them: a job asks.
+const PATIENCE: Duration = Duration::from_secs(45);
 /// A time of change this far in the future is none.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
@@ -64,7 +66,9 @@ impl Defillama {
     pub async fn pools(&self) -> Result<Sourced<PoolList>, Error> {
         let last = self.last().clone();
         let headers = move || {
-            let tag = last.iter().map(|tagged| (IF_NONE_MATCH, tagged.tag.clone()));
+            let tag = last
+                .iter()
+                .map(|tagged| (IF_NONE_MATCH, tagged.tag.clone()));
             Ok(HeaderMap::from_iter(tag))
         };
         let ask = self
@@ -72,6 +76,7 @@ impl Defillama {
             .get(SOURCE, "/pools")
             .at("yields_url")
             .max_body_bytes(MAX_LIST_BYTES)
+            .timeout(PATIENCE)
             .accepts(&[NOT_MODIFIED])
             .signed(headers);
         let now = self.source.now();
@@ -102,7 +107,9 @@ impl Defillama {
     }
 
     fn last(&self) -> std::sync::MutexGuard<'_, Option<Tagged>> {
-        self.last_pools.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last_pools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -194,7 +201,9 @@ impl<'de> Visitor<'de> for Rows {
         // The raw text of a row is borrowed from the body, so that one row in memory is the most.
         while let Some(raw) = rows.next_element::<&'de RawValue>()? {
             list.seen = list.seen.saturating_add(1);
-            let row = serde_json::from_str::<Row>(raw.get()).ok().and_then(Row::read);
+            let row = serde_json::from_str::<Row>(raw.get())
+                .ok()
+                .and_then(Row::read);
             match row {
                 Some(pool) if pool.admit().is_ok() => list.pools.push(pool),
                 Some(_) => {}
@@ -251,7 +260,9 @@ impl Row {
 /// A token that is not named stays in the list, as an empty text: a list must not look shorter.
 fn tokens(tokens: Option<Vec<Option<String>>>) -> Vec<String> {
     let tokens = tokens.unwrap_or_default().into_iter().take(MAX_TOKENS);
-    tokens.map(|token| clean(&token.unwrap_or_default(), 80)).collect()
+    tokens
+        .map(|token| clean(&token.unwrap_or_default(), 80))
+        .collect()
 }
 
 /// An id becomes part of cursors and paths: letters, digits, `-`, `_` and `.`.

@@ -107,10 +107,7 @@ fn symbol(returned: &Bytes) -> Option<String> {
             let end = word.iter().position(|byte| *byte == 0).unwrap_or(word.len());
             String::from_utf8(word.get(..end)?.to_vec()).ok()?
         }
-        Err(_) => {
-            let text = String::abi_decode(returned).ok()?;
-            text
-        }
+        Err(_) => String::abi_decode(returned).ok()?,
     };
     let cleaned = clean(&text, MAX_SYMBOL_CHARS);
     (!cleaned.is_empty()).then_some(cleaned)

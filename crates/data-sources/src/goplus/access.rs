@@ -26,7 +26,11 @@ impl Goplus {
         let (key, secret) = keys.map(|(key, secret)| (key.clone(), secret.clone()))?;
         let goplus = self.clone();
         let fetch = || async move { goplus.fetch_access(&key, &secret).await };
-        self.access.get((), max_age, fetch).await.ok().map(|found| found.value)
+        self.access
+            .get((), max_age, fetch)
+            .await
+            .ok()
+            .map(|found| found.value)
     }
 
     async fn fetch_access(
@@ -75,6 +79,9 @@ mod tests {
     #[test]
     fn signs_like_an_independent_implementation() {
         let time = Timestamp::from_second(1_795_222_920).unwrap();
-        assert_eq!(sign("app-key", time, "app-secret"), "0635b0810b0b4e2ae02ab10672097274ace9386e");
+        assert_eq!(
+            sign("app-key", time, "app-secret"),
+            "0635b0810b0b4e2ae02ab10672097274ace9386e"
+        );
     }
 }

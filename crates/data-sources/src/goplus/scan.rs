@@ -96,17 +96,34 @@ fn findings(row: &Row, owner: Option<Address>) -> BTreeMap<Check, bool> {
         }
     };
     add(Check::TradeLimit, flag(row.get("is_anti_whale")));
-    add(Check::NotOpenSource, flag(row.get("is_open_source")).map(|open| !open));
-    add(Check::NotRenounced, owner.map(|owner| !HolderKind::is_burn(owner)));
+    add(
+        Check::NotOpenSource,
+        flag(row.get("is_open_source")).map(|open| !open),
+    );
+    add(
+        Check::NotRenounced,
+        owner.map(|owner| !HolderKind::is_burn(owner)),
+    );
     // A number of honeypots, not only whether there are any.
-    add(Check::HoneypotCreator, row.get("honeypot_with_same_creator").and_then(count).map(|made| made > 0));
-    let imitates = row.get("fake_token").and_then(|fake| fake.get("value")).and_then(count);
+    add(
+        Check::HoneypotCreator,
+        row.get("honeypot_with_same_creator")
+            .and_then(count)
+            .map(|made| made > 0),
+    );
+    let imitates = row
+        .get("fake_token")
+        .and_then(|fake| fake.get("value"))
+        .and_then(count);
     let genuine = flag(row.get("is_true_token"));
-    add(Check::Counterfeit, match (imitates, genuine) {
-        (Some(1..), _) | (_, Some(false)) => Some(true),
-        (_, Some(true)) => Some(false),
-        (_, None) => None,
-    });
+    add(
+        Check::Counterfeit,
+        match (imitates, genuine) {
+            (Some(1..), _) | (_, Some(false)) => Some(true),
+            (_, Some(true)) => Some(false),
+            (_, None) => None,
+        },
+    );
     findings
 }
 
@@ -137,9 +154,16 @@ fn holders(row: &Row) -> Vec<Holder> {
         let labelled = HolderKind::of_label(label, is_one(row.get("is_contract")));
         let locked = is_one(row.get("is_locked")).then_some(HolderKind::Locker);
         let kind = labelled.or(locked);
-        Ok(Holder { address, share_pct, kind })
+        Ok(Holder {
+            address,
+            share_pct,
+            kind,
+        })
     };
-    rows(row, "holders").map(holder).collect::<Result<_, Odd>>().unwrap_or_default()
+    rows(row, "holders")
+        .map(holder)
+        .collect::<Result<_, Odd>>()
+        .unwrap_or_default()
 }
 
 /// Share of the liquidity that is locked or burned, in percent.
@@ -150,7 +174,11 @@ fn lp_locked(row: &Row) -> Option<Figure> {
         let share = fraction(row.get("percent")).ok()??.get();
         let burned = address(row.get("address")).is_some_and(HolderKind::is_burn);
         let locked = burned || is_one(row.get("is_locked"));
-        if locked { sum.checked_add(share) } else { Some(sum) }
+        if locked {
+            sum.checked_add(share)
+        } else {
+            Some(sum)
+        }
     })?;
     Some(Figure(locked.min(Decimal::ONE_HUNDRED)))
 }

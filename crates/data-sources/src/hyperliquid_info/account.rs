@@ -39,12 +39,22 @@ impl HyperliquidInfo {
             let body = asked("clearinghouseState", user, &of);
             let state = this.present::<State>(ACCOUNT, &body, LIGHT).await?;
             let spoiled = |kind| this.source.spoiled(ACCOUNT, kind);
-            let time = state.value.time.past(this.source.now(), "$.time").map_err(spoiled)?;
+            let time = state
+                .value
+                .time
+                .past(this.source.now(), "$.time")
+                .map_err(spoiled)?;
             let account = state.value.read(&of, time).map_err(spoiled)?;
             let sources = state.sources;
-            Ok(Sourced { value: account, sources }.as_of(Some(time)))
+            Ok(Sourced {
+                value: account,
+                sources,
+            }
+            .as_of(Some(time)))
         };
-        self.accounts.get((user, dex.to_owned()), max_age, fetch).await
+        self.accounts
+            .get((user, dex.to_owned()), max_age, fetch)
+            .await
     }
 
     /// Balances of the spot account of `user`.
@@ -83,14 +93,25 @@ impl HyperliquidInfo {
             let body = asked("frontendOpenOrders", user, &of);
             let list = this.present::<Vec<RawOrder>>(ORDERS, &body, USUAL).await?;
             let now = this.source.now();
-            let read: Result<Vec<_>, _> = list.value.into_iter().map(|order| order.read(now)).collect();
+            let read: Result<Vec<_>, _> = list
+                .value
+                .into_iter()
+                .map(|order| order.read(now))
+                .collect();
             let mut orders = read.map_err(|kind| this.source.spoiled(ORDERS, kind))?;
-            orders.sort_by(|one, other| (other.placed_at, other.order_id).cmp(&(one.placed_at, one.order_id)));
+            orders.sort_by(|one, other| {
+                (other.placed_at, other.order_id).cmp(&(one.placed_at, one.order_id))
+            });
             orders.dedup_by_key(|order| order.order_id);
             let sources = list.sources;
-            Ok(Sourced { value: Arc::new(orders), sources })
+            Ok(Sourced {
+                value: Arc::new(orders),
+                sources,
+            })
         };
-        self.orders.get((user, dex.to_owned()), max_age, fetch).await
+        self.orders
+            .get((user, dex.to_owned()), max_age, fetch)
+            .await
     }
 
     /// What `user` is to the venue: `user`, `vault`, `agent`, `subAccount` or `missing`.
@@ -98,7 +119,11 @@ impl HyperliquidInfo {
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError).
-    pub async fn role(&self, user: Address, max_age: Option<Duration>) -> Result<Sourced<String>, Error> {
+    pub async fn role(
+        &self,
+        user: Address,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<String>, Error> {
         let this = self.clone();
         let fetch = move || async move {
             let body = asked("userRole", user, "");
@@ -128,7 +153,11 @@ pub(super) fn side(letter: &str) -> Result<&'static str, SourceErrorKind> {
 
 /// A coin's name as it is shown.
 pub(super) fn coin(name: &str) -> String {
-    if plain_name(name) { name.to_owned() } else { clean(name, WORD_CHARS) }
+    if plain_name(name) {
+        name.to_owned()
+    } else {
+        clean(name, WORD_CHARS)
+    }
 }
 
 #[derive(Deserialize)]
@@ -200,10 +229,17 @@ impl State {
         };
         let mut positions = Vec::with_capacity(self.asset_positions.len());
         for Held { position } in self.asset_positions {
-            let prefix = position.coin.split_once(':').map_or("", |(prefix, _)| prefix);
+            let prefix = position
+                .coin
+                .split_once(':')
+                .map_or("", |(prefix, _)| prefix);
             if prefix != dex {
                 let path = "$.assetPositions[].position.coin";
-                return Err(malformed(path, "a coin of the dex that was asked for", position.coin));
+                return Err(malformed(
+                    path,
+                    "a coin of the dex that was asked for",
+                    position.coin,
+                ));
             }
             positions.push(position.read(dex));
         }
@@ -221,7 +257,11 @@ impl RawPosition {
         Position {
             coin: coin(&self.coin),
             dex: dex.to_owned(),
-            side: if self.szi.0 < Decimal::ZERO { "short" } else { "long" },
+            side: if self.szi.0 < Decimal::ZERO {
+                "short"
+            } else {
+                "long"
+            },
             size: self.szi,
             entry_px: self.entry_px,
             value_usd: self.position_value,

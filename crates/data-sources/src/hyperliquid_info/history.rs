@@ -109,10 +109,17 @@ impl HyperliquidInfo {
         end: Timestamp,
     ) -> Result<Sourced<Vec<HistoryItem>>, Error> {
         match kind {
-            HistoryKind::Fill => self.listed::<RawFill>("userFillsByTime", user, start, end).await,
-            HistoryKind::Funding => self.listed::<RawFunding>("userFunding", user, start, end).await,
+            HistoryKind::Fill => {
+                self.listed::<RawFill>("userFillsByTime", user, start, end)
+                    .await
+            }
+            HistoryKind::Funding => {
+                self.listed::<RawFunding>("userFunding", user, start, end)
+                    .await
+            }
             HistoryKind::Ledger => {
-                self.listed::<RawUpdate>("userNonFundingLedgerUpdates", user, start, end).await
+                self.listed::<RawUpdate>("userNonFundingLedgerUpdates", user, start, end)
+                    .await
             }
         }
     }
@@ -135,7 +142,10 @@ impl HyperliquidInfo {
         let read: Result<Vec<_>, _> = list.value.into_iter().map(|raw| raw.read(now)).collect();
         let items = read.map_err(|kind| self.source.spoiled(HISTORY, kind))?;
         let sources = list.sources;
-        Ok(Sourced { value: items, sources })
+        Ok(Sourced {
+            value: items,
+            sources,
+        })
     }
 }
 
@@ -243,12 +253,18 @@ impl Raw for RawUpdate {
     fn read(mut self, now: Timestamp) -> Result<HistoryItem, SourceErrorKind> {
         let what = self.delta.remove("type").and_then(|raw| text_of(&raw));
         let what = what.ok_or_else(|| malformed("$[].delta.type", "a text", "nothing"))?;
-        let detail = |(name, raw): (String, Box<RawValue>)| Some((clean(&name, 40), text_of(&raw)?));
+        let detail =
+            |(name, raw): (String, Box<RawValue>)| Some((clean(&name, 40), text_of(&raw)?));
         Ok(HistoryItem::Ledger(LedgerUpdate {
             id: clean(&self.hash, TEXT_CHARS),
             time: self.time.past(now, "$[].time")?,
             what,
-            details: self.delta.into_iter().filter_map(detail).take(DETAILS).collect(),
+            details: self
+                .delta
+                .into_iter()
+                .filter_map(detail)
+                .take(DETAILS)
+                .collect(),
         }))
     }
 }

@@ -3,18 +3,26 @@
 use jiff::{SignedDuration, Timestamp};
 use readings::{
     Figure,
-    derivatives::{Funding, FundingInterval, Part, PerpContext, Venue, VenueReading, coin_of_contract},
+    derivatives::{
+        Funding, FundingInterval, Part, PerpContext, Venue, VenueReading, coin_of_contract,
+    },
 };
 
 use super::MARKETS;
 
 /// The coin of `market` and what the venue says of it; `None` for what is no coin's perpetual.
-pub(super) fn venue_reading(market: &PerpContext, now: Timestamp) -> Option<(String, VenueReading)> {
+pub(super) fn venue_reading(
+    market: &PerpContext,
+    now: Timestamp,
+) -> Option<(String, VenueReading)> {
     let (coin, contract) = coin_of_contract(Venue::Hyperliquid, &market.coin)?;
     let mut reading = VenueReading::empty(Venue::Hyperliquid, &market.coin);
     reading.mark_px = market.mark.map(Figure);
     reading.open_interest = market.interest();
-    match market.funding.map(|rate| Funding::new(rate, FundingInterval::HOUR, next_hour(now), MARKETS)) {
+    match market
+        .funding
+        .map(|rate| Funding::new(rate, FundingInterval::HOUR, next_hour(now), MARKETS))
+    {
         Some(Ok(funding)) => reading.funding = Some(funding),
         Some(Err(_)) => reading.lacks(Part::Funding, "upstream_implausible", MARKETS),
         None => reading.lacks(Part::Funding, "not_named_by_source", MARKETS),

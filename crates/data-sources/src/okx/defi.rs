@@ -124,7 +124,9 @@ impl OkxDefi {
         let this = self.clone();
         let asked = chains.to_vec();
         let fetch = move || async move { positions::fetch(&this.okx, account, &asked).await };
-        self.positions.get((account, chains.to_vec()), max_age, fetch).await
+        self.positions
+            .get((account, chains.to_vec()), max_age, fetch)
+            .await
     }
 }
 
@@ -146,7 +148,10 @@ fn quoted(products: Products, chain_id: u64) -> Result<Vec<Quoted>, SourceErrorK
 impl Product {
     fn quoted(self, chain_id: u64) -> Option<Quoted> {
         let name = clean(&self.name, 64);
-        let asset = VERBS.iter().find_map(|verb| name.strip_prefix(verb)).unwrap_or(&name);
+        let asset = VERBS
+            .iter()
+            .find_map(|verb| name.strip_prefix(verb))
+            .unwrap_or(&name);
         let rate = self.rate.filter(|rate| rate.0 >= Decimal::ZERO)?;
         let project = clean(&self.platform_name, 64);
         (!asset.is_empty() && !project.is_empty()).then_some(Quoted {

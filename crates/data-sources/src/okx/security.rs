@@ -59,7 +59,10 @@ impl Okx {
     ) -> Result<Sourced<Scan>, Error> {
         let okx = self.clone();
         let fetch = || async move { okx.fetch_scan(chain_id, token).await };
-        self.security.scans.get((chain_id, token), max_age, fetch).await
+        self.security
+            .scans
+            .get((chain_id, token), max_age, fetch)
+            .await
     }
 
     /// The largest holders of `token` on chain 196, at most half a minute old, or `max_age`.
@@ -92,7 +95,10 @@ impl Okx {
     ) -> Result<Sourced<Quoted>, Error> {
         let okx = self.clone();
         let fetch = || async move { okx.fetch_quote(from, to, amount).await };
-        self.security.quotes.get((from, to, amount), max_age, fetch).await
+        self.security
+            .quotes
+            .get((from, to, amount), max_age, fetch)
+            .await
     }
 
     fn missed(&self, source: &'static str, kind: SourceErrorKind) -> Error {
@@ -106,7 +112,9 @@ fn percent(node: &Node<'_>) -> Result<Figure, SourceErrorKind> {
     let odd = || node.malformed("a percentage from 0 to 100");
     let text = node.decimal().map_err(|_| odd())?;
     let pct: Figure = text.as_str().parse().map_err(|_| odd())?;
-    (pct.get() <= readings::Decimal::ONE_HUNDRED).then_some(pct).ok_or_else(odd)
+    (pct.get() <= readings::Decimal::ONE_HUNDRED)
+        .then_some(pct)
+        .ok_or_else(odd)
 }
 
 #[cfg(test)]
@@ -120,7 +128,14 @@ mod tests {
         let of = |value| percent(&Node::root(&value)).ok().map(|pct| pct.to_string());
         assert_eq!(of(json!("10.0")).as_deref(), Some("10"));
         assert_eq!(of(json!("100")).as_deref(), Some("100"));
-        for odd in [json!("100.01"), json!("-1"), json!("NaN"), json!(10), json!("1e1"), json!("")] {
+        for odd in [
+            json!("100.01"),
+            json!("-1"),
+            json!("NaN"),
+            json!(10),
+            json!("1e1"),
+            json!(""),
+        ] {
             assert_eq!(of(odd.clone()), None, "{odd}");
         }
     }

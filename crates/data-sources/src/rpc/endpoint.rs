@@ -105,6 +105,8 @@ impl Endpoint {
             Some(result) => read(result),
             None => Err(nothing()),
         };
+        let told = self.told.get_or_try_init(|| self.tell()).await;
+        told.map_err(|fault| self.adapter.error(fault.into_reason(CHAIN_ID)))?;
         let outcome = self.ask_timed(source, method, params, read).await;
         outcome
             .map(|(outcome, _)| outcome)
@@ -173,8 +175,8 @@ fn unsuitable(detail: String) -> Fault {
 fn nothing() -> SourceErrorKind {
     SourceErrorKind::Malformed {
         path: "$.result".to_owned(),
-        expected: "a result",
-        observed: "null".to_owned(),
+        expected: "a member",
+        observed: "nothing".to_owned(),
     }
 }
 

@@ -54,11 +54,15 @@ async fn changed(method: &str, change: Change) -> MockServer {
 }
 
 fn reader(nodes: &[&MockServer]) -> EvmReader {
+    reader_within(Duration::from_secs(60), nodes)
+}
+
+fn reader_within(timeout: Duration, nodes: &[&MockServer]) -> EvmReader {
     let urls = nodes.iter().map(|node| node.uri().into()).collect();
     let config = RpcConfig {
         chains: BTreeMap::from([(196, urls)]),
         limits: Limits {
-            timeout: Duration::from_millis(500),
+            timeout,
             ..RpcConfig::default().limits
         },
         ..RpcConfig::default()
@@ -243,7 +247,8 @@ async fn pages_and_silence_are_no_answers() {
     let page = answering(ResponseTemplate::new(200).set_body_raw("<html></html>", "text/html")).await;
     assert_eq!(code(reader(&[&page]).transaction(196, HASH, None).await), "upstream_wrong_content_type");
     let slow = answering(answer(&json!({})).set_delay(Duration::from_secs(60))).await;
-    assert_eq!(code(reader(&[&slow]).transaction(196, HASH, None).await), "upstream_timeout");
+    let hasty = reader_within(Duration::from_millis(50), &[&slow]);
+    assert_eq!(code(hasty.transaction(196, HASH, None).await), "upstream_timeout");
     let limited = answering(ResponseTemplate::new(429)).await;
     assert_eq!(code(reader(&[&limited]).transaction(196, HASH, None).await), "upstream_rate_limited");
 }

@@ -4,12 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use alloy_primitives::{Address, Bytes, U256, hex};
 use alloy_sol_types::{SolCall, sol};
-use data_sources::{
-    aave::Aave,
-    evm::EvmReader,
-    rpc::RpcConfig,
-    transport::Transport,
-};
+use data_sources::{aave::Aave, evm::EvmReader, rpc::RpcConfig, transport::Transport};
 use readings::defi::position::{Side, total_usd};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
@@ -29,7 +24,9 @@ const USER: [u8; 4] = [0x28, 0xdd, 0x2d, 0x01];
 const USDG: &str = "4ae46a509f6b1d9056937ba4500cb143933d2dc8";
 
 fn account() -> Address {
-    "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984".parse().unwrap()
+    "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
+        .parse()
+        .unwrap()
 }
 
 /// A change to what one call of a batch returns, by selector and first argument.
@@ -47,10 +44,16 @@ impl Node {
         let read = |entry: &Value| {
             let file = entry["file"].as_str().unwrap();
             let answer: Value = serde_json::from_str(&recorded(&format!("aave/{file}"))).unwrap();
-            (entry["request"]["body"]["params"].clone(), answer["result"].clone())
+            (
+                entry["request"]["body"]["params"].clone(),
+                answer["result"].clone(),
+            )
         };
         let recordings = manifest["fixtures"].as_array().unwrap().iter().map(read);
-        Self { recordings: recordings.collect(), change }
+        Self {
+            recordings: recordings.collect(),
+            change,
+        }
     }
 
     fn call(&self, params: &Value) -> Value {
@@ -62,7 +65,11 @@ impl Node {
         let mut outcomes = aggregate3Call::abi_decode_returns(&result).unwrap();
         for (call, outcome) in asked.iter().zip(&mut outcomes) {
             let selector = call.callData[..4].try_into().unwrap();
-            let asset = call.callData.get(16..36).map(hex::encode).unwrap_or_default();
+            let asset = call
+                .callData
+                .get(16..36)
+                .map(hex::encode)
+                .unwrap_or_default();
             (self.change)(selector, &asset, outcome);
         }
         json!(Bytes::from(aggregate3Call::abi_encode_returns(&outcomes)))
@@ -84,7 +91,10 @@ impl Respond for Node {
 
 async fn aave(change: Change) -> (Aave, MockServer) {
     let server = MockServer::start().await;
-    Mock::given(any()).respond_with(Node::new(change)).mount(&server).await;
+    Mock::given(any())
+        .respond_with(Node::new(change))
+        .mount(&server)
+        .await;
     (over(&server), server)
 }
 
@@ -111,10 +121,20 @@ async fn reserves_are_markets_with_what_is_not_lent_out() {
     let rows: Vec<_> = found
         .value
         .iter()
-        .map(|row| (row.pool.as_str(), row.apy_pct.to_string(), row.tvl_usd.normalize().to_string()))
+        .map(|row| {
+            (
+                row.pool.as_str(),
+                row.apy_pct.to_string(),
+                row.tvl_usd.normalize().to_string(),
+            )
+        })
         .collect();
     // The rate 0.040374 compounds to 4.12 %; 31,234,567 tokens at 0.9999 dollars are not lent out.
-    let first = ("aave-v3-xlayer-usdt0", "4.120011".to_owned(), "31231443.5433".to_owned());
+    let first = (
+        "aave-v3-xlayer-usdt0",
+        "4.120011".to_owned(),
+        "31231443.5433".to_owned(),
+    );
     assert_eq!(rows[0], first);
     assert_eq!(rows.len(), 6, "WOKB is no reserve");
     assert_eq!(found.value[0].symbol, "USD₮0");
@@ -127,7 +147,10 @@ async fn reserves_are_markets_with_what_is_not_lent_out() {
 async fn a_reserve_of_which_a_figure_is_missing_is_left_out() {
     let (aave, _server) = aave(|selector, asset, outcome| {
         if selector == PRICE && asset == USDG {
-            *outcome = Outcome3 { success: false, returnData: Bytes::new() };
+            *outcome = Outcome3 {
+                success: false,
+                returnData: Bytes::new(),
+            };
         }
     })
     .await;
@@ -177,7 +200,15 @@ async fn a_rate_in_another_unit_is_no_yield() {
         }
     })
     .await;
-    assert!(!aave.markets(None).await.unwrap().value.iter().any(|row| row.symbol == "USDG"));
+    assert!(
+        !aave
+            .markets(None)
+            .await
+            .unwrap()
+            .value
+            .iter()
+            .any(|row| row.symbol == "USDG")
+    );
 }
 
 #[tokio::test]
@@ -186,7 +217,13 @@ async fn positions_are_read_with_debt_and_health() {
     let found = aave.positions(account(), None).await.unwrap().value;
     let rows: Vec<_> = found
         .iter()
-        .map(|row| (row.position_id.as_str(), row.amount.unwrap().to_string(), row.side))
+        .map(|row| {
+            (
+                row.position_id.as_str(),
+                row.amount.unwrap().to_string(),
+                row.side,
+            )
+        })
         .collect();
     assert_eq!(
         rows,
@@ -204,7 +241,10 @@ async fn positions_are_read_with_debt_and_health() {
 #[tokio::test]
 async fn an_account_without_positions_has_none_and_no_health() {
     let (aave, _server) = aave(unchanged).await;
-    let found = aave.positions(Address::repeat_byte(0x11), None).await.unwrap();
+    let found = aave
+        .positions(Address::repeat_byte(0x11), None)
+        .await
+        .unwrap();
     assert!(found.value.is_empty());
 }
 
@@ -212,24 +252,39 @@ async fn an_account_without_positions_has_none_and_no_health() {
 async fn a_part_that_cannot_be_read_is_not_zero() {
     let (aave, _server) = aave(|selector, asset, outcome| {
         if selector == USER && asset == USDG {
-            *outcome = Outcome3 { success: false, returnData: Bytes::new() };
+            *outcome = Outcome3 {
+                success: false,
+                returnData: Bytes::new(),
+            };
         }
     })
     .await;
     let error = aave.positions(account(), None).await.unwrap_err();
-    assert_eq!((error.code(), error.source_id()), ("upstream_malformed", Some("rpc.xlayer")));
+    assert_eq!(
+        (error.code(), error.source_id()),
+        ("upstream_malformed", Some("rpc.xlayer"))
+    );
 }
 
 #[tokio::test]
 async fn a_node_of_nothing_gives_nothing() {
     let (aave, _server) = aave(|selector, _, outcome| {
         if selector == CONFIGURATION {
-            *outcome = Outcome3 { success: false, returnData: Bytes::new() };
+            *outcome = Outcome3 {
+                success: false,
+                returnData: Bytes::new(),
+            };
         }
     })
     .await;
-    assert_eq!(aave.markets(None).await.unwrap_err().code(), "upstream_malformed");
-    assert_eq!(aave.positions(account(), None).await.unwrap_err().code(), "upstream_malformed");
+    assert_eq!(
+        aave.markets(None).await.unwrap_err().code(),
+        "upstream_malformed"
+    );
+    assert_eq!(
+        aave.positions(account(), None).await.unwrap_err().code(),
+        "upstream_malformed"
+    );
 
     let server = MockServer::start().await;
     assert!(over(&server).markets(None).await.is_err());

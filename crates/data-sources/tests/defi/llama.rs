@@ -13,8 +13,18 @@ const POOL: &str = "aa70268e-4b52-42bf-a116-608b370f9501";
 #[tokio::test]
 async fn protocols_and_chains_rank() {
     let server = MockServer::start().await;
-    serve(&server, "/protocols", json(recorded("defillama/protocols.json"))).await;
-    serve(&server, "/v2/chains", json(recorded("defillama/v2_chains.json"))).await;
+    serve(
+        &server,
+        "/protocols",
+        json(recorded("defillama/protocols.json")),
+    )
+    .await;
+    serve(
+        &server,
+        "/v2/chains",
+        json(recorded("defillama/v2_chains.json")),
+    )
+    .await;
     let llama = defillama(&server);
     let protocols = llama.protocols(None).await.unwrap();
     let chains = llama.chains(None).await.unwrap();
@@ -22,15 +32,30 @@ async fn protocols_and_chains_rank() {
     assert_eq!(protocols.sources[0].as_of, None, "the source names no time");
 
     let ranked = tvl::rank(&protocols.value, Some(&chains.value));
-    let slugs: Vec<_> = ranked.protocols.iter().map(|row| row.slug.as_str()).collect();
+    let slugs: Vec<_> = ranked
+        .protocols
+        .iter()
+        .map(|row| row.slug.as_str())
+        .collect();
     assert_eq!(&slugs[..3], ["aave-v3", "lido", "sky-lending"]);
     assert!(!slugs.contains(&"binance-cex") && !slugs.contains(&"base-chain"));
     assert!(!slugs.contains(&"dead-protocol"));
-    let aave = protocols.value.iter().find(|one| one.slug == "aave-v3").unwrap();
+    let aave = protocols
+        .value
+        .iter()
+        .find(|one| one.slug == "aave-v3")
+        .unwrap();
     let keys: Vec<_> = aave.by_chain.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(keys, ["Base", "Ethereum", "X Layer"]);
-    assert_eq!(ranked.gainers[0].slug, "pendle", "84 % of a million is no mover");
-    let example = chains.value.iter().find(|chain| chain.name == "Example").unwrap();
+    assert_eq!(
+        ranked.gainers[0].slug, "pendle",
+        "84 % of a million is no mover"
+    );
+    let example = chains
+        .value
+        .iter()
+        .find(|chain| chain.name == "Example")
+        .unwrap();
     assert_eq!(example.chain_id, None);
 
     let family = tvl::of_protocol(&protocols.value, "uniswap").unwrap();
@@ -59,9 +84,16 @@ async fn figures_that_cannot_be_are_left_out() {
     });
     let server = serving("/protocols", json(body)).await;
     let protocols = defillama(&server).protocols(None).await.unwrap().value;
-    assert_eq!((protocols[0].change_1d_pct, protocols[0].change_7d_pct), (None, None));
+    assert_eq!(
+        (protocols[0].change_1d_pct, protocols[0].change_7d_pct),
+        (None, None)
+    );
     assert_eq!(protocols[0].name, "Lido <b>");
-    assert!(!protocols.iter().any(|one| one.slug == "sky-lending" || one.slug == "uniswap-v3"));
+    assert!(
+        !protocols
+            .iter()
+            .any(|one| one.slug == "sky-lending" || one.slug == "uniswap-v3")
+    );
 }
 
 #[tokio::test]
@@ -72,8 +104,14 @@ async fn nonsense_is_no_list_of_protocols() {
         (json("<html>busy</html>"), "upstream_malformed"),
         (json("[]"), "upstream_malformed"),
         (json("{}"), "upstream_malformed"),
-        (json(r#"[{"name":"a","slug":"a","tvl":"much"}]"#), "upstream_malformed"),
-        (json(r#"[{"name":"a","slug":"a","tvl":NaN}]"#), "upstream_malformed"),
+        (
+            json(r#"[{"name":"a","slug":"a","tvl":"much"}]"#),
+            "upstream_malformed",
+        ),
+        (
+            json(r#"[{"name":"a","slug":"a","tvl":NaN}]"#),
+            "upstream_malformed",
+        ),
         (ResponseTemplate::new(500), "upstream_http_status"),
         (ResponseTemplate::new(451), "upstream_http_status"),
     ];
@@ -82,7 +120,12 @@ async fn nonsense_is_no_list_of_protocols() {
         let error = defillama(&server).protocols(None).await.unwrap_err();
         assert_eq!(error.code(), code, "{error}");
     }
-    for body in ["[]", "{}", r#"[{"name":"","tvl":1}]"#, r#"[{"name":"a","tvl":"x"}]"#] {
+    for body in [
+        "[]",
+        "{}",
+        r#"[{"name":"","tvl":1}]"#,
+        r#"[{"name":"a","tvl":"x"}]"#,
+    ] {
         let server = serving("/v2/chains", json(body)).await;
         let error = defillama(&server).chains(None).await.unwrap_err();
         assert_eq!(error.code(), "upstream_malformed", "{body}");
@@ -91,7 +134,11 @@ async fn nonsense_is_no_list_of_protocols() {
 
 #[tokio::test]
 async fn a_history_has_its_points() {
-    let server = serving(&format!("/chart/{POOL}"), json(recorded("defillama/chart_pool.json"))).await;
+    let server = serving(
+        &format!("/chart/{POOL}"),
+        json(recorded("defillama/chart_pool.json")),
+    )
+    .await;
     let points = defillama(&server).history(POOL, None).await.unwrap();
     let month = history::window(&points.value, 30, now());
     assert_eq!(month.len(), 30);
@@ -103,13 +150,29 @@ async fn a_history_has_its_points() {
 #[tokio::test]
 async fn an_unknown_pool_is_not_found_and_harmless() {
     let empty = json(r#"{"status":"success","data":[]}"#);
-    for answer in [empty, ResponseTemplate::new(404), ResponseTemplate::new(400)] {
+    for answer in [
+        empty,
+        ResponseTemplate::new(404),
+        ResponseTemplate::new(400),
+    ] {
         let server = serving(&format!("/chart/{POOL}"), answer).await;
         let error = defillama(&server).history(POOL, None).await.unwrap_err();
-        assert!(matches!(error, Error::NotFound { reason: "pool_not_found", .. }), "{error}");
+        assert!(
+            matches!(
+                error,
+                Error::NotFound {
+                    reason: "pool_not_found",
+                    ..
+                }
+            ),
+            "{error}"
+        );
     }
     let server = MockServer::start().await;
-    let error = defillama(&server).history("../pools", None).await.unwrap_err();
+    let error = defillama(&server)
+        .history("../pools", None)
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), "pool_not_found");
     assert!(server.received_requests().await.unwrap().is_empty());
 }
@@ -124,7 +187,11 @@ async fn a_history_in_an_error_or_another_form_is_refused() {
         let error = kind(defillama(&server).history(POOL, None).await.unwrap_err());
         assert!(matches!(error, SourceErrorKind::Business { .. }), "{error}");
     }
-    for row in [r#"{"timestamp":"yesterday","apy":1}"#, r#"{"apy":1}"#, r#"{"timestamp":"2026-11-20T00:00:00Z","apy":"high"}"#] {
+    for row in [
+        r#"{"timestamp":"yesterday","apy":1}"#,
+        r#"{"apy":1}"#,
+        r#"{"timestamp":"2026-11-20T00:00:00Z","apy":"high"}"#,
+    ] {
         let body = format!(r#"{{"status":"success","data":[{row}]}}"#);
         let server = serving(&format!("/chart/{POOL}"), json(body)).await;
         let error = defillama(&server).history(POOL, None).await.unwrap_err();
@@ -146,5 +213,8 @@ async fn an_older_list_is_served_when_there_is_no_newer_one() {
     assert_eq!(first.sources[0].status, SourceStatus::Ok);
     // Data of no age at all cannot be had of the cache, and the upstream does not answer.
     let error = llama.chains(Some(Duration::ZERO)).await;
-    assert!(error.is_ok(), "the clock stands still: what was fetched now is of no age");
+    assert!(
+        error.is_ok(),
+        "the clock stands still: what was fetched now is of no age"
+    );
 }

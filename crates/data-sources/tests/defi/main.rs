@@ -50,7 +50,10 @@ pub fn json(body: impl Into<Vec<u8>>) -> ResponseTemplate {
 
 /// Answers whatever is asked of `at`.
 pub async fn serve(server: &MockServer, at: &str, answer: ResponseTemplate) {
-    Mock::given(path(at)).respond_with(answer).mount(server).await;
+    Mock::given(path(at))
+        .respond_with(answer)
+        .mount(server)
+        .await;
 }
 
 /// A server that answers one path.

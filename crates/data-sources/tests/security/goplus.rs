@@ -1,8 +1,16 @@
 //! GoPlus.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
-use data_sources::{Mode, SourceConfig, goplus::Goplus, transport::Transport};
+use data_sources::{Clock, Mode, SourceConfig, goplus::Goplus, transport::Transport};
+use jiff::Timestamp;
 use readings::security::{Check, Judgement, Verdict};
 use serde_json::json;
 use wiremock::{
@@ -24,6 +32,15 @@ fn goplus(server: &MockServer, keys: Option<(&str, &str)>) -> (Goplus, TestClock
     (goplus, clock)
 }
 
+/// A clock on which no two readings are equal.
+struct Ticking(AtomicI64);
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.fetch_add(1, Ordering::Relaxed)).unwrap()
+    }
+}
+
 async fn requests(server: &MockServer) -> usize {
     server.received_requests().await.unwrap().len()
 }
@@ -33,7 +50,10 @@ async fn a_scan_is_asked_for_once_in_ten_minutes() {
     let server = MockServer::start().await;
     Mock::given(method("GET"))
         .and(path("/api/v1/token_security/8453"))
-        .and(query_param("contract_addresses", "0x4200000000000000000000000000000000000006"))
+        .and(query_param(
+            "contract_addresses",
+            "0x4200000000000000000000000000000000000006",
+        ))
         .respond_with(answer(&recorded("goplus/token_security_8453_full")))
         .mount(&server)
         .await;
@@ -42,11 +62,24 @@ async fn a_scan_is_asked_for_once_in_ten_minutes() {
     assert_eq!(found.value.token.symbol.as_deref(), Some("EXT"));
     assert_eq!(found.value.finding(Check::Honeypot), Some(false));
     assert_eq!(found.sources[0].source, "goplus.token-security");
-    assert_eq!((found.sources[0].mode, found.sources[0].as_of), (Mode::Live, None));
+    assert_eq!(
+        (found.sources[0].mode, found.sources[0].as_of),
+        (Mode::Live, None)
+    );
     clock.advance(Duration::from_secs(599));
-    assert!(goplus.token_security(8453, EXT, None).await.unwrap().sources[0].cached);
+    assert!(
+        goplus
+            .token_security(8453, EXT, None)
+            .await
+            .unwrap()
+            .sources[0]
+            .cached
+    );
     assert_eq!(requests(&server).await, 1);
-    goplus.token_security(8453, EXT, Some(Duration::from_secs(60))).await.unwrap();
+    goplus
+        .token_security(8453, EXT, Some(Duration::from_secs(60)))
+        .await
+        .unwrap();
     assert_eq!(requests(&server).await, 2);
     let keyless = &server.received_requests().await.unwrap()[0];
     assert!(!keyless.headers.contains_key("authorization"));
@@ -69,10 +102,24 @@ async fn a_scan_that_had_not_finished_is_asked_for_again() {
     assert!(!partial.complete);
     assert_eq!(Judgement::of(&[partial]).verdict, Verdict::Unknown);
     clock.advance(Duration::from_secs(14));
-    assert!(!goplus.token_security(8453, EXT, None).await.unwrap().value.complete);
+    assert!(
+        !goplus
+            .token_security(8453, EXT, None)
+            .await
+            .unwrap()
+            .value
+            .complete
+    );
     assert_eq!(requests(&server).await, 1);
     clock.advance(Duration::from_secs(2));
-    assert!(goplus.token_security(8453, EXT, None).await.unwrap().value.complete);
+    assert!(
+        goplus
+            .token_security(8453, EXT, None)
+            .await
+            .unwrap()
+            .value
+            .complete
+    );
     assert_eq!(requests(&server).await, 2);
 }
 
@@ -81,7 +128,10 @@ async fn a_rate_limit_inside_a_success_is_a_rate_limit() {
     let server = answering(answer(&recorded("goplus/rate_limited"))).await;
     let (goplus, clock) = goplus(&server, None);
     for _ in 0..3 {
-        assert_eq!(reason(goplus.token_security(8453, EXT, None).await), "upstream_rate_limited");
+        assert_eq!(
+            reason(goplus.token_security(8453, EXT, None).await),
+            "upstream_rate_limited"
+        );
         clock.advance(Duration::from_secs(3));
     }
     // It is left alone meanwhile.
@@ -96,7 +146,10 @@ async fn what_it_does_not_know_is_no_scan() {
     for body in [recorded("goplus/token_security_196_empty"), bare, null] {
         let server = answering(answer(&body)).await;
         let (goplus, _clock) = goplus(&server, None);
-        assert_eq!(reason(goplus.token_security(196, WOKB, None).await), "no_scan");
+        assert_eq!(
+            reason(goplus.token_security(196, WOKB, None).await),
+            "no_scan"
+        );
         // That is an answer, not a failure.
         assert_eq!(goplus.source().health()[0].state.as_str(), "ok");
     }
@@ -106,7 +159,10 @@ async fn what_it_does_not_know_is_no_scan() {
 async fn an_answer_about_another_token_is_refused() {
     let server = answering(answer(&recorded("goplus/token_security_8453_full"))).await;
     let (goplus, _clock) = goplus(&server, None);
-    assert_eq!(reason(goplus.token_security(8453, USDG, None).await), "upstream_malformed");
+    assert_eq!(
+        reason(goplus.token_security(8453, USDG, None).await),
+        "upstream_malformed"
+    );
 }
 
 #[tokio::test]
@@ -114,18 +170,34 @@ async fn bad_days_have_names() {
     for (response, expected) in bad_days() {
         let server = answering(response).await;
         let (goplus, _clock) = goplus(&server, None);
-        assert_eq!(reason(goplus.token_security(8453, EXT, None).await), expected);
+        assert_eq!(
+            reason(goplus.token_security(8453, EXT, None).await),
+            expected
+        );
     }
     for (body, expected) in [
-        (json!({"code": 5000, "message": "error", "result": {}}), "upstream_business_5000"),
-        (json!({"code": 2018, "message": "not supported", "result": null}), "upstream_business_2018"),
+        (
+            json!({"code": 5000, "message": "error", "result": {}}),
+            "upstream_business_5000",
+        ),
+        (
+            json!({"code": 2018, "message": "not supported", "result": null}),
+            "upstream_business_2018",
+        ),
         (json!({"code": "1", "result": {}}), "upstream_malformed"),
         (json!({"code": 1, "result": []}), "upstream_malformed"),
-        (json!({"code": 1, "result": {"0x4200000000000000000000000000000000000006": "safe"}}), "upstream_malformed"),
+        (
+            json!({"code": 1, "result": {"0x4200000000000000000000000000000000000006": "safe"}}),
+            "upstream_malformed",
+        ),
     ] {
         let server = answering(answer(&body)).await;
         let (goplus, _clock) = goplus(&server, None);
-        assert_eq!(reason(goplus.token_security(8453, EXT, None).await), expected, "{body}");
+        assert_eq!(
+            reason(goplus.token_security(8453, EXT, None).await),
+            expected,
+            "{body}"
+        );
     }
 }
 
@@ -149,7 +221,10 @@ async fn the_chains_are_polled_daily() {
     for nothing in [json!([]), json!([{"id": "solana", "name": "Solana"}])] {
         let server = answering(answer(&json!({"code": 1, "result": nothing}))).await;
         let (goplus, _clock) = self::goplus(&server, None);
-        assert_eq!(reason(goplus.supported_chains().await), "upstream_malformed");
+        assert_eq!(
+            reason(goplus.supported_chains().await),
+            "upstream_malformed"
+        );
     }
 }
 
@@ -158,8 +233,12 @@ async fn with_keys_it_calls_with_an_access_token() {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .and(path("/api/v1/token"))
-        .and(body_partial_json(json!({"app_key": "app-key", "time": crate::NOW})))
-        .respond_with(answer(&json!({"code": 1, "result": {"access_token": "granted", "expires_in": 7200}})))
+        .and(body_partial_json(
+            json!({"app_key": "app-key", "time": crate::NOW}),
+        ))
+        .respond_with(answer(
+            &json!({"code": 1, "result": {"access_token": "granted", "expires_in": 7200}}),
+        ))
         .mount(&server)
         .await;
     Mock::given(method("GET"))
@@ -167,13 +246,21 @@ async fn with_keys_it_calls_with_an_access_token() {
         .respond_with(answer(&recorded("goplus/token_security_8453_full")))
         .mount(&server)
         .await;
-    let (goplus, _clock) = goplus(&server, Some(("app-key", "app-secret")));
+    let (goplus, clock) = goplus(&server, Some(("app-key", "app-secret")));
     goplus.token_security(8453, EXT, None).await.unwrap();
-    goplus.token_security(8453, EXT, Some(Duration::ZERO)).await.unwrap();
+    clock.advance(Duration::from_secs(60));
+    goplus
+        .token_security(8453, EXT, Some(Duration::from_secs(30)))
+        .await
+        .unwrap();
     let requests = server.received_requests().await.unwrap();
     // One token for both calls, and the secret itself is never sent.
     assert_eq!(requests.len(), 3);
-    assert!(requests.iter().all(|request| !String::from_utf8_lossy(&request.body).contains("app-secret")));
+    assert!(
+        requests
+            .iter()
+            .all(|request| !String::from_utf8_lossy(&request.body).contains("app-secret"))
+    );
     assert!(!format!("{goplus:?}").contains("app-secret"));
 }
 
@@ -181,16 +268,30 @@ async fn with_keys_it_calls_with_an_access_token() {
 async fn an_access_token_that_is_not_known_is_replaced_once() {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
-        .respond_with(answer(&json!({"code": 1, "result": {"access_token": "granted"}})))
+        .respond_with(answer(
+            &json!({"code": 1, "result": {"access_token": "granted"}}),
+        ))
         .mount(&server)
         .await;
     Mock::given(method("GET"))
         .and(header_exists("authorization"))
-        .respond_with(answer(&json!({"code": 4023, "message": "access token not found", "result": null})))
+        .respond_with(answer(
+            &json!({"code": 4023, "message": "access token not found", "result": null}),
+        ))
         .mount(&server)
         .await;
-    let (goplus, _clock) = goplus(&server, Some(("app-key", "app-secret")));
-    assert_eq!(reason(goplus.token_security(8453, EXT, None).await), "upstream_business_4023");
+    let config = SourceConfig {
+        urls: BTreeMap::from([("base_url".to_owned(), server.uri())]),
+        api_key: Some("app-key".into()),
+        secret_key: Some("app-secret".into()),
+        ..SourceConfig::default()
+    };
+    let clock = Arc::new(Ticking(AtomicI64::new(crate::NOW)));
+    let goplus = Goplus::new(&Transport::new().unwrap(), config, clock).unwrap();
+    assert_eq!(
+        reason(goplus.token_security(8453, EXT, None).await),
+        "upstream_business_4023"
+    );
     assert_eq!(requests(&server).await, 4);
 }
 
@@ -198,7 +299,9 @@ async fn an_access_token_that_is_not_known_is_replaced_once() {
 async fn without_an_access_token_it_is_asked_keyless() {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
-        .respond_with(answer(&json!({"code": 4012, "message": "wrong signature", "result": null})))
+        .respond_with(answer(
+            &json!({"code": 4012, "message": "wrong signature", "result": null}),
+        ))
         .mount(&server)
         .await;
     Mock::given(method("GET"))

@@ -55,7 +55,10 @@ impl Clock for TestClock {
 /// A server that gives one answer to everything.
 pub async fn answering(response: ResponseTemplate) -> MockServer {
     let server = MockServer::start().await;
-    Mock::given(any()).respond_with(response).mount(&server).await;
+    Mock::given(any())
+        .respond_with(response)
+        .mount(&server)
+        .await;
     server
 }
 
@@ -64,25 +67,46 @@ pub fn json(body: &Value) -> ResponseTemplate {
 }
 
 pub fn recorded(name: &str) -> Value {
-    let path = format!("{}/../../fixtures/upstreams/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/../../fixtures/upstreams/{name}.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 pub fn reason<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
-    result.map_or_else(|error| error.reason(), |value| format!("accepted {value:?}"))
+    result.map_or_else(
+        |error| error.reason(),
+        |value| format!("accepted {value:?}"),
+    )
 }
 
 /// What no upstream may get away with, whatever it is asked.
 pub fn bad_days() -> Vec<(ResponseTemplate, &'static str)> {
     let body = |text: &str, kind: &str| ResponseTemplate::new(200).set_body_raw(text, kind);
     vec![
-        (body("<html>checking your browser</html>", "text/html"), "upstream_wrong_content_type"),
-        (body("<html>checking your browser</html>", "application/json"), "upstream_malformed"),
+        (
+            body("<html>checking your browser</html>", "text/html"),
+            "upstream_wrong_content_type",
+        ),
+        (
+            body("<html>checking your browser</html>", "application/json"),
+            "upstream_malformed",
+        ),
         (body("", "application/json"), "upstream_malformed"),
         (body("null", "application/json"), "upstream_malformed"),
-        (body(r#"{"code":NaN}"#, "application/json"), "upstream_malformed"),
-        (body(&"[".repeat(100_000), "application/json"), "upstream_malformed"),
-        (body(&" ".repeat(40 * 1024 * 1024), "application/json"), "upstream_too_large"),
+        (
+            body(r#"{"code":NaN}"#, "application/json"),
+            "upstream_malformed",
+        ),
+        (
+            body(&"[".repeat(100_000), "application/json"),
+            "upstream_malformed",
+        ),
+        (
+            body(&" ".repeat(40 * 1024 * 1024), "application/json"),
+            "upstream_too_large",
+        ),
         (ResponseTemplate::new(403), "upstream_http_403"),
         (ResponseTemplate::new(451), "upstream_http_451"),
         (

@@ -52,7 +52,11 @@ async fn a_scan_is_asked_for_by_chain_and_address() {
     let found = okx.token_scan(196, WOKB, None).await.unwrap();
     assert_eq!(found.sources[0].source, "okx.token-scan");
     assert_eq!(found.value.findings.len(), 19);
-    assert_eq!(found.value.finding(Check::SelfDestruct), None, "it does not look for it");
+    assert_eq!(
+        found.value.finding(Check::SelfDestruct),
+        None,
+        "it does not look for it"
+    );
     let judged = Judgement::of(&[found.value]);
     assert_eq!((judged.verdict, judged.score), (Verdict::Safe, Some(100)));
 }
@@ -63,7 +67,16 @@ async fn a_trap_is_seen() {
     let (okx, _clock) = okx(&server);
     let judged = Judgement::of(&[okx.token_scan(196, TRAP, None).await.unwrap().value]);
     assert_eq!((judged.verdict, judged.score), (Verdict::Danger, Some(0)));
-    assert_eq!(judged.flags(), ["honeypot", "rated_critical", "sell_tax", "not_open_source", "buy_tax"]);
+    assert_eq!(
+        judged.flags(),
+        [
+            "honeypot",
+            "rated_critical",
+            "sell_tax",
+            "not_open_source",
+            "buy_tax"
+        ]
+    );
 }
 
 #[tokio::test]
@@ -71,13 +84,24 @@ async fn another_subject_and_nothing_are_told_apart() {
     let low = recorded("okx_security/token_scan_196_low");
     let server = answering(answer(&low)).await;
     let (okx, _clock) = okx(&server);
-    assert_eq!(reason(okx.token_scan(196, USDG, None).await), "upstream_malformed");
-    assert_eq!(reason(okx.token_scan(1, WOKB, None).await), "upstream_malformed");
+    assert_eq!(
+        reason(okx.token_scan(196, USDG, None).await),
+        "upstream_malformed"
+    );
+    assert_eq!(
+        reason(okx.token_scan(1, WOKB, None).await),
+        "upstream_malformed"
+    );
     let mut unsupported = low.clone();
     unsupported["data"][0]["isChainSupported"] = json!(false);
-    let bare = json!({"code": "0", "data": [{"chainId": "196", "tokenAddress": format!("{WOKB:#x}")}]});
+    let bare =
+        json!({"code": "0", "data": [{"chainId": "196", "tokenAddress": format!("{WOKB:#x}")}]});
     let none = json!({"code": "0", "data": []});
-    for (body, expected) in [(unsupported, "chain_not_covered"), (bare, "no_scan"), (none, "no_scan")] {
+    for (body, expected) in [
+        (unsupported, "chain_not_covered"),
+        (bare, "no_scan"),
+        (none, "no_scan"),
+    ] {
         let server = answering(answer(&body)).await;
         let (okx, _clock) = self::okx(&server);
         assert_eq!(reason(okx.token_scan(196, WOKB, None).await), expected);
@@ -91,10 +115,17 @@ async fn bad_days_have_names() {
         let (okx, _clock) = okx(&server);
         assert_eq!(reason(okx.token_scan(196, WOKB, None).await), expected);
     }
-    for body in [json!({"code": "50026", "data": [], "msg": ""}), json!({"code": "0", "data": {}})] {
+    for body in [
+        json!({"code": "50026", "data": [], "msg": ""}),
+        json!({"code": "0", "data": {}}),
+    ] {
         let server = answering(answer(&body)).await;
         let (okx, _clock) = okx(&server);
-        assert_ne!(reason(okx.token_scan(196, WOKB, None).await), "no_scan", "{body}");
+        assert_ne!(
+            reason(okx.token_scan(196, WOKB, None).await),
+            "no_scan",
+            "{body}"
+        );
     }
 }
 
@@ -109,11 +140,17 @@ async fn holders_are_in_percent() {
         .await;
     let (okx, _clock) = okx(&server);
     let holders = okx.token_holders(WOKB, None).await.unwrap().value;
-    let shares: Vec<_> = holders.iter().map(|holder| holder.share_pct.to_string()).collect();
+    let shares: Vec<_> = holders
+        .iter()
+        .map(|holder| holder.share_pct.to_string())
+        .collect();
     assert_eq!(shares, ["10", "4"]);
     let empty = answering(answer(&json!({"code": "0", "data": []}))).await;
     let (okx, _clock) = self::okx(&empty);
-    assert_eq!(reason(okx.token_holders(WOKB, None).await), "no_holder_list");
+    assert_eq!(
+        reason(okx.token_holders(WOKB, None).await),
+        "no_holder_list"
+    );
 }
 
 #[tokio::test]
@@ -130,7 +167,10 @@ async fn a_quote_is_the_one_that_was_asked_for() {
     let quote = okx.shown_quote(USDT0, USDG, ten, None).await.unwrap().value;
     assert_eq!(quote.amount_out_atoms, U256::from(9_998_100));
     assert_eq!((quote.hops, quote.received_decimals), (1, Some(6)));
-    assert_eq!(reason(okx.shown_quote(USDT0, WOKB, ten, None).await), "upstream_malformed");
+    assert_eq!(
+        reason(okx.shown_quote(USDT0, WOKB, ten, None).await),
+        "upstream_malformed"
+    );
 }
 
 #[tokio::test]
@@ -138,8 +178,14 @@ async fn no_way_is_an_answer_and_a_failure_is_not() {
     let server = answering(answer(&recorded("okx_security/quote_no_liquidity"))).await;
     let (okx, _clock) = okx(&server);
     let ten = U256::from(10_000_000);
-    assert_eq!(reason(okx.shown_quote(USDT0, TRAP, ten, None).await), "no_route");
+    assert_eq!(
+        reason(okx.shown_quote(USDT0, TRAP, ten, None).await),
+        "no_route"
+    );
     let down = answering(ResponseTemplate::new(503)).await;
     let (okx, _clock) = self::okx(&down);
-    assert_eq!(reason(okx.shown_quote(USDT0, TRAP, ten, None).await), "upstream_http_503");
+    assert_eq!(
+        reason(okx.shown_quote(USDT0, TRAP, ten, None).await),
+        "upstream_http_503"
+    );
 }

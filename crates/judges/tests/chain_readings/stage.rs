@@ -1,15 +1,16 @@
 //! An anvil with the payment assets and the multicall contract, and a reader of it.
 
-use std::{collections::BTreeMap, fs, sync::Arc, time::{SystemTime, UNIX_EPOCH}};
+use std::{
+    collections::BTreeMap,
+    fs,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::SolCall;
 use data_sources::{Clock, SystemClock, evm::EvmReader, rpc::RpcConfig, transport::Transport};
-use ethers_core::{
-    k256::ecdsa::SigningKey,
-    types::{H256, U256 as EthersU256},
-    utils::keccak256,
-};
+use ethers_core::{k256::ecdsa::SigningKey, utils::keccak256};
 use judges::{Account, Anvil, JudgeError, TestToken, Token, Toolchain, TransactionReceipt, contracts, install_tokens};
 use readings::chain::{Explanation, Knowledge, Needs, Record, explain};
 use serde_json::{Value, json};
@@ -105,7 +106,7 @@ impl Stage {
             nonce.0,
         ]
         .concat();
-        let digest = keccak256([&[0x19, 0x01], domain.as_slice(), &keccak256(message)].concat());
+        let digest = keccak256([&[0x19, 0x01][..], domain.as_slice(), &keccak256(message)[..]].concat());
         let (v, r, s) = sign(Account::BUYER, digest);
         TestToken::transferWithAuthorization_0Call {
             from: Account::BUYER.address,
@@ -125,9 +126,7 @@ impl Stage {
 fn sign(account: Account, digest: [u8; 32]) -> (u8, B256, B256) {
     let key: B256 = account.private_key.parse().unwrap();
     let key = SigningKey::from_slice(key.as_slice()).unwrap();
-    let (signature, recovery) = key.sign_prehash_recoverable(&H256(digest).0).unwrap();
+    let (signature, recovery) = key.sign_prehash_recoverable(&digest).unwrap();
     let (r, s) = signature.split_bytes();
-    let number = |bytes: &[u8]| EthersU256::from_big_endian(bytes);
-    assert!(!number(&r).is_zero() && !number(&s).is_zero());
     (27 + recovery.to_byte(), B256::from_slice(&r), B256::from_slice(&s))
 }

@@ -208,4 +208,4 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -91,7 +91,10 @@ mod tests {
         let wad_of_ray = U256::from(10).pow(U256::from(45));
         assert_eq!(of_liquidity_rate(wad_of_ray), None);
         assert_eq!(of_fraction(Decimal::MAX), None);
-        assert_eq!(of_fraction("0.0412".parse().unwrap()).unwrap().to_string(), "4.1200");
+        assert_eq!(
+            of_fraction("0.0412".parse().unwrap()).unwrap().to_string(),
+            "4.1200"
+        );
     }
 
     proptest! {

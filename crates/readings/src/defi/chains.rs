@@ -37,11 +37,31 @@ const SHOWN: &[(u64, &str)] = &[
 ];
 
 /// The coins that pay gas, with the token by which each is priced.
-const ETH: GasCoin = coin("ETH", "ethereum", address!("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"));
-const BNB: GasCoin = coin("BNB", "bsc", address!("0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c"));
-const POL: GasCoin = coin("POL", "polygon", address!("0x0d500B1d8E8eF31E21C99d1Db9A6444d3ADf1270"));
-const OKB: GasCoin = coin("OKB", "xlayer", address!("0xe538905cf8410324e03A5A23C1c177a474D59b2b"));
-const AVAX: GasCoin = coin("AVAX", "avax", address!("0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"));
+const ETH: GasCoin = coin(
+    "ETH",
+    "ethereum",
+    address!("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"),
+);
+const BNB: GasCoin = coin(
+    "BNB",
+    "bsc",
+    address!("0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c"),
+);
+const POL: GasCoin = coin(
+    "POL",
+    "polygon",
+    address!("0x0d500B1d8E8eF31E21C99d1Db9A6444d3ADf1270"),
+);
+const OKB: GasCoin = coin(
+    "OKB",
+    "xlayer",
+    address!("0xe538905cf8410324e03A5A23C1c177a474D59b2b"),
+);
+const AVAX: GasCoin = coin(
+    "AVAX",
+    "avax",
+    address!("0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"),
+);
 
 /// The gas coin of each chain.
 const GAS_COINS: &[(u64, GasCoin)] = &[
@@ -70,7 +90,11 @@ pub struct GasCoin {
 }
 
 const fn coin(symbol: &'static str, platform: &'static str, token: Address) -> GasCoin {
-    GasCoin { symbol, platform, token }
+    GasCoin {
+        symbol,
+        platform,
+        token,
+    }
 }
 
 /// The id of the chain that is called `name`, if it is one of the chains that are read.
@@ -110,7 +134,13 @@ mod tests {
 
     #[test]
     fn names_are_found_however_they_are_written() {
-        for (name, id) in [("X Layer", 196), ("xlayer", 196), ("OP Mainnet", 10), ("Optimism", 10), ("ZKsync Era", 324)] {
+        for (name, id) in [
+            ("X Layer", 196),
+            ("xlayer", 196),
+            ("OP Mainnet", 10),
+            ("Optimism", 10),
+            ("ZKsync Era", 324),
+        ] {
             assert_eq!(id_of(name), Some(id), "{name}");
         }
         for unknown in ["", "Solana", "Ethereum Classic", "Bаse"] {

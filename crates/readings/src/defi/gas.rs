@@ -35,7 +35,11 @@ impl GasPrice {
     /// Dollars for a deposit and its withdrawal.
     #[must_use]
     pub fn round_trip(self, single_asset: bool) -> Option<Decimal> {
-        let units = if single_asset { ONE_ASSET_UNITS } else { SEVERAL_ASSETS_UNITS };
+        let units = if single_asset {
+            ONE_ASSET_UNITS
+        } else {
+            SEVERAL_ASSETS_UNITS
+        };
         self.usd_per_million
             .checked_mul(Decimal::from(units))?
             .checked_div(Decimal::from(1_000_000))

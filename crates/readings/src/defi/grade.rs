@@ -71,7 +71,10 @@ const THIN: Rule = rule(2, "thin liquidity: less than 10 million dollars");
 const BASE_ONLY: Rule = rule(0, "base yield only");
 const SOME_REWARD: Rule = rule(1, "less than half of the yield is a reward");
 const MOSTLY_REWARD: Rule = rule(2, "half of the yield or more is a reward");
-const LEFT_OUT: Rule = rule(0, "a reward is left out: its token is not on the list of liquid ones");
+const LEFT_OUT: Rule = rule(
+    0,
+    "a reward is left out: its token is not on the list of liquid ones",
+);
 const LOSS: Rule = rule(2, "impermanent loss possible");
 const LOSS_UNKNOWN: Rule = rule(1, "risk of impermanent loss not stated");
 const HIGH: Rule = rule(1, "yield above 15 %");
@@ -85,16 +88,49 @@ const NEW_PROTOCOL: Rule = rule(2, "protocol not on the list of long-established
 
 /// Every rule, as `/yield-alpha` publishes them.
 pub const RULES: [Rule; 17] = [
-    DEEP, MEDIUM, THIN, BASE_ONLY, SOME_REWARD, MOSTLY_REWARD, LEFT_OUT, LOSS, LOSS_UNKNOWN, HIGH,
-    VERY_HIGH, EXTREME, YOUNG, NO_HISTORY, SPIKE, NO_MEAN, NEW_PROTOCOL,
+    DEEP,
+    MEDIUM,
+    THIN,
+    BASE_ONLY,
+    SOME_REWARD,
+    MOSTLY_REWARD,
+    LEFT_OUT,
+    LOSS,
+    LOSS_UNKNOWN,
+    HIGH,
+    VERY_HIGH,
+    EXTREME,
+    YOUNG,
+    NO_HISTORY,
+    SPIKE,
+    NO_MEAN,
+    NEW_PROTOCOL,
 ];
 
 /// Protocols that held hundreds of millions for years, by folded name.
 pub const ESTABLISHED: [&str; 22] = [
-    "aavev2", "aavev3", "balancerv2", "benqilending", "compoundv2", "compoundv3", "convexfinance",
-    "curvedex", "fluidlending", "lido", "makerdao", "moonwelllending", "morphoblue", "morphov1",
-    "pancakeswapammv3", "rocketpool", "skylending", "sparklend", "uniswapv2", "uniswapv3",
-    "venuscorepool", "yearnfinance",
+    "aavev2",
+    "aavev3",
+    "balancerv2",
+    "benqilending",
+    "compoundv2",
+    "compoundv3",
+    "convexfinance",
+    "curvedex",
+    "fluidlending",
+    "lido",
+    "makerdao",
+    "moonwelllending",
+    "morphoblue",
+    "morphov1",
+    "pancakeswapammv3",
+    "rocketpool",
+    "skylending",
+    "sparklend",
+    "uniswapv2",
+    "uniswapv3",
+    "venuscorepool",
+    "yearnfinance",
 ];
 
 impl Appetite {
@@ -158,7 +194,9 @@ pub fn grade(facts: &Facts<'_>) -> (Grade, Vec<Rule>) {
     .into_iter()
     .flatten()
     .collect();
-    let points = why.iter().fold(0_u8, |sum, rule| sum.saturating_add(rule.points));
+    let points = why
+        .iter()
+        .fold(0_u8, |sum, rule| sum.saturating_add(rule.points));
     why.sort_by_key(|rule| std::cmp::Reverse(rule.points));
     (Grade::of_points(points), why)
 }
@@ -204,89 +242,4 @@ fn steadiness(facts: &Facts<'_>) -> Option<Rule> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn calm() -> Facts<'static> {
-        Facts {
-            project: "aave-v3",
-            tvl_usd: Decimal::from(512_000_000),
-            apy_pct: Decimal::from(4),
-            reward_pct: Decimal::ZERO,
-            left_out: false,
-            il_risk: Some(false),
-            days: Some(400),
-            mean_30d_pct: Some(Decimal::from(4)),
-        }
-    }
-
-    fn judged(facts: Facts<'_>) -> (Grade, Vec<&'static str>) {
-        let (grade, why) = grade(&facts);
-        (grade, why.iter().map(|rule| rule.says).collect())
-    }
-
-    #[test]
-    fn the_best_pool_says_why() {
-        assert_eq!(judged(calm()), (Grade::A, vec![DEEP.says, BASE_ONLY.says]));
-    }
-
-    #[test]
-    fn every_rule_can_apply_and_costs_what_it_says() {
-        let d = Decimal::from;
-        let cases = [
-            (Facts { tvl_usd: d(99_999_999), ..calm() }, MEDIUM),
-            (Facts { tvl_usd: d(9_999_999), ..calm() }, THIN),
-            (Facts { reward_pct: d(1), ..calm() }, SOME_REWARD),
-            (Facts { reward_pct: d(2), ..calm() }, MOSTLY_REWARD),
-            (Facts { left_out: true, ..calm() }, LEFT_OUT),
-            (Facts { il_risk: Some(true), ..calm() }, LOSS),
-            (Facts { il_risk: None, ..calm() }, LOSS_UNKNOWN),
-            (Facts { apy_pct: d(16), mean_30d_pct: Some(d(16)), ..calm() }, HIGH),
-            (Facts { apy_pct: d(31), mean_30d_pct: Some(d(31)), ..calm() }, VERY_HIGH),
-            (Facts { apy_pct: d(101), mean_30d_pct: Some(d(101)), ..calm() }, EXTREME),
-            (Facts { days: Some(89), ..calm() }, YOUNG),
-            (Facts { days: None, ..calm() }, NO_HISTORY),
-            (Facts { mean_30d_pct: Some(Decimal::new(19, 1)), ..calm() }, SPIKE),
-            (Facts { mean_30d_pct: None, ..calm() }, NO_MEAN),
-            (Facts { project: "aave-v33", ..calm() }, NEW_PROTOCOL),
-        ];
-        for (facts, rule) in cases {
-            let (grade, why) = judged(facts);
-            assert!(why.contains(&rule.says), "{why:?}");
-            assert_eq!(grade, Grade::of_points(rule.points), "{}", rule.says);
-            assert!(RULES.contains(&rule));
-        }
-    }
-
-    #[test]
-    fn points_add_up_and_the_heaviest_come_first() {
-        let bait = Facts {
-            project: "some-farm",
-            tvl_usd: Decimal::from(2_000_000),
-            apy_pct: Decimal::from(400),
-            reward_pct: Decimal::from(390),
-            il_risk: Some(true),
-            ..calm()
-        };
-        let (grade, why) = judged(bait);
-        assert_eq!(grade, Grade::D);
-        assert_eq!(why.first(), Some(&EXTREME.says));
-    }
-
-    #[test]
-    fn appetites_take_what_they_say() {
-        let taken = |appetite: Appetite| {
-            let grades = [Grade::A, Grade::B, Grade::C, Grade::D];
-            grades.map(|grade| appetite.takes(grade))
-        };
-        assert_eq!(taken(Appetite::Low), [true, true, false, false]);
-        assert_eq!(taken(Appetite::Medium), [true, true, true, false]);
-        assert_eq!(taken(Appetite::High), [true; 4]);
-    }
-
-    #[test]
-    fn established_names_are_folded() {
-        assert!(ESTABLISHED.iter().all(|name| folded(name) == *name));
-        assert!(ESTABLISHED.is_sorted());
-    }
-}
+mod tests;

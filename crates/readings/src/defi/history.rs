@@ -68,7 +68,10 @@ mod tests {
             point("2026-11-18T01:01:59Z", "1"),
         ];
         let kept = window(&points, 3, now);
-        let shown: Vec<_> = kept.iter().map(|point| point.apy_pct.unwrap().to_string()).collect();
+        let shown: Vec<_> = kept
+            .iter()
+            .map(|point| point.apy_pct.unwrap().to_string())
+            .collect();
         assert_eq!(shown, ["4.05", "4.12"]);
         assert_eq!(
             serde_json::to_string(&kept[1]).unwrap(),

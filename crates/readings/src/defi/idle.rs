@@ -124,7 +124,9 @@ pub fn idle(holdings: &[Holding], markets: &[Market]) -> Vec<Idle> {
     let dust = |usd: &Figure| usd.0 < Decimal::from(MIN_USD);
     let mut rows: Vec<_> = holdings
         .iter()
-        .filter(|holding| holding.amount.0 > Decimal::ZERO && !holding.usd.as_ref().is_some_and(dust))
+        .filter(|holding| {
+            holding.amount.0 > Decimal::ZERO && !holding.usd.as_ref().is_some_and(dust)
+        })
         .filter_map(|holding| {
             let earner = holding.earner()?;
             Some(Idle {
@@ -137,7 +139,11 @@ pub fn idle(holdings: &[Holding], markets: &[Market]) -> Vec<Idle> {
             })
         })
         .collect();
-    rows.sort_by(|a, b| b.usd.cmp(&a.usd).then_with(|| (a.chain_id, a.token).cmp(&(b.chain_id, b.token))));
+    rows.sort_by(|a, b| {
+        b.usd
+            .cmp(&a.usd)
+            .then_with(|| (a.chain_id, a.token).cmp(&(b.chain_id, b.token)))
+    });
     rows
 }
 
@@ -155,9 +161,11 @@ fn best(earner: &Earner, holding: &Holding, markets: &[Market]) -> Option<Best> 
             && earner.fits(market)
             && usd.is_none_or(|usd| has_room(market, usd))
     });
-    let market = fitting.max_by(|a, b| a.apy_pct.cmp(&b.apy_pct).then_with(|| b.pool.cmp(&a.pool)))?;
+    let market =
+        fitting.max_by(|a, b| a.apy_pct.cmp(&b.apy_pct).then_with(|| b.pool.cmp(&a.pool)))?;
     let a_year = |usd: Decimal| {
-        usd.checked_mul(market.apy_pct.0)?.checked_div(Decimal::ONE_HUNDRED)
+        usd.checked_mul(market.apy_pct.0)?
+            .checked_div(Decimal::ONE_HUNDRED)
     };
     Some(Best {
         pool: market.pool.clone(),

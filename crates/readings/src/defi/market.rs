@@ -231,12 +231,10 @@ impl Market {
             && same_asset
     }
 
+    /// Whether a yield is far from both the base and what is counted: other sources state one or the other.
     fn differs_from(&self, apy_pct: Decimal) -> bool {
-        let higher = self.apy_pct.0.max(apy_pct);
-        let apart = self.apy_pct.0.max(apy_pct).checked_sub(self.apy_pct.0.min(apy_pct));
-        apart
-            .and_then(|apart| crate::share_pct(apart, higher))
-            .is_some_and(|share| share > Decimal::from(DISAGREEMENT_PCT))
+        let ours = [Some(self.apy_pct), self.apy_base_pct];
+        ours.iter().flatten().all(|ours| far_apart(ours.0, apy_pct))
     }
 }
 
@@ -247,7 +245,9 @@ impl Filter {
         self.chain_id.is_none_or(|id| market.chain_id == Some(id))
             && self.asset.as_ref().is_none_or(|asset| market.holds(asset))
             && self.protocol.as_ref().is_none_or(|name| market.is_of(name))
-            && self.stable.is_none_or(|stable| market.stablecoin == Some(stable))
+            && self
+                .stable
+                .is_none_or(|stable| market.stablecoin == Some(stable))
             && self.min_tvl.is_none_or(|least| market.tvl_usd.0 >= least)
     }
 }
@@ -273,7 +273,9 @@ pub fn merged(mut markets: Vec<Market>, others: Vec<Market>) -> Vec<Market> {
             continue;
         };
         if known.differs_from(other.apy_pct.0) {
-            known.why.push(format!("{} states {} %", other.source, other.apy_pct));
+            known
+                .why
+                .push(format!("{} states {} %", other.source, other.apy_pct));
         }
         known.also_reported.push(Other {
             source: other.source,
@@ -291,6 +293,14 @@ pub fn ranked(markets: &[Market]) -> Vec<Market> {
     let mut sorted: Vec<_> = markets.iter().collect();
     sorted.sort_by_key(|market| (Reverse(weighted(market)), market.pool.as_str()));
     sorted.into_iter().take(MAX_RANKED).cloned().collect()
+}
+
+fn far_apart(one: Decimal, other: Decimal) -> bool {
+    let (higher, lower) = (one.max(other), one.min(other));
+    let apart = higher.checked_sub(lower);
+    apart
+        .and_then(|apart| crate::share_pct(apart, higher))
+        .is_some_and(|share| share > Decimal::from(DISAGREEMENT_PCT))
 }
 
 pub(super) fn weighted(market: &Market) -> Decimal {

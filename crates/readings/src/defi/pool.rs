@@ -201,40 +201,119 @@ pub(super) mod tests {
         assert_eq!(apy(&rewarded(None, WOKB)).as_deref(), Some("2.5"));
         assert_eq!(rewarded(None, UNKNOWN).counted(), None);
         // The token of another chain is another token.
-        let elsewhere = Pool { chain_id: Some(8453), ..liquid.clone() };
+        let elsewhere = Pool {
+            chain_id: Some(8453),
+            ..liquid.clone()
+        };
         assert!(elsewhere.counted().unwrap().left_out);
         // One bad token spoils a reward that is paid in two.
-        let mixed = Pool { reward_tokens: vec![WOKB.to_owned(), UNKNOWN.to_owned()], ..liquid.clone() };
+        let mixed = Pool {
+            reward_tokens: vec![WOKB.to_owned(), UNKNOWN.to_owned()],
+            ..liquid.clone()
+        };
         assert!(mixed.counted().unwrap().left_out);
         // A reward in a token that is not named is not liquid.
-        let unnamed = Pool { reward_tokens: Vec::new(), ..liquid };
+        let unnamed = Pool {
+            reward_tokens: Vec::new(),
+            ..liquid
+        };
         assert!(unnamed.counted().unwrap().left_out);
     }
 
     #[test]
     fn a_total_alone_is_the_base_when_there_is_no_reward() {
-        let only_total = Pool { apy_base_pct: None, ..pool("USDT0") };
+        let only_total = Pool {
+            apy_base_pct: None,
+            ..pool("USDT0")
+        };
         assert_eq!(only_total.counted().unwrap().apy_pct.to_string(), "4.12");
-        let nothing = Pool { apy_total_pct: None, ..only_total };
+        let nothing = Pool {
+            apy_total_pct: None,
+            ..only_total
+        };
         assert_eq!(nothing.counted(), None);
     }
 
     #[test]
     fn every_filter_excludes_on_its_own() {
         assert!(pool("USDT0").admit().is_ok());
-        let least = Pool { tvl_usd: "1000000".parse().unwrap(), days: Some(14), ..pool("A") };
+        let least = Pool {
+            tvl_usd: "1000000".parse().unwrap(),
+            days: Some(14),
+            ..pool("A")
+        };
         assert!(least.admit().is_ok());
         let cases = [
-            (Pool { tvl_usd: "999999.99".parse().unwrap(), ..pool("A") }, Exclusion::Tvl),
-            (Pool { tvl_usd: "1000000000001".parse().unwrap(), ..pool("A") }, Exclusion::Tvl),
-            (Pool { outlier: Some(true), ..pool("A") }, Exclusion::Outlier),
-            (Pool { outlier: None, ..pool("A") }, Exclusion::Outlier),
-            (Pool { days: Some(13), ..pool("A") }, Exclusion::History),
-            (Pool { days: None, ..pool("A") }, Exclusion::History),
-            (Pool { apy_base_pct: figure("0"), ..pool("A") }, Exclusion::Yield),
-            (Pool { apy_base_pct: figure("-3"), ..pool("A") }, Exclusion::Yield),
-            (Pool { apy_base_pct: figure("1000.01"), ..pool("A") }, Exclusion::Yield),
-            (Pool { apy_reward_pct: figure("-3"), ..rewarded(figure("4"), WOKB) }, Exclusion::Yield),
+            (
+                Pool {
+                    tvl_usd: "999999.99".parse().unwrap(),
+                    ..pool("A")
+                },
+                Exclusion::Tvl,
+            ),
+            (
+                Pool {
+                    tvl_usd: "1000000000001".parse().unwrap(),
+                    ..pool("A")
+                },
+                Exclusion::Tvl,
+            ),
+            (
+                Pool {
+                    outlier: Some(true),
+                    ..pool("A")
+                },
+                Exclusion::Outlier,
+            ),
+            (
+                Pool {
+                    outlier: None,
+                    ..pool("A")
+                },
+                Exclusion::Outlier,
+            ),
+            (
+                Pool {
+                    days: Some(13),
+                    ..pool("A")
+                },
+                Exclusion::History,
+            ),
+            (
+                Pool {
+                    days: None,
+                    ..pool("A")
+                },
+                Exclusion::History,
+            ),
+            (
+                Pool {
+                    apy_base_pct: figure("0"),
+                    ..pool("A")
+                },
+                Exclusion::Yield,
+            ),
+            (
+                Pool {
+                    apy_base_pct: figure("-3"),
+                    ..pool("A")
+                },
+                Exclusion::Yield,
+            ),
+            (
+                Pool {
+                    apy_base_pct: figure("1000.01"),
+                    ..pool("A")
+                },
+                Exclusion::Yield,
+            ),
+            (
+                Pool {
+                    apy_reward_pct: figure("-3"),
+                    ..rewarded(figure("4"), WOKB)
+                },
+                Exclusion::Yield,
+            ),
         ];
         for (pool, expected) in cases {
             assert_eq!(pool.admit(), Err(expected), "{pool:?}");

@@ -51,19 +51,23 @@ pub fn merged(on_chain: Vec<Position>, indexed: Vec<Position>) -> Vec<Position> 
         .iter()
         .map(|position| (position.chain_id, folded(&position.protocol)))
         .collect();
-    let is_new = |position: &Position| {
-        !covered.contains(&(position.chain_id, folded(&position.protocol)))
-    };
+    let is_new =
+        |position: &Position| !covered.contains(&(position.chain_id, folded(&position.protocol)));
     let mut all = on_chain;
     all.extend(indexed.into_iter().filter(is_new));
-    all.sort_by(|a, b| b.value_usd.cmp(&a.value_usd).then_with(|| a.position_id.cmp(&b.position_id)));
+    all.sort_by(|a, b| {
+        b.value_usd
+            .cmp(&a.value_usd)
+            .then_with(|| a.position_id.cmp(&b.position_id))
+    });
     all
 }
 
 /// Fills in the present yield of positions that do not state one: the single-asset market of the
 /// same chain, protocol and asset, if there is exactly one.
 pub fn fill_yields(positions: &mut [Position], markets: &[Market]) {
-    let open = |position: &&mut Position| position.apy_pct.is_none() && position.side == Side::Supply;
+    let open =
+        |position: &&mut Position| position.apy_pct.is_none() && position.side == Side::Supply;
     for position in positions.iter_mut().filter(open) {
         let Some(asset) = position.asset.as_deref().and_then(SymbolKey::new) else {
             continue;
@@ -121,10 +125,16 @@ mod tests {
         let index = vec![
             position("Aave V3", "USDG", Some("490"), Side::Supply),
             position("Curve", "2pool", Some("600"), Side::Supply),
-            Position { chain_id: 8453, ..position("Aave V3", "USDG", Some("1"), Side::Supply) },
+            Position {
+                chain_id: 8453,
+                ..position("Aave V3", "USDG", Some("1"), Side::Supply)
+            },
         ];
         let all = merged(chain, index);
-        let shown: Vec<_> = all.iter().map(|p| (p.chain_id, p.protocol.as_str())).collect();
+        let shown: Vec<_> = all
+            .iter()
+            .map(|p| (p.chain_id, p.protocol.as_str()))
+            .collect();
         assert_eq!(shown, [(196, "Curve"), (196, "aave-v3"), (8453, "Aave V3")]);
     }
 
@@ -133,7 +143,10 @@ mod tests {
         let placed = position("aave-v3", "USDG", Some("500.129"), Side::Supply);
         let owed = position("aave-v3", "GHO", Some("100"), Side::Borrow);
         assert_eq!(total_usd(&[]).unwrap().to_string(), "0");
-        assert_eq!(total_usd(&[placed.clone(), owed]).unwrap().to_string(), "400.12");
+        assert_eq!(
+            total_usd(&[placed.clone(), owed]).unwrap().to_string(),
+            "400.12"
+        );
         let unknown = position("aave-v3", "xBTC", None, Side::Supply);
         assert_eq!(total_usd(&[placed, unknown]), None);
     }
@@ -146,10 +159,43 @@ mod tests {
             fill_yields(&mut positions, markets);
             positions[0].apy_pct.map(|apy| apy.to_string())
         };
-        assert_eq!(filled(std::slice::from_ref(&one), Side::Supply).as_deref(), Some("4.1"));
+        assert_eq!(
+            filled(std::slice::from_ref(&one), Side::Supply).as_deref(),
+            Some("4.1")
+        );
         assert_eq!(filled(std::slice::from_ref(&one), Side::Borrow), None);
-        assert_eq!(filled(&[one.clone(), Market { pool: "q".into(), ..one.clone() }], Side::Supply), None);
-        assert_eq!(filled(&[Market { chain_id: Some(1), ..one.clone() }], Side::Supply), None);
-        assert_eq!(filled(&[Market { symbol: "USDC".into(), ..one }], Side::Supply), None);
+        assert_eq!(
+            filled(
+                &[
+                    one.clone(),
+                    Market {
+                        pool: "q".into(),
+                        ..one.clone()
+                    }
+                ],
+                Side::Supply
+            ),
+            None
+        );
+        assert_eq!(
+            filled(
+                &[Market {
+                    chain_id: Some(1),
+                    ..one.clone()
+                }],
+                Side::Supply
+            ),
+            None
+        );
+        assert_eq!(
+            filled(
+                &[Market {
+                    symbol: "USDC".into(),
+                    ..one
+                }],
+                Side::Supply
+            ),
+            None
+        );
     }
 }

@@ -21,8 +21,18 @@ const MAX_ROWS: usize = 10;
 /// Protocols of which the stated TVL is what can be taken out at once, by folded name: lending
 /// markets state what is not lent out.
 const TVL_IS_LIQUID: [&str; 12] = [
-    "aavev2", "aavev3", "benqilending", "compoundv2", "compoundv3", "fluidlending",
-    "moonwelllending", "morphoblue", "morphov1", "skylending", "sparklend", "venuscorepool",
+    "aavev2",
+    "aavev3",
+    "benqilending",
+    "compoundv2",
+    "compoundv3",
+    "fluidlending",
+    "moonwelllending",
+    "morphoblue",
+    "morphov1",
+    "skylending",
+    "sparklend",
+    "venuscorepool",
 ];
 
 /// What is to be placed, and where.
@@ -95,7 +105,10 @@ pub fn recommend(
         })
         .collect();
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
-    rows.into_iter().map(|(_, row)| row).take(MAX_ROWS).collect()
+    rows.into_iter()
+        .map(|(_, row)| row)
+        .take(MAX_ROWS)
+        .collect()
 }
 
 /// The same for what an account holds: each reviewed token on its chain, the best rows over all.
@@ -159,7 +172,9 @@ fn row(
 ) -> Option<Recommendation> {
     let chain_id = market.chain_id?;
     let single = market.single_asset == Some(true);
-    let cost = gas.get(&chain_id).and_then(|price| price.round_trip(single));
+    let cost = gas
+        .get(&chain_id)
+        .and_then(|price| price.round_trip(single));
     let mut why = market.why.clone();
     let net = match cost {
         None => {
@@ -198,8 +213,11 @@ fn row(
 
 /// Days in which `amount` earns `cost` at `apy_pct`.
 fn days_to_earn(cost: Decimal, amount: Decimal, apy_pct: Decimal) -> Option<Decimal> {
-    let a_year = amount.checked_mul(apy_pct)?.checked_div(Decimal::ONE_HUNDRED)?;
-    cost.checked_mul(Decimal::from(HORIZON_DAYS))?.checked_div(a_year)
+    let a_year = amount
+        .checked_mul(apy_pct)?
+        .checked_div(Decimal::ONE_HUNDRED)?;
+    cost.checked_mul(Decimal::from(HORIZON_DAYS))?
+        .checked_div(a_year)
 }
 
 fn by_grade(net_pct: Decimal, grade: Grade) -> Decimal {

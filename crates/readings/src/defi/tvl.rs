@@ -17,8 +17,16 @@ const MAX_PROTOCOLS: usize = 50;
 const MAX_MOVERS: usize = 10;
 /// What is locked a second time under another name, or lent out: keys beside those of chains.
 const COUNTED_TWICE: [&str; 10] = [
-    "borrowed", "staking", "pool2", "vesting", "treasury", "owntokens", "offers", "doublecounted",
-    "liquidstaking", "dcandlsoverlap",
+    "borrowed",
+    "staking",
+    "pool2",
+    "vesting",
+    "treasury",
+    "owntokens",
+    "offers",
+    "doublecounted",
+    "liquidstaking",
+    "dcandlsoverlap",
 ];
 
 /// A protocol as its source has it.
@@ -151,7 +159,11 @@ pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>) -> Analytics {
     Analytics {
         total_tvl_usd: total.map(|total| cut(total, 2)),
         chains: chains.map(|chains| chain_rows(chains.to_vec(), total)),
-        protocols: counted.iter().take(MAX_PROTOCOLS).map(|one| one.row()).collect(),
+        protocols: counted
+            .iter()
+            .take(MAX_PROTOCOLS)
+            .map(|one| one.row())
+            .collect(),
         gainers: movers(&counted, Decimal::is_sign_positive),
         losers: movers(&counted, Decimal::is_sign_negative),
     }
@@ -225,7 +237,11 @@ fn movers(protocols: &[&Protocol], wanted: fn(&Decimal) -> bool) -> Vec<Protocol
         .filter_map(|one| Some((change(one).filter(|by| !by.is_zero() && wanted(by))?, *one)))
         .collect();
     moved.sort_by(|(a, x), (b, y)| b.abs().cmp(&a.abs()).then_with(|| x.slug.cmp(&y.slug)));
-    moved.into_iter().take(MAX_MOVERS).map(|(_, one)| one.row()).collect()
+    moved
+        .into_iter()
+        .take(MAX_MOVERS)
+        .map(|(_, one)| one.row())
+        .collect()
 }
 
 #[cfg(test)]

@@ -164,8 +164,14 @@ mod tests {
             candle("4", "3", "1", "2"),
             candle("2", "3", "1", "0.5"),
             candle("0", "0", "0", "0"),
-            Candle { close_time: Timestamp::UNIX_EPOCH, ..candle("2", "3", "1", "2") },
-            Candle { volume_base: figure("-1"), ..candle("2", "3", "1", "2") },
+            Candle {
+                close_time: Timestamp::UNIX_EPOCH,
+                ..candle("2", "3", "1", "2")
+            },
+            Candle {
+                volume_base: figure("-1"),
+                ..candle("2", "3", "1", "2")
+            },
         ] {
             assert_eq!(wrong.clone().checked(), Err(Impossible), "{wrong:?}");
         }

@@ -68,16 +68,20 @@ pub fn coin_of_contract(venue: Venue, name: &str) -> Option<(String, Contract)> 
         Venue::Okx => name.strip_suffix("-USDT-SWAP")?,
         Venue::Binance | Venue::Bybit => name.strip_suffix("USDT")?,
     };
-    let known = THOUSANDS.iter().find(|(_, hyperliquid, binance, bybit)| match venue {
-        Venue::Hyperliquid => *hyperliquid == name,
-        Venue::Binance => *binance == name,
-        Venue::Bybit => *bybit == name,
-        Venue::Okx => false,
-    });
+    let known = THOUSANDS
+        .iter()
+        .find(|(_, hyperliquid, binance, bybit)| match venue {
+            Venue::Hyperliquid => *hyperliquid == name,
+            Venue::Binance => *binance == name,
+            Venue::Bybit => *bybit == name,
+            Venue::Okx => false,
+        });
     let coin = match known {
         Some((coin, ..)) => (*coin).to_owned(),
         None => {
-            let plain = stem.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+            let plain = stem
+                .bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
             // Some other multiple of a coin: its price says nothing without the number.
             let multiple = stem.starts_with("1000") || stem.ends_with("1000");
             (plain && !multiple && !stem.is_empty()).then(|| stem.to_owned())?
@@ -103,7 +107,10 @@ mod tests {
             }
         }
         let shib = contract_for(Venue::Bybit, "SHIB");
-        assert_eq!((shib.name.as_str(), shib.coins), ("SHIB1000USDT", Decimal::ONE_THOUSAND));
+        assert_eq!(
+            (shib.name.as_str(), shib.coins),
+            ("SHIB1000USDT", Decimal::ONE_THOUSAND)
+        );
         assert_eq!(contract_for(Venue::Okx, "SHIB").coins, Decimal::ONE);
     }
 

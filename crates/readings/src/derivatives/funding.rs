@@ -124,9 +124,15 @@ mod tests {
         assert_eq!(of("0.0000125", 1), same);
         assert_eq!(of("0.00005", 4), same);
         assert_eq!(of("0.0001", 8), same);
-        assert_eq!(of("-0.0000042", 1), ("-0.0000336".to_owned(), "-3.6792".to_owned()));
+        assert_eq!(
+            of("-0.0000042", 1),
+            ("-0.0000336".to_owned(), "-3.6792".to_owned())
+        );
         // Seven hours do not divide a day; the result is rounded, not cut off.
-        assert_eq!(of("0.0001", 7), ("0.000114285714".to_owned(), "12.514286".to_owned()));
+        assert_eq!(
+            of("0.0001", 7),
+            ("0.000114285714".to_owned(), "12.514286".to_owned())
+        );
     }
 
     #[test]
@@ -142,7 +148,8 @@ mod tests {
     #[test]
     fn intervals_are_whole_hours_of_at_most_a_day() {
         let at = |seconds| Timestamp::from_second(seconds).unwrap();
-        let between = |seconds| FundingInterval::between(at(0), at(seconds)).map(FundingInterval::get);
+        let between =
+            |seconds| FundingInterval::between(at(0), at(seconds)).map(FundingInterval::get);
         assert_eq!(between(8 * 3600), Some(8));
         assert_eq!(between(3600), Some(1));
         for no_interval in [0, -3600, 1800, 3601, 25 * 3600, i64::from(u32::MAX)] {

@@ -94,7 +94,11 @@ pub fn page(
     rest.truncate(limit);
     let next = if more {
         rest.last().map(|last| {
-            let same = rest.iter().rev().take_while(|item| item.time() == last.time()).count();
+            let same = rest
+                .iter()
+                .rev()
+                .take_while(|item| item.time() == last.time())
+                .count();
             // A page that begins and ends in one moment leaves off after what earlier ones told.
             let before = if last.time() == from.end { already } else { 0 };
             Cursor {
@@ -105,12 +109,14 @@ pub fn page(
             }
         })
     } else {
-        earlier(covered.start).filter(|_| wanted < covered.start).map(|end| Cursor {
-            start: wanted,
-            end,
-            skip: 0,
-            kinds: from.kinds,
-        })
+        earlier(covered.start)
+            .filter(|_| wanted < covered.start)
+            .map(|end| Cursor {
+                start: wanted,
+                end,
+                skip: 0,
+                kinds: from.kinds,
+            })
     };
     Page { items: rest, next }
 }

@@ -64,7 +64,10 @@ impl Aggregate {
         let mut total = Decimal::ZERO;
         let mut oi_venues = Vec::new();
         for reading in venues {
-            let Some(sum) = reading.open_interest_usd().and_then(|usd| total.checked_add(usd)) else {
+            let Some(sum) = reading
+                .open_interest_usd()
+                .and_then(|usd| total.checked_add(usd))
+            else {
                 continue;
             };
             total = sum;
@@ -72,8 +75,7 @@ impl Aggregate {
         }
         Self {
             oi_usd: (!oi_venues.is_empty()).then_some(Figure(total)),
-            oi_weighted_rate_8h: weighted(venues)
-                .map(|rate| Figure(rate.round_dp(RATE_PLACES))),
+            oi_weighted_rate_8h: weighted(venues).map(|rate| Figure(rate.round_dp(RATE_PLACES))),
             oi_venues,
         }
     }
@@ -107,7 +109,10 @@ fn spread_bps(venues: &[&VenueReading]) -> Option<Figure> {
 /// Venues that list another coin under this name, told by the price. Of two that differ neither is
 /// known to be right.
 fn conflicting(venues: &[VenueReading]) -> Vec<Venue> {
-    let marks: Vec<_> = venues.iter().filter_map(|reading| Some(reading.mark_px?.0)).collect();
+    let marks: Vec<_> = venues
+        .iter()
+        .filter_map(|reading| Some(reading.mark_px?.0))
+        .collect();
     let Some(middle) = median(&marks) else {
         return Vec::new();
     };
@@ -117,7 +122,11 @@ fn conflicting(venues: &[VenueReading]) -> Vec<Venue> {
                 .is_none_or(|change| change.abs() > Decimal::from(SAME_COIN_PCT))
         })
     };
-    venues.iter().filter(off).map(|reading| reading.venue).collect()
+    venues
+        .iter()
+        .filter(off)
+        .map(|reading| reading.venue)
+        .collect()
 }
 
 /// The `most` coins with the highest open interest in dollars. Equal ones are in the order of their
@@ -126,7 +135,9 @@ fn conflicting(venues: &[VenueReading]) -> Vec<Venue> {
 pub fn top_by_open_interest(mut markets: Vec<SymbolMarket>, most: usize) -> Vec<SymbolMarket> {
     markets.sort_by(|one, other| {
         let usd = |market: &SymbolMarket| market.aggregate.oi_usd;
-        usd(other).cmp(&usd(one)).then_with(|| one.symbol.cmp(&other.symbol))
+        usd(other)
+            .cmp(&usd(one))
+            .then_with(|| one.symbol.cmp(&other.symbol))
     });
     markets.truncate(most);
     markets
@@ -162,9 +173,15 @@ mod tests {
         );
         assert_eq!(market.aggregate.oi_usd.unwrap().to_string(), "400");
         // (0.0001 × 300 + 0.0003 × 100) / 400
-        assert_eq!(market.aggregate.oi_weighted_rate_8h.unwrap().to_string(), "0.00015");
+        assert_eq!(
+            market.aggregate.oi_weighted_rate_8h.unwrap().to_string(),
+            "0.00015"
+        );
         assert_eq!(market.spread_bps.unwrap().to_string(), "2");
-        assert_eq!(market.aggregate.oi_venues, [Venue::Hyperliquid, Venue::Binance]);
+        assert_eq!(
+            market.aggregate.oi_venues,
+            [Venue::Hyperliquid, Venue::Binance]
+        );
         assert!(market.conflicting.is_empty());
     }
 
@@ -172,11 +189,20 @@ mod tests {
     fn what_is_unknown_is_in_no_aggregate() {
         let mut blind = reading(Venue::Okx, "0.01", 8, "1", "100");
         blind.open_interest = None;
-        let market = SymbolMarket::new("BTC", vec![blind, reading(Venue::Bybit, "0.0001", 8, "5", "100")]);
-        assert_eq!(market.aggregate.oi_weighted_rate_8h.unwrap().to_string(), "0.0001");
+        let market = SymbolMarket::new(
+            "BTC",
+            vec![blind, reading(Venue::Bybit, "0.0001", 8, "5", "100")],
+        );
+        assert_eq!(
+            market.aggregate.oi_weighted_rate_8h.unwrap().to_string(),
+            "0.0001"
+        );
         assert_eq!(market.aggregate.oi_venues, [Venue::Bybit]);
         let alone = SymbolMarket::new("BTC", vec![reading(Venue::Bybit, "0.0001", 8, "0", "100")]);
-        assert_eq!((alone.spread_bps, alone.aggregate.oi_weighted_rate_8h), (None, None));
+        assert_eq!(
+            (alone.spread_bps, alone.aggregate.oi_weighted_rate_8h),
+            (None, None)
+        );
         let nothing = SymbolMarket::new("BTC", Vec::new());
         assert_eq!((nothing.aggregate.oi_usd, nothing.spread_bps), (None, None));
     }
@@ -211,7 +237,13 @@ mod tests {
             reading(Venue::Okx, "0.0001", 8, "10", "1"),
         ];
         let market = SymbolMarket::new("X", twice);
-        assert_eq!((market.venues.len(), market.aggregate.oi_usd.unwrap().to_string().as_str()), (1, "10"));
+        assert_eq!(
+            (
+                market.venues.len(),
+                market.aggregate.oi_usd.unwrap().to_string().as_str()
+            ),
+            (1, "10")
+        );
     }
 
     #[test]
@@ -220,7 +252,12 @@ mod tests {
             SymbolMarket::new(symbol, vec![reading(Venue::Okx, "0", 8, usd, "1")])
         };
         let unknown = SymbolMarket::new("Z", vec![VenueReading::empty(Venue::Okx, "Z")]);
-        let markets = vec![unknown, market("B", "9"), market("C", "10"), market("A", "9")];
+        let markets = vec![
+            unknown,
+            market("B", "9"),
+            market("C", "10"),
+            market("A", "9"),
+        ];
         let top = top_by_open_interest(markets.clone(), 3);
         let names: Vec<_> = top.iter().map(|market| market.symbol.as_str()).collect();
         assert_eq!(names, ["C", "A", "B"]);

@@ -138,8 +138,13 @@ mod tests {
     fn nothing_stated_is_nothing_known() {
         let market = PerpMarket::from(&PerpContext::default());
         let known = [
-            market.mark, market.funding_rate_1h, market.funding_apr_pct, market.open_interest_base,
-            market.open_interest_usd, market.volume_24h_usd, market.change_24h_pct,
+            market.mark,
+            market.funding_rate_1h,
+            market.funding_apr_pct,
+            market.open_interest_base,
+            market.open_interest_usd,
+            market.volume_24h_usd,
+            market.change_24h_pct,
         ];
         assert_eq!(known, [None; 7]);
         let wild = PerpContext {
@@ -149,6 +154,9 @@ mod tests {
             ..PerpContext::default()
         };
         let market = PerpMarket::from(&wild);
-        assert_eq!((market.funding_rate_1h, market.change_24h_pct), (None, None));
+        assert_eq!(
+            (market.funding_rate_1h, market.change_24h_pct),
+            (None, None)
+        );
     }
 }

@@ -66,6 +66,9 @@ pub struct VenueReading {
     pub missing: Vec<Missing>,
 }
 
+/// A coin, and what one venue says of its perpetual.
+pub type CoinReading = (String, VenueReading);
+
 /// A part of a [`VenueReading`] that could not be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
@@ -189,7 +192,8 @@ impl OpenInterest {
     /// As a venue states it in both units. `None` when it states neither, or one below zero.
     #[must_use]
     pub fn stated(base: Option<Decimal>, usd: Option<Decimal>) -> Option<Self> {
-        let negative = |amount: &Option<Decimal>| amount.is_some_and(|a| a.is_sign_negative() && !a.is_zero());
+        let negative =
+            |amount: &Option<Decimal>| amount.is_some_and(|a| a.is_sign_negative() && !a.is_zero());
         if (base.is_none() && usd.is_none()) || negative(&base) || negative(&usd) {
             return None;
         }
@@ -225,7 +229,12 @@ impl LongShort {
         if long.is_sign_negative() || short.is_sign_negative() || off > slack {
             return None;
         }
-        Self::new(long.checked_div(short)?, share_pct(long, whole)?, period, as_of)
+        Self::new(
+            long.checked_div(short)?,
+            share_pct(long, whole)?,
+            period,
+            as_of,
+        )
     }
 
     fn new(ratio: Decimal, long: Decimal, period: &'static str, as_of: Timestamp) -> Option<Self> {
@@ -254,7 +263,10 @@ mod tests {
         let base = OpenInterest::from_base(of("27533.12"), Some(of("97221"))).unwrap();
         assert_eq!(base.usd.unwrap().to_string(), "2676797459.52");
         let unpriced = OpenInterest::from_base(of("5"), None).unwrap();
-        assert_eq!((unpriced.base.unwrap().to_string().as_str(), unpriced.usd), ("5", None));
+        assert_eq!(
+            (unpriced.base.unwrap().to_string().as_str(), unpriced.usd),
+            ("5", None)
+        );
         assert_eq!(OpenInterest::from_base(of("-1"), None), None);
         assert_eq!(OpenInterest::stated(None, None), None);
         assert_eq!(OpenInterest::stated(Some(of("1")), Some(of("-1"))), None);
@@ -270,10 +282,25 @@ mod tests {
         let ratio = LongShort::from_ratio(of("0.25"), "5m", now).unwrap();
         let shares = LongShort::from_shares(of("0.2"), of("0.8"), "5m", now).unwrap();
         assert_eq!(ratio, shares);
-        assert_eq!((ratio.long_pct.to_string().as_str(), ratio.short_pct.to_string().as_str()), ("20", "80"));
+        assert_eq!(
+            (
+                ratio.long_pct.to_string().as_str(),
+                ratio.short_pct.to_string().as_str()
+            ),
+            ("20", "80")
+        );
         // Percent instead of fractions, shares of something else, nobody short.
-        for (long, short) in [("45.58", "54.42"), ("0.3", "0.3"), ("1", "0"), ("-0.1", "1.1")] {
-            assert_eq!(LongShort::from_shares(of(long), of(short), "1h", now), None, "{long} {short}");
+        for (long, short) in [
+            ("45.58", "54.42"),
+            ("0.3", "0.3"),
+            ("1", "0"),
+            ("-0.1", "1.1"),
+        ] {
+            assert_eq!(
+                LongShort::from_shares(of(long), of(short), "1h", now),
+                None,
+                "{long} {short}"
+            );
         }
         assert_eq!(LongShort::from_ratio(of("-0.5"), "5m", now), None);
     }

@@ -76,7 +76,11 @@ impl Market {
                 .hours(date)
                 .is_some_and(|(opens, closes)| opens <= clock && clock < closes),
         };
-        if open { MarketState::Open } else { MarketState::Closed }
+        if open {
+            MarketState::Open
+        } else {
+            MarketState::Closed
+        }
     }
 
     /// The time of the daily value of `date`; `None` on a day without one.
@@ -145,9 +149,18 @@ impl Market {
         let early = early_close(date);
         let closes = |usual: Time, short: Time| if early { short } else { usual };
         Some(match self {
-            Self::UsEquities => (time(9, 30, 0, 0), closes(time(16, 0, 0, 0), time(13, 0, 0, 0))),
-            Self::UsVolatility => (time(9, 30, 0, 0), closes(time(16, 15, 0, 0), time(13, 15, 0, 0))),
-            Self::UsTreasuries => (time(8, 0, 0, 0), closes(time(17, 0, 0, 0), time(14, 0, 0, 0))),
+            Self::UsEquities => (
+                time(9, 30, 0, 0),
+                closes(time(16, 0, 0, 0), time(13, 0, 0, 0)),
+            ),
+            Self::UsVolatility => (
+                time(9, 30, 0, 0),
+                closes(time(16, 15, 0, 0), time(13, 15, 0, 0)),
+            ),
+            Self::UsTreasuries => (
+                time(8, 0, 0, 0),
+                closes(time(17, 0, 0, 0), time(14, 0, 0, 0)),
+            ),
             Self::Oil => (time(9, 0, 0, 0), time(14, 30, 0, 0)),
             Self::EquitiesDayAndNight => (time(0, 0, 0, 0), time(20, 0, 0, 0)),
             Self::CommodityFutures | Self::Currencies => (time(0, 0, 0, 0), time(17, 0, 0, 0)),
@@ -179,7 +192,11 @@ fn at(zone: &TimeZone, clock: DateTime) -> Option<Timestamp> {
 /// The session from 20:00 of one day to 20:00 of the next belongs to the next; on a holiday there is
 /// none.
 fn is_holiday_session(date: Date, clock: Time) -> bool {
-    let session = if clock >= time(20, 0, 0, 0) { date.tomorrow() } else { Ok(date) };
+    let session = if clock >= time(20, 0, 0, 0) {
+        date.tomorrow()
+    } else {
+        Ok(date)
+    };
     session.is_ok_and(us_holiday)
 }
 
@@ -233,7 +250,10 @@ fn observed(year: i16, month: i8, day: i8) -> Option<Date> {
 }
 
 fn nth(year: i16, month: i8, nth: i8, weekday: Weekday) -> Option<Date> {
-    Date::new(year, month, 1).ok()?.nth_weekday_of_month(nth, weekday).ok()
+    Date::new(year, month, 1)
+        .ok()?
+        .nth_weekday_of_month(nth, weekday)
+        .ok()
 }
 
 fn last_monday_of_may(year: i16) -> Option<Date> {

@@ -45,7 +45,11 @@ pub fn derived_index(rates: &DollarRates) -> Option<Decimal> {
         exponent = exponent.checked_add(rate.checked_ln()?.checked_mul(weight)?)?;
     }
     let tolerance = Decimal::new(1, 15);
-    Some(exponent.checked_exp_with_tolerance(tolerance)?.round_dp(PLACES))
+    Some(
+        exponent
+            .checked_exp_with_tolerance(tolerance)?
+            .round_dp(PLACES),
+    )
 }
 
 #[cfg(test)]
@@ -56,7 +60,14 @@ mod tests {
     fn index(rates: [&str; 6]) -> Option<String> {
         let [eurusd, usdjpy, gbpusd, usdcad, usdsek, usdchf] =
             rates.map(|rate| rate.parse::<Figure>().unwrap().0);
-        let rates = DollarRates { eurusd, usdjpy, gbpusd, usdcad, usdsek, usdchf };
+        let rates = DollarRates {
+            eurusd,
+            usdjpy,
+            gbpusd,
+            usdcad,
+            usdsek,
+            usdchf,
+        };
         derived_index(&rates).map(|index| Figure(index).to_string())
     }
 
@@ -64,7 +75,14 @@ mod tests {
     fn known_values() {
         assert_eq!(index(["1"; 6]).as_deref(), Some("50.1435"));
         // Computed with 50 digits elsewhere.
-        let of_2026 = ["1.159904424", "156.21", "1.310427068", "1.4021", "9.4712", "0.8071"];
+        let of_2026 = [
+            "1.159904424",
+            "156.21",
+            "1.310427068",
+            "1.4021",
+            "9.4712",
+            "0.8071",
+        ];
         assert_eq!(index(of_2026).as_deref(), Some("99.654"));
         let of_2008 = ["1.5988", "100.00", "1.9800", "1.0050", "5.8700", "1.0100"];
         assert_eq!(index(of_2008).as_deref(), Some("71.1478"));

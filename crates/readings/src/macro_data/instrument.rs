@@ -90,8 +90,9 @@ impl Instrument {
     pub fn find(symbol: &str) -> Option<&'static Self> {
         let key = SymbolKey::new(symbol)?;
         let means = |known: &&'static str| *known == key.as_str();
-        ALL.iter()
-            .find(|instrument| means(&instrument.symbol) || instrument.aliases.iter().any(|alias| means(&alias)))
+        ALL.iter().find(|instrument| {
+            means(&instrument.symbol) || instrument.aliases.iter().any(|alias| means(&alias))
+        })
     }
 
     /// Whether `value` can be of this instrument and in its unit.
@@ -115,7 +116,11 @@ mod tests {
             for symbol in std::iter::once(&instrument.symbol).chain(instrument.aliases) {
                 assert!(seen.insert(*symbol), "{symbol} twice");
                 assert_eq!(Instrument::find(symbol), Some(instrument), "{symbol}");
-                assert_eq!(Instrument::find(&symbol.to_lowercase()), Some(instrument), "{symbol}");
+                assert_eq!(
+                    Instrument::find(&symbol.to_lowercase()),
+                    Some(instrument),
+                    "{symbol}"
+                );
             }
         }
         for unknown in ["", "BTC", "VІX", "SP500 "] {

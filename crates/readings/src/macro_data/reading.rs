@@ -10,7 +10,7 @@ use crate::{Decimal, Figure, percent_change};
 const CHANGE_PLACES: u32 = 4;
 /// In an open market a value that is made all the time may be so old.
 const LIVE_SECONDS: i64 = 45 * 60;
-/// What counts as fresh in any case: the time between two looks at a source.
+/// How long a value keeps in any case: the time between two looks at a source.
 const LEAST_SECONDS: u64 = 300;
 /// How far ahead of us a clock may be.
 const FUTURE_SECONDS: i64 = 300;
@@ -88,12 +88,16 @@ impl Reading {
         if !instrument.believes(value) || ahead > FUTURE_SECONDS {
             return Err(Implausible);
         }
-        let previous = observation.previous.filter(|previous| instrument.believes(*previous));
+        let previous = observation
+            .previous
+            .filter(|previous| instrument.believes(*previous));
         let change_pct = previous.and_then(|previous| percent_change(previous, value));
         let yields = instrument.unit == Unit::Percent;
-        let change_bp = previous
-            .filter(|_| yields)
-            .and_then(|previous| value.checked_sub(previous)?.checked_mul(Decimal::ONE_HUNDRED));
+        let change_bp = previous.filter(|_| yields).and_then(|previous| {
+            value
+                .checked_sub(previous)?
+                .checked_mul(Decimal::ONE_HUNDRED)
+        });
         let market_state = instrument.market.state(now);
         let fresh_seconds = fresh_seconds(instrument, observation, now);
         let age = u64::try_from(now.duration_since(as_of).as_secs()).unwrap_or(0);
@@ -129,8 +133,10 @@ impl Reading {
 fn fresh_seconds(instrument: &Instrument, observation: &Observation, now: Timestamp) -> u64 {
     let market = instrument.market;
     if observation.live && market.state(now) == MarketState::Open {
-        let opened_long_ago = market
-            .state(now.saturating_sub(jiff::SignedDuration::from_secs(LIVE_SECONDS)).unwrap_or(now));
+        let opened_long_ago = market.state(
+            now.saturating_sub(jiff::SignedDuration::from_secs(LIVE_SECONDS))
+                .unwrap_or(now),
+        );
         if opened_long_ago == MarketState::Open {
             return u64::try_from(LIVE_SECONDS).unwrap_or(LEAST_SECONDS);
         }
@@ -139,7 +145,10 @@ fn fresh_seconds(instrument: &Instrument, observation: &Observation, now: Timest
     let since = expected.map_or(0, |expected| now.duration_since(expected).as_secs());
     // A live value stops some minutes before or after the official close.
     let slack = if observation.live { LIVE_SECONDS } else { 0 };
-    u64::try_from(since.saturating_add(slack)).unwrap_or(0).max(LEAST_SECONDS)
+    // Every value keeps for a moment after it was judged: until the answer is written and read.
+    u64::try_from(since.saturating_add(slack))
+        .unwrap_or(0)
+        .saturating_add(LEAST_SECONDS)
 }
 
 /// A second source's view of a value. It checks, it does not replace.
@@ -200,20 +209,33 @@ mod tests {
     #[test]
     fn a_quiet_weekend_is_not_stale_and_a_missed_session_is() {
         let friday = observed("6880.1", Some("6850"), "2026-11-20T21:00:00Z");
-        for now in ["2026-11-21T01:02:00Z", "2026-11-22T12:00:00Z", "2026-11-23T21:00:00Z"] {
+        for now in [
+            "2026-11-21T01:02:00Z",
+            "2026-11-22T12:00:00Z",
+            "2026-11-23T21:00:00Z",
+        ] {
             let reading = reading(&Instrument::SP500, &friday, now);
             assert!(!reading.stale, "{now}");
         }
-        assert_eq!(reading(&Instrument::SP500, &friday, "2026-11-22T12:00:00Z").market_state, MarketState::Closed);
+        assert_eq!(
+            reading(&Instrument::SP500, &friday, "2026-11-22T12:00:00Z").market_state,
+            MarketState::Closed
+        );
         assert!(reading(&Instrument::SP500, &friday, "2026-11-23T21:31:00Z").stale);
-        let lagging = Observation { lag_sessions: 1, ..friday };
+        let lagging = Observation {
+            lag_sessions: 1,
+            ..friday
+        };
         assert!(!reading(&Instrument::SP500, &lagging, "2026-11-23T21:31:00Z").stale);
         assert!(reading(&Instrument::SP500, &lagging, "2026-11-24T21:31:00Z").stale);
     }
 
     #[test]
     fn a_live_value_ages_while_the_market_is_open() {
-        let live = |as_of: &str| Observation { live: true, ..observed("17.42", None, as_of) };
+        let live = |as_of: &str| Observation {
+            live: true,
+            ..observed("17.42", None, as_of)
+        };
         let stale = |as_of: &str, now: &str| reading(&Instrument::VIX, &live(as_of), now).stale;
         assert!(!stale("2026-11-20T15:30:00Z", "2026-11-20T16:00:00Z"));
         assert!(stale("2026-11-20T15:00:00Z", "2026-11-20T16:00:00Z"));
@@ -233,14 +255,19 @@ mod tests {
         assert_eq!(reading.change_pct.unwrap().to_string(), "-0.7299");
         let json = serde_json::to_value(&reading).unwrap();
         assert_eq!(json["as_of"], "2026-11-20T20:30:00Z");
-        assert_eq!((&json["unit"], &json["market_state"], &json["stale"]), (&"percent".into(), &"closed".into(), &false.into()));
+        assert_eq!(
+            (&json["unit"], &json["market_state"], &json["stale"]),
+            (&"percent".into(), &"closed".into(), &false.into())
+        );
         assert!(json.get("fresh_seconds").is_none());
     }
 
     #[test]
     fn what_cannot_be_is_refused() {
         let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
-        let of = |value: &str, as_of: &str| Reading::new(&Instrument::VIX, &observed(value, None, as_of), now);
+        let of = |value: &str, as_of: &str| {
+            Reading::new(&Instrument::VIX, &observed(value, None, as_of), now)
+        };
         assert!(of("17", "2026-11-21T01:06:00Z").is_ok());
         assert_eq!(of("17", "2026-11-21T01:08:00Z"), Err(Implausible));
         assert_eq!(of("0", "2026-11-20T21:00:00Z"), Err(Implausible));
@@ -255,6 +282,12 @@ mod tests {
         let vix = observed("17.42", None, "2026-11-20T21:15:00Z");
         let reading = reading(&Instrument::VIX, &vix, "2026-11-21T01:02:00Z");
         let check = CrossCheck::new(&reading, "y", of("17.5942"), reading.as_of);
-        assert_eq!((check.symbol, check.difference_pct.unwrap().to_string().as_str()), ("VIX", "1"));
+        assert_eq!(
+            (
+                check.symbol,
+                check.difference_pct.unwrap().to_string().as_str()
+            ),
+            ("VIX", "1")
+        );
     }
 }

@@ -76,7 +76,13 @@ pub fn spread_bp(two: &Reading, ten: &Reading) -> Option<Figure> {
 impl MacroData {
     /// Every reading.
     pub fn readings(&self) -> impl Iterator<Item = &Reading> {
-        let Yields { three_months, two_years, ten_years, thirty_years, .. } = &self.yields;
+        let Yields {
+            three_months,
+            two_years,
+            ten_years,
+            thirty_years,
+            ..
+        } = &self.yields;
         let single = [
             &self.volatility.vix,
             &self.dollar.derived_index,
@@ -96,7 +102,8 @@ impl MacroData {
     /// The reading of `instrument`.
     #[must_use]
     pub fn find(&self, instrument: &Instrument) -> Option<&Reading> {
-        self.readings().find(|reading| reading.symbol == instrument.symbol)
+        self.readings()
+            .find(|reading| reading.symbol == instrument.symbol)
     }
 
     /// Without everything but `instrument`.
@@ -117,8 +124,17 @@ impl MacroData {
         clear(&mut yields.two_years);
         clear(&mut yields.ten_years);
         clear(&mut yields.thirty_years);
-        let Yields { three_months, two_years, ten_years, thirty_years, .. } = yields;
-        if [three_months, two_years, ten_years, thirty_years].into_iter().all(|of| of.is_none()) {
+        let Yields {
+            three_months,
+            two_years,
+            ten_years,
+            thirty_years,
+            ..
+        } = yields;
+        if [three_months, two_years, ten_years, thirty_years]
+            .into_iter()
+            .all(|of| of.is_none())
+        {
             yields.spread_2s10s_bp = None;
             yields.curve_date = None;
         }
@@ -133,7 +149,9 @@ impl MacroData {
         let stale = self.readings().filter(|reading| reading.stale);
         let least = stale.map(|reading| reading.fresh_seconds).min();
         let oldest = self.readings().min_by_key(|reading| reading.as_of);
-        least.or(oldest.map(|reading| reading.fresh_seconds)).unwrap_or(0)
+        least
+            .or(oldest.map(|reading| reading.fresh_seconds))
+            .unwrap_or(0)
     }
 
     /// The time of the oldest reading.
@@ -148,7 +166,12 @@ mod tests {
     use super::*;
     use crate::macro_data::Observation;
 
-    fn reading(instrument: &'static Instrument, value: &str, as_of: &str, lag_sessions: usize) -> Reading {
+    fn reading(
+        instrument: &'static Instrument,
+        value: &str,
+        as_of: &str,
+        lag_sessions: usize,
+    ) -> Reading {
         let observation = Observation {
             value: value.parse::<Figure>().unwrap().0,
             previous: None,
@@ -158,7 +181,12 @@ mod tests {
             lag_sessions,
             live: false,
         };
-        Reading::new(instrument, &observation, "2026-11-21T01:02:00Z".parse().unwrap()).unwrap()
+        Reading::new(
+            instrument,
+            &observation,
+            "2026-11-21T01:02:00Z".parse().unwrap(),
+        )
+        .unwrap()
     }
 
     fn data() -> MacroData {
@@ -167,7 +195,12 @@ mod tests {
             reading(&Instrument::US10Y, "4.08", "2026-11-20T20:30:00Z", 0),
         );
         MacroData {
-            indices: vec![reading(&Instrument::SP500, "6880", "2026-11-19T21:00:00Z", 1)],
+            indices: vec![reading(
+                &Instrument::SP500,
+                "6880",
+                "2026-11-19T21:00:00Z",
+                1,
+            )],
             yields: Yields {
                 spread_2s10s_bp: spread_bp(&two, &ten),
                 two_years: Some(two),
@@ -197,9 +230,20 @@ mod tests {
         };
         let mut data = data();
         assert!(age(&data) <= data.fresh_seconds());
-        data.fx.push(reading(&Instrument::EURUSD, "1.16", "2026-11-18T13:15:00Z", 0));
+        data.fx.push(reading(
+            &Instrument::EURUSD,
+            "1.16",
+            "2026-11-18T13:15:00Z",
+            0,
+        ));
         assert!(age(&data) > data.fresh_seconds());
-        assert_eq!((MacroData::default().fresh_seconds(), MacroData::default().as_of()), (0, None));
+        assert_eq!(
+            (
+                MacroData::default().fresh_seconds(),
+                MacroData::default().as_of()
+            ),
+            (0, None)
+        );
     }
 
     #[test]
@@ -208,6 +252,8 @@ mod tests {
         let only = data().only(&Instrument::US2Y);
         let symbols: Vec<_> = only.readings().map(|reading| reading.symbol).collect();
         assert_eq!(symbols, ["US2Y"]);
-        assert!(data().find(&Instrument::SP500).is_some() && data().find(&Instrument::VIX).is_none());
+        assert!(
+            data().find(&Instrument::SP500).is_some() && data().find(&Instrument::VIX).is_none()
+        );
     }
 }

@@ -60,19 +60,50 @@ const KNOWN: [(AssetClass, &[&str]); 4] = [
     (
         AssetClass::Equities,
         &[
-            "AAPL", "AMD", "AMZN", "BABA", "COIN", "COST", "CRCL", "GME", "GOOGL", "HOOD", "INTC", "LLY", "META",
-            "MSFT", "MSTR", "MU", "NFLX", "NVDA", "ORCL", "PLTR", "QQQ", "RIVN", "SPY", "TSLA", "TSM",
+            "AAPL", "AMD", "AMZN", "BABA", "COIN", "COST", "CRCL", "GME", "GOOGL", "HOOD", "INTC",
+            "LLY", "META", "MSFT", "MSTR", "MU", "NFLX", "NVDA", "ORCL", "PLTR", "QQQ", "RIVN",
+            "SPY", "TSLA", "TSM",
         ],
     ),
-    (AssetClass::Indices, &["XYZ100", "SP500", "US500", "NDX", "NAS100", "USTECH", "JP225", "KR200", "SMALL2000"]),
+    (
+        AssetClass::Indices,
+        &[
+            "XYZ100",
+            "SP500",
+            "US500",
+            "NDX",
+            "NAS100",
+            "USTECH",
+            "JP225",
+            "KR200",
+            "SMALL2000",
+        ],
+    ),
     (
         AssetClass::Commodities,
         &[
-            "GOLD", "SILVER", "COPPER", "PLATINUM", "PALLADIUM", "CL", "OIL", "USOIL", "WTI", "BRENT", "BRENTOIL",
-            "NATGAS", "ALUMINIUM", "URANIUM", "CORN", "WHEAT",
+            "GOLD",
+            "SILVER",
+            "COPPER",
+            "PLATINUM",
+            "PALLADIUM",
+            "CL",
+            "OIL",
+            "USOIL",
+            "WTI",
+            "BRENT",
+            "BRENTOIL",
+            "NATGAS",
+            "ALUMINIUM",
+            "URANIUM",
+            "CORN",
+            "WHEAT",
         ],
     ),
-    (AssetClass::Fx, &["EUR", "JPY", "GBP", "CHF", "CAD", "AUD", "KRW", "DXY"]),
+    (
+        AssetClass::Fx,
+        &["EUR", "JPY", "GBP", "CHF", "CAD", "AUD", "KRW", "DXY"],
+    ),
 ];
 
 /// Companies without a public market that are traded as perpetuals.
@@ -82,7 +113,10 @@ const PRIVATE: [&str; 3] = ["SPACEX", "OPENAI", "ANTHROPIC"];
 /// name.
 #[must_use]
 pub fn classify(coin: &str, categories: &[(String, String)]) -> Classification {
-    let category = categories.iter().find(|(of, _)| of == coin).map(|(_, category)| category);
+    let category = categories
+        .iter()
+        .find(|(of, _)| of == coin)
+        .map(|(_, category)| category);
     let name = coin.split_once(':').map_or(coin, |(_, name)| name);
     category
         .and_then(|category| of_category(category))
@@ -91,9 +125,13 @@ pub fn classify(coin: &str, categories: &[(String, String)]) -> Classification {
 
 fn of_category(category: &str) -> Option<Classification> {
     Some(match category.trim().to_ascii_lowercase().as_str() {
-        "stocks" | "stock" | "equities" | "equity" | "etf" | "etfs" => Classification::Asset(AssetClass::Equities),
+        "stocks" | "stock" | "equities" | "equity" | "etf" | "etfs" => {
+            Classification::Asset(AssetClass::Equities)
+        }
         "indices" | "index" => Classification::Asset(AssetClass::Indices),
-        "commodities" | "commodity" | "metals" | "energy" => Classification::Asset(AssetClass::Commodities),
+        "commodities" | "commodity" | "metals" | "energy" => {
+            Classification::Asset(AssetClass::Commodities)
+        }
         "fx" | "forex" | "currencies" => Classification::Asset(AssetClass::Fx),
         "preipo" | "pre-ipo" | "private" => Classification::Private,
         "crypto" => Classification::Crypto,
@@ -106,7 +144,9 @@ fn of_name(name: &str) -> Classification {
         return Classification::Private;
     }
     let class = KNOWN.iter().find(|(_, names)| names.contains(&name));
-    class.map_or(Classification::Unknown, |(class, _)| Classification::Asset(*class))
+    class.map_or(Classification::Unknown, |(class, _)| {
+        Classification::Asset(*class)
+    })
 }
 
 #[cfg(test)]
@@ -125,7 +165,10 @@ mod tests {
         let of = |coin: &str| classify(coin, &categories);
         // A miner that is called like the metal.
         assert_eq!(of("xyz:GOLD"), Classification::Asset(AssetClass::Equities));
-        assert_eq!(of("flx:GOLD"), Classification::Asset(AssetClass::Commodities));
+        assert_eq!(
+            of("flx:GOLD"),
+            Classification::Asset(AssetClass::Commodities)
+        );
         assert_eq!(of("xyz:NVDA"), Classification::Asset(AssetClass::Equities));
         assert_eq!(of("vntl:TSLA"), Classification::Private);
         assert_eq!(of("vntl:SPACEX"), Classification::Private);

@@ -147,7 +147,10 @@ pub fn tokenized(
             Classification::Asset(class) => class,
             Classification::Crypto => continue,
             Classification::Private => {
-                omitted.push(Omitted::new(format!("tokenized.{}", market.coin), "no_public_market"));
+                omitted.push(Omitted::new(
+                    format!("tokenized.{}", market.coin),
+                    "no_public_market",
+                ));
                 continue;
             }
             Classification::Unknown => {
@@ -165,12 +168,28 @@ pub fn tokenized(
         }
     }
     for (dex, count) in unknown {
-        omitted.push(Omitted::new(format!("tokenized.{dex}"), format!("{count}_not_classified")));
+        omitted.push(Omitted::new(
+            format!("tokenized.{dex}"),
+            format!("{count}_not_classified"),
+        ));
     }
-    for class in [AssetClass::Equities, AssetClass::Indices, AssetClass::Commodities, AssetClass::Fx] {
+    for class in [
+        AssetClass::Equities,
+        AssetClass::Indices,
+        AssetClass::Commodities,
+        AssetClass::Fx,
+    ] {
         let of = rows.of(class);
-        of.sort_by(|one, other| other.oi_usd.cmp(&one.oi_usd).then_with(|| one.coin.cmp(&other.coin)));
-        if of.iter().any(|row| row.oracle_state == OracleState::MarketClosed) {
+        of.sort_by(|one, other| {
+            other
+                .oi_usd
+                .cmp(&one.oi_usd)
+                .then_with(|| one.coin.cmp(&other.coin))
+        });
+        if of
+            .iter()
+            .any(|row| row.oracle_state == OracleState::MarketClosed)
+        {
             let field = format!("tokenized.{}[].premium_bps", class.as_str());
             omitted.push(Omitted::new(field, "market_closed"));
         }
@@ -250,17 +269,33 @@ mod tests {
     fn a_premium_is_claimed_only_while_the_market_is_open() {
         let (rows, omitted) = pulse(&[market("xyz:NVDA")], OPEN);
         assert_eq!(rows.equities[0].premium_bps.unwrap().to_string(), "5.45");
-        assert_eq!((rows.equities[0].oracle_state, omitted), (OracleState::Open, Vec::new()));
+        assert_eq!(
+            (rows.equities[0].oracle_state, omitted),
+            (OracleState::Open, Vec::new())
+        );
         let (rows, omitted) = pulse(&[market("xyz:NVDA")], WEEKEND);
-        assert_eq!((rows.equities[0].premium_bps, rows.equities[0].oracle_state), (None, OracleState::MarketClosed));
-        assert_eq!(omitted, [Omitted::new("tokenized.equities[].premium_bps", "market_closed")]);
+        assert_eq!(
+            (rows.equities[0].premium_bps, rows.equities[0].oracle_state),
+            (None, OracleState::MarketClosed)
+        );
+        assert_eq!(
+            omitted,
+            [Omitted::new(
+                "tokenized.equities[].premium_bps",
+                "market_closed"
+            )]
+        );
         let json = serde_json::to_value(&rows.equities[0]).unwrap();
         assert_eq!(json["oracle_state"], "market_closed");
     }
 
     #[test]
     fn a_mark_that_nobody_trades_at_is_labelled() {
-        let dead = PerpContext { volume_24h: of("0"), mid: None, ..market("xyz:GOLD") };
+        let dead = PerpContext {
+            volume_24h: of("0"),
+            mid: None,
+            ..market("xyz:GOLD")
+        };
         let (rows, _) = pulse(&[dead], OPEN);
         assert_eq!(rows.commodities[0].labels, ["no_volume", "one_sided_book"]);
         assert_eq!(rows.commodities[0].premium_bps, None);
@@ -269,9 +304,18 @@ mod tests {
     #[test]
     fn what_would_be_made_up_is_left_out_and_named() {
         let markets = [
-            PerpContext { mark: None, ..market("xyz:TSLA") },
-            PerpContext { oracle: None, ..market("flx:TSLA") },
-            PerpContext { delisted: true, ..market("xyz:AAPL") },
+            PerpContext {
+                mark: None,
+                ..market("xyz:TSLA")
+            },
+            PerpContext {
+                oracle: None,
+                ..market("flx:TSLA")
+            },
+            PerpContext {
+                delisted: true,
+                ..market("xyz:AAPL")
+            },
             market("vntl:SPACEX"),
             market("xyz:NEWCO"),
             market("xyz:OTHERCO"),
@@ -291,8 +335,14 @@ mod tests {
 
     #[test]
     fn most_open_interest_first() {
-        let large = PerpContext { open_interest: of("11"), ..market("xyz:TSLA") };
-        let blind = PerpContext { open_interest: None, ..market("xyz:AAPL") };
+        let large = PerpContext {
+            open_interest: of("11"),
+            ..market("xyz:TSLA")
+        };
+        let blind = PerpContext {
+            open_interest: None,
+            ..market("xyz:AAPL")
+        };
         let (rows, _) = pulse(&[blind, market("xyz:NVDA"), large], OPEN);
         let coins: Vec<_> = rows.equities.iter().map(|row| row.coin.as_str()).collect();
         assert_eq!(coins, ["xyz:TSLA", "xyz:NVDA", "xyz:AAPL"]);
@@ -318,11 +368,35 @@ mod tests {
         let vix = || reading(&Instrument::VIX, "17.4");
         let core = MacroCore::default;
         assert!(!core().is_enough());
-        assert!(!MacroCore { us10y: ten(), ..core() }.is_enough());
-        assert!(MacroCore { us10y: ten(), vix: vix(), ..core() }.is_enough());
-        assert!(MacroCore { us2y: reading(&Instrument::US2Y, "3.5"), vix: vix(), ..core() }.is_enough());
+        assert!(
+            !MacroCore {
+                us10y: ten(),
+                ..core()
+            }
+            .is_enough()
+        );
+        assert!(
+            MacroCore {
+                us10y: ten(),
+                vix: vix(),
+                ..core()
+            }
+            .is_enough()
+        );
+        assert!(
+            MacroCore {
+                us2y: reading(&Instrument::US2Y, "3.5"),
+                vix: vix(),
+                ..core()
+            }
+            .is_enough()
+        );
         // Two years and the curve are one reading.
-        let curve = MacroCore { us2y: reading(&Instrument::US2Y, "3.5"), spread_2s10s_bp: Some(Figure(Decimal::ONE)), ..core() };
+        let curve = MacroCore {
+            us2y: reading(&Instrument::US2Y, "3.5"),
+            spread_2s10s_bp: Some(Figure(Decimal::ONE)),
+            ..core()
+        };
         assert!(!curve.is_enough());
     }
 }

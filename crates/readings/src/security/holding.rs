@@ -97,17 +97,36 @@ impl HolderKind {
         if !is_contract {
             return None;
         }
-        if says(&["uncx", "unicrypt", "lock", "team finance", "mudra", "sablier", "vesting"]) {
+        if says(&[
+            "uncx",
+            "unicrypt",
+            "lock",
+            "team finance",
+            "mudra",
+            "sablier",
+            "vesting",
+        ]) {
             return Some(Self::Locker);
         }
-        let pools = ["uniswap", "pancake", "sushi", "curve", "balancer", "aerodrome", "velodrome", "pool", "pair"];
+        let pools = [
+            "uniswap",
+            "pancake",
+            "sushi",
+            "curve",
+            "balancer",
+            "aerodrome",
+            "velodrome",
+            "pool",
+            "pair",
+        ];
         says(&pools).then_some(Self::Pool)
     }
 
     /// Whether nobody can move what lies at `address`.
     #[must_use]
     pub fn is_burn(address: Address) -> bool {
-        BURNS.contains(&address) || U256::from_be_slice(address.as_slice()) < U256::from(SYSTEM_BELOW)
+        BURNS.contains(&address)
+            || U256::from_be_slice(address.as_slice()) < U256::from(SYSTEM_BELOW)
     }
 }
 
@@ -117,7 +136,10 @@ impl Holding {
     #[must_use]
     pub fn of(scans: &[Scan], further: &[Holder], pools: &BTreeSet<Address>) -> Self {
         let known_pools = scans.iter().flat_map(|scan| &scan.liquidity.pools);
-        let pools: BTreeSet<_> = known_pools.map(|pool| pool.address).chain(pools.iter().copied()).collect();
+        let pools: BTreeSet<_> = known_pools
+            .map(|pool| pool.address)
+            .chain(pools.iter().copied())
+            .collect();
         let mut held: BTreeMap<Address, (Decimal, Option<HolderKind>)> = BTreeMap::new();
         for holder in scans.iter().flat_map(|scan| &scan.holders).chain(further) {
             let share = holder.share_pct.get();
@@ -162,11 +184,13 @@ impl Holding {
         counted.sort_unstable_by_key(|share| Reverse(*share));
         counted.truncate(TOP);
         let top10 = sum(counted.iter().copied()).unwrap_or_default();
-        let excluded = excluded.into_iter().map(|(Reverse(share), address, kind)| Excluded {
-            address: address.to_string(),
-            kind,
-            share_pct: Figure(share),
-        });
+        let excluded = excluded
+            .into_iter()
+            .map(|(Reverse(share), address, kind)| Excluded {
+                address: address.to_string(),
+                kind,
+                share_pct: Figure(share),
+            });
         Self {
             concentration: Some(Concentration {
                 top10_pct: Figure(top10.min(Decimal::ONE_HUNDRED)),
@@ -178,7 +202,10 @@ impl Holding {
     }
 
     fn missing(reason: &'static str) -> Self {
-        Self { concentration: None, missing: Some(reason) }
+        Self {
+            concentration: None,
+            missing: Some(reason),
+        }
     }
 
     /// What the shares of the largest holders and of the creator (in percent) say against a token:
@@ -187,15 +214,27 @@ impl Holding {
     pub fn signs(&self, creator_pct: Option<Figure>) -> Vec<Sign> {
         let half = Decimal::from(50);
         let mut signs = Vec::new();
-        let top10 = self.concentration.as_ref().map(|found| found.top10_pct.get());
+        let top10 = self
+            .concentration
+            .as_ref()
+            .map(|found| found.top10_pct.get());
         if top10.is_some_and(|top10| top10 >= half) {
-            signs.push(Sign { level: RiskLevel::Medium, name: "holders_concentrated" });
+            signs.push(Sign {
+                level: RiskLevel::Medium,
+                name: "holders_concentrated",
+            });
         }
         let creator = creator_pct.map(Figure::get).unwrap_or_default();
         if creator >= half {
-            signs.push(Sign { level: RiskLevel::High, name: "creator_holds_half" });
+            signs.push(Sign {
+                level: RiskLevel::High,
+                name: "creator_holds_half",
+            });
         } else if creator >= Decimal::from(20) {
-            signs.push(Sign { level: RiskLevel::Medium, name: "creator_holds_much" });
+            signs.push(Sign {
+                level: RiskLevel::Medium,
+                name: "creator_holds_much",
+            });
         }
         signs
     }
@@ -236,29 +275,52 @@ mod tests {
             holder(0x33, "20", Some(HolderKind::Locker)),
             holder(0x44, "8", None),
         ];
-        holders.push(Holder { address: BURNS[0], ..holder(0, "30", None) });
-        holders.push(Holder { address: Address::ZERO, ..holder(0, "2", None) });
-        let found = concentration(&holders, &[Address::repeat_byte(0x44)]).concentration.unwrap();
-        assert_eq!((found.top10_pct.to_string().as_str(), found.counted), ("14.5", 2));
-        let kinds: Vec<_> = found.excluded.iter().map(|e| (e.kind, e.share_pct.to_string())).collect();
+        holders.push(Holder {
+            address: BURNS[0],
+            ..holder(0, "30", None)
+        });
+        holders.push(Holder {
+            address: Address::ZERO,
+            ..holder(0, "2", None)
+        });
+        let found = concentration(&holders, &[Address::repeat_byte(0x44)])
+            .concentration
+            .unwrap();
+        assert_eq!(
+            (found.top10_pct.to_string().as_str(), found.counted),
+            ("14.5", 2)
+        );
+        let kinds: Vec<_> = found
+            .excluded
+            .iter()
+            .map(|e| (e.kind, e.share_pct.to_string()))
+            .collect();
         let expected = [
             (HolderKind::Burn, "30"),
             (HolderKind::Locker, "20"),
             (HolderKind::Pool, "8"),
             (HolderKind::Burn, "2"),
         ];
-        assert_eq!(kinds, expected.map(|(kind, share)| (kind, share.to_owned())));
+        assert_eq!(
+            kinds,
+            expected.map(|(kind, share)| (kind, share.to_owned()))
+        );
     }
 
     #[test]
     fn ten_are_counted_and_the_order_does_not_matter() {
-        let mut holders: Vec<_> = (1..=14u8).map(|n| holder(n, &n.to_string(), None)).collect();
+        let mut holders: Vec<_> = (1..=14u8)
+            .map(|n| holder(n, &n.to_string(), None))
+            .collect();
         for holder in &mut holders {
             holder.share_pct = Figure(holder.share_pct.get() / Decimal::TWO);
         }
         let found = concentration(&holders, &[]).concentration.unwrap();
         // 14 + 13 + … + 5, halved.
-        assert_eq!((found.top10_pct.to_string().as_str(), found.counted), ("47.5", 10));
+        assert_eq!(
+            (found.top10_pct.to_string().as_str(), found.counted),
+            ("47.5", 10)
+        );
         holders.reverse();
         assert_eq!(concentration(&holders, &[]).concentration.unwrap(), found);
         // The same row twice is one holder.
@@ -278,7 +340,14 @@ mod tests {
         let much = [holder(0x11, "60", None), holder(0x22, "55", None)];
         assert_eq!(missing(&much), Some("holder_shares_exceed_whole"));
         let whole = [holder(0x11, "60.02", None), holder(0x22, "40.01", None)];
-        assert_eq!(concentration(&whole, &[]).concentration.unwrap().top10_pct.to_string(), "100");
+        assert_eq!(
+            concentration(&whole, &[])
+                .concentration
+                .unwrap()
+                .top10_pct
+                .to_string(),
+            "100"
+        );
     }
 
     #[test]
@@ -300,7 +369,10 @@ mod tests {
             signs.iter().map(|sign| sign.name).collect::<Vec<_>>()
         };
         assert!(signs("49.9", None).is_empty());
-        assert_eq!(signs("50", Some("20")), ["holders_concentrated", "creator_holds_much"]);
+        assert_eq!(
+            signs("50", Some("20")),
+            ["holders_concentrated", "creator_holds_much"]
+        );
         assert_eq!(signs("1", Some("50")), ["creator_holds_half"]);
     }
 }

@@ -179,9 +179,21 @@ impl CheckReading {
             scan.map(|scan| scan.source)
         };
         match (says(true), says(false)) {
-            (Some(source), other) => Self { value: Some(true), source: Some(source), disputed_by: other },
-            (None, Some(source)) => Self { value: Some(false), source: Some(source), disputed_by: None },
-            (None, None) => Self { value: None, source: None, disputed_by: None },
+            (Some(source), other) => Self {
+                value: Some(true),
+                source: Some(source),
+                disputed_by: other,
+            },
+            (None, Some(source)) => Self {
+                value: Some(false),
+                source: Some(source),
+                disputed_by: None,
+            },
+            (None, None) => Self {
+                value: None,
+                source: None,
+                disputed_by: None,
+            },
         }
     }
 }
@@ -207,7 +219,11 @@ impl OwnershipReport {
         Self {
             renounced: not_renounced.map(|owned| !owned),
             owner: owner.map(|owner| owner.to_string()),
-            owner_pct: highest(scans.iter().filter_map(|scan| pct(scan.ownership.owner_pct))),
+            owner_pct: highest(
+                scans
+                    .iter()
+                    .filter_map(|scan| pct(scan.ownership.owner_pct)),
+            ),
             creator: creator.map(|creator| creator.to_string()),
         }
     }
@@ -239,7 +255,10 @@ impl LiquidityReport {
                 (false, false) => None,
             },
             pools: pools.into_iter().map(report).collect(),
-            lp_locked_pct: all().filter_map(|liquidity| pct(liquidity.lp_locked_pct)).min().map(Figure),
+            lp_locked_pct: all()
+                .filter_map(|liquidity| pct(liquidity.lp_locked_pct))
+                .min()
+                .map(Figure),
         }
     }
 }
@@ -252,7 +271,9 @@ impl HoldersReport {
             top10_pct: found.map(|found| found.top10_pct),
             top10_counted: found.map(|found| found.counted),
             creator_pct: highest(scans.iter().filter_map(|scan| pct(scan.creator_pct))),
-            excluded: found.map(|found| found.excluded.clone()).unwrap_or_default(),
+            excluded: found
+                .map(|found| found.excluded.clone())
+                .unwrap_or_default(),
         }
     }
 }
@@ -292,8 +313,14 @@ mod tests {
             complete: true,
             findings: BTreeMap::from([(Check::Honeypot, true), (Check::NotRenounced, false)]),
             sell_tax_pct: Some("2.50".parse().unwrap()),
-            token: TokenText { symbol: Some("EXT".to_owned()), ..TokenText::default() },
-            ownership: Ownership { owner: Some(Address::ZERO), ..Ownership::default() },
+            token: TokenText {
+                symbol: Some("EXT".to_owned()),
+                ..TokenText::default()
+            },
+            ownership: Ownership {
+                owner: Some(Address::ZERO),
+                ..Ownership::default()
+            },
             liquidity: Liquidity {
                 in_dex: Some(true),
                 pools: vec![pool(1, "5"), pool(2, "?"), pool(3, "70.5"), pool(1, "5")],
@@ -319,20 +346,45 @@ mod tests {
         assert_eq!(json["ownership"]["owner"], json!(null));
         assert_eq!(json["verdict"], json!("danger"));
         assert_eq!(json["risk_level"], json!("critical"));
-        assert_eq!(json["address"], json!("0x7777777777777777777777777777777777777777"));
-        let pools: Vec<_> = report.liquidity.pools.iter().map(|p| p.liquidity_usd.map(|f| f.to_string())).collect();
+        assert_eq!(
+            json["address"],
+            json!("0x7777777777777777777777777777777777777777")
+        );
+        let pools: Vec<_> = report
+            .liquidity
+            .pools
+            .iter()
+            .map(|p| p.liquidity_usd.map(|f| f.to_string()))
+            .collect();
         assert_eq!(pools, [Some("70.5".to_owned()), Some("5".to_owned()), None]);
-        assert_eq!(json["sources"], json!(["goplus.token-security", "okx.token-scan"]));
+        assert_eq!(
+            json["sources"],
+            json!(["goplus.token-security", "okx.token-scan"])
+        );
     }
 
     #[test]
     fn unknown_is_null_everywhere() {
-        let empty = Scan { source: "okx.token-scan", ..Scan::default() };
+        let empty = Scan {
+            source: "okx.token-scan",
+            ..Scan::default()
+        };
         let report = SecurityReport::new(1, TOKEN, &[empty], &Holding::default());
         let json = serde_json::to_value(&report).unwrap();
-        assert_eq!((&json["verdict"], &json["score"], &json["risk_level"]), (&json!("unknown"), &json!(null), &json!(null)));
-        assert!(report.checks.values().all(|check| check.value.is_none() && check.source.is_none()));
-        assert_eq!(json["liquidity"], json!({"in_dex": null, "pools": [], "lp_locked_pct": null}));
+        assert_eq!(
+            (&json["verdict"], &json["score"], &json["risk_level"]),
+            (&json!("unknown"), &json!(null), &json!(null))
+        );
+        assert!(
+            report
+                .checks
+                .values()
+                .all(|check| check.value.is_none() && check.source.is_none())
+        );
+        assert_eq!(
+            json["liquidity"],
+            json!({"in_dex": null, "pools": [], "lp_locked_pct": null})
+        );
         assert_eq!(json["holders"]["count"], json!(null));
     }
 }

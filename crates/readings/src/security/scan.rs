@@ -152,11 +152,20 @@ mod tests {
     fn only_a_complete_scan_that_looked_clears_a_token() {
         assert!(scan(Some("LOW")).clears());
         assert!(!scan(None).clears(), "an unreadable rating is no rating");
-        let partial = Scan { complete: false, ..scan(Some("LOW")) };
+        let partial = Scan {
+            complete: false,
+            ..scan(Some("LOW"))
+        };
         assert!(!partial.clears());
-        let silent = Scan { findings: BTreeMap::new(), ..scan(Some("LOW")) };
+        let silent = Scan {
+            findings: BTreeMap::new(),
+            ..scan(Some("LOW"))
+        };
         assert!(!silent.clears());
-        let mut unrated = Scan { rating: None, ..scan(None) };
+        let mut unrated = Scan {
+            rating: None,
+            ..scan(None)
+        };
         assert!(!unrated.clears());
         unrated.findings.insert(Check::NotOpenSource, false);
         assert!(!unrated.clears());
@@ -167,10 +176,16 @@ mod tests {
     #[test]
     fn a_scan_without_checks_and_level_is_empty() {
         assert!(Scan::default().is_empty());
-        let unreadable = Scan { rating: Some(Rating::read(None)), ..Scan::default() };
+        let unreadable = Scan {
+            rating: Some(Rating::read(None)),
+            ..Scan::default()
+        };
         assert!(unreadable.is_empty());
         assert!(!scan(None).is_empty());
-        let rated = Scan { rating: Some(Rating::read(Some("HIGH"))), ..Scan::default() };
+        let rated = Scan {
+            rating: Some(Rating::read(Some("HIGH"))),
+            ..Scan::default()
+        };
         assert!(!rated.is_empty());
     }
 }

@@ -89,7 +89,10 @@ impl Probe {
         if sell.amount_in_atoms != buy.amount_out_atoms {
             return None;
         }
-        let (spent, back) = (decimal(buy.amount_in_atoms)?, decimal(sell.amount_out_atoms)?);
+        let (spent, back) = (
+            decimal(buy.amount_in_atoms)?,
+            decimal(sell.amount_out_atoms)?,
+        );
         percent_change(spent, back)?.checked_mul(Decimal::NEGATIVE_ONE)
     }
 }
@@ -100,17 +103,23 @@ impl Trades {
     #[must_use]
     pub fn possible(&self, side: TradeSide) -> Option<bool> {
         let mut outcomes = self.probes.iter().map(|probe| probe.side(side));
-        if outcomes.clone().any(|outcome| matches!(outcome, Traded::Quoted(_))) {
+        if outcomes
+            .clone()
+            .any(|outcome| matches!(outcome, Traded::Quoted(_)))
+        {
             return Some(true);
         }
-        let answered = !self.probes.is_empty() && outcomes.all(|outcome| *outcome == Traded::NoRoute);
+        let answered =
+            !self.probes.is_empty() && outcomes.all(|outcome| *outcome == Traded::NoRoute);
         answered.then_some(false)
     }
 
     /// The worst effect on the price of all quotes, in percent, as the exchange states it.
     #[must_use]
     pub fn price_impact_pct(&self) -> Option<Figure> {
-        self.quotes().filter_map(|(_, quote)| quote.price_impact_pct).min()
+        self.quotes()
+            .filter_map(|(_, quote)| quote.price_impact_pct)
+            .min()
     }
 
     /// The most pools that any quote goes through.
@@ -126,7 +135,8 @@ impl Trades {
         let decimals = quote.received_decimals?;
         let usd = decimal(quote.amount_in_atoms)?.checked_div(Decimal::from(self.atoms_per_usd))?;
         let unit = decimal(U256::from(10).checked_pow(U256::from(decimals))?)?;
-        usd.checked_mul(unit)?.checked_div(decimal(quote.amount_out_atoms)?)
+        usd.checked_mul(unit)?
+            .checked_div(decimal(quote.amount_out_atoms)?)
     }
 
     /// What trading shows against the token:
@@ -145,20 +155,37 @@ impl Trades {
         if self.quotes().any(|(_, quote)| quote.honeypot == Some(true)) {
             sign(RiskLevel::Critical, "honeypot");
         }
-        match (self.possible(TradeSide::Buy), self.possible(TradeSide::Sell)) {
+        match (
+            self.possible(TradeSide::Buy),
+            self.possible(TradeSide::Sell),
+        ) {
             (Some(true), Some(false)) => sign(RiskLevel::Critical, "cannot_sell"),
             (Some(false), Some(false)) => sign(RiskLevel::Medium, "not_traded"),
             _ => {}
         }
-        let loss = |probe: Option<&Probe>| probe.and_then(Probe::round_trip_loss_pct).unwrap_or_default();
+        let loss = |probe: Option<&Probe>| {
+            probe
+                .and_then(Probe::round_trip_loss_pct)
+                .unwrap_or_default()
+        };
         let small = loss(self.probes.first());
-        let steps = [(50, RiskLevel::Critical), (10, RiskLevel::High), (3, RiskLevel::Medium)];
-        if let Some((_, level)) = steps.into_iter().find(|(pct, _)| small >= Decimal::from(*pct)) {
+        let steps = [
+            (50, RiskLevel::Critical),
+            (10, RiskLevel::High),
+            (3, RiskLevel::Medium),
+        ];
+        if let Some((_, level)) = steps
+            .into_iter()
+            .find(|(pct, _)| small >= Decimal::from(*pct))
+        {
             sign(level, "round_trip_loss");
         }
         let large = loss(self.probes.last().filter(|_| self.probes.len() > 1));
         let steps = [(50, RiskLevel::High), (10, RiskLevel::Medium)];
-        if let Some((_, level)) = steps.into_iter().find(|(pct, _)| large >= Decimal::from(*pct)) {
+        if let Some((_, level)) = steps
+            .into_iter()
+            .find(|(pct, _)| large >= Decimal::from(*pct))
+        {
             sign(level, "thin_market");
         }
         signs
@@ -166,10 +193,12 @@ impl Trades {
 
     fn quotes(&self) -> impl Iterator<Item = (TradeSide, &Quoted)> {
         self.probes.iter().flat_map(|probe| {
-            [TradeSide::Buy, TradeSide::Sell].into_iter().filter_map(|side| match probe.side(side) {
-                Traded::Quoted(quote) => Some((side, quote)),
-                _ => None,
-            })
+            [TradeSide::Buy, TradeSide::Sell]
+                .into_iter()
+                .filter_map(|side| match probe.side(side) {
+                    Traded::Quoted(quote) => Some((side, quote)),
+                    _ => None,
+                })
         })
     }
 }

@@ -47,7 +47,9 @@ impl Judgement {
     #[must_use]
     pub fn of(scans: &[Scan]) -> Self {
         let cleared = scans.iter().any(Scan::clears)
-            && scans.iter().all(|scan| scan.finding(Check::Honeypot) != Some(true));
+            && scans
+                .iter()
+                .all(|scan| scan.finding(Check::Honeypot) != Some(true));
         Self::from_signs(scans.iter().flat_map(signs), cleared, RiskLevel::Low)
     }
 
@@ -101,7 +103,10 @@ fn signs(scan: &Scan) -> impl Iterator<Item = Sign> {
         level: check.severity(),
         name: check.name(),
     });
-    let taxes = [("buy_tax", scan.buy_tax_pct), ("sell_tax", scan.sell_tax_pct)];
+    let taxes = [
+        ("buy_tax", scan.buy_tax_pct),
+        ("sell_tax", scan.sell_tax_pct),
+    ];
     let taxes = taxes.into_iter().filter_map(|(name, tax)| {
         let level = tax_level(pct(tax)?)?;
         Some(Sign { level, name })
@@ -114,7 +119,10 @@ fn signs(scan: &Scan) -> impl Iterator<Item = Sign> {
             (true, RiskLevel::High) => "rated_high",
             (true, RiskLevel::Critical) => "rated_critical",
         };
-        Some(Sign { level: rating.level, name })
+        Some(Sign {
+            level: rating.level,
+            name,
+        })
     });
     checks.chain(taxes).chain(rating)
 }

@@ -17,7 +17,12 @@ pub struct Vetting {
 /// It is never better than the verdict over the contract alone, and never `safe` while no sale was
 /// quoted.
 #[must_use]
-pub fn vet(scans: &[Scan], holding: &Holding, creator_pct: Option<Figure>, trades: &Trades) -> Vetting {
+pub fn vet(
+    scans: &[Scan],
+    holding: &Holding,
+    creator_pct: Option<Figure>,
+    trades: &Trades,
+) -> Vetting {
     let contract = Judgement::of(scans);
     let market = trades.signs();
     let trapped = market.iter().any(|sign| sign.name == "honeypot");
@@ -35,7 +40,10 @@ pub fn vet(scans: &[Scan], holding: &Holding, creator_pct: Option<Figure>, trade
     let cleared = contract.verdict != Verdict::Unknown && !trapped;
     let least = contract.risk_level.unwrap_or(RiskLevel::Low);
     let judgement = Judgement::from_signs(signs, cleared, least);
-    Vetting { judgement, contract }
+    Vetting {
+        judgement,
+        contract,
+    }
 }
 
 #[cfg(test)]
@@ -78,7 +86,10 @@ mod tests {
             honeypot: None,
             received_decimals: None,
         });
-        Trades { probes: vec![Probe { usd: 10, buy, sell }], atoms_per_usd: 1_000_000 }
+        Trades {
+            probes: vec![Probe { usd: 10, buy, sell }],
+            atoms_per_usd: 1_000_000,
+        }
     }
 
     fn holders(share: &str) -> Holding {
@@ -108,12 +119,21 @@ mod tests {
             verdict(clean(), &few, &market(Traded::NoRoute)),
             (Verdict::Danger, vec!["cannot_sell", "sale_not_shown"])
         );
-        assert_eq!(verdict(clean(), &few, &market(sold(1))), (Verdict::Danger, vec!["round_trip_loss"]));
+        assert_eq!(
+            verdict(clean(), &few, &market(sold(1))),
+            (Verdict::Danger, vec!["round_trip_loss"])
+        );
         // Nobody could try: that is not safe, and it is not danger.
         let down = Traded::Unavailable("upstream_timeout".to_owned());
-        assert_eq!(verdict(clean(), &few, &market(down)), (Verdict::Caution, vec!["sale_not_shown"]));
+        assert_eq!(
+            verdict(clean(), &few, &market(down)),
+            (Verdict::Caution, vec!["sale_not_shown"])
+        );
         // That it can be sold today does not rule out a honeypot that nobody looked for.
-        assert_eq!(verdict(scan("LOW", &[]), &few, &fine), (Verdict::Unknown, vec![]));
+        assert_eq!(
+            verdict(scan("LOW", &[]), &few, &fine),
+            (Verdict::Unknown, vec![])
+        );
     }
 
     proptest! {

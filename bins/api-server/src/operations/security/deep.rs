@@ -24,7 +24,10 @@ pub(in crate::operations) struct Budget {
 impl Budget {
     /// From now on.
     pub(in crate::operations) fn start(part: Duration, whole: Duration) -> Self {
-        Self { part, ends: Instant::now() + whole }
+        Self {
+            part,
+            ends: Instant::now() + whole,
+        }
     }
 
     /// What `work` comes to within the time of a part and within what is left of the whole.
@@ -99,7 +102,12 @@ impl Gathered {
             Outcome::NotApplicable(reason) => ("not_applicable", reason),
         };
         self.legs.missing(name, reason.clone(), "");
-        Part { status, reason: Some(reason), as_of: None, data: None }
+        Part {
+            status,
+            reason: Some(reason),
+            as_of: None,
+            data: None,
+        }
     }
 
     fn answered(&mut self, name: &str, answered: Answered, now: Timestamp) -> Part {
@@ -108,7 +116,10 @@ impl Gathered {
         let as_of = seconds(answered.as_of(now));
         self.fresh_seconds = self.fresh_seconds.max(answered.fresh_seconds);
         self.warnings.extend(answered.warnings);
-        self.legs.got(data_sources::Sourced { value: (), sources: answered.sources });
+        self.legs.got(data_sources::Sourced {
+            value: (),
+            sources: answered.sources,
+        });
         let moved = answered.unavailable.into_iter().map(|gap| Unavailable {
             field: gap.field.replacen("data", &format!("data.{name}.data"), 1),
             ..gap
@@ -116,7 +127,12 @@ impl Gathered {
         self.legs.unavailable.extend(moved);
         let mut data = answered.data;
         drop_none(&mut data, answered.none);
-        Part { status: "ok", reason: None, as_of: Some(as_of), data: Some(data) }
+        Part {
+            status: "ok",
+            reason: None,
+            as_of: Some(as_of),
+            data: Some(data),
+        }
     }
 }
 
@@ -125,7 +141,9 @@ fn drop_none(value: &mut Value, none: &[&str]) {
     match value {
         Value::Object(members) => {
             members.retain(|name, member| !(member.is_null() && none.contains(&name.as_str())));
-            members.values_mut().for_each(|member| drop_none(member, none));
+            members
+                .values_mut()
+                .for_each(|member| drop_none(member, none));
         }
         Value::Array(items) => items.iter_mut().for_each(|item| drop_none(item, none)),
         _ => {}
@@ -141,11 +159,15 @@ mod tests {
     use super::*;
 
     fn budget(part_ms: u64, whole_ms: u64) -> Budget {
-        Budget::start(Duration::from_millis(part_ms), Duration::from_millis(whole_ms))
+        Budget::start(
+            Duration::from_millis(part_ms),
+            Duration::from_millis(whole_ms),
+        )
     }
 
     fn refused() -> ErrorReply {
-        ErrorReply::new(ErrorCode::UpstreamUnavailable, "down").detail("reason", "upstream_http_503")
+        ErrorReply::new(ErrorCode::UpstreamUnavailable, "down")
+            .detail("reason", "upstream_http_503")
     }
 
     fn now() -> Timestamp {
@@ -159,10 +181,15 @@ mod tests {
         assert!(late(budget(60_000, 5).spend(pending()).await));
         let there = budget(60_000, 60_000).spend(async { Ok(7) }).await;
         assert!(matches!(there, Outcome::Ok(7)));
-        let down = budget(60_000, 60_000).spend(async { Err::<(), _>(refused()) }).await;
+        let down = budget(60_000, 60_000)
+            .spend(async { Err::<(), _>(refused()) })
+            .await;
         assert!(matches!(down, Outcome::Unavailable(reason) if reason == "upstream_http_503"));
-        let none = || ErrorReply::new(ErrorCode::NotFound, "none").detail("reason", "symbol_not_found");
-        let none = budget(60_000, 60_000).spend(async { Err::<(), _>(none()) }).await;
+        let none =
+            || ErrorReply::new(ErrorCode::NotFound, "none").detail("reason", "symbol_not_found");
+        let none = budget(60_000, 60_000)
+            .spend(async { Err::<(), _>(none()) })
+            .await;
         assert!(matches!(none, Outcome::NotApplicable(reason) if reason == "symbol_not_found"));
     }
 
@@ -177,13 +204,35 @@ mod tests {
             ..Answered::default()
         };
         let part = gathered.part("core", Outcome::Ok(answered), now());
-        assert_eq!(part.data, Some(json!({"price_usd": null, "rows": [{"b": 1}]})));
-        assert_eq!((part.status, part.as_of.as_deref()), ("ok", Some("2026-11-21T01:02:00Z")));
-        let none = gathered.part("security", Outcome::NotApplicable("no_contract".to_owned()), now());
-        assert_eq!((none.status, none.reason.as_deref()), ("not_applicable", Some("no_contract")));
-        let down = gathered.part("derivatives", Outcome::Unavailable("upstream_timeout".to_owned()), now());
+        assert_eq!(
+            part.data,
+            Some(json!({"price_usd": null, "rows": [{"b": 1}]}))
+        );
+        assert_eq!(
+            (part.status, part.as_of.as_deref()),
+            ("ok", Some("2026-11-21T01:02:00Z"))
+        );
+        let none = gathered.part(
+            "security",
+            Outcome::NotApplicable("no_contract".to_owned()),
+            now(),
+        );
+        assert_eq!(
+            (none.status, none.reason.as_deref()),
+            ("not_applicable", Some("no_contract"))
+        );
+        let down = gathered.part(
+            "derivatives",
+            Outcome::Unavailable("upstream_timeout".to_owned()),
+            now(),
+        );
         assert_eq!(down.status, "unavailable");
-        let gaps: Vec<_> = gathered.legs.unavailable.iter().map(|gap| (gap.field.as_str(), gap.reason.as_str())).collect();
+        let gaps: Vec<_> = gathered
+            .legs
+            .unavailable
+            .iter()
+            .map(|gap| (gap.field.as_str(), gap.reason.as_str()))
+            .collect();
         assert_eq!(
             gaps,
             [

@@ -41,14 +41,21 @@ pub(in crate::operations) async fn held(
         okx.token_origin(token, max_age),
         okx.market(token, max_age),
     );
-    Held { holders: Some(holders), pools: Some(pools), origin: Some(origin), market: Some(market) }
+    Held {
+        holders: Some(holders),
+        pools: Some(pools),
+        origin: Some(origin),
+        market: Some(market),
+    }
 }
 
 impl Held {
     /// The concentration over the scans' lists and the chain's own.
     pub(in crate::operations) fn holding(&self, scans: &[Scan]) -> Holding {
         let pools: BTreeSet<Address> = self.pools().filter_map(|pool| pool.address).collect();
-        let holders = value(&self.holders).map(|holders| holders.as_slice()).unwrap_or_default();
+        let holders = value(&self.holders)
+            .map(|holders| holders.as_slice())
+            .unwrap_or_default();
         Holding::of(scans, holders, &pools)
     }
 
@@ -61,9 +68,14 @@ impl Held {
     pub(in crate::operations) fn liquidity_usd(&self) -> Option<Figure> {
         let market = value(&self.market).and_then(|market| market.liquidity_usd);
         let deepest = || {
-            let mut stated = self.pools().filter_map(|pool| pool.liquidity_usd).peekable();
+            let mut stated = self
+                .pools()
+                .filter_map(|pool| pool.liquidity_usd)
+                .peekable();
             stated.peek()?;
-            let sum = stated.try_fold(readings::Decimal::ZERO, |sum, usd| sum.checked_add(usd.get()));
+            let sum = stated.try_fold(readings::Decimal::ZERO, |sum, usd| {
+                sum.checked_add(usd.get())
+            });
             sum.map(Figure)
         };
         market.or_else(deepest)
@@ -72,7 +84,10 @@ impl Held {
     /// Completes a report with what only the chain's market knows.
     pub(in crate::operations) fn complete(&self, report: &mut SecurityReport) {
         let market = value(&self.market);
-        report.holders.count = report.holders.count.or(market.and_then(|market| market.holders));
+        report.holders.count = report
+            .holders
+            .count
+            .or(market.and_then(|market| market.holders));
         report.holders.creator_pct = report.holders.creator_pct.max(self.creator_pct());
         if report.ownership.creator.is_none() {
             let creator = value(&self.origin).and_then(|origin| origin.creator);
@@ -102,7 +117,9 @@ impl Held {
     }
 
     fn pools(&self) -> impl Iterator<Item = &TokenPool> {
-        value(&self.pools).into_iter().flat_map(|pools| pools.iter())
+        value(&self.pools)
+            .into_iter()
+            .flat_map(|pools| pools.iter())
     }
 }
 
@@ -112,7 +129,10 @@ fn value<T>(leg: &Leg<T>) -> Option<&T> {
 
 fn list<T>(legs: &mut Legs, sources: &Sources, leg: &Leg<T>) {
     match leg {
-        Some(Ok(found)) => legs.got(Sourced { value: (), sources: found.sources.clone() }),
+        Some(Ok(found)) => legs.got(Sourced {
+            value: (),
+            sources: found.sources.clone(),
+        }),
         Some(Err(error)) => legs.failed(sources, error),
         None => {}
     }

@@ -57,7 +57,11 @@ pub(in crate::operations) async fn of(
     let home = chain_id == HOME_CHAIN.id;
     let okx = sources.okx.token_scan(chain_id, token, max_age);
     let goplus = async {
-        let covered = sources.goplus.supported_chains().await.map(|chains| chains.value.contains(&chain_id));
+        let covered = sources
+            .goplus
+            .supported_chains()
+            .await
+            .map(|chains| chains.value.contains(&chain_id));
         match covered {
             Ok(true) => {}
             // Elsewhere it is the first choice: asked even if nobody knows its list.
@@ -65,7 +69,11 @@ pub(in crate::operations) async fn of(
             Ok(false) => return Err(Silent::NotCovered),
             Err(error) => return Err(Silent::Failed(error)),
         }
-        sources.goplus.token_security(chain_id, token, max_age).await.map_err(Silent::Failed)
+        sources
+            .goplus
+            .token_security(chain_id, token, max_age)
+            .await
+            .map_err(Silent::Failed)
     };
     let (okx, goplus) = tokio::join!(okx, goplus);
     let mut answers = [(OKX, okx.map_err(Silent::Failed)), (GOPLUS, goplus)];
@@ -97,7 +105,13 @@ fn collect(
     token: Address,
     answers: [(&'static str, Result<Sourced<Scan>, Silent>); 2],
 ) -> Result<Scanned, ErrorReply> {
-    let mut scanned = Scanned { chain_id, token, scans: Vec::new(), sources: Vec::new(), silent: Vec::new() };
+    let mut scanned = Scanned {
+        chain_id,
+        token,
+        scans: Vec::new(),
+        sources: Vec::new(),
+        silent: Vec::new(),
+    };
     for (source, answer) in answers {
         match answer {
             Ok(found) => {
@@ -108,7 +122,9 @@ fn collect(
                 let reason = silent.reason();
                 scanned.sources.push(Provenance {
                     source,
-                    status: SourceStatus::Unavailable { reason: reason.clone() },
+                    status: SourceStatus::Unavailable {
+                        reason: reason.clone(),
+                    },
                     as_of: None,
                     fetched_at: sources.now(),
                     latency_ms: 0,
@@ -127,8 +143,13 @@ fn collect(
 
 /// Nobody knows the token, or nobody could be asked: there is nothing to sell.
 fn nothing(silent: &[(&'static str, String)]) -> ErrorReply {
-    let asked = silent.iter().map(|(source, reason)| ((*source).to_owned(), Value::from(reason.clone())));
-    let reason = silent.first().map(|(_, reason)| reason.clone()).unwrap_or_default();
+    let asked = silent
+        .iter()
+        .map(|(source, reason)| ((*source).to_owned(), Value::from(reason.clone())));
+    let reason = silent
+        .first()
+        .map(|(_, reason)| reason.clone())
+        .unwrap_or_default();
     let answered = |reason: &str| matches!(reason, "no_scan" | "chain_not_covered");
     fault::core_missing("security_scan", reason)
         .detail("sources", Value::Object(asked.collect::<Map<_, _>>()))

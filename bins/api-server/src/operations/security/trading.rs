@@ -32,14 +32,23 @@ pub(in crate::operations) async fn probe(
     max_age: Option<Duration>,
 ) -> Trading {
     let dollars = &okx.reviewed().source_tokens;
-    let Some(counter) = dollars.iter().find(|dollar| dollar.address != token).cloned() else {
+    let Some(counter) = dollars
+        .iter()
+        .find(|dollar| dollar.address != token)
+        .cloned()
+    else {
         return Trading::default();
     };
-    let atoms_per_usd = 10u64.checked_pow(u32::from(counter.decimals)).unwrap_or_default();
+    let atoms_per_usd = 10u64
+        .checked_pow(u32::from(counter.decimals))
+        .unwrap_or_default();
     let one = |usd| both_ways(okx, counter.address, token, usd, atoms_per_usd, max_age);
     let (small, large) = tokio::join!(one(SIZES[0]), one(SIZES[1]));
     let mut trading = Trading {
-        trades: Trades { probes: Vec::new(), atoms_per_usd },
+        trades: Trades {
+            probes: Vec::new(),
+            atoms_per_usd,
+        },
         counter: Some(counter),
         asked: Vec::new(),
     };
@@ -74,14 +83,20 @@ async fn both_ways(
     max_age: Option<Duration>,
 ) -> (Probe, Asked) {
     let mut asked = Asked::new();
-    let mut probe = Probe { usd, buy: late(), sell: late() };
+    let mut probe = Probe {
+        usd,
+        buy: late(),
+        sell: late(),
+    };
     let trade = async {
         let amount = U256::from(usd).saturating_mul(U256::from(atoms_per_usd));
         let bought = okx.shown_quote(counter, token, amount, max_age).await;
         probe.buy = outcome(bought, &mut asked);
         probe.sell = match &probe.buy {
             Traded::Quoted(quote) => {
-                let sold = okx.shown_quote(token, counter, quote.amount_out_atoms, max_age).await;
+                let sold = okx
+                    .shown_quote(token, counter, quote.amount_out_atoms, max_age)
+                    .await;
                 outcome(sold, &mut asked)
             }
             Traded::NoRoute => Traded::Unavailable("nothing_bought".to_owned()),
@@ -100,7 +115,10 @@ fn late() -> Traded {
 fn outcome(answer: Result<Sourced<Quoted>, Error>, asked: &mut Asked) -> Traded {
     match answer {
         Ok(found) => {
-            asked.push(Ok(Sourced { value: (), sources: found.sources }));
+            asked.push(Ok(Sourced {
+                value: (),
+                sources: found.sources,
+            }));
             Traded::Quoted(found.value)
         }
         Err(Error::NoRoute { .. }) => Traded::NoRoute,

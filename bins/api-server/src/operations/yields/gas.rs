@@ -27,7 +27,11 @@ pub(crate) async fn gas_prices(
 ) -> BTreeMap<u64, GasPrice> {
     let mut tasks = tokio::task::JoinSet::new();
     for chain_id in wanted.iter().copied() {
-        let (evm, llama, max_age) = (sources.evm.clone(), sources.defillama.clone(), call.max_age());
+        let (evm, llama, max_age) = (
+            sources.evm.clone(),
+            sources.defillama.clone(),
+            call.max_age(),
+        );
         tasks.spawn(async move {
             let coin = async {
                 let coin = chains::gas_coin(chain_id)?;
@@ -39,10 +43,14 @@ pub(crate) async fn gas_prices(
     }
     let mut prices = BTreeMap::new();
     while let Some(done) = tasks.join_next().await {
-        let Ok((chain_id, wei, coin)) = done else { continue };
+        let Ok((chain_id, wei, coin)) = done else {
+            continue;
+        };
         let wei = half(sources, legs, wei);
         let coin = coin.and_then(|coin| half(sources, legs, coin));
-        let price = wei.zip(coin).and_then(|(wei, coin)| GasPrice::new(wei, coin.price_usd.0));
+        let price = wei
+            .zip(coin)
+            .and_then(|(wei, coin)| GasPrice::new(wei, coin.price_usd.0));
         if let Some(price) = price.filter(|price| price.usd_per_million > Decimal::ZERO) {
             prices.insert(chain_id, price);
         }

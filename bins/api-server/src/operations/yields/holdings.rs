@@ -2,8 +2,8 @@
 
 use alloy_primitives::Address;
 use readings::Figure;
-use readings::defi::{chains, idle::Holding};
-use readings::portfolio::{Asset, ChainBalances, Portfolio, Risk};
+use readings::defi::{assets, chains, idle::Holding};
+use readings::portfolio::{Asset, Balance, Portfolio, Risk};
 
 use crate::Sources;
 use crate::operations::legs::Legs;
@@ -17,9 +17,12 @@ pub(crate) struct Held {
     pub(crate) holdings: Vec<Holding>,
     /// Chains that could not be read: what is there is not known.
     pub(crate) unread: Vec<u64>,
+    /// Whether the amount of a token that could earn is not known.
+    pub(crate) uncertain: bool,
 }
 
-/// The balances of `address` on `chains`, or on every chain that is read.
+/// The balances of `address` on `chains`, or on every chain that is read. What is not known of them is
+/// named as a gap of `field`.
 ///
 /// # Errors
 /// 503 `core_data_missing` when no chain could be read.
@@ -27,38 +30,65 @@ pub(crate) async fn holdings(
     sources: &Sources,
     address: Address,
     chains: Option<Vec<u64>>,
+    field: &str,
     legs: &mut Legs,
 ) -> Result<Held, ErrorReply> {
     let chains = chains.unwrap_or_else(|| chains::ids().collect());
-    let Balances { portfolio, legs: read } = balances(sources, address, &chains).await?;
+    let Balances {
+        portfolio,
+        legs: read,
+    } = balances(sources, address, &chains).await?;
+    let source = read.sources.first().map_or("", |source| source.source);
     legs.sources.extend(read.sources);
-    legs.unavailable.extend(read.unavailable);
-    Ok(held(&portfolio))
+    let held = held(&portfolio);
+    if !held.unread.is_empty() {
+        legs.missing(field, "chain_unavailable", source);
+    }
+    if held.uncertain {
+        legs.missing(field, "balance_unavailable", source);
+    }
+    Ok(held)
 }
 
 fn held(portfolio: &Portfolio) -> Held {
     let mut held = Held::default();
     for chain in &portfolio.chains {
         match &chain.tokens {
-            Some(_) => held.holdings.extend(of_chain(chain)),
+            Some(balances) => held.count_in(chain.chain_id, balances),
             None => held.unread.push(chain.chain_id),
         }
     }
     held
 }
 
-/// Balances of which the amount is known, without what is flagged.
-fn of_chain(chain: &ChainBalances) -> impl Iterator<Item = Holding> + '_ {
-    let known = chain.tokens.iter().flatten().filter(|balance| balance.risk != Risk::High);
-    known.filter_map(|balance| {
-        Some(Holding {
-            chain_id: chain.chain_id,
-            token: match balance.address {
+impl Held {
+    /// Takes over what is not flagged.
+    fn count_in(&mut self, chain_id: u64, balances: &[Balance]) {
+        for balance in balances.iter().filter(|balance| balance.risk != Risk::High) {
+            let token = match balance.address {
                 Asset::Native => None,
                 Asset::Token(address) => Some(address.to_string()),
-            },
-            amount: balance.amount.as_deref()?.parse::<Figure>().ok()?,
-            usd: balance.value_usd,
-        })
-    })
+            };
+            let amount = balance
+                .amount
+                .as_deref()
+                .and_then(|amount| amount.parse::<Figure>().ok());
+            match amount {
+                Some(amount) => self.holdings.push(Holding {
+                    chain_id,
+                    token,
+                    amount,
+                    usd: balance.value_usd,
+                }),
+                None => self.uncertain |= could_earn(chain_id, token.as_deref()),
+            }
+        }
+    }
+}
+
+fn could_earn(chain_id: u64, token: Option<&str>) -> bool {
+    match token {
+        Some(address) => assets::find(chain_id, address).is_some(),
+        None => assets::native_class(chain_id).is_some(),
+    }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
-use alloy_sol_types::{SolCall, sol};
 use data_sources::evm::{CallOutcome, EvmReader, Leg};
 use data_sources::rpc::RpcConfig;
 use data_sources::transport::Transport;
@@ -16,10 +15,25 @@ use serde_json::{Value, json};
 const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 const NOBODY: Address = address!("3333333333333333333333333333333333333333");
 
-sol! {
-    function transfer(address to, uint256 amount) external returns (bool);
-    function approve(address spender, uint256 amount) external returns (bool);
-    function transferFrom(address from, address to, uint256 amount) external returns (bool);
+/// `transfer(address to, uint256 amount)`.
+fn transfer(to: Address, amount: U256) -> Vec<u8> {
+    encode("a9059cbb", &[to.into_word(), amount.into()])
+}
+
+/// `approve(address spender, uint256 amount)`.
+fn approve(spender: Address, amount: U256) -> Vec<u8> {
+    encode("095ea7b3", &[spender.into_word(), amount.into()])
+}
+
+/// `transferFrom(address from, address to, uint256 amount)`.
+fn transfer_from(from: Address, to: Address, amount: U256) -> Vec<u8> {
+    encode("23b872dd", &[from.into_word(), to.into_word(), amount.into()])
+}
+
+fn encode(selector: &str, words: &[B256]) -> Vec<u8> {
+    let mut data = alloy_primitives::hex::decode(selector).unwrap();
+    data.extend(words.iter().flat_map(|word| word.0));
+    data
 }
 
 /// The embedded chain with the multicall contract at its place, and a reader of it.
@@ -101,11 +115,7 @@ fn change(explained: &Explanation, account: Address, token: Option<Address>) -> 
 async fn a_transfer_is_told_as_the_balances_show_it() {
     let stage = Stage::open().await;
     let before = (stage.balance(USDT0, BUYER.address).await, stage.balance(USDT0, NOBODY).await);
-    let call = transferCall {
-        to: NOBODY,
-        amount: U256::from(12_345_678),
-    };
-    let hash = stage.send(BUYER.address, USDT0, call.abi_encode());
+    let hash = stage.send(BUYER.address, USDT0, transfer(NOBODY, U256::from(12_345_678)));
     let after = (stage.balance(USDT0, BUYER.address).await, stage.balance(USDT0, NOBODY).await);
     let told = stage.explain(hash).await;
     assert_eq!(told.status, Status::Success);
@@ -127,7 +137,7 @@ async fn the_fee_is_what_the_sender_has_less() {
         EvmReader::amount(batch.results[0].as_ref().unwrap()).unwrap()
     };
     let before = native().await;
-    let hash = stage.send(BUYER.address, USDC, approveCall { spender: PAYEE.address, amount: U256::MAX }.abi_encode());
+    let hash = stage.send(BUYER.address, USDC, approve(PAYEE.address, U256::MAX));
     let paid = before - native().await;
     let told = stage.explain(hash).await;
     assert_eq!(told.fee.as_ref().unwrap().wei, paid.to_string());
@@ -137,14 +147,13 @@ async fn the_fee_is_what_the_sender_has_less() {
 #[tokio::test]
 async fn an_unlimited_approval_is_told_and_warned_of_and_its_end_too() {
     let stage = Stage::open().await;
-    let approve = |amount| approveCall { spender: NOBODY, amount }.abi_encode();
-    let hash = stage.send(BUYER.address, USDC, approve(U256::MAX));
+    let hash = stage.send(BUYER.address, USDC, approve(NOBODY, U256::MAX));
     let told = stage.explain(hash).await;
     assert_eq!(told.action.kind, "approve");
     assert!(told.action.summary.ends_with("to spend any amount of USDC."), "{}", told.action.summary);
     assert!(told.warnings.iter().any(|warning| warning.code == "unlimited_approval"));
     assert!(told.approvals.as_ref().unwrap()[0].unlimited);
-    let told = stage.explain(stage.send(BUYER.address, USDC, approve(U256::ZERO))).await;
+    let told = stage.explain(stage.send(BUYER.address, USDC, approve(NOBODY, U256::ZERO))).await;
     assert_eq!(told.action.kind, "revoke");
     assert!(told.approvals.as_ref().unwrap()[0].revoked);
     assert!(!told.warnings.iter().any(|warning| warning.code == "unlimited_approval"));
@@ -153,15 +162,12 @@ async fn an_unlimited_approval_is_told_and_warned_of_and_its_end_too() {
 #[tokio::test]
 async fn a_revert_is_told_with_the_reason_that_the_contract_gave() {
     let stage = Stage::open().await;
-    let too_much = transferCall {
-        to: NOBODY,
-        amount: U256::from(u128::MAX),
-    };
-    let hash = stage.send(BUYER.address, USDC, too_much.abi_encode());
+    let too_much = transfer(NOBODY, U256::from(u128::MAX));
+    let hash = stage.send(BUYER.address, USDC, too_much.clone());
     let told = stage.explain(hash).await;
     assert_eq!(told.status, Status::Reverted);
     // What the same call answers to anybody who asks.
-    let asked = json!([{"from": BUYER.address, "to": USDC, "data": Bytes::from(too_much.abi_encode())}, "latest"]);
+    let asked = json!([{"from": BUYER.address, "to": USDC, "data": Bytes::from(too_much.clone())}, "latest"]);
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": asked});
     let Reply::Http { body, .. } = stage.chain.answer(request.to_string().as_bytes()) else {
         panic!("no answer");
@@ -173,24 +179,16 @@ async fn a_revert_is_told_with_the_reason_that_the_contract_gave() {
     assert_eq!(stage.balance(USDC, NOBODY).await, U256::ZERO);
     assert_eq!(told.transfers.as_deref(), Some(&[][..]));
     assert_eq!(change(&told, BUYER.address, Some(USDC)), None);
-    let direct = stage.reader.call(196, USDC, too_much.abi_encode().into()).await.unwrap().value;
+    let direct = stage.reader.call(196, USDC, too_much.into()).await.unwrap().value;
     assert!(matches!(direct, CallOutcome::Reverted { data: Some(_), .. }), "{direct:?}");
 }
 
 #[tokio::test]
 async fn somebody_elses_tokens_move_from_them() {
     let stage = Stage::open().await;
-    let approve = approveCall {
-        spender: GAS_PAYER.address,
-        amount: U256::from(5_000_000),
-    };
-    stage.send(BUYER.address, USDG, approve.abi_encode());
-    let take = transferFromCall {
-        from: BUYER.address,
-        to: NOBODY,
-        amount: U256::from(2_000_000),
-    };
-    let told = stage.explain(stage.send(GAS_PAYER.address, USDG, take.abi_encode())).await;
+    stage.send(BUYER.address, USDG, approve(GAS_PAYER.address, U256::from(5_000_000)));
+    let take = transfer_from(BUYER.address, NOBODY, U256::from(2_000_000));
+    let told = stage.explain(stage.send(GAS_PAYER.address, USDG, take)).await;
     let expected = format!("Transferred 2 USDG from {} to {}.", BUYER.address.to_checksum(None), NOBODY.to_checksum(None));
     assert_eq!(told.action.summary, expected);
 }
@@ -206,7 +204,7 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
         EvmReader::balance_leg(USDT0, NOBODY),
         Leg {
             to: USDC,
-            data: transferCall { to: NOBODY, amount: U256::MAX }.abi_encode().into(),
+            data: transfer(NOBODY, U256::MAX).into(),
         },
     ];
     let found = stage.reader.multicall(196, &legs).await.unwrap();

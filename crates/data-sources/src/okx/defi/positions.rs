@@ -22,10 +22,10 @@ use crate::{
 
 const LIST: &str = "/api/v6/defi/user/asset/platform/list";
 const DETAIL: &str = "/api/v6/defi/user/asset/platform/detail";
-/// Platforms of one account that are read.
-const MAX_PLATFORMS: usize = 50;
-/// Positions of one account that are kept.
-const MAX_POSITIONS: usize = 500;
+/// Most platforms of one account: leaving some out would make its total wrong.
+const MAX_PLATFORMS: usize = 500;
+/// Most positions of one account.
+const MAX_POSITIONS: usize = 2_000;
 
 /// A platform on a chain with what the account has there.
 #[derive(Clone, Debug)]
@@ -65,22 +65,44 @@ pub(super) async fn fetch(
     let body = json!({ "walletAddressList": wallets, "platformList": platforms }).to_string();
     let detail: Result<Sourced<Many<PlatformDetail>>, _> =
         okx.read(SOURCE, DETAIL, Some(&body)).await;
-    let Ok(Sourced { value: details, sources: more }) = detail else {
+    let Ok(Sourced {
+        value: details,
+        sources: more,
+    }) = detail
+    else {
         // The totals are known, and are better than nothing.
         return Ok(done(places.iter().map(Place::total).collect(), sources));
     };
     let sources = sources.into_iter().chain(more).collect();
-    Ok(done(positions(&places, details), sources))
+    let found = positions(&places, details, chains);
+    if found.len() > MAX_POSITIONS {
+        return Err(okx.spoiled(SOURCE, too_many(found.len())).into());
+    }
+    Ok(done(found, sources))
 }
 
 fn places(lists: Many<PlatformLists>, chains: &[u64]) -> Result<Vec<Place>, SourceErrorKind> {
-    let wallets = lists.0.into_iter().flat_map(|list| list.wallet_id_platform_list);
-    let platforms = wallets.flat_map(|wallet| wallet.platform_list);
+    let wallets = lists
+        .0
+        .into_iter()
+        .flat_map(|list| list.wallet_id_platform_list);
+    let platforms: Vec<_> = wallets.flat_map(|wallet| wallet.platform_list).collect();
+    if platforms.len() > MAX_PLATFORMS {
+        return Err(too_many(platforms.len()));
+    }
     let mut places = Vec::new();
-    for platform in platforms.take(MAX_PLATFORMS) {
-        places.extend(of_platform(&platform, chains)?);
+    for platform in &platforms {
+        places.extend(of_platform(platform, chains)?);
     }
     Ok(places)
+}
+
+fn too_many(count: usize) -> SourceErrorKind {
+    SourceErrorKind::Malformed {
+        path: "$.data".to_owned(),
+        expected: "what one account can have",
+        observed: count.to_string(),
+    }
 }
 
 /// A platform once for each chain. It names one chain and a total, or a list of chains with theirs.
@@ -93,18 +115,27 @@ fn of_platform(platform: &Platform, chains: &[u64]) -> Result<Vec<Place>, Source
     let id = &platform.analysis_platform_id;
     let id = id.digits().ok_or_else(|| malformed("an id", id.shown()))?;
     let listed: Vec<_> = match &platform.chain_index {
-        Some(chain) => vec![(chain, platform.total_value.or(platform.currency_amount))],
+        Some(chain) => vec![(
+            Some(chain),
+            platform.total_value.or(platform.currency_amount),
+        )],
         None => platform
             .network_balance_vo_list
             .iter()
-            .filter_map(|network| Some((network.chain_index.as_ref()?, network.currency_amount)))
+            .map(|network| (network.chain_index.as_ref(), network.currency_amount))
             .collect(),
     };
+    // A platform that is nowhere would be missing from the total.
+    if listed.is_empty() {
+        return Err(malformed("a chain", "none".to_owned()));
+    }
     let mut places = Vec::new();
     for (chain, value_usd) in listed {
+        let chain = chain.ok_or_else(|| malformed("a chain", "none".to_owned()))?;
         let asked = chain.chain().filter(|id| chains.contains(id));
         places.push(Place {
-            chain_id: asked.ok_or_else(|| malformed("a chain that was asked for", chain.shown()))?,
+            chain_id: asked
+                .ok_or_else(|| malformed("a chain that was asked for", chain.shown()))?,
             platform: id.to_owned(),
             name: clean(&platform.platform_name, 64),
             value_usd,
@@ -132,25 +163,45 @@ impl Place {
     }
 
     fn position(&self, investment: &Investment, side: Side, health: Option<Figure>) -> Position {
-        let nested = investment.position_list.iter().flat_map(|held| &held.assets_token_list);
+        let nested = investment
+            .position_list
+            .iter()
+            .flat_map(|held| &held.assets_token_list);
         let own = investment.assets_token_list.iter();
         let assets: Vec<&Asset> = match investment.assets_token_list.is_empty() {
             true => nested.collect(),
             false => own.collect(),
         };
-        let mut symbols: Vec<_> = assets.iter().map(|asset| clean(&asset.token_symbol, 32)).collect();
+        let mut symbols: Vec<_> = assets
+            .iter()
+            .map(|asset| clean(&asset.token_symbol, 32))
+            .collect();
         symbols.dedup();
-        let name = || investment.investment_name.as_deref().map(|name| clean(name, 64));
-        let asset = Some(symbols.join("-")).filter(|joined| !joined.is_empty()).or_else(name);
+        let name = || {
+            investment
+                .investment_name
+                .as_deref()
+                .map(|name| clean(name, 64))
+        };
+        let asset = Some(symbols.join("-"))
+            .filter(|joined| !joined.is_empty())
+            .or_else(name);
         let only = match assets.as_slice() {
             [one] => Some(*one),
             _ => None,
         };
         let id = investment.investment_id.as_ref().and_then(|id| id.digits());
         Position {
-            position_id: format!("okx-{}-{}-{}", self.chain_id, self.platform, id.unwrap_or("0")),
+            position_id: format!(
+                "okx-{}-{}-{}",
+                self.chain_id,
+                self.platform,
+                id.unwrap_or("0")
+            ),
             asset,
-            amount: only.and_then(|asset| asset.coin_amount).map(|amount| Figure(amount.0.abs())),
+            amount: only
+                .and_then(|asset| asset.coin_amount)
+                .map(|amount| Figure(amount.0.abs())),
             value_usd: value(investment, &assets).map(|value| Figure(value.abs())),
             health,
             side,
@@ -170,14 +221,20 @@ fn value(investment: &Investment, assets: &[&Asset]) -> Option<Decimal> {
 }
 
 /// The positions of every platform; one without details stays as its total.
-fn positions(places: &[Place], details: Many<PlatformDetail>) -> Vec<Position> {
+fn positions(places: &[Place], details: Many<PlatformDetail>, chains: &[u64]) -> Vec<Position> {
     let mut found: BTreeMap<(u64, String), Vec<NetworkHold>> = BTreeMap::new();
     for detail in details.0 {
         for wallet in detail.wallet_id_platform_detail_list {
-            let id = wallet.analysis_platform_id.as_ref().or(detail.analysis_platform_id.as_ref());
+            let id = wallet
+                .analysis_platform_id
+                .as_ref()
+                .or(detail.analysis_platform_id.as_ref());
             let id = id.and_then(|id| id.digits()).map(str::to_owned);
             // A detail without an id is found by the platform's name.
-            let name = wallet.platform_name.as_ref().or(detail.platform_name.as_ref());
+            let name = wallet
+                .platform_name
+                .as_ref()
+                .or(detail.platform_name.as_ref());
             let named = || {
                 let place = places.iter().find(|place| Some(&place.name) == name)?;
                 Some(place.platform.clone())
@@ -193,22 +250,44 @@ fn positions(places: &[Place], details: Many<PlatformDetail>) -> Vec<Position> {
                 let Some(chain) = network.chain_index.chain() else {
                     continue;
                 };
-                found.entry((chain, platform.clone())).or_default().push(network);
+                found
+                    .entry((chain, platform.clone()))
+                    .or_default()
+                    .push(network);
             }
         }
     }
     let mut all = Vec::new();
     for place in places {
         let networks = found.remove(&(place.chain_id, place.platform.clone()));
-        let rows = networks.iter().flatten().flat_map(|network| of_network(place, network));
+        let rows = networks
+            .iter()
+            .flatten()
+            .flat_map(|network| of_network(place, network));
         let rows: Vec<_> = rows.collect();
         match rows.is_empty() {
             true => all.push(place.total()),
             false => all.extend(rows),
         }
     }
+    // What is on a chain that was asked for but not listed is there all the same.
+    for ((chain_id, platform), networks) in found {
+        let known = places.iter().find(|place| place.platform == platform);
+        let Some(place) = known.filter(|_| chains.contains(&chain_id)) else {
+            continue;
+        };
+        let place = Place {
+            chain_id,
+            value_usd: None,
+            ..place.clone()
+        };
+        all.extend(
+            networks
+                .iter()
+                .flat_map(|network| of_network(&place, network)),
+        );
+    }
     numbered(&mut all);
-    all.truncate(MAX_POSITIONS);
     all
 }
 
@@ -219,8 +298,16 @@ fn of_network(place: &Place, network: &NetworkHold) -> Vec<Position> {
         .collect();
     for market in &network.invest_market_token_balance_vo_list {
         let health = market.health_rate.filter(|rate| rate.0 > Decimal::ZERO);
-        let placed = market.asset_map.supply.iter().map(|one| (one, Side::Supply));
-        let owed = market.asset_map.borrow.iter().map(|one| (one, Side::Borrow));
+        let placed = market
+            .asset_map
+            .supply
+            .iter()
+            .map(|one| (one, Side::Supply));
+        let owed = market
+            .asset_map
+            .borrow
+            .iter()
+            .map(|one| (one, Side::Borrow));
         let both = placed.chain(owed);
         rows.extend(both.map(|(one, side)| place.position(one, side, health)));
     }

@@ -33,7 +33,10 @@ impl Okx {
                 message: format!("no holders of token {token} are known"),
             });
         }
-        Ok(Sourced { value: Arc::new(holders), sources: vec![provenance] })
+        Ok(Sourced {
+            value: Arc::new(holders),
+            sources: vec![provenance],
+        })
     }
 }
 
@@ -41,7 +44,10 @@ impl Okx {
 /// what is documented.
 fn read(rows: &Node<'_>) -> Result<Vec<Holder>, SourceErrorKind> {
     let rows = rows.elements()?;
-    let stated = rows.iter().take(LIMIT).filter_map(|row| Some((row, row.find("holdPercent")?)));
+    let stated = rows
+        .iter()
+        .take(LIMIT)
+        .filter_map(|row| Some((row, row.find("holdPercent")?)));
     stated
         .map(|(row, share)| {
             Ok(Holder {
@@ -68,7 +74,10 @@ mod tests {
     #[test]
     fn shares_are_percentages() {
         let of = |rows: Value| read(&Node::root(&rows)).map(|rows| rows.len());
-        assert_eq!(of(json!([row(ONE, json!("10.0")), row(ONE, json!(""))])), Ok(1));
+        assert_eq!(
+            of(json!([row(ONE, json!("10.0")), row(ONE, json!(""))])),
+            Ok(1)
+        );
         assert_eq!(of(json!([])), Ok(0));
         for odd in [
             json!([row(ONE, json!("1000"))]),

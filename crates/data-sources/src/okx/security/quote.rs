@@ -30,16 +30,31 @@ impl Okx {
             lower(from),
             lower(to),
         );
-        let (data, provenance) =
-            self.ask(QUOTE, &path, None).await.map_err(|error| match error.kind {
+        let (data, provenance) = self
+            .ask(QUOTE, &path, None)
+            .await
+            .map_err(|error| match error.kind {
                 SourceErrorKind::Business { code, .. } if code == NO_LIQUIDITY => {
                     Error::NoRoute { code }
                 }
-                kind => Error::Source(SourceError { source: QUOTE, kind }),
+                kind => Error::Source(SourceError {
+                    source: QUOTE,
+                    kind,
+                }),
             })?;
-        let asked = Asked { chain_id, from, to, amount };
-        let value = asked.read(&Node::root(&data)).map_err(|kind| self.missed(QUOTE, kind))?;
-        Ok(Sourced { value, sources: vec![provenance] })
+        let asked = Asked {
+            chain_id,
+            from,
+            to,
+            amount,
+        };
+        let value = asked
+            .read(&Node::root(&data))
+            .map_err(|kind| self.missed(QUOTE, kind))?;
+        Ok(Sourced {
+            value,
+            sources: vec![provenance],
+        })
     }
 }
 
@@ -63,7 +78,10 @@ impl Asked {
             && observed == (self.from, self.to)
             && amount_in_atoms == self.amount;
         if !same {
-            let observed = format!("{chain}: {amount_in_atoms} {} to {}", observed.0, observed.1);
+            let observed = format!(
+                "{chain}: {amount_in_atoms} {} to {}",
+                observed.0, observed.1
+            );
             return Err(SourceErrorKind::Malformed {
                 path: "/0".to_owned(),
                 expected: "the quote that was asked for",
@@ -75,15 +93,22 @@ impl Asked {
         if amount_out_atoms.is_zero() {
             return Err(output.malformed("an amount above zero"));
         }
-        let hops = row.find("dexRouterList").and_then(|hops| hops.elements().ok());
+        let hops = row
+            .find("dexRouterList")
+            .and_then(|hops| hops.elements().ok());
         let honeypot = |token: &Node<'_>| token.find("isHoneyPot")?.value().as_bool();
         let honeypots = [honeypot(&from), honeypot(&to)];
         Ok(Quoted {
             amount_in_atoms,
             amount_out_atoms,
-            price_impact_pct: row.find("priceImpactPercent").and_then(|impact| signed(&impact)),
+            price_impact_pct: row
+                .find("priceImpactPercent")
+                .and_then(|impact| signed(&impact)),
             hops: hops.map_or(0, |hops| hops.len().min(MAX_HOPS)),
-            honeypot: honeypots.into_iter().flatten().reduce(|one, other| one || other),
+            honeypot: honeypots
+                .into_iter()
+                .flatten()
+                .reduce(|one, other| one || other),
             received_decimals: to
                 .find("decimal")
                 .and_then(|decimals| decimals.atoms().ok())
@@ -121,7 +146,12 @@ mod tests {
     }
 
     fn read(answer: &Value) -> Result<Quoted, SourceErrorKind> {
-        let asked = Asked { chain_id: 196, from: FROM, to: TO, amount: U256::from(1000) };
+        let asked = Asked {
+            chain_id: 196,
+            from: FROM,
+            to: TO,
+            amount: U256::from(1000),
+        };
         asked.read(&Node::root(answer))
     }
 
@@ -130,7 +160,10 @@ mod tests {
         let quote = read(&answer()).unwrap();
         assert_eq!(quote.amount_out_atoms, U256::from(2000));
         assert_eq!(quote.price_impact_pct.unwrap().to_string(), "-0.06");
-        assert_eq!((quote.hops, quote.honeypot, quote.received_decimals), (2, Some(false), Some(18)));
+        assert_eq!(
+            (quote.hops, quote.honeypot, quote.received_decimals),
+            (2, Some(false), Some(18))
+        );
         let mut silent = answer();
         silent[0]["fromToken"]["isHoneyPot"] = json!("yes");
         silent[0]["toToken"]["isHoneyPot"] = json!(null);

@@ -58,12 +58,16 @@ impl Okx {
             reason,
             message: format!("no scan of token {token} on chain {chain_id}"),
         };
-        let listed = rows.elements().map_err(|kind| self.missed(TOKEN_SCAN, kind))?;
+        let listed = rows
+            .elements()
+            .map_err(|kind| self.missed(TOKEN_SCAN, kind))?;
         if listed.is_empty() {
             return Err(none("no_scan"));
         }
         let row = subject(&rows, chain_id, token).map_err(|kind| self.missed(TOKEN_SCAN, kind))?;
-        let supported = row.find("isChainSupported").and_then(|flag| flag.value().as_bool());
+        let supported = row
+            .find("isChainSupported")
+            .and_then(|flag| flag.value().as_bool());
         if supported == Some(false) {
             return Err(none("chain_not_covered"));
         }
@@ -71,7 +75,10 @@ impl Okx {
         if value.is_empty() {
             return Err(none("no_scan"));
         }
-        Ok(Sourced { value, sources: vec![provenance] })
+        Ok(Sourced {
+            value,
+            sources: vec![provenance],
+        })
     }
 }
 
@@ -114,7 +121,9 @@ fn read(row: &Node<'_>) -> Scan {
     Scan {
         source: TOKEN_SCAN,
         complete,
-        rating: Some(Rating::read(level.as_ref().and_then(|level| level.text().ok()))),
+        rating: Some(Rating::read(
+            level.as_ref().and_then(|level| level.text().ok()),
+        )),
         findings,
         buy_tax_pct,
         sell_tax_pct,
@@ -149,15 +158,25 @@ mod tests {
             assert_eq!(scan.finding(Check::Honeypot), None, "{unknown}");
             assert_eq!(Judgement::of(&[scan]).verdict, Verdict::Unknown);
         }
-        let wash = |one: bool, two: bool| scan(&json!({"isWash": one, "isWash2": two})).finding(Check::WashTrading);
-        assert_eq!([wash(false, false), wash(true, false), wash(false, true)], [Some(false), Some(true), Some(true)]);
+        let wash = |one: bool, two: bool| {
+            scan(&json!({"isWash": one, "isWash2": two})).finding(Check::WashTrading)
+        };
+        assert_eq!(
+            [wash(false, false), wash(true, false), wash(false, true)],
+            [Some(false), Some(true), Some(true)]
+        );
         // Only Solana has it.
-        assert!(scan(&json!({"isHasAssetEditAuth": true})).findings.is_empty());
+        assert!(
+            scan(&json!({"isHasAssetEditAuth": true}))
+                .findings
+                .is_empty()
+        );
     }
 
     #[test]
     fn taxes_are_percentages_and_unknown_is_not_zero() {
-        let taxed = |tax: Value| scan(&json!({"riskLevel": "LOW", "isHoneypot": false, "sellTaxes": tax}));
+        let taxed =
+            |tax: Value| scan(&json!({"riskLevel": "LOW", "isHoneypot": false, "sellTaxes": tax}));
         assert_eq!(taxed(json!("99")).sell_tax_pct.unwrap().to_string(), "99");
         for unknown in [json!(null), json!("")] {
             let scan = taxed(unknown);
@@ -173,7 +192,8 @@ mod tests {
     #[test]
     fn the_subject_is_compared() {
         let token = Address::repeat_byte(0x77);
-        let row = |chain: Value, address: String| json!([{"chainId": chain, "tokenAddress": address}]);
+        let row =
+            |chain: Value, address: String| json!([{"chainId": chain, "tokenAddress": address}]);
         let fits = |rows: &Value| subject(&Node::root(rows), 196, token).is_ok();
         assert!(fits(&row(json!("196"), lower(token))));
         assert!(fits(&row(json!(196), token.to_string())));

@@ -82,8 +82,9 @@ impl View<'_> {
             }
             return deed("native_transfer", "Sent", "send", format!("{native} to {}", to.to_checksum(None)));
         };
+        let swaps = function(call).is_some_and(|name| name.to_ascii_lowercase().contains("swap"));
         self.known_call(call, to, warnings)
-            .or_else(|| self.trade())
+            .or_else(|| if swaps { self.trade() } else { self.exchange(call, to) })
             .unwrap_or_else(|| self.any_call(call, to))
     }
 
@@ -272,18 +273,38 @@ impl View<'_> {
 
     /// One thing given and another one taken by the sender, the fee aside.
     fn trade(&self) -> Option<Deed> {
-        if self.status != Status::Success {
-            return None;
-        }
-        let (given, taken) = self.sender_changes();
-        let ([given], [taken]) = (given.as_slice(), taken.as_slice()) else {
-            return None;
-        };
+        let (given, taken) = self.one_for_one()?;
         Some(Deed {
             kind: "swap",
             past: "Swapped",
             infinitive: "swap",
             rest: format!("{given} for {taken}"),
+        })
+    }
+
+    fn one_for_one(&self) -> Option<(String, String)> {
+        if self.status != Status::Success {
+            return None;
+        }
+        let (given, taken) = self.sender_changes();
+        match (given.as_slice(), taken.as_slice()) {
+            ([given], [taken]) => Some((given.clone(), taken.clone())),
+            _ => None,
+        }
+    }
+
+    /// The same by a function of which nothing says that it trades: it may as well be a deposit that gives shares.
+    fn exchange(&self, call: &Call, to: Address) -> Option<Deed> {
+        let (given, taken) = self.one_for_one()?;
+        let how = match function(call) {
+            Some(name) => name.to_owned(),
+            None => "an unknown function".to_owned(),
+        };
+        Some(Deed {
+            kind: "exchange",
+            past: "Gave",
+            infinitive: "give",
+            rest: format!("{given} and got {taken} by calling {how} of {}", self.contract(to)),
         })
     }
 

@@ -260,7 +260,6 @@ impl View<'_> {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what the attribute calls takes a reference")]
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }

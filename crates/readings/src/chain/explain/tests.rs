@@ -163,18 +163,26 @@ fn a_pending_transaction_has_done_nothing_yet() {
 }
 
 #[test]
-fn one_given_and_one_taken_is_a_swap() {
+fn one_given_and_one_taken_is_a_swap_when_the_function_says_so() {
     let pool = address!("3333333333333333333333333333333333333333");
     let weth = Network::by_id(196).unwrap().wrapped_native;
-    let logs = vec![moved(USDT0, ALICE, pool, 10_000_000), moved(weth, pool, ALICE, 4_000)];
-    let told = explain(&record(pool, "12345678", logs), &usdt0());
-    assert_eq!(told.action.kind, "swap");
+    let logs = || vec![moved(USDT0, ALICE, pool, 10_000_000), moved(weth, pool, ALICE, 4_000)];
+    let told = explain(&record(pool, "12345678", logs()), &usdt0());
+    assert_eq!(told.action.kind, "exchange");
     assert_eq!(
         told.action.summary,
-        "Swapped 10 USD₮0 for 4000 atoms of the token 0xe538905cf8410324e03A5A23C1c177a474D59b2b."
+        "Gave 10 USD₮0 and got 4000 atoms of the token 0xe538905cf8410324e03A5A23C1c177a474D59b2b by calling an unknown \
+         function of 0x3333333333333333333333333333333333333333."
     );
     assert_eq!(told.signature_confidence, Some(Confidence::Unknown));
     assert!(codes(&told).contains(&"unknown_function"));
+    let facts = ContractFacts::verified(r#"[{"type":"function","name":"swapAll","inputs":[]}]"#).unwrap();
+    let mut known = usdt0();
+    known.contracts.insert(pool, facts);
+    let selector = hex::encode(&alloy_primitives::keccak256("swapAll()")[..4]);
+    let told = explain(&record(pool, &selector, logs()), &known);
+    assert_eq!(told.action.kind, "swap");
+    assert!(told.action.summary.starts_with("Swapped 10 USD₮0 for 4000 atoms of"), "{}", told.action.summary);
 }
 
 #[test]

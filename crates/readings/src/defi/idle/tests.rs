@@ -25,12 +25,26 @@ fn the_best_calm_market_of_the_same_token_is_named() {
         of("USDG", USDG, "4.1", "30000000"),
         of("USDG", USDG, "5.2", "18400000"),
         // Higher, but of another contract, another chain, thin or wild.
-        of("USDG", "0x9999999999999999999999999999999999999999", "9", "30000000"),
-        Market { chain_id: Some(1), ..of("USDG", USDG, "9", "30000000") },
+        of(
+            "USDG",
+            "0x9999999999999999999999999999999999999999",
+            "9",
+            "30000000",
+        ),
+        Market {
+            chain_id: Some(1),
+            ..of("USDG", USDG, "9", "30000000")
+        },
         of("USDG", USDG, "40", "1500000"),
-        Market { single_asset: Some(false), ..of("USDG", USDG, "9", "30000000") },
+        Market {
+            single_asset: Some(false),
+            ..of("USDG", USDG, "9", "30000000")
+        },
     ];
-    let rows = idle(&[holding(196, Some(USDG), "820.5", Some("820.509"))], &markets);
+    let rows = idle(
+        &[holding(196, Some(USDG), "820.5", Some("820.509"))],
+        &markets,
+    );
     assert_eq!(
         serde_json::to_value(&rows).unwrap(),
         serde_json::json!([{
@@ -44,7 +58,11 @@ fn the_best_calm_market_of_the_same_token_is_named() {
 #[test]
 fn a_deposit_takes_at_most_a_tenth_of_a_market() {
     let markets = [of("USDG", USDG, "5.2", "18400000")];
-    let best = |usd: &str| idle(&[holding(196, Some(USDG), "1", Some(usd))], &markets)[0].best.is_some();
+    let best = |usd: &str| {
+        idle(&[holding(196, Some(USDG), "1", Some(usd))], &markets)[0]
+            .best
+            .is_some()
+    };
     assert!(best("1840000"));
     assert!(!best("1840001"));
 }
@@ -53,8 +71,18 @@ fn a_deposit_takes_at_most_a_tenth_of_a_market() {
 fn names_prove_nothing_and_what_earns_is_not_idle() {
     let holdings = [
         // An imitation of USDG, aUSDG, OKB.
-        holding(196, Some("0x9999999999999999999999999999999999999999"), "1000000", Some("1000000")),
-        holding(196, Some("0x228765a3C18065C923F23a0CCb6c7cEFB3eA2223"), "10", Some("10")),
+        holding(
+            196,
+            Some("0x9999999999999999999999999999999999999999"),
+            "1000000",
+            Some("1000000"),
+        ),
+        holding(
+            196,
+            Some("0x228765a3C18065C923F23a0CCb6c7cEFB3eA2223"),
+            "10",
+            Some("10"),
+        ),
         holding(196, None, "10", Some("1000")),
         // USDG's address on another chain.
         holding(1, Some(USDG), "10", Some("10")),
@@ -68,13 +96,34 @@ fn names_prove_nothing_and_what_earns_is_not_idle() {
 
 #[test]
 fn ether_goes_into_markets_of_its_wrapped_form() {
-    let base = |market: Market| Market { chain_id: Some(8453), ..market };
+    let base = |market: Market| Market {
+        chain_id: Some(8453),
+        ..market
+    };
     let ether = [holding(8453, None, "1.5", Some("4500"))];
     let wrapped = base(of("WETH", WETH_ON_BASE, "2.1", "90000000"));
-    assert_eq!(idle(&ether, &[wrapped])[0].best.as_ref().unwrap().apy_pct.to_string(), "2.1");
-    let native = base(of("ETH", "0x0000000000000000000000000000000000000000", "2.2", "90000000"));
+    assert_eq!(
+        idle(&ether, &[wrapped])[0]
+            .best
+            .as_ref()
+            .unwrap()
+            .apy_pct
+            .to_string(),
+        "2.1"
+    );
+    let native = base(of(
+        "ETH",
+        "0x0000000000000000000000000000000000000000",
+        "2.2",
+        "90000000",
+    ));
     assert!(idle(&ether, &[native])[0].best.is_some());
-    let other = base(of("OETH", "0x0000000000000000000000000000000000000000", "9", "90000000"));
+    let other = base(of(
+        "OETH",
+        "0x0000000000000000000000000000000000000000",
+        "9",
+        "90000000",
+    ));
     assert_eq!(idle(&ether, &[other])[0].best, None);
 }
 
@@ -82,7 +131,10 @@ fn ether_goes_into_markets_of_its_wrapped_form() {
 fn a_balance_without_a_price_is_shown_without_a_value() {
     let markets = [of("USDG", USDG, "5.2", "18400000")];
     let rows = idle(
-        &[holding(196, Some(USDG), "5", None), holding(196, Some(USDG), "5", Some("5"))],
+        &[
+            holding(196, Some(USDG), "5", None),
+            holding(196, Some(USDG), "5", Some("5")),
+        ],
         &markets,
     );
     assert_eq!(rows[1].usd, None);

@@ -89,18 +89,18 @@ impl Cursor {
     }
 
     fn after(market: &Market, sort: Sort) -> String {
-        format!("{}:{}:{}", sort.as_str(), Figure(sort.value(market)), market.pool)
+        format!(
+            "{}:{}:{}",
+            sort.as_str(),
+            Figure(sort.value(market)),
+            market.pool
+        )
     }
 }
 
 /// The rows after `cursor`, at most `limit`, in the order of `sort`.
 #[must_use]
-pub fn page(
-    mut markets: Vec<&Market>,
-    sort: Sort,
-    cursor: Option<&Cursor>,
-    limit: usize,
-) -> Page {
+pub fn page(mut markets: Vec<&Market>, sort: Sort, cursor: Option<&Cursor>, limit: usize) -> Page {
     let order = |value: Decimal, pool: &str, market: &Market| {
         sort.value(market)
             .cmp(&value)
@@ -109,14 +109,15 @@ pub fn page(
     markets.sort_by(|a, b| order(sort.value(a), &a.pool, b));
     let count = markets.len();
     let behind = |market: &&Market| {
-        cursor.is_none_or(|cursor| {
-            order(cursor.value, &cursor.pool, market) == Ordering::Less
-        })
+        cursor.is_none_or(|cursor| order(cursor.value, &cursor.pool, market) == Ordering::Less)
     };
     let mut rows = markets.into_iter().filter(behind);
     let page: Vec<_> = rows.by_ref().take(limit).cloned().collect();
     let more = rows.next().is_some();
-    let next_cursor = page.last().filter(|_| more).map(|last| Cursor::after(last, sort));
+    let next_cursor = page
+        .last()
+        .filter(|_| more)
+        .map(|last| Cursor::after(last, sort));
     Page {
         count,
         rows: page,

@@ -49,7 +49,9 @@ fn a_row_has_the_documented_members() {
 fn assets_are_found_by_component_and_imitations_are_not() {
     let pair = market("p", "WETH-USD₮0", "4", "2000000");
     let key = |text: &str| SymbolKey::new(text).unwrap();
-    assert!(pair.holds(&key("usdt0")) && pair.holds(&key("WETH")) && pair.holds(&key("weth-usdt0")));
+    assert!(
+        pair.holds(&key("usdt0")) && pair.holds(&key("WETH")) && pair.holds(&key("weth-usdt0"))
+    );
     assert!(!pair.holds(&key("USDТ0")), "a Cyrillic letter");
     assert!(!pair.holds(&key("USD")) && !pair.holds(&key("ETH")));
 }
@@ -59,17 +61,49 @@ fn each_wish_is_respected() {
     let one = market("p", "USDG", "4", "2000000");
     let wants = |filter: Filter| filter.wants(&one);
     assert!(wants(Filter::default()));
-    assert!(wants(Filter { chain_id: Some(196), protocol: Some("AAVE v3".into()), stable: Some(true), ..Filter::default() }));
-    assert!(!wants(Filter { chain_id: Some(1), ..Filter::default() }));
-    assert!(!wants(Filter { asset: SymbolKey::new("USDC"), ..Filter::default() }));
-    assert!(!wants(Filter { protocol: Some("aave".into()), ..Filter::default() }));
-    assert!(!wants(Filter { protocol: Some("-".into()), ..Filter::default() }));
-    assert!(!wants(Filter { stable: Some(false), ..Filter::default() }));
-    assert!(!wants(Filter { min_tvl: Some(Decimal::from(2_000_001)), ..Filter::default() }));
+    assert!(wants(Filter {
+        chain_id: Some(196),
+        protocol: Some("AAVE v3".into()),
+        stable: Some(true),
+        ..Filter::default()
+    }));
+    assert!(!wants(Filter {
+        chain_id: Some(1),
+        ..Filter::default()
+    }));
+    assert!(!wants(Filter {
+        asset: SymbolKey::new("USDC"),
+        ..Filter::default()
+    }));
+    assert!(!wants(Filter {
+        protocol: Some("aave".into()),
+        ..Filter::default()
+    }));
+    assert!(!wants(Filter {
+        protocol: Some("-".into()),
+        ..Filter::default()
+    }));
+    assert!(!wants(Filter {
+        stable: Some(false),
+        ..Filter::default()
+    }));
+    assert!(!wants(Filter {
+        min_tvl: Some(Decimal::from(2_000_001)),
+        ..Filter::default()
+    }));
     // What is not known to be stable is neither shown as stable nor as the opposite.
-    let unknown = Market { stablecoin: None, ..one.clone() };
+    let unknown = Market {
+        stablecoin: None,
+        ..one.clone()
+    };
     for stable in [true, false] {
-        assert!(!Filter { stable: Some(stable), ..Filter::default() }.wants(&unknown));
+        assert!(
+            !Filter {
+                stable: Some(stable),
+                ..Filter::default()
+            }
+            .wants(&unknown)
+        );
     }
 }
 
@@ -87,15 +121,34 @@ fn the_same_market_of_two_sources_is_one_row() {
     assert_eq!(rows[0].apy_pct, known.apy_pct);
     assert!(rows[0].why.contains(&"okx.defi states 412 %".to_owned()));
 
-    let elsewhere = Market::of_quoted(&Quoted { chain_id: 8453, ..quoted("4.2") }).unwrap();
+    // A source that states the base alone agrees with a yield of base and reward.
+    let rewarded = Market {
+        apy_pct: "6.2".parse().unwrap(),
+        ..known.clone()
+    };
+    let base = Market::of_quoted(&quoted("4.1")).unwrap();
+    assert_eq!(merged(vec![rewarded], vec![base])[0].why, known.why);
+
+    let elsewhere = Market::of_quoted(&Quoted {
+        chain_id: 8453,
+        ..quoted("4.2")
+    })
+    .unwrap();
     assert_eq!(merged(vec![known.clone()], vec![elsewhere]).len(), 2);
-    let another = Market::of_quoted(&Quoted { symbol: "USDG".into(), ..quoted("4.2") }).unwrap();
+    let another = Market::of_quoted(&Quoted {
+        symbol: "USDG".into(),
+        ..quoted("4.2")
+    })
+    .unwrap();
     assert_eq!(merged(vec![known], vec![another]).len(), 2);
 }
 
 #[test]
 fn two_tokens_of_one_name_are_two_markets() {
-    let with = |address: &str| Market { underlying: vec![address.to_owned()], ..market("p", "USDC", "4", "2000000") };
+    let with = |address: &str| Market {
+        underlying: vec![address.to_owned()],
+        ..market("p", "USDC", "4", "2000000")
+    };
     let bridged = with("0x74b7f16337b8972027f6196a17a631ac6de26d22");
     let native = with("0xB6CEceAB302E2E4948951eE7843FC24E92933061");
     assert_eq!(merged(vec![bridged.clone()], vec![native]).len(), 2);
@@ -111,7 +164,13 @@ fn a_quoted_yield_without_history_is_not_of_the_best_grade() {
     for bad in ["0", "-1", "1001"] {
         assert_eq!(Market::of_quoted(&quoted(bad)), None, "{bad}");
     }
-    assert_eq!(Market::of_quoted(&Quoted { tvl_usd: "999999".parse().unwrap(), ..quoted("4") }), None);
+    assert_eq!(
+        Market::of_quoted(&Quoted {
+            tvl_usd: "999999".parse().unwrap(),
+            ..quoted("4")
+        }),
+        None
+    );
 }
 
 #[test]
@@ -119,14 +178,27 @@ fn a_risky_yield_has_to_be_much_higher() {
     let calm = market("calm", "USDC", "5", "500000000");
     let risky = market("risky", "USDC", "40", "2000000");
     assert_eq!((calm.risk_grade, risky.risk_grade), (Grade::A, Grade::C));
-    let bait = Market { risk_grade: Grade::D, apy_pct: "24".parse().unwrap(), pool: "bait".into(), ..risky.clone() };
-    assert_eq!(ids(&ranked(&[bait, calm, risky])), ["risky", "calm", "bait"]);
+    let bait = Market {
+        risk_grade: Grade::D,
+        apy_pct: "24".parse().unwrap(),
+        pool: "bait".into(),
+        ..risky.clone()
+    };
+    assert_eq!(
+        ids(&ranked(&[bait, calm, risky])),
+        ["risky", "calm", "bait"]
+    );
     assert!(!Appetite::Low.takes(Grade::C));
 }
 
 #[test]
 fn rows_appear_once_and_rankings_end() {
-    let pools: Vec<_> = (0..40).map(|n| Pool { id: format!("p{}", n % 30), ..pool("USDC") }).collect();
+    let pools: Vec<_> = (0..40)
+        .map(|n| Pool {
+            id: format!("p{}", n % 30),
+            ..pool("USDC")
+        })
+        .collect();
     let rows = shown(&pools, "defillama.pools");
     assert_eq!(rows.len(), 30);
     assert_eq!(ranked(&rows).len(), MAX_RANKED);
@@ -135,12 +207,21 @@ fn rows_appear_once_and_rankings_end() {
 #[test]
 fn pages_follow_each_other_without_gap_or_repeat() {
     let all: Vec<_> = (0..7)
-        .map(|n| market(&format!("p{n}"), "USDC", if n < 4 { "4" } else { "5" }, "2000000"))
+        .map(|n| {
+            market(
+                &format!("p{n}"),
+                "USDC",
+                if n < 4 { "4" } else { "5" },
+                "2000000",
+            )
+        })
         .collect();
     let mut seen = Vec::new();
     let mut cursor = None;
     loop {
-        let at = cursor.as_deref().map(|text| Cursor::parse(text, Sort::Apy).unwrap());
+        let at = cursor
+            .as_deref()
+            .map(|text| Cursor::parse(text, Sort::Apy).unwrap());
         let page = page(all.iter().collect(), Sort::Apy, at.as_ref(), 3);
         assert_eq!(page.count, 7);
         seen.extend(page.rows.iter().map(|row| row.pool.clone()));
@@ -155,18 +236,33 @@ fn pages_follow_each_other_without_gap_or_repeat() {
 #[test]
 fn a_page_goes_on_when_its_last_row_is_gone() {
     let all = |gone: &str| {
-        let rows = [("a", "9"), ("b", "8"), ("c", "7")].map(|(id, apy)| market(id, "USDC", apy, "2000000"));
-        rows.into_iter().filter(|row| row.pool != gone).collect::<Vec<_>>()
+        let rows = [("a", "9"), ("b", "8"), ("c", "7")]
+            .map(|(id, apy)| market(id, "USDC", apy, "2000000"));
+        rows.into_iter()
+            .filter(|row| row.pool != gone)
+            .collect::<Vec<_>>()
     };
     let (before, after) = (all(""), all("b"));
     let first = page(before.iter().collect(), Sort::Apy, None, 2);
     let cursor = Cursor::parse(&first.next_cursor.unwrap(), Sort::Apy).unwrap();
-    assert_eq!(ids(&page(after.iter().collect(), Sort::Apy, Some(&cursor), 2).rows), ["c"]);
+    assert_eq!(
+        ids(&page(after.iter().collect(), Sort::Apy, Some(&cursor), 2).rows),
+        ["c"]
+    );
 }
 
 #[test]
 fn cursors_of_other_lists_are_refused() {
-    for text in ["", "apy", "apy:4", "apy:4:", "apy:x:p", "tvl:4:p", "apr:4:p", "apy:NaN:p"] {
+    for text in [
+        "",
+        "apy",
+        "apy:4",
+        "apy:4:",
+        "apy:x:p",
+        "tvl:4:p",
+        "apr:4:p",
+        "apy:NaN:p",
+    ] {
         assert_eq!(Cursor::parse(text, Sort::Apy), Err(CursorError), "{text}");
     }
     assert!(Cursor::parse("apy:4.12:okx-1:2", Sort::Apy).is_ok());

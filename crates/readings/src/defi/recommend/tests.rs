@@ -47,35 +47,93 @@ fn a_yield_that_gas_eats_is_no_recommendation() {
 
 #[test]
 fn unknown_gas_is_not_free_gas() {
-    let on_base = Market { chain_id: Some(8453), pool: "base".into(), ..market("p", "USDG", "9", "18400000") };
+    let on_base = Market {
+        chain_id: Some(8453),
+        pool: "base".into(),
+        ..market("p", "USDG", "9", "18400000")
+    };
     let markets = [on_base, market("p", "USDG", "5.2", "18400000")];
     let rows = recommend(&markets, &wish(1_000), &gas(196, "0.01"));
     assert_eq!(pools(&rows), ["p", "base"], "what is known comes first");
-    assert_eq!((rows[1].net_apy_pct, rows[1].est_gas_usd, rows[1].breakeven_days), (None, None, None));
+    assert_eq!(
+        (
+            rows[1].net_apy_pct,
+            rows[1].est_gas_usd,
+            rows[1].breakeven_days
+        ),
+        (None, None, None)
+    );
     assert!(rows[1].why.contains(&"gas cost not known".to_owned()));
 }
 
 #[test]
 fn risk_chain_asset_and_room_are_respected() {
-    let markets = [market("calm", "USDG", "5", "18400000"), market("wild", "USDC", "40", "2000000")];
+    let markets = [
+        market("calm", "USDG", "5", "18400000"),
+        market("wild", "USDC", "40", "2000000"),
+    ];
     let gas = gas(196, "0.01");
     let of = |wish: &Wish<'_>| pools(&recommend(&markets, wish, &gas)).join(",");
     assert_eq!(of(&wish(1_000)), "calm");
-    assert_eq!(of(&Wish { appetite: Appetite::Medium, ..wish(1_000) }), "wild,calm");
-    assert_eq!(of(&Wish { appetite: Appetite::High, ..wish(200_001) }), "calm", "a tenth of the market");
-    assert_eq!(of(&Wish { chains: Some(&[1]), ..wish(1_000) }), "");
+    assert_eq!(
+        of(&Wish {
+            appetite: Appetite::Medium,
+            ..wish(1_000)
+        }),
+        "wild,calm"
+    );
+    assert_eq!(
+        of(&Wish {
+            appetite: Appetite::High,
+            ..wish(200_001)
+        }),
+        "calm",
+        "a tenth of the market"
+    );
+    assert_eq!(
+        of(&Wish {
+            chains: Some(&[1]),
+            ..wish(1_000)
+        }),
+        ""
+    );
     let usdc = SymbolKey::new("usdc").unwrap();
-    assert_eq!(of(&Wish { asset: Some(&usdc), ..wish(1_000) }), "");
-    let nowhere = [Market { chain_id: None, ..markets[0].clone() }];
-    assert_eq!(recommend(&nowhere, &wish(1_000), &gas), [], "a chain that is not read");
+    assert_eq!(
+        of(&Wish {
+            asset: Some(&usdc),
+            ..wish(1_000)
+        }),
+        ""
+    );
+    let nowhere = [Market {
+        chain_id: None,
+        ..markets[0].clone()
+    }];
+    assert_eq!(
+        recommend(&nowhere, &wish(1_000), &gas),
+        [],
+        "a chain that is not read"
+    );
 }
 
 #[test]
 fn what_can_leave_at_once_is_stated_only_where_it_is_known() {
-    let staking = Market { project: "lido".into(), ..market("lido", "STETH", "3", "900000000") };
-    let pair = Market { single_asset: Some(false), project: "uniswap-v3".into(), ..market("lp", "USDC-USDT", "3", "900000000") };
+    let staking = Market {
+        project: "lido".into(),
+        ..market("lido", "STETH", "3", "900000000")
+    };
+    let pair = Market {
+        single_asset: Some(false),
+        project: "uniswap-v3".into(),
+        ..market("lp", "USDC-USDT", "3", "900000000")
+    };
     let rows = recommend(&[staking, pair], &wish(1_000), &gas(196, "0.01"));
-    let exit = |pool: &str| rows.iter().find(|row| row.pool == pool).unwrap().exit_liquidity_usd;
+    let exit = |pool: &str| {
+        rows.iter()
+            .find(|row| row.pool == pool)
+            .unwrap()
+            .exit_liquidity_usd
+    };
     assert_eq!(exit("lido"), None);
     assert_eq!(exit("lp").unwrap().to_string(), "900000000");
 }
@@ -90,15 +148,35 @@ fn an_account_is_advised_on_what_it_holds() {
         usd: usd.map(|usd| usd.parse().unwrap()),
     };
     let markets = [
-        Market { underlying: vec![usdg.to_owned()], ..market("usdg", "USDG", "5", "18400000") },
+        Market {
+            underlying: vec![usdg.to_owned()],
+            ..market("usdg", "USDG", "5", "18400000")
+        },
         market("usdc", "USDC", "9", "18400000"),
     ];
     let gas = gas(196, "0.01");
-    let holdings = [holding(usdg, Some("5000")), holding("0x9999999999999999999999999999999999999999", Some("9"))];
+    let holdings = [
+        holding(usdg, Some("5000")),
+        holding("0x9999999999999999999999999999999999999999", Some("9")),
+    ];
     let rows = recommend_for(&holdings, &markets, &wish(1), &gas);
     assert_eq!(pools(&rows), ["usdg"]);
     assert_eq!(rows[0].amount_usd.to_string(), "5000");
     let usdc = SymbolKey::new("USDC").unwrap();
-    assert_eq!(recommend_for(&holdings, &markets, &Wish { asset: Some(&usdc), ..wish(1) }, &gas), []);
-    assert_eq!(recommend_for(&[holding(usdg, None)], &markets, &wish(1), &gas), []);
+    assert_eq!(
+        recommend_for(
+            &holdings,
+            &markets,
+            &Wish {
+                asset: Some(&usdc),
+                ..wish(1)
+            },
+            &gas
+        ),
+        []
+    );
+    assert_eq!(
+        recommend_for(&[holding(usdg, None)], &markets, &wish(1), &gas),
+        []
+    );
 }

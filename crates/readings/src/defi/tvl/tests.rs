@@ -51,7 +51,16 @@ fn only_chains_are_chains() {
     for key in ["Ethereum", "X Layer", "Arbitrum Nova", "zkSync-Lite"] {
         assert!(is_chain_key(key), "{key}");
     }
-    for key in ["borrowed", "staking", "pool2", "vesting", "Ethereum-borrowed", "X Layer-staking", "Base-Pool2", "doublecounted"] {
+    for key in [
+        "borrowed",
+        "staking",
+        "pool2",
+        "vesting",
+        "Ethereum-borrowed",
+        "X Layer-staking",
+        "Base-Pool2",
+        "doublecounted",
+    ] {
         assert!(!is_chain_key(key), "{key}");
     }
 }
@@ -74,12 +83,22 @@ fn movers_are_large_and_ordered_by_strength() {
 
 #[test]
 fn shares_are_of_the_total_and_rows_appear_once() {
-    let all = [protocol("lido", "Liquid Staking", "5", None), protocol("lido", "Liquid Staking", "7", None)];
-    let chains = [chain("X Layer", "25"), chain("Ethereum", "75"), chain("Moon", "0")];
+    let all = [
+        protocol("lido", "Liquid Staking", "5", None),
+        protocol("lido", "Liquid Staking", "7", None),
+    ];
+    let chains = [
+        chain("X Layer", "25"),
+        chain("Ethereum", "75"),
+        chain("Moon", "0"),
+    ];
     let ranked = rank(&all, Some(&chains));
     assert_eq!(ranked.total_tvl_usd, Some(figure("100")));
     let rows = ranked.chains.unwrap();
-    assert_eq!((rows[0].name.as_str(), rows[0].chain_id), ("Ethereum", Some(1)));
+    assert_eq!(
+        (rows[0].name.as_str(), rows[0].chain_id),
+        ("Ethereum", Some(1))
+    );
     assert_eq!(rows[0].share_pct, Some(figure("75")));
     assert_eq!(rows[2].chain_id, None);
     assert_eq!(ranked.protocols.len(), 1);
@@ -109,7 +128,10 @@ fn a_protocol_is_found_by_slug_name_and_family() {
     assert_eq!(slugs(&family.protocols), ["aave-v3", "aave-v2"]);
     assert_eq!(family.total_tvl_usd, Some(figure("40")));
     let chains = family.chains.unwrap();
-    assert_eq!((chains.len(), chains[0].chain_id, chains[0].tvl_usd), (1, Some(196), figure("40")));
+    assert_eq!(
+        (chains.len(), chains[0].chain_id, chains[0].tvl_usd),
+        (1, Some(196), figure("40"))
+    );
     assert_eq!(of_protocol(&all, "aav"), None);
     assert_eq!(of_protocol(&all, ""), None);
 }

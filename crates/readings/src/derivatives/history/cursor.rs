@@ -51,16 +51,25 @@ impl FromStr for Cursor {
             _ => return Err(CursorError),
         };
         let time = |text: &str| {
-            let millis = i64::from_str_radix(text, 16).ok().filter(|millis| *millis >= 0)?;
+            let millis = i64::from_str_radix(text, 16)
+                .ok()
+                .filter(|millis| *millis >= 0)?;
             Timestamp::from_millisecond(millis).ok()
         };
         let mut parts = rest.as_str().split('-');
         let cursor = (|| {
             let (start, end) = (time(parts.next()?)?, time(parts.next()?)?);
             let skip = usize::from_str_radix(parts.next()?, 16).ok()?;
-            (parts.next().is_none() && start <= end).then_some(Self { start, end, skip, kinds })
+            (parts.next().is_none() && start <= end).then_some(Self {
+                start,
+                end,
+                skip,
+                kinds,
+            })
         })();
         // One spelling each: what was not written here is not read here.
-        cursor.filter(|cursor| cursor.to_string() == text).ok_or(CursorError)
+        cursor
+            .filter(|cursor| cursor.to_string() == text)
+            .ok_or(CursorError)
     }
 }

@@ -118,8 +118,18 @@ impl HistoryItem {
     /// What orders items of one moment the same way every time.
     pub(super) fn order(&self) -> (Timestamp, HistoryKind, &str, &str, u64, String) {
         let (id, name, number, rest) = match self {
-            Self::Fill(fill) => (&fill.id, &fill.coin, fill.order_id, format!("{}@{}", fill.size, fill.px)),
-            Self::Funding(payment) => (&payment.id, &payment.coin, 0, payment.amount_usd.to_string()),
+            Self::Fill(fill) => (
+                &fill.id,
+                &fill.coin,
+                fill.order_id,
+                format!("{}@{}", fill.size, fill.px),
+            ),
+            Self::Funding(payment) => (
+                &payment.id,
+                &payment.coin,
+                0,
+                payment.amount_usd.to_string(),
+            ),
             Self::Ledger(update) => (&update.id, &update.what, 0, format!("{:?}", update.details)),
         };
         (self.time(), self.kind(), id, name, number, rest)

@@ -42,7 +42,10 @@ fn all_pages(items: &[HistoryItem], window: Window, limit: usize) -> Vec<History
     let mut cursor = first(window);
     let mut told = Vec::new();
     loop {
-        let covered = Window { start: window.start, end: cursor.end };
+        let covered = Window {
+            start: window.start,
+            end: cursor.end,
+        };
         let page = page(items.to_vec(), covered, window.start, &cursor, limit);
         assert!(page.items.len() <= limit);
         told.extend(page.items);
@@ -56,10 +59,23 @@ fn all_pages(items: &[HistoryItem], window: Window, limit: usize) -> Vec<History
 
 #[test]
 fn newest_first_and_once() {
-    let items = vec![update(5, "a"), funding(9, "BTC"), update(5, "a"), update(7, "c"), funding(9, "ETH")];
-    let window = Window { start: at(0), end: at(10) };
+    let items = vec![
+        update(5, "a"),
+        funding(9, "BTC"),
+        update(5, "a"),
+        update(7, "c"),
+        funding(9, "ETH"),
+    ];
+    let window = Window {
+        start: at(0),
+        end: at(10),
+    };
     let page = page(items, window, at(0), &first(window), 10);
-    let times: Vec<_> = page.items.iter().map(|item| item.time().as_millisecond()).collect();
+    let times: Vec<_> = page
+        .items
+        .iter()
+        .map(|item| item.time().as_millisecond())
+        .collect();
     assert_eq!(times, [9, 9, 7, 5]);
     assert_eq!(page.next, None);
 }
@@ -67,7 +83,10 @@ fn newest_first_and_once() {
 #[test]
 fn what_lies_outside_is_left_out_and_an_uncovered_past_is_told_next() {
     let items = vec![update(1, "old"), update(6, "in"), update(11, "future")];
-    let covered = Window { start: at(5), end: at(10) };
+    let covered = Window {
+        start: at(5),
+        end: at(10),
+    };
     let told = page(items, covered, at(0), &first(covered), 10);
     assert_eq!(told.items, [update(6, "in")]);
     let next = told.next.unwrap();
@@ -76,16 +95,33 @@ fn what_lies_outside_is_left_out_and_an_uncovered_past_is_told_next() {
 
 #[test]
 fn cursors_read_what_they_wrote_and_nothing_else() {
-    let window = Window { start: at(1_795_000_000_000), end: at(1_795_222_920_123) };
+    let window = Window {
+        start: at(1_795_000_000_000),
+        end: at(1_795_222_920_123),
+    };
     for kinds in ["all", "fills", "funding", "ledger"] {
         let kinds = HistoryKinds::from_word(kinds).unwrap();
-        let cursor = Cursor { skip: 17, kinds, ..first(window) };
+        let cursor = Cursor {
+            skip: 17,
+            kinds,
+            ..first(window)
+        };
         assert_eq!(cursor.to_string().parse(), Ok(cursor));
     }
     assert_eq!(HistoryKinds::from_word("everything"), None);
     for wrong in [
-        "", "a", "a1-2", "a2-1-0", "a1-2-0-0", "x1-2-0", "a01-2-0", "a1-2-+0", "A1-2-0", "a1-ffffffffffffffff-0",
-        "a-1-2-0", "é1-2-0",
+        "",
+        "a",
+        "a1-2",
+        "a2-1-0",
+        "a1-2-0-0",
+        "x1-2-0",
+        "a01-2-0",
+        "a1-2-+0",
+        "A1-2-0",
+        "a1-ffffffffffffffff-0",
+        "a-1-2-0",
+        "é1-2-0",
     ] {
         assert_eq!(wrong.parse::<Cursor>(), Err(CursorError), "{wrong}");
     }

@@ -17,14 +17,29 @@ fn quoted(amount_in: u64, amount_out: u64) -> Traded {
 fn trades(back_of_10: Traded, back_of_1000: Traded) -> Trades {
     let buy = |usd: u64| quoted(usd * 1_000_000, usd * 500);
     let probes = vec![
-        Probe { usd: 10, buy: buy(10), sell: back_of_10 },
-        Probe { usd: 1000, buy: buy(1000), sell: back_of_1000 },
+        Probe {
+            usd: 10,
+            buy: buy(10),
+            sell: back_of_10,
+        },
+        Probe {
+            usd: 1000,
+            buy: buy(1000),
+            sell: back_of_1000,
+        },
     ];
-    Trades { probes, atoms_per_usd: 1_000_000 }
+    Trades {
+        probes,
+        atoms_per_usd: 1_000_000,
+    }
 }
 
 fn check(trades: &Trades, signs: &[(&str, RiskLevel)]) {
-    let found: Vec<_> = trades.signs().iter().map(|sign| (sign.name, sign.level)).collect();
+    let found: Vec<_> = trades
+        .signs()
+        .iter()
+        .map(|sign| (sign.name, sign.level))
+        .collect();
     assert_eq!(found, signs, "{trades:?}");
 }
 
@@ -36,7 +51,14 @@ fn a_liquid_token_shows_nothing() {
     assert_eq!(found.possible(TradeSide::Sell), Some(true));
     assert_eq!(found.price_impact_pct().unwrap().to_string(), "-0.1");
     assert_eq!(found.most_hops(), Some(2));
-    assert_eq!(found.probes[0].round_trip_loss_pct().unwrap().normalize().to_string(), "0.3");
+    assert_eq!(
+        found.probes[0]
+            .round_trip_loss_pct()
+            .unwrap()
+            .normalize()
+            .to_string(),
+        "0.3"
+    );
     // 5000 atoms for ten dollars, three decimals: two dollars each.
     assert_eq!(found.buy_price_usd().unwrap().normalize().to_string(), "2");
 }
@@ -48,12 +70,23 @@ fn what_cannot_be_sold_is_a_trap() {
     assert_eq!(trap.possible(TradeSide::Sell), Some(false));
     // A source that is down is no answer.
     let down = || Traded::Unavailable("upstream_timeout".to_owned());
-    for unknown in [trades(down(), down()), trades(Traded::NoRoute, down()), Trades::default()] {
+    for unknown in [
+        trades(down(), down()),
+        trades(Traded::NoRoute, down()),
+        Trades::default(),
+    ] {
         assert_eq!(unknown.possible(TradeSide::Sell), None);
         check(&unknown, &[]);
     }
-    let nowhere = Probe { usd: 10, buy: Traded::NoRoute, sell: Traded::NoRoute };
-    let nowhere = Trades { probes: vec![nowhere], atoms_per_usd: 1_000_000 };
+    let nowhere = Probe {
+        usd: 10,
+        buy: Traded::NoRoute,
+        sell: Traded::NoRoute,
+    };
+    let nowhere = Trades {
+        probes: vec![nowhere],
+        atoms_per_usd: 1_000_000,
+    };
     check(&nowhere, &[("not_traded", RiskLevel::Medium)]);
 }
 
@@ -67,7 +100,10 @@ fn losses_rise_in_steps() {
         (0, Some(RiskLevel::Critical)),
     ] {
         let found = trades(quoted(5000, back), quoted(500_000, 990_000_000));
-        let signs: Vec<_> = signs.map(|level| ("round_trip_loss", level)).into_iter().collect();
+        let signs: Vec<_> = signs
+            .map(|level| ("round_trip_loss", level))
+            .into_iter()
+            .collect();
         check(&found, &signs);
     }
     let thin = trades(quoted(5000, 9_970_000), quoted(500_000, 880_000_000));
@@ -86,7 +122,9 @@ fn a_sale_of_another_amount_is_no_round_trip() {
 #[test]
 fn the_exchange_may_know_a_honeypot() {
     let mut found = trades(quoted(5000, 9_970_000), quoted(500_000, 990_000_000));
-    let Traded::Quoted(quote) = &mut found.probes[1].sell else { panic!() };
+    let Traded::Quoted(quote) = &mut found.probes[1].sell else {
+        panic!()
+    };
     quote.honeypot = Some(true);
     check(&found, &[("honeypot", RiskLevel::Critical)]);
 }
@@ -101,6 +139,10 @@ fn amounts_beyond_a_decimal_give_no_ratio() {
         honeypot: None,
         received_decimals: None,
     });
-    let probe = Probe { usd: 10, buy: huge.clone(), sell: huge };
+    let probe = Probe {
+        usd: 10,
+        buy: huge.clone(),
+        sell: huge,
+    };
     assert_eq!(probe.round_trip_loss_pct(), None);
 }

@@ -30,7 +30,11 @@ fn unrated(findings: &[(Check, bool)], sell_tax: Option<&str>) -> Scan {
 
 fn check(scans: &[Scan], verdict: Verdict, score: Option<u32>, flags: &[&str]) {
     let judged = Judgement::of(scans);
-    assert_eq!((judged.verdict, judged.score), (verdict, score), "{judged:?}");
+    assert_eq!(
+        (judged.verdict, judged.score),
+        (verdict, score),
+        "{judged:?}"
+    );
     assert_eq!(judged.flags(), flags);
 }
 
@@ -38,7 +42,12 @@ fn check(scans: &[Scan], verdict: Verdict, score: Option<u32>, flags: &[&str]) {
 fn each_verdict_by_example() {
     let clean = (Check::Honeypot, false);
     check(&[rated("LOW", &[clean])], Verdict::Safe, Some(100), &[]);
-    check(&[rated("LOW", &[clean, (Check::Whitelist, true)])], Verdict::Safe, Some(98), &["whitelist"]);
+    check(
+        &[rated("LOW", &[clean, (Check::Whitelist, true)])],
+        Verdict::Safe,
+        Some(98),
+        &["whitelist"],
+    );
     let stable = [clean, (Check::Mintable, true), (Check::Blacklist, true)];
     check(
         &[rated("MEDIUM", &stable)],
@@ -46,23 +55,56 @@ fn each_verdict_by_example() {
         Some(70),
         &["blacklist", "mintable", "rated_medium"],
     );
-    check(&[rated("MEDIUM", &[clean])], Verdict::Caution, Some(85), &["rated_medium"]);
-    check(&[rated("HIGH", &[clean])], Verdict::Danger, Some(35), &["rated_high"]);
-    check(&[rated("CRITICAL", &[clean])], Verdict::Danger, Some(0), &["rated_critical"]);
-    check(&[rated("LOW", &[(Check::Honeypot, true)])], Verdict::Danger, Some(0), &["honeypot"]);
+    check(
+        &[rated("MEDIUM", &[clean])],
+        Verdict::Caution,
+        Some(85),
+        &["rated_medium"],
+    );
+    check(
+        &[rated("HIGH", &[clean])],
+        Verdict::Danger,
+        Some(35),
+        &["rated_high"],
+    );
+    check(
+        &[rated("CRITICAL", &[clean])],
+        Verdict::Danger,
+        Some(0),
+        &["rated_critical"],
+    );
+    check(
+        &[rated("LOW", &[(Check::Honeypot, true)])],
+        Verdict::Danger,
+        Some(0),
+        &["honeypot"],
+    );
 }
 
 #[test]
 fn what_nobody_looked_for_is_not_safe() {
     check(&[], Verdict::Unknown, None, &[]);
     check(&[rated("LOW", &[])], Verdict::Unknown, None, &[]);
-    check(&[rated("LOW", &[(Check::Mintable, false)])], Verdict::Unknown, None, &[]);
+    check(
+        &[rated("LOW", &[(Check::Mintable, false)])],
+        Verdict::Unknown,
+        None,
+        &[],
+    );
     // A milder risk does not make of an unknown honeypot a known one.
-    check(&[rated("LOW", &[(Check::Mintable, true)])], Verdict::Unknown, None, &["mintable"]);
+    check(
+        &[rated("LOW", &[(Check::Mintable, true)])],
+        Verdict::Unknown,
+        None,
+        &["mintable"],
+    );
     let closed = unrated(&[(Check::NotOpenSource, true)], None);
     check(&[closed], Verdict::Danger, Some(35), &["not_open_source"]);
     // A scanner that had not finished clears nothing.
-    let partial = Scan { complete: false, ..rated("LOW", &[(Check::Honeypot, false)]) };
+    let partial = Scan {
+        complete: false,
+        ..rated("LOW", &[(Check::Honeypot, false)])
+    };
     check(&[partial], Verdict::Unknown, None, &[]);
 }
 
@@ -76,18 +118,41 @@ fn a_level_that_cannot_be_read_counts_as_high() {
 
 #[test]
 fn one_source_that_sees_the_trap_is_enough() {
-    let seen = unrated(&[(Check::Honeypot, true), (Check::NotOpenSource, false)], Some("100"));
+    let seen = unrated(
+        &[(Check::Honeypot, true), (Check::NotOpenSource, false)],
+        Some("100"),
+    );
     let missed = rated("LOW", &[(Check::Honeypot, false)]);
-    check(&[missed.clone(), seen.clone()], Verdict::Danger, Some(0), &["honeypot", "sell_tax"]);
-    check(&[seen, missed], Verdict::Danger, Some(0), &["honeypot", "sell_tax"]);
+    check(
+        &[missed.clone(), seen.clone()],
+        Verdict::Danger,
+        Some(0),
+        &["honeypot", "sell_tax"],
+    );
+    check(
+        &[seen, missed],
+        Verdict::Danger,
+        Some(0),
+        &["honeypot", "sell_tax"],
+    );
 }
 
 #[test]
 fn a_tax_is_a_risk_of_its_own() {
     let clean = [(Check::Honeypot, false), (Check::NotOpenSource, false)];
     check(&[unrated(&clean, Some("0"))], Verdict::Safe, Some(100), &[]);
-    check(&[unrated(&clean, Some("5"))], Verdict::Caution, Some(85), &["sell_tax"]);
-    check(&[unrated(&clean, Some("99"))], Verdict::Danger, Some(0), &["sell_tax"]);
+    check(
+        &[unrated(&clean, Some("5"))],
+        Verdict::Caution,
+        Some(85),
+        &["sell_tax"],
+    );
+    check(
+        &[unrated(&clean, Some("99"))],
+        Verdict::Danger,
+        Some(0),
+        &["sell_tax"],
+    );
     check(&[unrated(&clean, None)], Verdict::Unknown, None, &[]);
 }
 
@@ -97,7 +162,14 @@ fn any_findings() -> impl Strategy<Value = BTreeMap<Check, bool>> {
 }
 
 fn any_rating() -> impl Strategy<Value = Option<Rating>> {
-    let words = [None, Some(""), Some("LOW"), Some("MEDIUM"), Some("HIGH"), Some("CRITICAL")];
+    let words = [
+        None,
+        Some(""),
+        Some("LOW"),
+        Some("MEDIUM"),
+        Some("HIGH"),
+        Some("CRITICAL"),
+    ];
     let words = prop::sample::select(words.to_vec());
     prop::option::of(words.prop_map(Rating::read))
 }
@@ -107,17 +179,24 @@ fn any_tax() -> impl Strategy<Value = Option<Figure>> {
 }
 
 fn any_scan(source: &'static str) -> impl Strategy<Value = Scan> {
-    (any::<bool>(), any_rating(), any_findings(), any_tax(), any_tax()).prop_map(
-        move |(complete, rating, findings, buy_tax_pct, sell_tax_pct)| Scan {
-            source,
-            complete,
-            rating,
-            findings,
-            buy_tax_pct,
-            sell_tax_pct,
-            ..Scan::default()
-        },
+    (
+        any::<bool>(),
+        any_rating(),
+        any_findings(),
+        any_tax(),
+        any_tax(),
     )
+        .prop_map(
+            move |(complete, rating, findings, buy_tax_pct, sell_tax_pct)| Scan {
+                source,
+                complete,
+                rating,
+                findings,
+                buy_tax_pct,
+                sell_tax_pct,
+                ..Scan::default()
+            },
+        )
 }
 
 fn any_scans() -> impl Strategy<Value = Vec<Scan>> {

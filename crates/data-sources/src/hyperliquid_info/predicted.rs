@@ -1,0 +1,86 @@
+//! What venues are expected to pay next.
+
+use std::{sync::Arc, time::Duration};
+
+use readings::{
+    Figure,
+    derivatives::{Funding, FundingInterval, Venue, coin_of_contract},
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{HyperliquidInfo, PREDICTED, USUAL};
+use crate::{binance::exchange::Millis, error::Error, provenance::Sourced};
+
+/// The funding that the venue expects another venue, or itself, to pay next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Predicted {
+    /// The coin.
+    pub coin: String,
+    /// Who pays.
+    pub venue: Venue,
+    /// The rate.
+    pub funding: Funding,
+}
+
+impl HyperliquidInfo {
+    /// What each venue is expected to pay next, of the venue's own dex.
+    ///
+    /// # Errors
+    ///
+    /// A [`SourceError`](crate::SourceError).
+    pub async fn predicted(
+        &self,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Arc<Vec<Predicted>>>, Error> {
+        let this = self.clone();
+        let fetch = move || async move {
+            let body = json!({"type": "predictedFundings"});
+            let list = this
+                .present::<Vec<RawPredicted>>(PREDICTED, &body, USUAL)
+                .await?;
+            Ok(list.map(|list| Arc::new(list.iter().flat_map(predictions).collect())))
+        };
+        self.predicted.get((), max_age, fetch).await
+    }
+}
+
+/// What can be compared: rates of a known interval. Hyperliquid's own is an hour when it is not named;
+/// of another venue an unnamed one is unknown.
+fn predictions(row: &RawPredicted) -> Vec<Predicted> {
+    let of = |(name, prediction): &(String, Option<Prediction>)| {
+        let venue = match name.as_str() {
+            "BinPerp" => Venue::Binance,
+            "BybitPerp" => Venue::Bybit,
+            "HlPerp" => Venue::Hyperliquid,
+            _ => return None,
+        };
+        let prediction = prediction.as_ref()?;
+        let interval = match (prediction.funding_interval_hours, venue) {
+            (Some(hours), _) => FundingInterval::hours(hours)?,
+            (None, Venue::Hyperliquid) => FundingInterval::HOUR,
+            (None, _) => return None,
+        };
+        let (coin, _) = coin_of_contract(Venue::Hyperliquid, &row.0)?;
+        let next_at = prediction.next_funding_time.0;
+        let funding = Funding::new(prediction.funding_rate.0, interval, next_at, PREDICTED).ok()?;
+        Some(Predicted {
+            coin,
+            venue,
+            funding,
+        })
+    };
+    row.1.iter().filter_map(of).collect()
+}
+
+#[derive(Deserialize)]
+struct RawPredicted(String, Vec<(String, Option<Prediction>)>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Prediction {
+    funding_rate: Figure,
+    next_funding_time: Millis,
+    #[serde(default)]
+    funding_interval_hours: Option<u64>,
+}
