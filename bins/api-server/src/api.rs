@@ -14,12 +14,12 @@ use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, r
 use settlement::Settler;
 use x402_wire::{Payment, Reason};
 
+use crate::Sources;
 use crate::artifacts;
 use crate::challenge::Challenger;
 use crate::config::ServerSection;
 use crate::free::Free;
 use crate::observe::{self, Challenges};
-use crate::Sources;
 use crate::operations::{self, Call};
 use crate::paid::{Declined, Outcome, Till, Work, admit};
 use crate::reply::{

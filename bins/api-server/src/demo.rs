@@ -20,8 +20,8 @@ use secrecy::SecretString;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
 use crate::Sources;
+use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
 use crate::observe;
 use crate::serve::{ServeError, Service, ledger_url};
 

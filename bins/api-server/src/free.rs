@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use settlement::{Readiness, Settler};
 use tokio::sync::Mutex;
 
-use crate::answer::seconds;
 use crate::Sources;
+use crate::answer::seconds;
 use crate::operations::all_tokens;
 use crate::paid::Till;
 use crate::reply::{self, ErrorReply, NO_STORE, Reply};
@@ -174,7 +174,10 @@ impl Free {
             .into_iter()
             .flat_map(|upstream| {
                 let mode = upstream.mode();
-                upstream.health().into_iter().map(move |source| (source, mode))
+                upstream
+                    .health()
+                    .into_iter()
+                    .map(move |source| (source, mode))
             })
             .map(|(source, mode)| source_row(&source, mode))
             .collect();
@@ -214,7 +217,10 @@ fn chains(sources: &Sources) -> Vec<Value> {
     let endpoints = sources.evm.health().into_iter();
     let row = |endpoint: EndpointHealth| {
         let mode = sources.evm.mode();
-        let calls = endpoint.sources.iter().map(|source| source_row(source, mode));
+        let calls = endpoint
+            .sources
+            .iter()
+            .map(|source| source_row(source, mode));
         json!({
             "chain_id": endpoint.chain_id,
             "endpoint": endpoint.position,
@@ -272,7 +278,10 @@ fn routes_of(dataset: &str) -> Vec<&'static str> {
         ],
         _ => &[],
     };
-    operations.iter().map(|operation| operation.route().path).collect()
+    operations
+        .iter()
+        .map(|operation| operation.route().path)
+        .collect()
 }
 
 fn metrics() -> Reply {

@@ -77,7 +77,9 @@ impl Call {
 
 /// A future on the heap, made there: those of routes that ask many sources are large, and the frame of whoever awaits one of
 /// several would hold the space of all of them.
-pub(crate) fn boxed<'a, F>(make: impl FnOnce() -> F) -> Pin<Box<dyn Future<Output = F::Output> + Send + 'a>>
+pub(crate) fn boxed<'a, F>(
+    make: impl FnOnce() -> F,
+) -> Pin<Box<dyn Future<Output = F::Output> + Send + 'a>>
 where
     F: Future + Send + 'a,
 {
@@ -113,14 +115,22 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Operation::TxExplainer => boxed(|| tx_explainer::answer(sources, call)).await,
         Operation::Portfolio => boxed(|| portfolio::answer(sources, call)).await,
         Operation::SupportedTokens => boxed(|| supported_tokens::answer(sources, call)).await,
-        Operation::HlTransactionHistory => boxed(|| hl_transaction_history::answer(sources, call)).await,
+        Operation::HlTransactionHistory => {
+            boxed(|| hl_transaction_history::answer(sources, call)).await
+        }
         Operation::HyperliquidAccount => boxed(|| hyperliquid_account::answer(sources, call)).await,
         Operation::HyperliquidMarket => boxed(|| hyperliquid_market::answer(sources, call)).await,
         Operation::IdleCapital => boxed(|| idle_capital::answer(sources, call)).await,
-        Operation::YieldFarmingActive => boxed(|| yield_farming_active::answer(sources, call)).await,
-        Operation::YieldFarmingHistorical => boxed(|| yield_farming_historical::answer(sources, call)).await,
+        Operation::YieldFarmingActive => {
+            boxed(|| yield_farming_active::answer(sources, call)).await
+        }
+        Operation::YieldFarmingHistorical => {
+            boxed(|| yield_farming_historical::answer(sources, call)).await
+        }
         Operation::YieldMarkets => boxed(|| yield_markets::answer(sources, call)).await,
-        Operation::YieldRecommendations => boxed(|| yield_recommendations::answer(sources, call)).await,
+        Operation::YieldRecommendations => {
+            boxed(|| yield_recommendations::answer(sources, call)).await
+        }
         Operation::SubWallet
         | Operation::AutoSwap
         | Operation::AutoBridge

@@ -18,5 +18,5 @@ pub(crate) use self::edition::Snapshot;
 pub(crate) use self::job::Job;
 pub(crate) use self::news::News;
 pub(crate) use self::pace::Pace;
-pub(crate) use self::running::{DatasetAge, Running, holder};
 pub use self::running::Snapshots;
+pub(crate) use self::running::{DatasetAge, Running, holder};

@@ -43,9 +43,9 @@ use ledger::SqliteShelf;
 use secrecy::SecretString;
 
 use crate::config::{Chains, Config, DatasetsSection, UpstreamMode, UpstreamTable, Upstreams};
-use crate::serve::ServeError;
 use crate::operations::yields::Yields;
 use crate::operations::yields::dataset::YieldPools;
+use crate::serve::ServeError;
 use crate::snapshots::{Current, News, Running, Snapshots, holder};
 
 /// One adapter for each upstream, and the clock by which data ages.
@@ -244,7 +244,10 @@ impl Sources {
             return self.evm.mode();
         }
         let of = |upstream: &&Source| upstream.spec().sources.contains(&source);
-        self.all().iter().find(|upstream| of(upstream)).map_or(Mode::Live, |upstream| upstream.mode())
+        self.all()
+            .iter()
+            .find(|upstream| of(upstream))
+            .map_or(Mode::Live, |upstream| upstream.mode())
     }
 
     /// Every upstream, for `/status`.

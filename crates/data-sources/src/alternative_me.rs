@@ -99,7 +99,11 @@ fn newest(answer: &Answer, now: Timestamp) -> Result<FearGreed, SourceErrorKind>
     let age = now.duration_since(as_of);
     if age > USABLE || age < -TOLERANCE {
         let observed = as_of.to_string();
-        return Err(malformed("[0].timestamp", "a time of today or yesterday", &observed));
+        return Err(malformed(
+            "[0].timestamp",
+            "a time of today or yesterday",
+            &observed,
+        ));
     }
     value
         .parse()

@@ -60,7 +60,11 @@ impl Blockscout {
     /// # Errors
     ///
     /// [`Error::Source`] when the explorer cannot answer, or the chain has none.
-    pub async fn tokens(&self, chain_id: u64, account: Address) -> Result<Sourced<Vec<Holding>>, Error> {
+    pub async fn tokens(
+        &self,
+        chain_id: u64,
+        account: Address,
+    ) -> Result<Sourced<Vec<Holding>>, Error> {
         let Some(url) = url(chain_id) else {
             let kind = SourceErrorKind::Disabled {
                 reason: "no explorer of this chain",
@@ -68,8 +72,15 @@ impl Blockscout {
             let source = TOKEN_BALANCES;
             return Err(SourceError { source, kind }.into());
         };
-        let path = format!("/api/v2/addresses/{}/token-balances", account.to_checksum(None));
-        let ask = self.source.get(TOKEN_BALANCES, &path).at(url).accepts(&[404]);
+        let path = format!(
+            "/api/v2/addresses/{}/token-balances",
+            account.to_checksum(None)
+        );
+        let ask = self
+            .source
+            .get(TOKEN_BALANCES, &path)
+            .at(url)
+            .accepts(&[404]);
         self.source
             .ask(ask, |reply| {
                 if reply.status.as_u16() == 404 {
@@ -130,7 +141,10 @@ fn holdings(rows: Vec<Row>) -> Result<Vec<Holding>, SourceErrorKind> {
             }
         }
     }
-    Ok(order.into_iter().filter_map(|token| found.remove(&token)).collect())
+    Ok(order
+        .into_iter()
+        .filter_map(|token| found.remove(&token))
+        .collect())
 }
 
 #[derive(Deserialize)]
@@ -163,20 +177,31 @@ struct Token {
 impl Row {
     fn holding(self) -> Result<Holding, SourceErrorKind> {
         let digits = self.value.len() <= 78 && self.value.bytes().all(|byte| byte.is_ascii_digit());
-        let raw = digits.then(|| U256::from_str_radix(&self.value, 10).ok()).flatten();
+        let raw = digits
+            .then(|| U256::from_str_radix(&self.value, 10).ok())
+            .flatten();
         let raw = raw.ok_or_else(|| SourceErrorKind::Malformed {
             path: "$[].value".to_owned(),
             expected: "a string of decimal digits",
             observed: clean(&self.value, 40),
         })?;
-        let decimals = self.token.decimals.and_then(|figure| u8::try_from(figure.get()).ok());
-        let symbol = self.token.symbol.map(|symbol| clean(&symbol, MAX_SYMBOL_CHARS));
+        let decimals = self
+            .token
+            .decimals
+            .and_then(|figure| u8::try_from(figure.get()).ok());
+        let symbol = self
+            .token
+            .symbol
+            .map(|symbol| clean(&symbol, MAX_SYMBOL_CHARS));
         Ok(Holding {
             asset: Asset::Token(self.token.address_hash),
             symbol: symbol.filter(|symbol| !symbol.is_empty()),
             decimals: decimals.filter(|decimals| *decimals <= MAX_DECIMALS),
             raw: Some(raw),
-            price_usd: self.token.exchange_rate.filter(|rate| rate.get() > readings::Decimal::ZERO),
+            price_usd: self
+                .token
+                .exchange_rate
+                .filter(|rate| rate.get() > readings::Decimal::ZERO),
             risk: match self.token.reputation.as_deref() {
                 Some("ok") => Risk::Low,
                 Some("scam" | "spam") => Risk::High,

@@ -105,7 +105,11 @@ where
         let started = self.clock.now();
         let (mut flight, older) = {
             let mut state = slot.lock();
-            if let Some(held) = state.value.as_ref().filter(|held| held.age(started) <= fresh) {
+            if let Some(held) = state
+                .value
+                .as_ref()
+                .filter(|held| held.age(started) <= fresh)
+            {
                 return Ok(held.served(None));
             }
             let older = state

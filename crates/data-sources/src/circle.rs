@@ -15,7 +15,7 @@ use crate::{
     error::SourceErrorKind,
     json::{Json, Object},
     provenance::{Clock, Mode},
-    transport::{Call, Media, Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Call, Limits, Media, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Circle's public host.

@@ -22,8 +22,9 @@ const SOURCE: &str = "coindesk.news";
 const LIMIT: u8 = 50;
 /// Categories and keywords that are symbols of tokens; the others are topics.
 const SYMBOLS: &[&str] = &[
-    "BTC", "ETH", "SOL", "XRP", "BNB", "ADA", "DOGE", "TRX", "AVAX", "DOT", "LINK", "LTC", "HYPE", "SUI", "TON",
-    "ARB", "OP", "AAVE", "UNI", "USDT", "USDC", "DAI", "SHIB", "PEPE", "NEAR", "APT", "ATOM", "BCH", "XLM", "OKB",
+    "BTC", "ETH", "SOL", "XRP", "BNB", "ADA", "DOGE", "TRX", "AVAX", "DOT", "LINK", "LTC", "HYPE",
+    "SUI", "TON", "ARB", "OP", "AAVE", "UNI", "USDT", "USDC", "DAI", "SHIB", "PEPE", "NEAR", "APT",
+    "ATOM", "BCH", "XLM", "OKB",
 ];
 
 upstream!(
@@ -99,7 +100,8 @@ impl Coindesk {
             .ask(ask, |reply| {
                 let answer: Answer = read_json(&reply.body)?;
                 let rows = rows(answer)?;
-                Ok(articles(SOURCE, &rows, |row| article(row, now)).map_err(Fault::<SourceError>::Upstream)?)
+                Ok(articles(SOURCE, &rows, |row| article(row, now))
+                    .map_err(Fault::<SourceError>::Upstream)?)
             })
             .await
     }
@@ -124,8 +126,16 @@ fn article(row: &Value, now: Timestamp) -> Option<Article> {
     let publisher = Publisher::of(&label(&row.source_data.name));
     let mut article = Article::new(SOURCE, publisher, html_title(&row.title), &row.url)?;
     let seconds = row.published_on.and_then(|time| i64::try_from(time.0).ok());
-    article = article.published(seconds.and_then(|time| Timestamp::from_second(time).ok()), now);
-    article.tones = row.sentiment.as_deref().and_then(Tone::labelled).into_iter().collect();
+    article = article.published(
+        seconds.and_then(|time| Timestamp::from_second(time).ok()),
+        now,
+    );
+    article.tones = row
+        .sentiment
+        .as_deref()
+        .and_then(Tone::labelled)
+        .into_iter()
+        .collect();
     article.weight = row
         .source_data
         .benchmark_score

@@ -86,14 +86,18 @@ impl Cryptopanic {
     pub async fn news(&self) -> Result<Sourced<Vec<Article>>, SourceError> {
         let now = self.source.now();
         // The interface takes its key in the query and nowhere else.
-        let key = self.source.api_key().map_or("", |key| key.expose_secret().trim());
+        let key = self
+            .source
+            .api_key()
+            .map_or("", |key| key.expose_secret().trim());
         let key: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
         let path = format!("/api/developer/v2/posts/?auth_token={key}&kind=news&filter=important");
         let ask = self.source.get(SOURCE, &path);
         self.source
             .ask(ask, |reply| {
                 let answer: Answer = read_json(&reply.body)?;
-                articles(SOURCE, &answer.results, |row| article(row, now)).map_err(Fault::<SourceError>::Upstream)
+                articles(SOURCE, &answer.results, |row| article(row, now))
+                    .map_err(Fault::<SourceError>::Upstream)
             })
             .await
     }
@@ -104,14 +108,19 @@ fn article(row: &Value, now: Timestamp) -> Option<Article> {
     let url = row.original_url.or(row.url)?;
     let publisher = Publisher::of(&label(&row.source.title));
     let time = row.published_at.and_then(|time| time.parse().ok());
-    let mut article = Article::new(SOURCE, publisher, html_title(&row.title), &url)?.published(time, now);
+    let mut article =
+        Article::new(SOURCE, publisher, html_title(&row.title), &url)?.published(time, now);
     let instruments = row.instruments.into_iter().flatten().take(10);
     article.symbols = instruments
         .map(|instrument| label(&instrument.code))
         .filter(|symbol| !symbol.is_empty())
         .collect();
     let votes = row.votes.unwrap_or_default();
-    let count = |votes: Option<Figure>| votes.and_then(|votes| u64::try_from(votes.0).ok()).unwrap_or(0);
+    let count = |votes: Option<Figure>| {
+        votes
+            .and_then(|votes| u64::try_from(votes.0).ok())
+            .unwrap_or(0)
+    };
     let (positive, negative) = (count(votes.positive), count(votes.negative));
     if positive.saturating_add(negative) >= ENOUGH_VOTES {
         article.tones = vec![match positive.cmp(&negative) {

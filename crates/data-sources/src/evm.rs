@@ -43,7 +43,14 @@ use crate::{
 };
 
 /// Ids of the calls of each endpoint, as they appear in `/status`.
-pub const SOURCES: [&str; 6] = ["rpc.chain-id", CALL, TRANSACTION, RECEIPT, BLOCK, "rpc.gas-price"];
+pub const SOURCES: [&str; 6] = [
+    "rpc.chain-id",
+    CALL,
+    TRANSACTION,
+    RECEIPT,
+    BLOCK,
+    "rpc.gas-price",
+];
 
 const CALL: &str = "rpc.call";
 const TRANSACTION: &str = "rpc.transaction";
@@ -51,7 +58,8 @@ const RECEIPT: &str = "rpc.receipt";
 const BLOCK: &str = "rpc.block";
 
 /// The hash of `eip1967.proxy.implementation`, less one.
-const IMPLEMENTATION_SLOT: B256 = b256!("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc");
+const IMPLEMENTATION_SLOT: B256 =
+    b256!("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc");
 /// Receipts with thousands of logs are larger than other answers.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// Transactions that are kept.
@@ -104,13 +112,23 @@ impl EvmReader {
     /// # Errors
     ///
     /// [`TransportError::BaseUrl`] when a node's address cannot be used.
-    pub fn new(transport: &Transport, config: RpcConfig, clock: Arc<dyn Clock>) -> Result<Self, TransportError> {
+    pub fn new(
+        transport: &Transport,
+        config: RpcConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
         let mut limits = config.limits;
         limits.max_body_bytes = limits.max_body_bytes.max(MAX_BODY_BYTES);
         let endpoint = |chain_id: u64, (index, url): (usize, &secrecy::SecretString)| {
             let upstream = transport.endpoint(url.expose_secret(), limits, config.mode)?;
             let position = index.saturating_add(1);
-            Ok(Endpoint::new(upstream, &SOURCES, clock.clone(), chain_id, position))
+            Ok(Endpoint::new(
+                upstream,
+                &SOURCES,
+                clock.clone(),
+                chain_id,
+                position,
+            ))
         };
         let mut chains = BTreeMap::new();
         for (chain_id, urls) in &config.chains {
@@ -140,7 +158,9 @@ impl EvmReader {
     /// The chains that have nodes, in ascending order.
     pub fn chain_ids(&self) -> impl Iterator<Item = u64> {
         let chains = self.inner.chains.iter();
-        chains.filter(|(_, chain)| !chain.endpoints.is_empty()).map(|(id, _)| *id)
+        chains
+            .filter(|(_, chain)| !chain.endpoints.is_empty())
+            .map(|(id, _)| *id)
     }
 
     /// Whether calls are made to nodes or to what stands in for them.
@@ -151,7 +171,9 @@ impl EvmReader {
     /// How each endpoint has been doing, by chain and position.
     pub fn health(&self) -> Vec<EndpointHealth> {
         let chains = self.inner.chains.values();
-        chains.flat_map(|chain| chain.endpoints.iter().map(Endpoint::health)).collect()
+        chains
+            .flat_map(|chain| chain.endpoints.iter().map(Endpoint::health))
+            .collect()
     }
 
     /// One call on the newest block. A revert is an outcome.
@@ -159,7 +181,12 @@ impl EvmReader {
     /// # Errors
     ///
     /// [`Error::Source`] when no node of the chain answers.
-    pub async fn call(&self, chain_id: u64, to: Address, data: Bytes) -> Result<Sourced<CallOutcome>, Error> {
+    pub async fn call(
+        &self,
+        chain_id: u64,
+        to: Address,
+        data: Bytes,
+    ) -> Result<Sourced<CallOutcome>, Error> {
         let params = json!([{"to": format!("{to:#x}"), "data": data}, "latest"]);
         Ok(self.eth_call(chain_id, &params).await?)
     }
@@ -169,14 +196,20 @@ impl EvmReader {
     pub async fn implementation(&self, chain_id: u64, proxy: Address) -> Option<Address> {
         let params = json!([format!("{proxy:#x}"), IMPLEMENTATION_SLOT, "latest"]);
         let read = |result: Option<&Json<'_>>| required(result)?.word();
-        let answer = self.ask(chain_id, CALL, "eth_getStorageAt", &params, read).await;
+        let answer = self
+            .ask(chain_id, CALL, "eth_getStorageAt", &params, read)
+            .await;
         let word = answer.ok()?.value.ok()?;
         let (padding, _) = word.split_at_checked(12)?;
         let found = Address::from_word(word);
         (padding.iter().all(|byte| *byte == 0) && !found.is_zero()).then_some(found)
     }
 
-    async fn eth_call(&self, chain_id: u64, params: &Value) -> Result<Sourced<CallOutcome>, SourceError> {
+    async fn eth_call(
+        &self,
+        chain_id: u64,
+        params: &Value,
+    ) -> Result<Sourced<CallOutcome>, SourceError> {
         let read = |result: Option<&Json<'_>>| required(result)?.bytes();
         let answer = self.ask(chain_id, CALL, "eth_call", params, read).await?;
         Ok(answer.map(|outcome| match outcome {
@@ -191,12 +224,14 @@ impl EvmReader {
 
     fn chain(&self, chain_id: u64) -> Result<&Chain, SourceError> {
         let chain = self.inner.chains.get(&chain_id);
-        chain.filter(|chain| !chain.endpoints.is_empty()).ok_or(SourceError {
-            source: endpoints::source(chain_id),
-            kind: SourceErrorKind::Disabled {
-                reason: "no endpoint is configured",
-            },
-        })
+        chain
+            .filter(|chain| !chain.endpoints.is_empty())
+            .ok_or(SourceError {
+                source: endpoints::source(chain_id),
+                kind: SourceErrorKind::Disabled {
+                    reason: "no endpoint is configured",
+                },
+            })
     }
 
     /// Asks the nodes of a chain one after another until one gives a result or says that the call reverted.
@@ -226,7 +261,10 @@ impl EvmReader {
             }
         }
         let source = endpoints::source(chain_id);
-        Err(SourceError { source, kind: failure })
+        Err(SourceError {
+            source,
+            kind: failure,
+        })
     }
 
     fn sourced<T>(&self, chain_id: u64, value: T, latency: std::time::Duration) -> Sourced<T> {
@@ -276,9 +314,11 @@ fn no_method(method: &'static str) -> SourceErrorKind {
 fn kind(fault: Fault) -> SourceErrorKind {
     match fault {
         Fault::Upstream(kind) => kind,
-        Fault::Answer(PortErrorReason::RateLimited { retry_after }) => SourceErrorKind::RateLimited {
-            retry_after: retry_after.map(|pause| pause.as_secs().max(1)),
-        },
+        Fault::Answer(PortErrorReason::RateLimited { retry_after }) => {
+            SourceErrorKind::RateLimited {
+                retry_after: retry_after.map(|pause| pause.as_secs().max(1)),
+            }
+        }
         Fault::Answer(PortErrorReason::Refused { detail }) => SourceErrorKind::Business {
             code: "refused".to_owned(),
             message: detail,

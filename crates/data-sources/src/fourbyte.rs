@@ -51,10 +51,14 @@ impl Fourbyte {
                     }));
                 }
                 page.results.sort_by_key(|row| row.id);
-                let candidates = page.results.into_iter().take(MAX_CANDIDATES).map(|row| Candidate {
-                    text: row.text_signature,
-                    verified: false,
-                });
+                let candidates =
+                    page.results
+                        .into_iter()
+                        .take(MAX_CANDIDATES)
+                        .map(|row| Candidate {
+                            text: row.text_signature,
+                            verified: false,
+                        });
                 Ok(candidates.collect())
             })
             .await

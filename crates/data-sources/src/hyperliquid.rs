@@ -23,7 +23,7 @@ use crate::{
     kept::Kept,
     provenance::{Clock, Mode},
     text::clean,
-    transport::{Call, Media, Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Call, Limits, Media, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Hyperliquid's public host.

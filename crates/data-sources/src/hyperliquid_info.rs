@@ -82,7 +82,7 @@ impl HyperliquidInfo {
             HISTORY,
         ],
         per_minute: 900,
-        burst: 400,
+        burst: 900,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
     };
 

@@ -18,7 +18,7 @@ use crate::{
     adapter::{Adapter, Setting},
     json::Json,
     provenance::{Clock, Mode},
-    transport::{Call, Media, Limits, SourceHealth, Transport, TransportError},
+    transport::{Call, Limits, Media, SourceHealth, Transport, TransportError},
 };
 
 /// LI.FI's public interface, with its version.

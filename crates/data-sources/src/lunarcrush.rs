@@ -65,10 +65,11 @@ impl Lunarcrush {
     pub async fn mentions_of(&self, symbol: &SymbolKey) -> Result<Sourced<Mood>, Error> {
         let now = self.source.now();
         let path = format!("/api4/public/coins/list/v1?limit={COINS}");
-        let ask = self
-            .source
-            .get(SOURCE, &path)
-            .secret_header("authorization", "Bearer ", self.source.api_key());
+        let ask = self.source.get(SOURCE, &path).secret_header(
+            "authorization",
+            "Bearer ",
+            self.source.api_key(),
+        );
         let found: Sourced<Mood> = self
             .source
             .ask(ask, |reply| {
@@ -78,10 +79,14 @@ impl Lunarcrush {
             .await?;
         let as_of = found.value.as_of;
         let mut found = found.as_of(Some(as_of));
-        let one = found.value.of(symbol).cloned().ok_or_else(|| Error::NotFound {
-            reason: "symbol_not_found",
-            message: format!("no social metrics are known for {symbol}"),
-        })?;
+        let one = found
+            .value
+            .of(symbol)
+            .cloned()
+            .ok_or_else(|| Error::NotFound {
+                reason: "symbol_not_found",
+                message: format!("no social metrics are known for {symbol}"),
+            })?;
         found.value.tokens = vec![one];
         Ok(found)
     }

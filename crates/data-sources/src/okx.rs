@@ -32,9 +32,7 @@ use crate::{
     reviewed::ReviewedContracts,
     source::{Ask, Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
     text::clean,
-    transport::{
-        Limits, QUOTED_CHARS, SourceHealth, Transport, TransportError, not_json,
-    },
+    transport::{Limits, QUOTED_CHARS, SourceHealth, Transport, TransportError, not_json},
 };
 
 /// OKX's public host.
@@ -181,7 +179,10 @@ impl Okx {
     ) -> Result<(Value, Provenance), SourceError> {
         let Sourced { value, sources } = self.open(source, path_and_query, body, Ok).await?;
         let provenance = sources.into_iter().next();
-        Ok((value, provenance.unwrap_or_else(|| Provenance::local(source, self.now()))))
+        Ok((
+            value,
+            provenance.unwrap_or_else(|| Provenance::local(source, self.now())),
+        ))
     }
 
     /// [`Self::ask`] for a `data` of the form `T`; what does not fit is named by its place.

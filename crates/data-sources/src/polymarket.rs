@@ -17,7 +17,7 @@ use crate::{
     json::Json,
     provenance::{Clock, Mode},
     text::clean,
-    transport::{Call, Media, Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Call, Limits, Media, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Public host of the order book.

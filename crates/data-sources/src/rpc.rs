@@ -90,7 +90,13 @@ impl RpcReader {
             let url = url.expose_secret();
             let upstream = transport.endpoint(url, config.limits, config.mode)?;
             let position = index.saturating_add(1);
-            Ok(Endpoint::new(upstream, &SOURCES, clock.clone(), chain_id, position))
+            Ok(Endpoint::new(
+                upstream,
+                &SOURCES,
+                clock.clone(),
+                chain_id,
+                position,
+            ))
         };
         let mut chains = BTreeMap::new();
         for (chain_id, urls) in &config.chains {
@@ -214,7 +220,9 @@ impl Simulator for RpcReader {
             Outcome::Reverted(_) | Outcome::NoMethod if self.endpoints(chain_id).is_empty() => {
                 Ok(None)
             }
-            Outcome::Reverted(_) | Outcome::NoMethod => Err(self.unserved(chain_id, "eth_simulateV1")),
+            Outcome::Reverted(_) | Outcome::NoMethod => {
+                Err(self.unserved(chain_id, "eth_simulateV1"))
+            }
         }
     }
 }

@@ -50,17 +50,50 @@ static FEEDS: [Feed; 6] = [
         "https://www.coindesk.com/arc/outboundfeeds/rss",
         "/"
     ),
-    feed!("Cointelegraph", "rss.cointelegraph", "cointelegraph_url", "https://cointelegraph.com/rss", ""),
-    feed!("The Block", "rss.theblock", "theblock_url", "https://www.theblock.co/rss.xml", ""),
-    feed!("Decrypt", "rss.decrypt", "decrypt_url", "https://decrypt.co/feed", ""),
-    feed!("Blockworks", "rss.blockworks", "blockworks_url", "https://blockworks.co/feed", ""),
-    feed!("The Defiant", "rss.thedefiant", "thedefiant_url", "https://thedefiant.io/feed", ""),
+    feed!(
+        "Cointelegraph",
+        "rss.cointelegraph",
+        "cointelegraph_url",
+        "https://cointelegraph.com/rss",
+        ""
+    ),
+    feed!(
+        "The Block",
+        "rss.theblock",
+        "theblock_url",
+        "https://www.theblock.co/rss.xml",
+        ""
+    ),
+    feed!(
+        "Decrypt",
+        "rss.decrypt",
+        "decrypt_url",
+        "https://decrypt.co/feed",
+        ""
+    ),
+    feed!(
+        "Blockworks",
+        "rss.blockworks",
+        "blockworks_url",
+        "https://blockworks.co/feed",
+        ""
+    ),
+    feed!(
+        "The Defiant",
+        "rss.thedefiant",
+        "thedefiant_url",
+        "https://thedefiant.io/feed",
+        ""
+    ),
 ];
 
 static SPEC: UpstreamSpec = UpstreamSpec {
     name: "rss",
     urls: &[
-        ("coindesk_url", "https://www.coindesk.com/arc/outboundfeeds/rss"),
+        (
+            "coindesk_url",
+            "https://www.coindesk.com/arc/outboundfeeds/rss",
+        ),
         ("cointelegraph_url", "https://cointelegraph.com/rss"),
         ("theblock_url", "https://www.theblock.co/rss.xml"),
         ("decrypt_url", "https://decrypt.co/feed"),
@@ -104,7 +137,8 @@ impl Rss {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
         let own = |feed: &'static Feed| {
-            let of_feed = |(key, _): &(&String, &String)| feed.spec.urls.iter().any(|(own, _)| own == key);
+            let of_feed =
+                |(key, _): &(&String, &String)| feed.spec.urls.iter().any(|(own, _)| own == key);
             let urls: BTreeMap<String, String> = config
                 .urls
                 .iter()
@@ -141,14 +175,18 @@ impl Rss {
     pub(crate) async fn articles(&self, feed: usize) -> Result<Sourced<Vec<Article>>, SourceError> {
         let (Some(source), Some(feed)) = (self.feeds.get(feed), FEEDS.get(feed)) else {
             let kind = crate::SourceErrorKind::Unreachable;
-            return Err(SourceError { source: "rss", kind });
+            return Err(SourceError {
+                source: "rss",
+                kind,
+            });
         };
         let id = feed.spec.sources.first().copied().unwrap_or("rss");
         let now = source.now();
         let ask = source.get(id, feed.path).media(Media::Feed);
         source
             .ask(ask, |reply| {
-                feed::read(id, feed.publisher, &reply.body, now).map_err(Fault::<SourceError>::Upstream)
+                feed::read(id, feed.publisher, &reply.body, now)
+                    .map_err(Fault::<SourceError>::Upstream)
             })
             .await
     }

@@ -25,8 +25,8 @@ use crate::{
     provenance::{Clock, Mode, Provenance, SourceStatus, Sourced},
     text::clean,
     transport::{
-        Call, HealthBoard, HealthState, Limits, Media, QUOTED_CHARS, Reply, SourceHealth, Transport,
-        TransportError, Upstream,
+        Call, HealthBoard, HealthState, Limits, Media, QUOTED_CHARS, Reply, SourceHealth,
+        Transport, TransportError, Upstream,
     },
 };
 
@@ -346,7 +346,12 @@ impl Source {
         upstream.fetch_within(&call, headers, &ask.limits).await
     }
 
-    fn failed(&self, source: &'static str, kind: SourceErrorKind, permit: Permit<'_>) -> SourceError {
+    fn failed(
+        &self,
+        source: &'static str,
+        kind: SourceErrorKind,
+        permit: Permit<'_>,
+    ) -> SourceError {
         // What answers, if only with nonsense or a refusal, is not down.
         match &kind {
             SourceErrorKind::Timeout { .. } | SourceErrorKind::Unreachable => {
@@ -362,7 +367,12 @@ impl Source {
         SourceError { source, kind }
     }
 
-    fn held_off(&self, source: &'static str, named: Option<Duration>, permit: Permit<'_>) -> SourceError {
+    fn held_off(
+        &self,
+        source: &'static str,
+        named: Option<Duration>,
+        permit: Permit<'_>,
+    ) -> SourceError {
         let pause = named.unwrap_or(USUAL_HOLD).min(MAX_HOLD);
         let until = self.now().checked_add(pause).ok();
         let mut held = self
@@ -397,8 +407,10 @@ impl<'a> Ask<'a> {
 
     /// A header of the interface.
     pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Self {
-        self.headers
-            .insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        self.headers.insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
         self
     }
 

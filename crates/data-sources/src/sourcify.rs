@@ -65,7 +65,11 @@ impl Sourcify {
     /// # Errors
     ///
     /// A [`TransportError`] when an address cannot be used.
-    pub fn new(transport: &Transport, config: SourceConfig, clock: Arc<dyn Clock>) -> Result<Self, TransportError> {
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
             contracts: Cached::new(KEPT, AGES, clock),
@@ -82,13 +86,21 @@ impl Sourcify {
     /// # Errors
     ///
     /// [`Error::Source`] when Sourcify cannot answer, or answers about another contract.
-    pub async fn contract(&self, chain_id: u64, address: Address) -> Result<Sourced<Arc<Published>>, Error> {
+    pub async fn contract(
+        &self,
+        chain_id: u64,
+        address: Address,
+    ) -> Result<Sourced<Arc<Published>>, Error> {
         let sourcify = self.clone();
         let fetch = || async move { sourcify.fetch(chain_id, address).await };
         self.contracts.get((chain_id, address), None, fetch).await
     }
 
-    async fn fetch(&self, chain_id: u64, address: Address) -> Result<Sourced<Arc<Published>>, Error> {
+    async fn fetch(
+        &self,
+        chain_id: u64,
+        address: Address,
+    ) -> Result<Sourced<Arc<Published>>, Error> {
         let contract = address.to_checksum(None);
         let path = format!("/server/v2/contract/{chain_id}/{contract}?fields=abi,proxyResolution");
         let ask = self.source.get(ABI, &path).accepts(&[404]);
@@ -116,7 +128,10 @@ impl Sourcify {
         selectors: &[Selector],
     ) -> Result<Sourced<BTreeMap<Selector, Vec<Candidate>>>, Error> {
         let texts: Vec<String> = selectors.iter().map(ToString::to_string).collect();
-        let path = format!("/signature-database/v1/lookup?function={}&filter=true", texts.join(","));
+        let path = format!(
+            "/signature-database/v1/lookup?function={}&filter=true",
+            texts.join(",")
+        );
         let ask = self.source.get(SIGNATURES, &path).at(SIGNATURES_URL);
         self.source
             .ask(ask, |reply| {
@@ -127,8 +142,14 @@ impl Sourcify {
                 }
                 let mut listed = answer.result.function;
                 let of = |selector: &Selector| {
-                    let rows = listed.remove(&selector.to_string()).flatten().unwrap_or_default();
-                    let rows = rows.into_iter().filter(|row| !row.filtered).take(MAX_CANDIDATES);
+                    let rows = listed
+                        .remove(&selector.to_string())
+                        .flatten()
+                        .unwrap_or_default();
+                    let rows = rows
+                        .into_iter()
+                        .filter(|row| !row.filtered)
+                        .take(MAX_CANDIDATES);
                     (*selector, rows.map(Candidate::from).collect())
                 };
                 Ok(selectors.iter().map(of).collect())
@@ -171,7 +192,8 @@ struct Implementation {
 impl Answer {
     /// A contract that nobody published, and not a path that does not exist.
     fn is_not_found(&self) -> bool {
-        self.custom_code.as_deref() == Some("not_found") || (self.matched.is_none() && self.address.is_some())
+        self.custom_code.as_deref() == Some("not_found")
+            || (self.matched.is_none() && self.address.is_some())
     }
 
     fn published(&self, chain_id: u64, address: Address) -> Result<Published, SourceErrorKind> {
@@ -180,20 +202,34 @@ impl Answer {
             expected,
             observed: clean(observed, QUOTED_CHARS),
         };
-        if let Some(told) = self.chain_id.as_deref().filter(|told| *told != chain_id.to_string()) {
+        if let Some(told) = self
+            .chain_id
+            .as_deref()
+            .filter(|told| *told != chain_id.to_string())
+        {
             return Err(malformed("$.chainId", "the chain that was asked for", told));
         }
         let told = self.address.as_deref().unwrap_or_default();
         if told.parse::<Address>().ok() != Some(address) {
-            return Err(malformed("$.address", "the contract that was asked for", told));
+            return Err(malformed(
+                "$.address",
+                "the contract that was asked for",
+                told,
+            ));
         }
         let verified = matches!(self.matched.as_deref(), Some("match" | "exact_match"));
         let facts = match self.abi.as_ref().filter(|_| verified) {
-            Some(abi) => ContractFacts::verified(abi.get()).ok_or_else(|| malformed("$.abi", "a list", abi.get()))?,
+            Some(abi) => ContractFacts::verified(abi.get())
+                .ok_or_else(|| malformed("$.abi", "a list", abi.get()))?,
             None => ContractFacts::default(),
         };
-        let proxy = self.proxy_resolution.as_ref().filter(|proxy| proxy.is_proxy);
-        let implementations = proxy.map(|proxy| proxy.implementations.as_slice()).unwrap_or_default();
+        let proxy = self
+            .proxy_resolution
+            .as_ref()
+            .filter(|proxy| proxy.is_proxy);
+        let implementations = proxy
+            .map(|proxy| proxy.implementations.as_slice())
+            .unwrap_or_default();
         Ok(Published {
             facts,
             implementations: implementations

@@ -22,10 +22,7 @@ pub(crate) use self::{
     health::HealthBoard,
     reply::{Media, Reply, not_json},
 };
-use crate::{
-    error::SourceErrorKind,
-    provenance::Mode,
-};
+use crate::{error::SourceErrorKind, provenance::Mode};
 
 /// Upstream text quoted in an error is cut to this many characters.
 pub(crate) const QUOTED_CHARS: usize = 160;

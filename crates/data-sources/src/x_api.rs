@@ -100,10 +100,11 @@ impl XApi {
             "/2/lists/{list}/tweets?max_results=100&tweet.fields=created_at,public_metrics,lang,author_id\
              &expansions=author_id&user.fields=public_metrics"
         );
-        let ask = self
-            .source
-            .get(SOURCE, &path)
-            .secret_header("authorization", "Bearer ", self.source.api_key());
+        let ask = self.source.get(SOURCE, &path).secret_header(
+            "authorization",
+            "Bearer ",
+            self.source.api_key(),
+        );
         self.source
             .ask(ask, |reply| {
                 let answer: Answer = read_json(&reply.body)?;
@@ -140,7 +141,10 @@ fn posts(answer: Answer, now: Timestamp) -> Result<Vec<Post>, SourceErrorKind> {
         };
     };
     let users = answer.includes.users;
-    Ok(rows.into_iter().filter_map(|row| post(row, &users, now)).collect())
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| post(row, &users, now))
+        .collect())
 }
 
 fn post(row: Value, users: &[User], now: Timestamp) -> Option<Post> {
@@ -155,10 +159,21 @@ fn post(row: Value, users: &[User], now: Timestamp) -> Option<Post> {
     let count = |figure: Option<Figure>| figure.and_then(|figure| u64::try_from(figure.0).ok());
     let metrics = row.public_metrics;
     let reactions = metrics.and_then(|metrics| {
-        let counts = [metrics.like_count, metrics.retweet_count, metrics.reply_count, metrics.quote_count];
-        counts.into_iter().filter_map(count).reduce(u64::saturating_add)
+        let counts = [
+            metrics.like_count,
+            metrics.retweet_count,
+            metrics.reply_count,
+            metrics.quote_count,
+        ];
+        counts
+            .into_iter()
+            .filter_map(count)
+            .reduce(u64::saturating_add)
     });
-    let followers = author.public_metrics.as_ref().and_then(|metrics| count(metrics.followers_count));
+    let followers = author
+        .public_metrics
+        .as_ref()
+        .and_then(|metrics| count(metrics.followers_count));
     Some(Post {
         url: post_url(&handle, &row.id)?,
         handle,

@@ -25,8 +25,8 @@ pub mod text;
 
 pub use self::{
     explain::{
-        Action, ChainName, Contract, Explanation, ShownApproval, ShownAsset, ShownCall, ShownChange, ShownTransfer, Status,
-        Warning, explain,
+        Action, ChainName, Contract, Explanation, ShownApproval, ShownAsset, ShownCall,
+        ShownChange, ShownTransfer, Status, Warning, explain,
     },
     knowledge::{ContractFacts, Knowledge, Needs, TokenFacts},
     network::{NETWORKS, Network},

@@ -56,7 +56,10 @@ impl Figure {
 
 /// A JSON text: a number, or a string with one.
 fn text_of(json: &str) -> Result<Figure, FigureError> {
-    match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+    match json
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+    {
         Some(inner) => inner.parse(),
         None => json.parse(),
     }
@@ -66,7 +69,8 @@ impl FromStr for Figure {
     type Err = FigureError;
 
     fn from_str(text: &str) -> Result<Self, FigureError> {
-        let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
+        let plain =
+            |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
         let digits = text.bytes().any(|byte| byte.is_ascii_digit());
         if !digits || !text.bytes().all(plain) || text.len() > 512 {
             return Err(FigureError);
@@ -155,7 +159,10 @@ mod tests {
         assert_eq!(price(r#""price":"0.0000001""#), some("0.0000001"));
         assert_eq!(price(r#""price":1e-7"#), some("0.0000001"));
         assert_eq!(price(r#""price":-1.5E+3"#), some("-1500"));
-        assert_eq!(price(r#""price":9007199254740993"#), some("9007199254740993"));
+        assert_eq!(
+            price(r#""price":9007199254740993"#),
+            some("9007199254740993")
+        );
         assert_eq!(price(r#""price":"-0.0""#), some("0"));
     }
 
@@ -165,8 +172,16 @@ mod tests {
             assert_eq!(price(nothing), Some(None), "{nothing}");
         }
         for nonsense in [
-            r#""price":"NaN""#, r#""price":"n/a""#, r#""price":true"#, r#""price":{}"#, r#""price":"1,5""#,
-            r#""price":"1 ""#, r#""price":1e99"#, r#""price":"Infinity""#, r#""price":"0x10""#, r#""price":".""#,
+            r#""price":"NaN""#,
+            r#""price":"n/a""#,
+            r#""price":true"#,
+            r#""price":{}"#,
+            r#""price":"1,5""#,
+            r#""price":"1 ""#,
+            r#""price":1e99"#,
+            r#""price":"Infinity""#,
+            r#""price":"0x10""#,
+            r#""price":".""#,
             r#""price":"1_000""#,
         ] {
             assert_eq!(price(nonsense), None, "{nonsense}");

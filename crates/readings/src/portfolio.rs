@@ -163,7 +163,11 @@ pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
         .into_iter()
         .map(|reading| chain(reading, &mut flagged))
         .collect();
-    let known: Vec<Decimal> = chains.iter().filter_map(|chain| chain.usd).map(Figure::get).collect();
+    let known: Vec<Decimal> = chains
+        .iter()
+        .filter_map(|chain| chain.usd)
+        .map(Figure::get)
+        .collect();
     let total = sum(known.iter().copied()).filter(|_| !known.is_empty());
     let complete = chains.iter().all(|chain| chain.status == ChainStatus::Ok);
     Portfolio {
@@ -179,7 +183,10 @@ pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
 /// the index what it is worth, and of which other tokens there are any.
 #[must_use]
 pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
-    let mut by_asset: BTreeMap<Asset, Holding> = indexed.into_iter().map(|holding| (holding.asset, holding)).collect();
+    let mut by_asset: BTreeMap<Asset, Holding> = indexed
+        .into_iter()
+        .map(|holding| (holding.asset, holding))
+        .collect();
     let mut merged: Vec<Holding> = read
         .into_iter()
         .map(|holding| match by_asset.remove(&holding.asset) {
@@ -189,7 +196,11 @@ pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
                 decimals: holding.decimals.or(indexed.decimals),
                 raw: holding.raw.or(indexed.raw),
                 price_usd: holding.price_usd.or(indexed.price_usd),
-                risk: if holding.risk == Risk::Unknown { indexed.risk } else { holding.risk },
+                risk: if holding.risk == Risk::Unknown {
+                    indexed.risk
+                } else {
+                    holding.risk
+                },
             },
             None => holding,
         })
@@ -235,7 +246,9 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
         .map(balance)
         .collect();
     let values = |wanted: bool| {
-        let of_kind = tokens.iter().filter(move |token| (token.risk == Risk::High) == wanted);
+        let of_kind = tokens
+            .iter()
+            .filter(move |token| (token.risk == Risk::High) == wanted);
         sum(of_kind.filter_map(|token| token.value_usd).map(Figure::get))
     };
     let (usd, bad) = (values(false), values(true));
@@ -248,18 +261,35 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
     };
     let honest = || tokens.iter().filter(|token| token.risk != Risk::High);
     because(coverage == Coverage::ListedTokens, "only_listed_tokens");
-    because(tokens.iter().any(|token| token.raw.is_none()), "balance_unavailable");
-    because(honest().any(|token| token.raw.is_some() && token.amount.is_none()), "decimals_unknown");
-    because(honest().any(|token| token.amount.is_some() && token.price_usd.is_none()), "price_unknown");
     because(
-        honest().any(|token| token.amount.is_some() && token.price_usd.is_some() && token.value_usd.is_none()),
+        tokens.iter().any(|token| token.raw.is_none()),
+        "balance_unavailable",
+    );
+    because(
+        honest().any(|token| token.raw.is_some() && token.amount.is_none()),
+        "decimals_unknown",
+    );
+    because(
+        honest().any(|token| token.amount.is_some() && token.price_usd.is_none()),
+        "price_unknown",
+    );
+    because(
+        honest().any(|token| {
+            token.amount.is_some() && token.price_usd.is_some() && token.value_usd.is_none()
+        }),
         "value_out_of_range",
     );
     because(usd.is_none(), "sum_out_of_range");
-    let status = if reasons.is_empty() { ChainStatus::Ok } else { ChainStatus::Partial };
+    let status = if reasons.is_empty() {
+        ChainStatus::Ok
+    } else {
+        ChainStatus::Partial
+    };
     tokens.sort_by(|one, other| {
         let rank = |token: &Balance| (token.risk == Risk::High, std::cmp::Reverse(token.value_usd));
-        rank(one).cmp(&rank(other)).then_with(|| one.address.cmp(&other.address))
+        rank(one)
+            .cmp(&rank(other))
+            .then_with(|| one.address.cmp(&other.address))
     });
     let tokens_left_out = tokens.len().saturating_sub(MAX_SHOWN);
     tokens.truncate(MAX_SHOWN);
@@ -275,15 +305,22 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
 }
 
 fn balance(holding: Holding) -> Balance {
-    let amount = holding.raw.zip(holding.decimals).map(|(raw, decimals)| units(raw, decimals));
-    let value = amount.as_ref().zip(holding.price_usd).and_then(|(amount, price)| {
-        let amount: Figure = amount.parse().ok()?;
-        let value = amount.get().checked_mul(price.get())?;
-        Some(Figure(value.round_dp(VALUE_DECIMALS).normalize()))
-    });
-    let odd = holding.symbol.as_deref().is_some_and(|symbol| {
-        SymbolKey::new(symbol).is_none_or(|key| !key.is_plain())
-    });
+    let amount = holding
+        .raw
+        .zip(holding.decimals)
+        .map(|(raw, decimals)| units(raw, decimals));
+    let value = amount
+        .as_ref()
+        .zip(holding.price_usd)
+        .and_then(|(amount, price)| {
+            let amount: Figure = amount.parse().ok()?;
+            let value = amount.get().checked_mul(price.get())?;
+            Some(Figure(value.round_dp(VALUE_DECIMALS).normalize()))
+        });
+    let odd = holding
+        .symbol
+        .as_deref()
+        .is_some_and(|symbol| SymbolKey::new(symbol).is_none_or(|key| !key.is_plain()));
     Balance {
         address: holding.asset,
         symbol: holding.symbol,

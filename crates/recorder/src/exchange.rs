@@ -19,7 +19,14 @@ const SECRET_PARAMETERS: [&str; 8] = [
     "x_cg_demo_api_key",
 ];
 /// Header names that carry keys contain one of these.
-const SECRET_HEADERS: [&str; 6] = ["authorization", "key", "passphrase", "secret", "sign", "token"];
+const SECRET_HEADERS: [&str; 6] = [
+    "authorization",
+    "key",
+    "passphrase",
+    "secret",
+    "sign",
+    "token",
+];
 /// Shorter values are no keys.
 const SHORTEST_KEY: usize = 8;
 const LONGEST_STEM: usize = 48;
@@ -72,8 +79,18 @@ impl Exchange {
         }
         stem.truncate(LONGEST_STEM);
         let digest = Sha256::digest(self.matcher().to_string());
-        let mark: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        let extension = match self.content_type.split(';').next().unwrap_or_default().trim() {
+        let mark: String = digest
+            .iter()
+            .take(4)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let extension = match self
+            .content_type
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+        {
             kind if kind.ends_with("json") => "json",
             kind if kind.ends_with("csv") => "csv",
             kind if kind.ends_with("xml") => "xml",
@@ -86,7 +103,9 @@ impl Exchange {
     /// Whether the answer repeats a key of the request.
     pub(crate) fn repeats_a_key(&self) -> bool {
         let headers = self.sent_headers.iter().filter_map(|(name, value)| {
-            let secret = SECRET_HEADERS.iter().any(|part| name.as_str().contains(part));
+            let secret = SECRET_HEADERS
+                .iter()
+                .any(|part| name.as_str().contains(part));
             let text = value.to_str().ok().filter(|_| secret)?;
             Some(text.trim_start_matches("Bearer "))
         });

@@ -77,9 +77,9 @@ impl Library {
         let mut listed = self.listed(&name)?;
         let request = exchange.matcher();
         let plain_entry = |entry: &Value| entry.get("scenario").is_none();
-        let known = listed.iter().position(|entry| {
-            plain_entry(entry) && same_request(entry.get("request"), &request)
-        });
+        let known = listed
+            .iter()
+            .position(|entry| plain_entry(entry) && same_request(entry.get("request"), &request));
         let file = known
             .and_then(|index| listed.get(index)?.get("file")?.as_str().map(str::to_owned))
             .unwrap_or_else(|| exchange.file_name());
@@ -132,7 +132,11 @@ impl Library {
 fn same_request(known: Option<&Value>, request: &Value) -> bool {
     let part = |value: &Value, key: &str| {
         let found = value.get(key).cloned().unwrap_or(Value::Null);
-        if found == json!({}) { Value::Null } else { found }
+        if found == json!({}) {
+            Value::Null
+        } else {
+            found
+        }
     };
     known.is_some_and(|known| {
         ["method", "host", "path", "query", "body"]

@@ -1,9 +1,6 @@
 //! `recorder`: see the crate documentation.
 
-#![allow(
-    clippy::print_stderr,
-    reason = "a command-line tool"
-)]
+#![allow(clippy::print_stderr, reason = "a command-line tool")]
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 

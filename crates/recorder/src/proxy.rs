@@ -79,7 +79,9 @@ impl Proxy {
         let (host, path) = parts.uri.path().strip_prefix('/')?.split_once('/')?;
         let named = host.contains('.')
             && host.bytes().any(|byte| byte.is_ascii_alphabetic())
-            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+            && host
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
         let scheme = match self.scheme {
             Scheme::Https if named => "https",
             Scheme::Http => "http",
@@ -113,7 +115,9 @@ impl Proxy {
         let mut response = request.send().await.map_err(down)?;
         let text = |name| {
             let value: Option<&HeaderValue> = response.headers().get(name);
-            value.and_then(|value| value.to_str().ok()).map(str::to_owned)
+            value
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned)
         };
         let (content_type, retry_after) = (text(CONTENT_TYPE), text(RETRY_AFTER));
         let status = response.status().as_u16();
@@ -142,7 +146,10 @@ impl Proxy {
         })
     }
 
-    #[expect(clippy::print_stderr, reason = "what was recorded is the tool's output")]
+    #[expect(
+        clippy::print_stderr,
+        reason = "what was recorded is the tool's output"
+    )]
     fn keep(&self, exchange: &Exchange) {
         let what = format!("{} {}{}", exchange.method, exchange.host, exchange.path);
         if exchange.repeats_a_key() {

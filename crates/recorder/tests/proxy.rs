@@ -27,7 +27,10 @@ struct Stage {
 impl Stage {
     async fn set(answer: ResponseTemplate, scheme: Scheme) -> Self {
         let upstream = MockServer::start().await;
-        Mock::given(any()).respond_with(answer).mount(&upstream).await;
+        Mock::given(any())
+            .respond_with(answer)
+            .mount(&upstream)
+            .await;
         let folder = tempfile::tempdir().unwrap();
         let library = Library::open(folder.path()).unwrap();
         let server = Server::bind(([127, 0, 0, 1], 0).into(), Limits::default())
@@ -95,7 +98,10 @@ async fn what_was_recorded_is_replayed_and_carries_no_key() {
     let replay = ReplayServer::start(Recordings::load(stage.folder.path()).unwrap())
         .await
         .unwrap();
-    let url = format!("{}/v1/price?symbol=OKB&api_key=other", replay.base_url(&stage.host()));
+    let url = format!(
+        "{}/v1/price?symbol=OKB&api_key=other",
+        replay.base_url(&stage.host())
+    );
     let replayed = reqwest::get(url).await.unwrap();
     assert_eq!(replayed.headers()["content-type"], "application/json");
     assert_eq!(replayed.text().await.unwrap(), body);
@@ -116,11 +122,16 @@ async fn only_named_hosts_are_asked_and_only_over_https() {
     let (status, text) = stage.get("/v1/me").await;
     assert_eq!(status, 400, "{text}");
     for target in ["/", "/localhost/x", "/169.254.169.254/latest", "/[::1]/x"] {
-        let response = reqwest::get(format!("{}{target}", stage.proxy)).await.unwrap();
+        let response = reqwest::get(format!("{}{target}", stage.proxy))
+            .await
+            .unwrap();
         assert_eq!(response.status().as_u16(), 400, "{target}");
     }
     assert!(stage.upstream.received_requests().await.unwrap().is_empty());
     let client = reqwest::Client::new();
-    let response = client.delete(format!("{}/a.example/x", stage.proxy)).send().await;
+    let response = client
+        .delete(format!("{}/a.example/x", stage.proxy))
+        .send()
+        .await;
     assert_eq!(response.unwrap().status().as_u16(), 405);
 }

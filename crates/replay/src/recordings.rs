@@ -93,8 +93,7 @@ impl Recordings {
         upstreams: Vec<String>,
         text_of: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, RecordingError> {
-        let text_of =
-            |file: String| text_of(&file).ok_or(RecordingError::Missing { file });
+        let text_of = |file: String| text_of(&file).ok_or(RecordingError::Missing { file });
         let mut entries = Vec::new();
         for upstream in upstreams {
             let name = format!("{upstream}/manifest.json");
@@ -113,9 +112,10 @@ impl Recordings {
                     None => None,
                     Some(name) => {
                         let computed = Computed::read(name, &text);
-                        Some(computed.ok_or_else(|| RecordingError::Computed {
-                            file: file.clone(),
-                        })?)
+                        Some(
+                            computed
+                                .ok_or_else(|| RecordingError::Computed { file: file.clone() })?,
+                        )
                     }
                 };
                 entries.push(Entry {
@@ -367,7 +367,11 @@ mod tests {
     fn unusable_recordings_are_named() {
         let read = |manifest: &str| {
             Recordings::read(vec!["u".to_owned()], |file| {
-                let text = if file == "u/manifest.json" { manifest } else { "{}" };
+                let text = if file == "u/manifest.json" {
+                    manifest
+                } else {
+                    "{}"
+                };
                 Some(text.to_owned())
             })
             .unwrap_err()

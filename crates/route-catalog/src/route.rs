@@ -40,7 +40,8 @@ pub struct Route {
     /// How long the work may take, in seconds. A payment whose window closes earlier is refused
     /// before the work starts.
     pub work_seconds: u64,
-    /// A small, realistic `data` member of the answer, as JSON text.
+    /// The `data` member of a real answer with one element of each list, as JSON text. The tests of `api-server` compare it with
+    /// what the server answers.
     pub example: &'static str,
 }
 
@@ -60,9 +61,7 @@ impl Route {
         let query = self
             .query
             .iter()
-            .filter(|parameter| {
-                given(parameter.name) || (parameter.name == "address" && !others)
-            })
+            .filter(|parameter| given(parameter.name) || (parameter.name == "address" && !others))
             .map(|parameter| (parameter.name, parameter.example));
         (query.collect(), schema::example_call(self, self.body))
     }

@@ -1,6 +1,6 @@
 //! `GET /approve`.
 
-use data_sources::{Approvals};
+use data_sources::Approvals;
 use serde_json::json;
 
 use super::{Call, fault};

@@ -22,11 +22,15 @@ pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, 
         .origin("headlines", core_source(&snapshot), Method::Derived)
         .origin("brief/sentiment", core_source(&snapshot), Method::Derived)
         .origin("brief/fear_greed", INDEX, Method::Direct);
-    answered
-        .unavailable
-        .extend(undated("headlines", &digest.headlines, core_source(&snapshot)));
+    answered.unavailable.extend(undated(
+        "headlines",
+        &digest.headlines,
+        core_source(&snapshot),
+    ));
     if digest.brief.fear_greed.is_none() {
-        answered.unavailable.push(no_index("brief.fear_greed", &snapshot));
+        answered
+            .unavailable
+            .push(no_index("brief.fear_greed", &snapshot));
     }
     Ok(answered)
 }
@@ -52,12 +56,19 @@ pub(super) fn from_snapshot<T>(mut answered: Answered, snapshot: &Snapshot<T>) -
 
 /// The first source that contributed.
 pub(super) fn core_source<T>(snapshot: &Snapshot<T>) -> &'static str {
-    let contributed = snapshot.sources.iter().find(|source| source.status == SourceStatus::Ok);
+    let contributed = snapshot
+        .sources
+        .iter()
+        .find(|source| source.status == SourceStatus::Ok);
     contributed.map_or("", |source| source.source)
 }
 
 /// Why headlines below `place` carry no time.
-pub(super) fn undated(place: &str, headlines: &[Headline], source: &'static str) -> Vec<Unavailable> {
+pub(super) fn undated(
+    place: &str,
+    headlines: &[Headline],
+    source: &'static str,
+) -> Vec<Unavailable> {
     let reason = |flag: DateFlag| match flag {
         DateFlag::Unparsable => "published_at_unparsable",
         DateFlag::InFuture => "published_at_in_future",
@@ -78,7 +89,10 @@ pub(super) fn undated(place: &str, headlines: &[Headline], source: &'static str)
 
 /// Why there is no fear and greed index at `place`.
 pub(super) fn no_index(place: &str, snapshot: &Snapshot<Digest>) -> Unavailable {
-    let asked = snapshot.sources.iter().find(|source| source.source == INDEX);
+    let asked = snapshot
+        .sources
+        .iter()
+        .find(|source| source.source == INDEX);
     let reason = asked.and_then(|source| source.status.reason());
     Unavailable {
         field: format!("data.{place}"),

@@ -20,8 +20,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let asked = call.parameters.text("topic").unwrap_or_default().trim();
     let topic = Topic::new(asked)
         .ok_or_else(|| fault::bad_parameter("topic", "expected a topic with a letter or digit"))?;
-    let (searched, snapshot) =
-        tokio::join!(sources.news.search(asked, call.max_age()), snapshot(sources));
+    let (searched, snapshot) = tokio::join!(
+        sources.news.search(asked, call.max_age()),
+        snapshot(sources)
+    );
     let mut legs = Legs::default();
     let mut matched: Vec<String> = Vec::new();
     let mut articles: Vec<Article> = Vec::new();
@@ -55,7 +57,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
         as_of = Some(snapshot.as_of);
         for source in snapshot.provenance() {
-            legs.got(data_sources::Sourced { value: (), sources: vec![source] });
+            legs.got(data_sources::Sourced {
+                value: (),
+                sources: vec![source],
+            });
         }
     }
     let mut headlines = rank(articles, sources.now()).headlines;
@@ -65,7 +70,8 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         return Err(ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_results"));
     }
     let source = legs.sources.first().map_or(SEARCH, |source| source.source);
-    legs.unavailable.extend(undated("headlines", &headlines, source));
+    legs.unavailable
+        .extend(undated("headlines", &headlines, source));
     let data = json!({
         "topic": asked,
         "matched_terms": matched,

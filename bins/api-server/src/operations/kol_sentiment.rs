@@ -23,9 +23,16 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     };
     let mood = legs.take(sources, "overall", moods);
     if mood.is_none() {
-        let reason = legs.unavailable.last().map(|gap| (gap.reason.clone(), gap.source));
+        let reason = legs
+            .unavailable
+            .last()
+            .map(|gap| (gap.reason.clone(), gap.source));
         let (reason, source) = reason.unwrap_or_default();
-        for field in ["by_token[].score", "by_token[].label", "by_token[].mentions"] {
+        for field in [
+            "by_token[].score",
+            "by_token[].label",
+            "by_token[].mentions",
+        ] {
             legs.missing(field, reason.clone(), source);
         }
     }

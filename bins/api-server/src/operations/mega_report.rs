@@ -31,11 +31,31 @@ struct Section {
 }
 
 const SECTIONS: [Section; 5] = [
-    Section { name: "kol_alpha", operation: Operation::KolSentiment, list: None },
-    Section { name: "trending", operation: Operation::TrendingAltcoins, list: Some("altcoins") },
-    Section { name: "yield", operation: Operation::YieldAlpha, list: Some("pools") },
-    Section { name: "derivatives", operation: Operation::FundingRates, list: Some("markets") },
-    Section { name: "macro", operation: Operation::TradfiData, list: None },
+    Section {
+        name: "kol_alpha",
+        operation: Operation::KolSentiment,
+        list: None,
+    },
+    Section {
+        name: "trending",
+        operation: Operation::TrendingAltcoins,
+        list: Some("altcoins"),
+    },
+    Section {
+        name: "yield",
+        operation: Operation::YieldAlpha,
+        list: Some("pools"),
+    },
+    Section {
+        name: "derivatives",
+        operation: Operation::FundingRates,
+        list: Some("markets"),
+    },
+    Section {
+        name: "macro",
+        operation: Operation::TradfiData,
+        list: None,
+    },
 ];
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
@@ -55,16 +75,34 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     match &news {
         Ok(snapshot) => {
             let digest = &snapshot.value;
-            let headlines = digest.headlines.get(..HEADLINES).unwrap_or(&digest.headlines);
-            report.sections.insert("headlines".to_owned(), json!(headlines));
-            report.sections.insert("sentiment".to_owned(), json!(digest.brief));
+            let headlines = digest
+                .headlines
+                .get(..HEADLINES)
+                .unwrap_or(&digest.headlines);
+            report
+                .sections
+                .insert("headlines".to_owned(), json!(headlines));
+            report
+                .sections
+                .insert("sentiment".to_owned(), json!(digest.brief));
             as_of = Some(snapshot.as_of);
-            report.ages.push((snapshot.age_seconds(now), News::PACE.fresh.as_secs()));
-            report.legs.got(Sourced { value: (), sources: snapshot.provenance() });
+            report
+                .ages
+                .push((snapshot.age_seconds(now), News::PACE.fresh.as_secs()));
+            report.legs.got(Sourced {
+                value: (),
+                sources: snapshot.provenance(),
+            });
             let source = super::crypto_news::core_source(snapshot);
-            report.legs.unavailable.extend(undated("sections.headlines", headlines, source));
+            report
+                .legs
+                .unavailable
+                .extend(undated("sections.headlines", headlines, source));
             if digest.brief.fear_greed.is_none() {
-                report.legs.unavailable.push(no_index("sections.sentiment.fear_greed", snapshot));
+                report
+                    .legs
+                    .unavailable
+                    .push(no_index("sections.sentiment.fear_greed", snapshot));
             }
         }
         Err(error) => {
@@ -73,11 +111,20 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
     }
     let no_trend = two.is_err();
-    for (section, told) in [(kol, one), (trending, two), (yields, three), (derivatives, four), (markets, five)] {
+    for (section, told) in [
+        (kol, one),
+        (trending, two),
+        (yields, three),
+        (derivatives, four),
+        (markets, five),
+    ] {
         report.add(&section, told, now);
     }
     if news.is_err() && no_trend {
-        return Err(fault::core_missing("headlines_or_trending", "headlines_and_trending_missing"));
+        return Err(fault::core_missing(
+            "headlines_or_trending",
+            "headlines_and_trending_missing",
+        ));
     }
     let data = json!({ "sections": report.sections, "missing": report.missing });
     let fresh_seconds = fresh_seconds(&report.ages);
@@ -104,17 +151,24 @@ impl Report {
             Ok(answered) => answered,
             Err(error) => return self.missing(section.name, &error),
         };
-        self.ages.push((answered.age_seconds(now), answered.fresh_seconds));
+        self.ages
+            .push((answered.age_seconds(now), answered.fresh_seconds));
         let (value, inner) = match section.list {
             Some(list) => (cut(answered.data[list].clone()), format!("data.{list}")),
             None => (cut_members(answered.data), "data".to_owned()),
         };
         self.sections.insert(section.name.to_owned(), value);
-        self.legs.got(Sourced { value: (), sources: answered.sources });
+        self.legs.got(Sourced {
+            value: (),
+            sources: answered.sources,
+        });
         let place = format!("data.sections.{}", section.name);
         let moved = answered.unavailable.into_iter().filter_map(|gap| {
             let rest = gap.field.strip_prefix(&inner)?;
-            Some(Unavailable { field: format!("{place}{rest}"), ..gap })
+            Some(Unavailable {
+                field: format!("{place}{rest}"),
+                ..gap
+            })
         });
         self.legs.unavailable.extend(moved);
     }
@@ -122,14 +176,18 @@ impl Report {
     fn missing(&mut self, name: &'static str, error: &ErrorReply) {
         self.sections.insert(name.to_owned(), Value::Null);
         self.missing.push(name);
-        self.legs.missing(&format!("sections.{name}"), error.reason(), "");
+        self.legs
+            .missing(&format!("sections.{name}"), error.reason(), "");
     }
 }
 
 /// Up to which age the whole is fresh, so that it is exactly when every section is: a market that is closed since Friday
 /// is fresh on Sunday, a ranking of Friday is not.
 fn fresh_seconds(ages: &[(u64, u64)]) -> u64 {
-    let stale = ages.iter().filter(|(age, fresh)| age > fresh).map(|(_, fresh)| *fresh);
+    let stale = ages
+        .iter()
+        .filter(|(age, fresh)| age > fresh)
+        .map(|(_, fresh)| *fresh);
     let fresh = ages.iter().map(|(_, fresh)| *fresh);
     stale.min().or(fresh.max()).unwrap_or(0)
 }
@@ -145,7 +203,10 @@ fn cut(mut value: Value) -> Value {
 /// An object with each of its lists cut.
 fn cut_members(value: Value) -> Value {
     match value {
-        Value::Object(members) => members.into_iter().map(|(name, member)| (name, cut(member))).collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(name, member)| (name, cut(member)))
+            .collect(),
         other => other,
     }
 }

@@ -37,13 +37,20 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Some(chains) => chains.iter().map(|chain| chain.id).collect(),
         None => NETWORKS.iter().map(|network| network.id).collect(),
     };
-    let Balances { portfolio, mut legs } = balances(sources, address, &chains).await?;
+    let Balances {
+        portfolio,
+        mut legs,
+    } = balances(sources, address, &chains).await?;
     let source = legs.sources.first().map_or("", |source| source.source);
     for chain in &portfolio.chains {
         if chain.status == ChainStatus::Unavailable {
             let reason = chain.reasons.first().map_or("unavailable", String::as_str);
             for member in ["usd", "tokens"] {
-                legs.missing(&format!("chains[].{member}"), reason, data_sources::evm::source(chain.chain_id));
+                legs.missing(
+                    &format!("chains[].{member}"),
+                    reason,
+                    data_sources::evm::source(chain.chain_id),
+                );
             }
         }
     }
@@ -66,14 +73,20 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
 /// # Errors
 ///
 /// `core_data_missing` when nothing could be read of any chain.
-pub(crate) async fn balances(sources: &Sources, address: Address, chains: &[u64]) -> Result<Balances, ErrorReply> {
+pub(crate) async fn balances(
+    sources: &Sources,
+    address: Address,
+    chains: &[u64],
+) -> Result<Balances, ErrorReply> {
     let mut legs = Legs::default();
     let readings: Vec<ChainReading> = match sources.okx.balances(address, chains).await {
         Ok(sourced) => {
             let mut found = legs.got(sourced);
             let reading = |chain_id: &u64| ChainReading {
                 chain_id: *chain_id,
-                holdings: found.remove(chain_id).ok_or_else(|| "not_covered".to_owned()),
+                holdings: found
+                    .remove(chain_id)
+                    .ok_or_else(|| "not_covered".to_owned()),
                 coverage: Coverage::Indexed,
             };
             chains.iter().map(reading).collect()
@@ -84,10 +97,19 @@ pub(crate) async fn balances(sources: &Sources, address: Address, chains: &[u64]
         }
     };
     let portfolio = portfolio(address, readings);
-    let failed = portfolio.chains.iter().all(|chain| chain.status == ChainStatus::Unavailable);
+    let failed = portfolio
+        .chains
+        .iter()
+        .all(|chain| chain.status == ChainStatus::Unavailable);
     if failed {
-        let reason = portfolio.chains.first().and_then(|chain| chain.reasons.first());
-        return Err(fault::core_missing("balances", reason.map_or("unavailable", String::as_str)));
+        let reason = portfolio
+            .chains
+            .first()
+            .and_then(|chain| chain.reasons.first());
+        return Err(fault::core_missing(
+            "balances",
+            reason.map_or("unavailable", String::as_str),
+        ));
     }
     Ok(Balances { portfolio, legs })
 }

@@ -26,8 +26,8 @@ const NEWS: &str = "okx.news";
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let asked = call.parameters.text("symbol").unwrap_or_default();
-    let symbol = SymbolKey::new(asked)
-        .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol"))?;
+    let symbol =
+        SymbolKey::new(asked).ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol"))?;
     let max_age = call.max_age();
     let (told, mood, snapshot, funding, coin) = tokio::join!(
         sources.news.news_of(&symbol, max_age),
@@ -38,7 +38,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     );
     let mut legs = Legs::default();
     let market = market(funding, &mut legs);
-    let paid = legs.take(sources, "price", coin).and_then(|coin| price(&coin, &mut legs));
+    let paid = legs
+        .take(sources, "price", coin)
+        .and_then(|coin| price(&coin, &mut legs));
     let said = legs.take(sources, "social", mood).map(|mood| social(&mood));
     let mut fresh_seconds = FRESH_SECONDS;
     let news = match told {
@@ -48,8 +50,17 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             legs.failed(sources, &error);
             let of_snapshot = snapshot.ok().map(|snapshot| {
                 let about = |article: &&Article| mentions_symbol(article, &symbol);
-                let articles: Vec<Article> = snapshot.value.articles.iter().filter(about).cloned().collect();
-                legs.got(Sourced { value: articles, sources: snapshot.provenance() })
+                let articles: Vec<Article> = snapshot
+                    .value
+                    .articles
+                    .iter()
+                    .filter(about)
+                    .cloned()
+                    .collect();
+                legs.got(Sourced {
+                    value: articles,
+                    sources: snapshot.provenance(),
+                })
             });
             match &of_snapshot {
                 Some(_) => fresh_seconds = News::PACE.fresh.as_secs(),
@@ -85,7 +96,11 @@ async fn mood(sources: &Sources, symbol: &SymbolKey, call: &Call) -> Result<Sour
     match sources.news.mood_of(symbol, call.max_age()).await {
         Ok(mood) => Ok(mood),
         Err(error) if sources.lunarcrush.source().disabled().is_some() => Err(error),
-        Err(error) => sources.lunarcrush.mentions_of(symbol).await.map_err(|_| error),
+        Err(error) => sources
+            .lunarcrush
+            .mentions_of(symbol)
+            .await
+            .map_err(|_| error),
     }
 }
 
@@ -105,7 +120,10 @@ fn social(mood: &Mood) -> Value {
 }
 
 /// The funding block of the symbol, as `/funding-rates` has it.
-fn market(funding: Result<(SymbolMarket, Legs), ErrorReply>, legs: &mut Legs) -> Option<SymbolMarket> {
+fn market(
+    funding: Result<(SymbolMarket, Legs), ErrorReply>,
+    legs: &mut Legs,
+) -> Option<SymbolMarket> {
     let (market, of_market) = match funding {
         Ok(funding) => funding,
         Err(error) => {
@@ -113,11 +131,17 @@ fn market(funding: Result<(SymbolMarket, Legs), ErrorReply>, legs: &mut Legs) ->
             return None;
         }
     };
-    legs.got(Sourced { value: (), sources: of_market.sources });
+    legs.got(Sourced {
+        value: (),
+        sources: of_market.sources,
+    });
     let moved = of_market.unavailable.into_iter().filter_map(|gap| {
         let rest = gap.field.strip_prefix("data.markets")?;
         let rest = rest.split_once(']').map_or(rest, |(_, rest)| rest);
-        Some(Unavailable { field: format!("data.derivatives{rest}"), ..gap })
+        Some(Unavailable {
+            field: format!("data.derivatives{rest}"),
+            ..gap
+        })
     });
     legs.unavailable.extend(moved);
     Some(market)
@@ -129,7 +153,9 @@ fn price(coin: &Coin, legs: &mut Legs) -> Option<Value> {
         legs.missing("price", "not_named_by_source", "");
         return None;
     }
-    Some(json!({ "id": coin.id, "price_usd": coin.price_usd, "change_24h_pct": coin.change_24h_pct }))
+    Some(
+        json!({ "id": coin.id, "price_usd": coin.price_usd, "change_24h_pct": coin.change_24h_pct }),
+    )
 }
 
 /// Sources that answer and know nothing of a symbol are one thing, sources that do not answer another.

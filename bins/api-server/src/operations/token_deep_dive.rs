@@ -175,7 +175,12 @@ fn context(mut told: Answered, symbol: &SymbolKey) -> Answered {
         "token": token,
         "top_voices": voices,
     });
-    let kept = ["data.overall", "data.kol_count", "data.window", "data.token"];
+    let kept = [
+        "data.overall",
+        "data.kol_count",
+        "data.window",
+        "data.token",
+    ];
     for gap in &mut told.unavailable {
         gap.field = gap.field.replacen("data.by_token[]", "data.token", 1);
     }

@@ -23,7 +23,8 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let failure = voices.as_ref().err().cloned();
     let mut optional = |leg: &Error| {
         // A list that nobody chose is no gap.
-        if !matches!(leg, Error::Source(error) if matches!(error.kind, SourceErrorKind::Disabled { .. })) {
+        if !matches!(leg, Error::Source(error) if matches!(error.kind, SourceErrorKind::Disabled { .. }))
+        {
             legs.failed(sources, leg);
         }
     };
@@ -43,7 +44,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Some(error) => fault::reply(error),
         None => fault::core_missing("posts", "no_posts"),
     })?;
-    Ok(Answered::new(told, FRESH_SECONDS)
-        .from_legs(legs)
-        .origin("digest", "okx.vibe", Method::Derived))
+    Ok(Answered::new(told, FRESH_SECONDS).from_legs(legs).origin(
+        "digest",
+        "okx.vibe",
+        Method::Derived,
+    ))
 }

@@ -23,7 +23,12 @@ const RECENT_SECONDS: u64 = 60;
 const PENDING_SECONDS: u64 = 5;
 /// Members that are null when there is no such thing.
 const NONE: [&str; 3] = ["to", "decoded_call", "signature_confidence"];
-const NONE_BUT_A_REASON: [&str; 4] = ["to", "decoded_call", "signature_confidence", "revert_reason"];
+const NONE_BUT_A_REASON: [&str; 4] = [
+    "to",
+    "decoded_call",
+    "signature_confidence",
+    "revert_reason",
+];
 
 /// `data`: the explanation of the transaction; of one that stands on several chains also the others.
 #[derive(Serialize)]
@@ -59,7 +64,11 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let deadline = Instant::now() + gather::PATIENCE;
     let mut explanations: Vec<Explanation> = Vec::new();
     for record in &found.records {
-        let field = if explanations.is_empty() { "" } else { "other_matches[]." };
+        let field = if explanations.is_empty() {
+            ""
+        } else {
+            "other_matches[]."
+        };
         let known = gather::gather(sources, record, deadline, &mut legs).await;
         let explained = explain(record, &known);
         let source = gather::source(record);
@@ -71,14 +80,24 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         explanations.push(explained);
     }
     for network in &found.unavailable {
-        legs.missing("other_matches", "chain_unavailable", data_sources::evm::source(network.id));
+        legs.missing(
+            "other_matches",
+            "chain_unavailable",
+            data_sources::evm::source(network.id),
+        );
     }
     let Some((first, others)) = explanations.split_first() else {
         return Err(found.nothing());
     };
     let fresh_seconds = match first.status {
         Status::Pending => PENDING_SECONDS,
-        _ if found.records.iter().all(|record| sources.evm.is_settled(record)) => SETTLED_SECONDS,
+        _ if found
+            .records
+            .iter()
+            .all(|record| sources.evm.is_settled(record)) =>
+        {
+            SETTLED_SECONDS
+        }
         _ => RECENT_SECONDS,
     };
     let data = Explained {
@@ -89,7 +108,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             unavailable: found.names_of_unavailable(),
         },
     };
-    let reverted = explanations.iter().any(|explained| explained.status == Status::Reverted);
+    let reverted = explanations
+        .iter()
+        .any(|explained| explained.status == Status::Reverted);
     let source = found.records.first().map_or("", gather::source);
     let mut answered = Answered::new(json!(data), fresh_seconds).from_legs(legs);
     answered.none = if reverted { &NONE } else { &NONE_BUT_A_REASON };

@@ -142,7 +142,11 @@ impl StoredSource {
             as_of: self.as_of,
             fetched_at: self.fetched_at,
             latency_ms: self.latency_ms,
-            mode: if self.replayed { Mode::Replay } else { Mode::Live },
+            mode: if self.replayed {
+                Mode::Replay
+            } else {
+                Mode::Live
+            },
             cached: true,
         })
     }
@@ -167,7 +171,13 @@ mod tests {
             value: vec![1, 2],
             sources: vec![
                 source("a.one", SourceStatus::Ok, Mode::Live),
-                source("b.two", SourceStatus::Unavailable { reason: "upstream_http_403".into() }, Mode::Replay),
+                source(
+                    "b.two",
+                    SourceStatus::Unavailable {
+                        reason: "upstream_http_403".into(),
+                    },
+                    Mode::Replay,
+                ),
             ],
             inputs_sha256: [0xab; 32],
         };
@@ -182,7 +192,10 @@ mod tests {
         let read = Snapshot::<Vec<u32>>::from_record(&record, &["b.two", "a.one"]).unwrap();
         assert_eq!(read.value, snapshot.value);
         assert_eq!(read.sources, snapshot.provenance());
-        assert_eq!((read.as_of, &read.inputs_sha256), (snapshot.as_of, &snapshot.inputs_sha256));
+        assert_eq!(
+            (read.as_of, &read.inputs_sha256),
+            (snapshot.as_of, &snapshot.inputs_sha256)
+        );
         assert_eq!(read.inputs_sha256.len(), 64);
     }
 
@@ -191,7 +204,10 @@ mod tests {
         let record = snapshot().to_record(snapshot().as_of).unwrap();
         assert!(Snapshot::<Vec<u32>>::from_record(&record, &["a.one"]).is_none());
         assert!(Snapshot::<Vec<String>>::from_record(&record, &["a.one", "b.two"]).is_none());
-        let broken = Record { body: Bytes::from_static(b"{"), ..record };
+        let broken = Record {
+            body: Bytes::from_static(b"{"),
+            ..record
+        };
         assert!(Snapshot::<Vec<u32>>::from_record(&broken, &["a.one", "b.two"]).is_none());
     }
 
@@ -199,8 +215,17 @@ mod tests {
     fn age_is_of_the_moment() {
         let snapshot = snapshot();
         let later = snapshot.as_of + jiff::SignedDuration::from_secs(90);
-        assert_eq!((snapshot.age_seconds(snapshot.as_of), snapshot.age_seconds(later)), (0, 90));
+        assert_eq!(
+            (
+                snapshot.age_seconds(snapshot.as_of),
+                snapshot.age_seconds(later)
+            ),
+            (0, 90)
+        );
         // A clock that went back makes nothing younger than now.
-        assert_eq!(snapshot.age_seconds(snapshot.as_of - jiff::SignedDuration::from_secs(5)), 0);
+        assert_eq!(
+            snapshot.age_seconds(snapshot.as_of - jiff::SignedDuration::from_secs(5)),
+            0
+        );
     }
 }

@@ -116,7 +116,11 @@ impl<D: Dataset, S: Shelf> Job<D, S> {
             Err(_) => return kept::<D>("gathering_timeout".to_owned(), "gathering took too long"),
         };
         let snapshot = Snapshot::new(D::NAME, now, gathered);
-        tracing::info!(dataset = D::NAME, snapshot = snapshot.snapshot_id, "gathered");
+        tracing::info!(
+            dataset = D::NAME,
+            snapshot = snapshot.snapshot_id,
+            "gathered"
+        );
         if let Err(error) = self.publish(&snapshot).await {
             tracing::warn!(dataset = D::NAME, %error, "the snapshot is kept in memory only");
         }
@@ -172,7 +176,8 @@ impl<D: Dataset, S: Shelf> Job<D, S> {
 
     async fn lease(&self, now: Timestamp) -> Result<bool, ShelfError> {
         // Longer than gathering may take: nobody else begins while it does.
-        let seconds = u32::try_from(D::PACE.patience.as_secs().saturating_add(15)).unwrap_or(u32::MAX);
+        let seconds =
+            u32::try_from(D::PACE.patience.as_secs().saturating_add(15)).unwrap_or(u32::MAX);
         let now = u64::try_from(now.as_second()).unwrap_or(0);
         let lease = self.shelf.lease(D::NAME, &self.holder, now, seconds).await;
         if let Err(error) = &lease {
@@ -191,7 +196,12 @@ impl<D: Dataset, S: Shelf> Job<D, S> {
 }
 
 fn kept<D: Dataset>(reason: String, message: &str) -> Round {
-    tracing::warn!(dataset = D::NAME, reason, message, "the last snapshot is kept");
+    tracing::warn!(
+        dataset = D::NAME,
+        reason,
+        message,
+        "the last snapshot is kept"
+    );
     Round::Kept { reason }
 }
 

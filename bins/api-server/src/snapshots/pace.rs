@@ -40,15 +40,23 @@ impl Pace {
     /// How long `holder` waits from `now` for its place in the next period. Several servers do not ask all upstreams
     /// in the same second: each has its own place in the first thirtieth of a period.
     pub(super) fn wait(&self, holder: &str, now: Timestamp) -> Duration {
-        let next = self.period(now).as_second().saturating_add(seconds(self.every));
-        let left = next.saturating_sub(now.as_second()).saturating_add(self.place(holder));
+        let next = self
+            .period(now)
+            .as_second()
+            .saturating_add(seconds(self.every));
+        let left = next
+            .saturating_sub(now.as_second())
+            .saturating_add(self.place(holder));
         Duration::from_secs(u64::try_from(left).unwrap_or(0).max(1))
     }
 
     fn place(&self, holder: &str) -> i64 {
         let room = (seconds(self.every) / 30).clamp(1, 60);
         let digest = Sha256::digest(holder.as_bytes());
-        let number = digest.iter().take(4).fold(0_i64, |number, byte| number * 256 + i64::from(*byte));
+        let number = digest
+            .iter()
+            .take(4)
+            .fold(0_i64, |number, byte| number * 256 + i64::from(*byte));
         number.rem_euclid(room)
     }
 }

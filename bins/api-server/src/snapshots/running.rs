@@ -101,7 +101,9 @@ impl Running {
 
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").field("jobs", &self.jobs.len()).finish()
+        f.debug_struct("Running")
+            .field("jobs", &self.jobs.len())
+            .finish()
     }
 }
 

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use crate::shop::Shop;
 
-const TRANSFER: &str = "/tx-explainer?txHash=0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b";
-const UNKNOWN: &str = "/tx-explainer?txHash=0xabababababababababababababababababababababababababababababababab";
+const TRANSFER: &str =
+    "/tx-explainer?txHash=0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b";
+const UNKNOWN: &str =
+    "/tx-explainer?txHash=0xabababababababababababababababababababababababababababababababab";
 const ACCOUNT: &str = "0x1111111111111111111111111111111111111111";
 
 /// A shop in which the nodes of some chains are out of reach.
@@ -45,7 +47,10 @@ async fn a_transaction_is_found_on_its_chain_and_explained() {
         data["action"],
         json!({"type": "transfer", "summary": "Transferred 10 USD₮0 to 0x2222222222222222222222222222222222222222."})
     );
-    assert_eq!((&data["status"], &data["block"]), (&json!("success"), &json!(49_521_072)));
+    assert_eq!(
+        (&data["status"], &data["block"]),
+        (&json!("success"), &json!(49_521_072))
+    );
     assert_eq!(data["timestamp"], "2026-11-21T00:59:59Z");
     assert_eq!(data["signature_confidence"], "verified_abi");
     assert_eq!(data["fee"]["native"], "0.000001013501765679");
@@ -65,7 +70,9 @@ async fn one_chain_can_be_named_and_only_that_one_is_asked() {
     let shop = Shop::open().await;
     let body = shop.buy(&format!("{TRANSFER}&chain=XLayer")).await;
     assert_eq!(body["data"]["search"]["chains"], json!(["xlayer"]));
-    let error = shop.refused(&format!("{TRANSFER}&chain=base"), 404, "not_found").await;
+    let error = shop
+        .refused(&format!("{TRANSFER}&chain=base"), 404, "not_found")
+        .await;
     assert_eq!(error["reason"], "tx_not_found");
 }
 
@@ -81,22 +88,37 @@ async fn unknown_is_said_only_when_every_chain_was_asked() {
     assert_eq!(error["retryable"], true);
     // What was found is true all the same; where nobody looked is named.
     let body = shop.buy(TRANSFER).await;
-    assert_eq!(body["data"]["search"]["unavailable"], json!(["ethereum", "base"]));
+    assert_eq!(
+        body["data"]["search"]["unavailable"],
+        json!(["ethereum", "base"])
+    );
     assert_eq!(gap(&body, "data.other_matches"), Some("chain_unavailable"));
     assert_eq!(source(&body, "rpc.base").unwrap()["status"], "unavailable");
 }
 
 #[tokio::test]
 async fn a_revert_has_a_reason_or_says_why_it_has_none() {
-    let told = Shop::in_scenario("evm_rpc_get_receipt_reverted").await.buy(TRANSFER).await;
+    let told = Shop::in_scenario("evm_rpc_get_receipt_reverted")
+        .await
+        .buy(TRANSFER)
+        .await;
     let data = &told["data"];
     assert_eq!(data["status"], "reverted");
-    assert_eq!(data["revert_reason"], "ERC20: transfer amount exceeds balance");
+    assert_eq!(
+        data["revert_reason"],
+        "ERC20: transfer amount exceeds balance"
+    );
     assert_eq!(data["transfers"], json!([]));
     assert_eq!(data["balance_changes"].as_array().unwrap().len(), 1);
     let summary = data["action"]["summary"].as_str().unwrap();
-    assert!(summary.starts_with("Tried to transfer 10 USD₮0") && summary.contains("reverted"), "{summary}");
-    let pruned = Shop::in_scenario("evm_rpc_pruned").await.buy(TRANSFER).await;
+    assert!(
+        summary.starts_with("Tried to transfer 10 USD₮0") && summary.contains("reverted"),
+        "{summary}"
+    );
+    let pruned = Shop::in_scenario("evm_rpc_pruned")
+        .await
+        .buy(TRANSFER)
+        .await;
     assert_eq!(pruned["data"]["revert_reason"], Value::Null);
     assert_eq!(gap(&pruned, "data.revert_reason"), Some("state_pruned"));
 }
@@ -106,23 +128,41 @@ async fn without_helpers_a_transaction_is_still_read() {
     let shop = Shop::without(&["sourcify", "fourbyte"]).await;
     let body = shop.buy(TRANSFER).await;
     assert_eq!(body["data"]["signature_confidence"], "signature_db");
-    assert_eq!(source(&body, "sourcify.abi").unwrap()["status"], "unavailable");
+    assert_eq!(
+        source(&body, "sourcify.abi").unwrap()["status"],
+        "unavailable"
+    );
     let warnings = body["data"]["warnings"].as_array().unwrap();
-    assert!(warnings.iter().any(|warning| warning["code"] == "unverified_contract"));
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning["code"] == "unverified_contract")
+    );
 }
 
 #[tokio::test]
 async fn a_malformed_hash_is_refused_before_anything_is_asked() {
     let shop = Shop::open().await;
-    for bad in ["0x12", "88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b", ""] {
-        shop.refused(&format!("/tx-explainer?txHash={bad}"), 400, "invalid_params").await;
+    for bad in [
+        "0x12",
+        "88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b",
+        "",
+    ] {
+        shop.refused(
+            &format!("/tx-explainer?txHash={bad}"),
+            400,
+            "invalid_params",
+        )
+        .await;
     }
 }
 
 #[tokio::test]
 async fn balances_come_with_values_and_a_sum() {
     let shop = Shop::open().await;
-    let body = shop.buy(&format!("/portfolio?address={ACCOUNT}&chains=196,8453")).await;
+    let body = shop
+        .buy(&format!("/portfolio?address={ACCOUNT}&chains=196,8453"))
+        .await;
     let data = &body["data"];
     assert_eq!(data["total_usd"], "200.52825");
     assert_eq!(data["total_usd_complete"], true);
@@ -138,45 +178,85 @@ async fn balances_come_with_values_and_a_sum() {
 #[tokio::test]
 async fn without_the_index_nodes_and_explorers_answer_and_the_sum_is_partial() {
     let shop = without_nodes(&[], &["okx"]).await;
-    let body = shop.buy(&format!("/portfolio?address={ACCOUNT}&chains=196,8453")).await;
+    let body = shop
+        .buy(&format!("/portfolio?address={ACCOUNT}&chains=196,8453"))
+        .await;
     let data = &body["data"];
     assert_eq!(data["total_usd_complete"], false);
     let (home, base) = (&data["chains"][0], &data["chains"][1]);
-    assert_eq!((&home["status"], &home["coverage"]), (&json!("partial"), &json!("listed_tokens")));
-    assert_eq!(home["reasons"], json!(["only_listed_tokens", "balance_unavailable", "price_unknown"]));
+    assert_eq!(
+        (&home["status"], &home["coverage"]),
+        (&json!("partial"), &json!("listed_tokens"))
+    );
+    assert_eq!(
+        home["reasons"],
+        json!(["only_listed_tokens", "balance_unavailable", "price_unknown"])
+    );
     let tokens = home["tokens"].as_array().unwrap();
-    let of = |symbol: &str| tokens.iter().find(|token| token["symbol"] == symbol).unwrap();
+    let of = |symbol: &str| {
+        tokens
+            .iter()
+            .find(|token| token["symbol"] == symbol)
+            .unwrap()
+    };
     assert_eq!(of("OKB")["amount"], "1.25");
     assert_eq!(of("USD₮0")["amount"], "42.5");
     // The call for this one failed: nothing is known, and it is not zero.
-    assert_eq!((&of("xETH")["raw"], &of("xETH")["amount"]), (&Value::Null, &Value::Null));
-    assert_eq!(gap(&body, "data.chains[].tokens[].raw"), Some("balance_unavailable"));
+    assert_eq!(
+        (&of("xETH")["raw"], &of("xETH")["amount"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(
+        gap(&body, "data.chains[].tokens[].raw"),
+        Some("balance_unavailable")
+    );
     assert_eq!(base["coverage"], "indexed");
-    assert_eq!((&base["usd"], &base["tokens"][0]["price_usd"]), (&json!("9.999"), &json!("0.9999")));
-    assert_eq!(source(&body, "okx.balances").unwrap()["status"], "unavailable");
+    assert_eq!(
+        (&base["usd"], &base["tokens"][0]["price_usd"]),
+        (&json!("9.999"), &json!("0.9999"))
+    );
+    assert_eq!(
+        source(&body, "okx.balances").unwrap()["status"],
+        "unavailable"
+    );
 }
 
 #[tokio::test]
 async fn a_chain_that_fails_is_labelled_and_the_rest_is_sold() {
     let shop = without_nodes(&["196"], &["okx"]).await;
-    let body = shop.buy(&format!("/portfolio?address={ACCOUNT}&chains=196,8453")).await;
+    let body = shop
+        .buy(&format!("/portfolio?address={ACCOUNT}&chains=196,8453"))
+        .await;
     let home = &body["data"]["chains"][0];
-    assert_eq!((&home["status"], &home["usd"], &home["tokens"]), (&json!("unavailable"), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&home["status"], &home["usd"], &home["tokens"]),
+        (&json!("unavailable"), &Value::Null, &Value::Null)
+    );
     assert_eq!(body["data"]["total_usd_complete"], false);
-    assert_eq!(gap(&body, "data.chains[].tokens"), Some("upstream_unreachable"));
+    assert_eq!(
+        gap(&body, "data.chains[].tokens"),
+        Some("upstream_unreachable")
+    );
 }
 
 #[tokio::test]
 async fn nothing_is_sold_when_every_chain_fails() {
     let shop = without_nodes(&["196", "8453"], &["okx", "blockscout"]).await;
     let error = shop
-        .refused(&format!("/portfolio?address={ACCOUNT}&chains=196,8453"), 503, "core_data_missing")
+        .refused(
+            &format!("/portfolio?address={ACCOUNT}&chains=196,8453"),
+            503,
+            "core_data_missing",
+        )
         .await;
     assert_eq!(error["missing"], json!(["balances"]));
 }
 
 #[tokio::test]
 async fn the_default_account_is_the_payers_own_wallet() {
-    let error = Shop::open().await.refused("/portfolio", 404, "not_found").await;
+    let error = Shop::open()
+        .await
+        .refused("/portfolio", 404, "not_found")
+        .await;
     assert_eq!(error["reason"], "no_sub_wallet");
 }

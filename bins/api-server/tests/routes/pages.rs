@@ -28,7 +28,11 @@ struct Shown {
 /// One answer of every read route, and what is wrong with the others.
 async fn every_answer(shop: &Shop) -> (Vec<Shown>, Vec<String>) {
     let (mut shown, mut wrong) = (Vec::new(), Vec::new());
-    for operation in Operation::ALL.iter().copied().filter(|operation| !acts(*operation)) {
+    for operation in Operation::ALL
+        .iter()
+        .copied()
+        .filter(|operation| !acts(*operation))
+    {
         let route = operation.route();
         let (query, body) = route.example_call();
         let mut url = url::Url::parse("http://host").unwrap();
@@ -40,7 +44,9 @@ async fn every_answer(shop: &Shop) -> (Vec<Shown>, Vec<String>) {
         let method: Method = route.method.as_str().parse().unwrap();
         let buyer = &shop.world.buyer;
         let payment = header_of(&buyer.signed(&buyer.draft(method.clone(), &target).await));
-        let mut request = buyer.request(method, &target).header("payment-signature", payment);
+        let mut request = buyer
+            .request(method, &target)
+            .header("payment-signature", payment);
         if route.takes_body() {
             request = request.body(body.to_string());
         }
@@ -97,7 +103,10 @@ async fn generated_docs_of_routes_are_what_the_server_answers() {
         compare(folder().join(format!("{name}.md")), &page);
         expected.insert(format!("{name}.md"));
     }
-    assert!(stale.is_empty(), "{stale:?} are out of date: run `cargo xtask docs`");
+    assert!(
+        stale.is_empty(),
+        "{stale:?} are out of date: run `cargo xtask docs`"
+    );
     let lying: BTreeSet<String> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -134,8 +143,12 @@ fn differences(example: &Value, answer: &Value, path: &str, call: &str, wrong: &
         (Value::Object(documented), Value::Object(given)) => {
             for (name, member) in documented {
                 match given.get(name) {
-                    Some(other) => differences(member, other, &format!("{path}.{name}"), call, wrong),
-                    None => wrong.push(format!("{call}: {path}.{name} is documented and not given")),
+                    Some(other) => {
+                        differences(member, other, &format!("{path}.{name}"), call, wrong)
+                    }
+                    None => {
+                        wrong.push(format!("{call}: {path}.{name} is documented and not given"))
+                    }
                 }
             }
             for name in given.keys().filter(|name| !documented.contains_key(*name)) {

@@ -173,7 +173,9 @@ async fn one_scanner_stands_in_for_the_other() {
     assert_eq!(base["data"]["sources"], json!(["goplus.token-security"]));
     assert_eq!(source(&base, "okx.token-scan")["status"], "unavailable");
     assert_eq!(base["data"]["checks"]["dumping"]["value"], Value::Null);
-    let reason = gap(&base, "data.checks.dumping.value")["reason"].as_str().unwrap();
+    let reason = gap(&base, "data.checks.dumping.value")["reason"]
+        .as_str()
+        .unwrap();
     assert!(unreachable(reason), "{reason}");
 
     let goplus_down = Shop::without(&["goplus"]).await;

@@ -94,14 +94,20 @@ pub fn well_formed(target: &str, body: &Value) {
     let sources = meta["sources"].as_array().unwrap();
     assert!(!sources.is_empty(), "{target} names no source");
     for source in sources {
-        assert!(source["id"].is_string() && source["status"].is_string(), "{target}: {source}");
+        assert!(
+            source["id"].is_string() && source["status"].is_string(),
+            "{target}: {source}"
+        );
     }
     for gap in meta["unavailable"].as_array().unwrap() {
         assert!(
             gap["field"].as_str().unwrap().starts_with("data"),
             "{target}: {gap}"
         );
-        assert!(!gap["reason"].as_str().unwrap().is_empty(), "{target}: {gap}");
+        assert!(
+            !gap["reason"].as_str().unwrap().is_empty(),
+            "{target}: {gap}"
+        );
     }
 }
 

@@ -9,16 +9,27 @@ const NOBODY: &str = "/price?token=0x1000000000000000000000000000000000000001";
 
 fn codes(body: &Value) -> Vec<&str> {
     let warnings = &body["meta"]["warnings"];
-    if warnings.is_null() { Vec::new() } else { column(warnings, "code") }
+    if warnings.is_null() {
+        Vec::new()
+    } else {
+        column(warnings, "code")
+    }
 }
 
 fn column<'a>(rows: &'a Value, name: &str) -> Vec<&'a str> {
-    rows.as_array().unwrap().iter().map(|row| row[name].as_str().unwrap()).collect()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row[name].as_str().unwrap())
+        .collect()
 }
 
 fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
     let sources = body["meta"]["sources"].as_array().unwrap();
-    sources.iter().find(|source| source["id"] == id).unwrap_or(&Value::Null)
+    sources
+        .iter()
+        .find(|source| source["id"] == id)
+        .unwrap_or(&Value::Null)
 }
 
 #[tokio::test]
@@ -28,21 +39,39 @@ async fn a_price_is_confirmed_by_a_second_source() {
     let data = &body["data"];
     assert_eq!(
         (&data["price_usd"], &data["source"], &data["confidence"]),
-        (&json!("118.42"), &json!("okx.market-price"), &json!("confirmed"))
+        (
+            &json!("118.42"),
+            &json!("okx.market-price"),
+            &json!("confirmed")
+        )
     );
     assert_eq!(data["token"], "0xe538905cf8410324e03A5A23C1c177a474D59b2b");
     assert_eq!(data["liquidity_usd"], "3456789.12");
-    assert_eq!(column(&data["quotes"], "source"), ["okx.market-price", "defillama.coins"]);
+    assert_eq!(
+        column(&data["quotes"], "source"),
+        ["okx.market-price", "defillama.coins"]
+    );
     // What only confirmed the price does not age it.
     assert_eq!(data["as_of"], "2026-11-21T01:01:50Z");
-    assert_eq!((&body["meta"]["as_of"], &body["meta"]["verdict"]), (&data["as_of"], &json!("fresh")));
+    assert_eq!(
+        (&body["meta"]["as_of"], &body["meta"]["verdict"]),
+        (&data["as_of"], &json!("fresh"))
+    );
     assert!(codes(&body).is_empty());
     assert_eq!(source(&body, "dexscreener.pairs"), &Value::Null);
     let origin = &body["meta"]["provenance"]["/data/price_usd"];
-    assert_eq!((&origin["source"], &origin["method"]), (&json!("okx.market-price"), &json!("direct")));
+    assert_eq!(
+        (&origin["source"], &origin["method"]),
+        (&json!("okx.market-price"), &json!("direct"))
+    );
     // The token of the documents is priced as well.
-    let body = shop.buy("/price?token=0x779Ded0c9e1022225f8E0630b35a9b54bE713736").await;
-    assert_eq!((&body["data"]["price_usd"], &body["data"]["confidence"]), (&json!("1.0001"), &json!("confirmed")));
+    let body = shop
+        .buy("/price?token=0x779Ded0c9e1022225f8E0630b35a9b54bE713736")
+        .await;
+    assert_eq!(
+        (&body["data"]["price_usd"], &body["data"]["confidence"]),
+        (&json!("1.0001"), &json!("confirmed"))
+    );
 }
 
 #[tokio::test]
@@ -59,7 +88,10 @@ async fn prices_that_differ_give_their_median_and_a_warning() {
         ["okx.market-price", "defillama.coins", "dexscreener.pairs"]
     );
     assert_eq!(codes(&body), ["prices_differ"]);
-    assert_eq!(body["meta"]["provenance"]["/data/price_usd"]["method"], "median");
+    assert_eq!(
+        body["meta"]["provenance"]["/data/price_usd"]["method"],
+        "median"
+    );
 }
 
 #[tokio::test]
@@ -69,7 +101,11 @@ async fn a_price_without_the_aggregator_is_that_of_the_others() {
     let data = &body["data"];
     assert_eq!(
         (&data["price_usd"], &data["source"], &data["confidence"]),
-        (&json!("118.41"), &json!("defillama.coins"), &json!("confirmed"))
+        (
+            &json!("118.41"),
+            &json!("defillama.coins"),
+            &json!("confirmed")
+        )
     );
     assert_eq!(source(&body, "okx.market-price")["status"], "unavailable");
     assert!(data["liquidity_usd"].is_null());
@@ -95,7 +131,9 @@ async fn a_token_that_nobody_prices_is_not_found_and_free() {
 async fn a_price_older_than_the_caller_takes_is_refused() {
     let shop = Shop::open().await;
     shop.buy(&format!("{WOKB}&max_age=60")).await;
-    let error = shop.refused(&format!("{WOKB}&max_age=5"), 503, "upstream_unavailable").await;
+    let error = shop
+        .refused(&format!("{WOKB}&max_age=5"), 503, "upstream_unavailable")
+        .await;
     assert_eq!(error["reason"], "older_than_max_age");
 }
 
@@ -103,13 +141,19 @@ async fn a_price_older_than_the_caller_takes_is_refused() {
 async fn the_token_list_has_a_fallback_that_says_so() {
     let shop = Shop::open().await;
     let body = shop.buy("/all-tokens").await;
-    assert_eq!((&body["data"]["count"], &body["data"]["chain_id"]), (&json!(6), &json!(196)));
+    assert_eq!(
+        (&body["data"]["count"], &body["data"]["chain_id"]),
+        (&json!(6), &json!(196))
+    );
     let page = shop.buy("/all-tokens?limit=4").await;
     let next = page["data"]["next_cursor"].as_str().unwrap();
-    let rest = shop.buy(&format!("/all-tokens?limit=4&cursor={next}")).await;
+    let rest = shop
+        .buy(&format!("/all-tokens?limit=4&cursor={next}"))
+        .await;
     assert_eq!(rest["data"]["tokens"].as_array().unwrap().len(), 2);
     assert!(rest["data"]["next_cursor"].is_null());
-    shop.refused("/all-tokens?cursor=999", 400, "invalid_params").await;
+    shop.refused("/all-tokens?cursor=999", 400, "invalid_params")
+        .await;
 
     let shop = Shop::without(&["okx"]).await;
     let body = shop.buy("/all-tokens").await;
@@ -117,7 +161,8 @@ async fn the_token_list_has_a_fallback_that_says_so() {
     assert_eq!(codes(&body), ["fallback_list"]);
     assert_eq!(body["meta"]["sources"][0]["id"], "coingecko.token-list");
     let shop = Shop::without(&["okx", "coingecko"]).await;
-    shop.refused("/all-tokens", 503, "upstream_unavailable").await;
+    shop.refused("/all-tokens", 503, "upstream_unavailable")
+        .await;
 }
 
 #[tokio::test]
@@ -125,21 +170,41 @@ async fn a_search_ranks_what_is_meant_first_and_imitations_last() {
     let shop = Shop::open().await;
     let body = shop.buy("/supported-tokens?symbol=$OKB").await;
     let data = &body["data"];
-    assert_eq!((&data["query"], &data["chain_id"]), (&json!("OKB"), &json!(196)));
-    assert_eq!(column(&data["tokens"], "match"), ["exact", "exact", "partial", "imitation"]);
+    assert_eq!(
+        (&data["query"], &data["chain_id"]),
+        (&json!("OKB"), &json!(196))
+    );
+    assert_eq!(
+        column(&data["tokens"], "match"),
+        ["exact", "exact", "partial", "imitation"]
+    );
     assert_eq!(data["tokens"][0]["verified"], true);
     assert!(data["tokens"][1]["decimals"].is_null());
     assert_eq!(codes(&body), ["imitations_found"]);
     let gaps = body["meta"]["unavailable"].as_array().unwrap();
-    assert!(gaps.iter().any(|gap| gap["field"] == "data.tokens[].decimals"));
+    assert!(
+        gaps.iter()
+            .any(|gap| gap["field"] == "data.tokens[].decimals")
+    );
     let body = shop.buy("/supported-tokens?symbol=USDT").await;
     assert_eq!(column(&body["data"]["tokens"], "symbol"), ["USDT", "USD₮0"]);
     // Nothing found is an answer, as long as the source answered.
-    let body = shop.buy("/supported-tokens?symbol=NOSUCHTOKEN&chain=base").await;
-    assert_eq!((&body["data"]["tokens"], &body["data"]["chain_id"]), (&json!([]), &json!(8453)));
-    shop.refused("/supported-tokens?symbol=OKB&chain=solana", 400, "invalid_params").await;
+    let body = shop
+        .buy("/supported-tokens?symbol=NOSUCHTOKEN&chain=base")
+        .await;
+    assert_eq!(
+        (&body["data"]["tokens"], &body["data"]["chain_id"]),
+        (&json!([]), &json!(8453))
+    );
+    shop.refused(
+        "/supported-tokens?symbol=OKB&chain=solana",
+        400,
+        "invalid_params",
+    )
+    .await;
     let shop = Shop::without(&["okx"]).await;
-    shop.refused("/supported-tokens?symbol=OKB", 503, "upstream_unavailable").await;
+    shop.refused("/supported-tokens?symbol=OKB", 503, "upstream_unavailable")
+        .await;
 }
 
 #[tokio::test]
@@ -148,25 +213,42 @@ async fn the_board_has_the_curated_tokens_and_what_moved() {
     let body = shop.buy("/market-alpha").await;
     let data = &body["data"];
     let symbols = column(&data["tokens"], "symbol");
-    let curated = ["WOKB", "USD₮0", "USDG", "USDC", "xBTC", "xETH", "xSOL", "xBETH", "GHO"];
+    let curated = [
+        "WOKB", "USD₮0", "USDG", "USDC", "xBTC", "xETH", "xSOL", "xBETH", "GHO",
+    ];
     assert_eq!(symbols[..9], curated);
     // By liquidity; the imitation and the high risk of the ranking are not there.
     assert_eq!(symbols[9..], ["WETH", "XDOG"]);
-    assert_eq!(column(&data["movers"]["gainers"], "symbol"), ["XDOG", "xSOL", "WOKB"]);
-    assert_eq!(column(&data["movers"]["losers"], "symbol"), ["xETH", "WETH", "xBETH"]);
-    assert_eq!(data["coverage"], json!({"curated": 10, "curated_priced": 9, "with_volume": 11}));
+    assert_eq!(
+        column(&data["movers"]["gainers"], "symbol"),
+        ["XDOG", "xSOL", "WOKB"]
+    );
+    assert_eq!(
+        column(&data["movers"]["losers"], "symbol"),
+        ["xETH", "WETH", "xBETH"]
+    );
+    assert_eq!(
+        data["coverage"],
+        json!({"curated": 10, "curated_priced": 9, "with_volume": 11})
+    );
     assert_eq!(data["total_volume_24h_usd"], "22546524.41");
     assert_eq!(codes(&body), ["tokens_not_priced"]);
-    assert_eq!((&data["chain_id"], &body["meta"]["verdict"]), (&json!(196), &json!("fresh")));
+    assert_eq!(
+        (&data["chain_id"], &body["meta"]["verdict"]),
+        (&json!(196), &json!("fresh"))
+    );
 }
 
 #[tokio::test]
 async fn a_board_of_too_few_prices_is_refused() {
     let shop = Shop::in_scenario("board_thin").await;
-    let error = shop.refused("/market-alpha", 503, "core_data_missing").await;
+    let error = shop
+        .refused("/market-alpha", 503, "core_data_missing")
+        .await;
     assert_eq!(error["missing"], json!(["tokens"]));
     let shop = Shop::without(&["okx"]).await;
-    shop.refused("/market-alpha", 503, "upstream_unavailable").await;
+    shop.refused("/market-alpha", 503, "upstream_unavailable")
+        .await;
 }
 
 #[tokio::test]
@@ -174,7 +256,10 @@ async fn details_are_of_the_highest_ranked_coin() {
     let shop = Shop::open().await;
     let body = shop.buy("/token-details?symbol=okb").await;
     let data = &body["data"];
-    assert_eq!((&data["id"], &data["rank"], &data["price_usd"]), (&json!("okb"), &json!(38), &json!("118.47")));
+    assert_eq!(
+        (&data["id"], &data["rank"], &data["price_usd"]),
+        (&json!("okb"), &json!(38), &json!("118.47"))
+    );
     assert_eq!(data["ath"], json!({"price": "255.5", "date": "2025-08-21"}));
     assert_eq!(data["contracts"][0]["chain_id"], 196);
     assert_eq!(column(&data["alternatives"], "id"), ["okb-inu"]);
@@ -182,8 +267,13 @@ async fn details_are_of_the_highest_ranked_coin() {
     assert_eq!(body["meta"]["verdict"], "fresh");
     // A coin of its own chain has no contract, which is not an unknown contract.
     let body = shop.buy("/token-details?symbol=BTC").await;
-    assert_eq!((&body["data"]["id"], &body["data"]["contracts"]), (&json!("bitcoin"), &json!([])));
-    let error = shop.refused("/token-details?symbol=NOSUCHCOIN", 404, "not_found").await;
+    assert_eq!(
+        (&body["data"]["id"], &body["data"]["contracts"]),
+        (&json!("bitcoin"), &json!([]))
+    );
+    let error = shop
+        .refused("/token-details?symbol=NOSUCHCOIN", 404, "not_found")
+        .await;
     assert_eq!(error["reason"], "symbol_not_found");
 }
 
@@ -191,20 +281,27 @@ async fn details_are_of_the_highest_ranked_coin() {
 async fn details_fall_back_and_never_to_an_imitation() {
     let shop = Shop::without(&["coingecko"]).await;
     let body = shop.buy("/token-details?symbol=OKB").await;
-    assert_eq!((&body["data"]["id"], &body["data"]["price_usd"]), (&json!("okb-okb"), &json!("118.39")));
+    assert_eq!(
+        (&body["data"]["id"], &body["data"]["price_usd"]),
+        (&json!("okb-okb"), &json!("118.39"))
+    );
     assert!(body["data"]["contracts"].is_null());
     assert_eq!(source(&body, "coingecko.markets")["status"], "unavailable");
 
     // A token that no catalogue lists, from its pools: not ranked, and not the one that imitates it.
     let shop = Shop::open().await;
     let body = shop.buy("/token-details?symbol=XDOG").await;
-    assert_eq!(body["data"]["id"], "xlayer:0x0cc24c51BF89c00c5afFBfCf5E856C25ecBdb48e");
+    assert_eq!(
+        body["data"]["id"],
+        "xlayer:0x0cc24c51BF89c00c5afFBfCf5E856C25ecBdb48e"
+    );
     assert_eq!(codes(&body), ["symbol_not_ranked"]);
     assert!(body["data"]["rank"].is_null());
 
     // While no catalogue answers, a pool cannot say who is meant.
     let shop = Shop::without(&["coingecko", "coinpaprika"]).await;
-    shop.refused("/token-details?symbol=XDOG", 503, "upstream_unavailable").await;
+    shop.refused("/token-details?symbol=XDOG", 503, "upstream_unavailable")
+        .await;
 }
 
 #[tokio::test]
@@ -212,19 +309,37 @@ async fn what_several_rankings_name_is_trending() {
     let shop = Shop::open().await;
     let body = shop.buy("/trending-altcoins").await;
     let data = &body["data"];
-    assert_eq!(column(&data["altcoins"], "symbol"), ["BONK", "SOL", "ALPHA"]);
-    assert_eq!((&data["count"], &data["rankings_answered"]), (&json!(3), &json!(3)));
-    let named: Vec<_> = data["altcoins"].as_array().unwrap().iter().map(|row| &row["named_by"]).collect();
+    assert_eq!(
+        column(&data["altcoins"], "symbol"),
+        ["BONK", "SOL", "ALPHA"]
+    );
+    assert_eq!(
+        (&data["count"], &data["rankings_answered"]),
+        (&json!(3), &json!(3))
+    );
+    let named: Vec<_> = data["altcoins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["named_by"])
+        .collect();
     assert_eq!(named, [&json!(2), &json!(2), &json!(1)]);
-    assert_eq!(data["altcoins"][0]["links"]["coingecko"], "https://www.coingecko.com/en/coins/bonk");
+    assert_eq!(
+        data["altcoins"][0]["links"]["coingecko"],
+        "https://www.coingecko.com/en/coins/bonk"
+    );
 
     let shop = Shop::without(&["okx"]).await;
     let body = shop.buy("/trending-altcoins").await;
-    assert_eq!(column(&body["data"]["altcoins"], "symbol"), ["BONK", "SOL", "HYPE"]);
+    assert_eq!(
+        column(&body["data"]["altcoins"], "symbol"),
+        ["BONK", "SOL", "HYPE"]
+    );
     assert_eq!(source(&body, "okx.hot-tokens")["status"], "unavailable");
     let shop = Shop::without(&["coingecko"]).await;
     let body = shop.buy("/trending-altcoins").await;
     assert_eq!(codes(&body), ["fewer_than_three"]);
     let shop = Shop::without(&["okx", "coingecko"]).await;
-    shop.refused("/trending-altcoins", 503, "upstream_unavailable").await;
+    shop.refused("/trending-altcoins", 503, "upstream_unavailable")
+        .await;
 }

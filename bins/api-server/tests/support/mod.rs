@@ -88,7 +88,8 @@ impl World {
         recordings: Recordings,
         change: impl FnOnce(&mut Config, &ReplayServer),
     ) -> Self {
-        let change = |config: &mut Config, _rpc: &str, replay: &ReplayServer| change(config, replay);
+        let change =
+            |config: &mut Config, _rpc: &str, replay: &ReplayServer| change(config, replay);
         Self::timed(data_clock, recordings, change).await
     }
 

@@ -65,7 +65,10 @@ impl EvmReader {
             legs.chunks(MAX_LEGS).collect()
         };
         for part in parts {
-            let Sourced { value, sources: from } = self.batch(chain_id, part).await?;
+            let Sourced {
+                value,
+                sources: from,
+            } = self.batch(chain_id, part).await?;
             match &mut whole {
                 None => whole = Some(value),
                 Some(whole) => {
@@ -124,14 +127,24 @@ impl EvmReader {
             let observed = format!("{} bytes", returned.len());
             self.unusable(chain_id, "the outcome of every call", observed)
         })?;
-        if Duration::try_from(batch.time.duration_since(self.now())).is_ok_and(|ahead| ahead > MAX_AHEAD) {
+        if Duration::try_from(batch.time.duration_since(self.now()))
+            .is_ok_and(|ahead| ahead > MAX_AHEAD)
+        {
             return Err(self.unusable(chain_id, "a block of the past", batch.time.to_string()));
         }
-        Ok(Sourced { value: batch, sources })
+        Ok(Sourced {
+            value: batch,
+            sources,
+        })
     }
 
     fn unusable(&self, chain_id: u64, expected: &'static str, observed: String) -> SourceError {
-        tracing::warn!(chain_id, call = CALL, expected, "answers of a node are not usable");
+        tracing::warn!(
+            chain_id,
+            call = CALL,
+            expected,
+            "answers of a node are not usable"
+        );
         SourceError {
             source: endpoints::source(chain_id),
             kind: SourceErrorKind::Malformed {
@@ -154,7 +167,9 @@ fn read(returned: &[u8], expected: usize) -> Option<Batch> {
     let block = word(outcomes.next()?)?;
     let time = word(outcomes.next()?)?;
     let results: Vec<Option<Bytes>> = outcomes
-        .map(|outcome| (outcome.success && !outcome.returnData.is_empty()).then_some(outcome.returnData))
+        .map(|outcome| {
+            (outcome.success && !outcome.returnData.is_empty()).then_some(outcome.returnData)
+        })
         .collect();
     (results.len() == expected).then_some(Batch {
         block: u64::try_from(block).ok()?,
@@ -187,10 +202,20 @@ mod tests {
     fn a_failed_call_is_not_zero() {
         let word = |n: u64| U256::from(n).to_be_bytes::<32>();
         let (block, time, balance) = (word(9), word(1_795_222_920), word(0));
-        let returned = encode(&[(true, &block), (true, &time), (true, &balance), (false, &[]), (true, &[]), (false, &balance)]);
+        let returned = encode(&[
+            (true, &block),
+            (true, &time),
+            (true, &balance),
+            (false, &[]),
+            (true, &[]),
+            (false, &balance),
+        ]);
         let batch = read(&returned, 4).unwrap();
         assert_eq!((batch.block, batch.time.as_second()), (9, 1_795_222_920));
-        assert_eq!(batch.results, [Some(Bytes::copy_from_slice(&balance)), None, None, None]);
+        assert_eq!(
+            batch.results,
+            [Some(Bytes::copy_from_slice(&balance)), None, None, None]
+        );
         assert_eq!(read(&returned, 3), None);
         assert_eq!(read(&returned, 5), None);
         assert_eq!(read(&[], 0), None);

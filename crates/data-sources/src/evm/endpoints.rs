@@ -3,14 +3,56 @@
 /// Two public nodes of each chain, for a configuration that names none. They are shared by everybody: an operator who
 /// depends on them brings their own.
 pub const PUBLIC_ENDPOINTS: [(u64, [&str; 2]); 11] = [
-    (1, ["https://ethereum.reth.rs/rpc", "https://ethereum-rpc.publicnode.com"]),
-    (10, ["https://mainnet.optimism.io", "https://optimism-rpc.publicnode.com"]),
-    (56, ["https://56.rpc.thirdweb.com", "https://bsc-rpc.publicnode.com"]),
-    (137, ["https://polygon.drpc.org", "https://polygon-bor-rpc.publicnode.com"]),
-    (196, ["https://rpc.xlayer.tech", "https://xlayerrpc.okx.com"]),
-    (324, ["https://mainnet.era.zksync.io", "https://zksync.drpc.org"]),
-    (8453, ["https://mainnet.base.org", "https://base-rpc.publicnode.com"]),
-    (42_161, ["https://arb1.arbitrum.io/rpc", "https://arbitrum-one-rpc.publicnode.com"]),
+    (
+        1,
+        [
+            "https://ethereum.reth.rs/rpc",
+            "https://ethereum-rpc.publicnode.com",
+        ],
+    ),
+    (
+        10,
+        [
+            "https://mainnet.optimism.io",
+            "https://optimism-rpc.publicnode.com",
+        ],
+    ),
+    (
+        56,
+        [
+            "https://56.rpc.thirdweb.com",
+            "https://bsc-rpc.publicnode.com",
+        ],
+    ),
+    (
+        137,
+        [
+            "https://polygon.drpc.org",
+            "https://polygon-bor-rpc.publicnode.com",
+        ],
+    ),
+    (
+        196,
+        ["https://rpc.xlayer.tech", "https://xlayerrpc.okx.com"],
+    ),
+    (
+        324,
+        ["https://mainnet.era.zksync.io", "https://zksync.drpc.org"],
+    ),
+    (
+        8453,
+        [
+            "https://mainnet.base.org",
+            "https://base-rpc.publicnode.com",
+        ],
+    ),
+    (
+        42_161,
+        [
+            "https://arb1.arbitrum.io/rpc",
+            "https://arbitrum-one-rpc.publicnode.com",
+        ],
+    ),
     (
         43_114,
         [
@@ -18,8 +60,17 @@ pub const PUBLIC_ENDPOINTS: [(u64, [&str; 2]); 11] = [
             "https://avalanche-c-chain-rpc.publicnode.com",
         ],
     ),
-    (59_144, ["https://rpc.linea.build", "https://linea-rpc.publicnode.com"]),
-    (534_352, ["https://rpc.scroll.io", "https://scroll-rpc.publicnode.com"]),
+    (
+        59_144,
+        [
+            "https://rpc.linea.build",
+            "https://linea-rpc.publicnode.com",
+        ],
+    ),
+    (
+        534_352,
+        ["https://rpc.scroll.io", "https://scroll-rpc.publicnode.com"],
+    ),
 ];
 
 /// How the nodes of a chain are called in `meta.sources`.

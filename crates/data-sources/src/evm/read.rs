@@ -70,8 +70,14 @@ pub(super) fn receipt(json: &Json<'_>, sent: &Transaction, block: BlockRef) -> R
     };
     let listed = object.member("logs")?;
     let entries = listed.elements()?;
-    let logs = entries.iter().take(MAX_LOGS).map(|entry| log(entry, sent.hash));
-    let blobs = match (quantity(&object, "blobGasUsed")?, quantity(&object, "blobGasPrice")?) {
+    let logs = entries
+        .iter()
+        .take(MAX_LOGS)
+        .map(|entry| log(entry, sent.hash));
+    let blobs = match (
+        quantity(&object, "blobGasUsed")?,
+        quantity(&object, "blobGasPrice")?,
+    ) {
         // Rollups write other things under the first name without a price.
         (Some(used), Some(price)) if sent.kind == 3 => Some((used, price)),
         _ => None,
@@ -88,7 +94,10 @@ pub(super) fn receipt(json: &Json<'_>, sent: &Transaction, block: BlockRef) -> R
         l1_fee: quantity(&object, "l1Fee")?,
         blobs,
         operator_fee: operator.into_iter().flatten().any(|fee| !fee.is_zero()),
-        created: object.find("contractAddress").map(|created| created.address()).transpose()?,
+        created: object
+            .find("contractAddress")
+            .map(|created| created.address())
+            .transpose()?,
         logs: logs.collect::<Read<_>>()?,
         logs_left_out: entries.len().saturating_sub(MAX_LOGS),
     })

@@ -104,7 +104,10 @@ impl EvmReader {
 fn symbol(returned: &Bytes) -> Option<String> {
     let text = match <[u8; 32]>::try_from(returned.as_ref()) {
         Ok(word) => {
-            let end = word.iter().position(|byte| *byte == 0).unwrap_or(word.len());
+            let end = word
+                .iter()
+                .position(|byte| *byte == 0)
+                .unwrap_or(word.len());
             String::from_utf8(word.get(..end)?.to_vec()).ok()?
         }
         Err(_) => String::abi_decode(returned).ok()?,
@@ -127,11 +130,21 @@ mod tests {
         let text = |symbol: &str| Bytes::from(symbol.to_owned().abi_encode());
         assert_eq!(symbol(&text("USD₮0")).as_deref(), Some("USD₮0"));
         assert_eq!(symbol(&text("\u{202e}X\u{0}")).as_deref(), Some("X"));
-        assert_eq!(symbol(&text(&"A".repeat(9_000))).map(|symbol| symbol.len()), Some(32));
+        assert_eq!(
+            symbol(&text(&"A".repeat(9_000))).map(|symbol| symbol.len()),
+            Some(32)
+        );
         let mut word = [0; 32];
         word[..3].copy_from_slice(b"MKR");
-        assert_eq!(symbol(&Bytes::copy_from_slice(&word)).as_deref(), Some("MKR"));
-        for nothing in [text(""), Bytes::from_static(&[1]), Bytes::from(vec![0xff; 32])] {
+        assert_eq!(
+            symbol(&Bytes::copy_from_slice(&word)).as_deref(),
+            Some("MKR")
+        );
+        for nothing in [
+            text(""),
+            Bytes::from_static(&[1]),
+            Bytes::from(vec![0xff; 32]),
+        ] {
             assert_eq!(symbol(&nothing), None);
         }
         let number = |n: u64| Bytes::from(U256::from(n).to_be_bytes::<32>());

@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use readings::chain::{BlockRef, Receipt, Record, Transaction, knowledge::Replay};
 use serde_json::{Map, Value, json};
 
-use super::{BLOCK, CallOutcome, EvmReader, RECEIPT, TRANSACTION, endpoints, kind, no_method, read, required};
+use super::{
+    BLOCK, CallOutcome, EvmReader, RECEIPT, TRANSACTION, endpoints, kind, no_method, read, required,
+};
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     json::Json,
@@ -41,10 +43,18 @@ impl EvmReader {
         let reader = self.clone();
         let fetch = || async move { Ok(reader.fetch(chain_id, hash).await?) };
         let found = self.recent.get(key, max_age, fetch).await?;
-        if found.value.as_ref().is_some_and(|record| self.is_settled(record)) {
+        if found
+            .value
+            .as_ref()
+            .is_some_and(|record| self.is_settled(record))
+        {
             let same = found.clone();
             let anew = Some(Duration::ZERO);
-            drop(self.settled.get(key, anew, || async move { Ok(same) }).await);
+            drop(
+                self.settled
+                    .get(key, anew, || async move { Ok(same) })
+                    .await,
+            );
         }
         Ok(found)
     }
@@ -53,7 +63,10 @@ impl EvmReader {
     #[must_use]
     pub fn is_settled(&self, record: &Record) -> bool {
         let age = |time: Timestamp| Duration::try_from(self.now().duration_since(time)).ok();
-        record.time.and_then(age).is_some_and(|age| age >= SETTLED_AFTER)
+        record
+            .time
+            .and_then(age)
+            .is_some_and(|age| age >= SETTLED_AFTER)
     }
 
     /// Runs a reverted transaction again on the state before its block, for its reason. Nodes that keep no old states cannot.
@@ -77,7 +90,10 @@ impl EvmReader {
         let before = block.number.saturating_sub(1);
         // What came before it in its block may have made it fail: the state after the block shows that.
         for number in [before, block.number] {
-            match self.eth_call(chain_id, &json!([call, format!("{number:#x}")])).await {
+            match self
+                .eth_call(chain_id, &json!([call, format!("{number:#x}")]))
+                .await
+            {
                 Ok(Sourced {
                     value: CallOutcome::Reverted { data, message },
                     ..
@@ -89,11 +105,18 @@ impl EvmReader {
         Replay::Succeeded
     }
 
-    async fn fetch(&self, chain_id: u64, hash: B256) -> Result<Sourced<Option<Record>>, SourceError> {
+    async fn fetch(
+        &self,
+        chain_id: u64,
+        hash: B256,
+    ) -> Result<Sourced<Option<Record>>, SourceError> {
         let network = self.chain(chain_id)?.network;
         let Sourced { value, mut sources } = self.find(chain_id, hash).await?;
         let Some(transaction) = value else {
-            return Ok(Sourced { value: None, sources });
+            return Ok(Sourced {
+                value: None,
+                sources,
+            });
         };
         let (mut receipt, mut time) = (None, None);
         if let Some(block) = transaction.block {
@@ -125,7 +148,11 @@ impl EvmReader {
     }
 
     /// Asks every node until one knows the transaction. It is unknown when one of them says so and none knows it.
-    async fn find(&self, chain_id: u64, hash: B256) -> Result<Sourced<Option<Transaction>>, SourceError> {
+    async fn find(
+        &self,
+        chain_id: u64,
+        hash: B256,
+    ) -> Result<Sourced<Option<Transaction>>, SourceError> {
         let chain = self.chain(chain_id)?;
         let params = json!([hash]);
         let read = |result: Option<&Json<'_>>| match result {
@@ -164,11 +191,21 @@ impl EvmReader {
     ) -> Result<Sourced<Receipt>, SourceError> {
         let params = json!([transaction.hash]);
         let read = |result: Option<&Json<'_>>| read::receipt(required(result)?, transaction, block);
-        let found = self.ask(chain_id, RECEIPT, "eth_getTransactionReceipt", &params, read);
+        let found = self.ask(
+            chain_id,
+            RECEIPT,
+            "eth_getTransactionReceipt",
+            &params,
+            read,
+        );
         returned(chain_id, found.await?, "eth_getTransactionReceipt")
     }
 
-    async fn block_time(&self, chain_id: u64, block: BlockRef) -> Result<Sourced<Timestamp>, SourceError> {
+    async fn block_time(
+        &self,
+        chain_id: u64,
+        block: BlockRef,
+    ) -> Result<Sourced<Timestamp>, SourceError> {
         let params = json!([block.hash, false]);
         let read = |result: Option<&Json<'_>>| read::block_time(required(result)?, block);
         let found = self.ask(chain_id, BLOCK, "eth_getBlockByHash", &params, read);

@@ -91,7 +91,9 @@ impl NewsDesk {
         let (okx, keyword) = (self.okx.clone(), keyword.trim().to_lowercase());
         let key = keyword.clone();
         self.searches
-            .get(key, max_age, || async move { Ok(okx.news_search(&keyword).await?) })
+            .get(key, max_age, || async move {
+                Ok(okx.news_search(&keyword).await?)
+            })
             .await
     }
 
@@ -108,7 +110,11 @@ impl NewsDesk {
         let (okx, symbol) = (self.okx.clone(), symbol.clone());
         let key = symbol.clone();
         self.of_symbol
-            .get(key, max_age, || async move { Ok(okx.news_of(&symbol).await?) })
+            .get(
+                key,
+                max_age,
+                || async move { Ok(okx.news_of(&symbol).await?) },
+            )
             .await
     }
 
@@ -150,7 +156,11 @@ impl NewsDesk {
         let okx = self.okx.clone();
         let symbols = MAJORS.map(|token| token.symbol);
         self.of_majors
-            .get((), max_age, || async move { Ok(okx.moods_of(&symbols).await?) })
+            .get(
+                (),
+                max_age,
+                || async move { Ok(okx.moods_of(&symbols).await?) },
+            )
             .await
     }
 
@@ -160,7 +170,10 @@ impl NewsDesk {
     /// # Errors
     ///
     /// The first failure, when no token's leaders can be had.
-    pub async fn leaders(&self, max_age: Option<Duration>) -> Result<Sourced<Vec<TokenVoices>>, Error> {
+    pub async fn leaders(
+        &self,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Vec<TokenVoices>>, Error> {
         let okx = self.okx.clone();
         self.leaders
             .get((), max_age, || async move { all_leaders(&okx).await })
@@ -193,13 +206,22 @@ async fn all_leaders(okx: &Okx) -> Result<Sourced<Vec<TokenVoices>>, Error> {
             Ok((place, symbol, Ok(voices))) => {
                 // They are all of one source: the slowest stands for all.
                 let slower = |known: &Provenance| {
-                    voices.sources.first().is_some_and(|new| new.latency_ms > known.latency_ms)
+                    voices
+                        .sources
+                        .first()
+                        .is_some_and(|new| new.latency_ms > known.latency_ms)
                 };
                 if sources.first().is_none_or(slower) {
                     sources = voices.sources;
                 }
                 let voices = voices.value;
-                found.push((place, TokenVoices { symbol: symbol.to_owned(), voices }));
+                found.push((
+                    place,
+                    TokenVoices {
+                        symbol: symbol.to_owned(),
+                        voices,
+                    },
+                ));
             }
             Ok((_, _, Err(error))) => failure = Some(error),
             Err(_) => {}

@@ -82,7 +82,8 @@ impl NewsDesk {
             self.alternative_me.source(),
         ];
         let all = one.into_iter().chain(self.rss.feeds());
-        all.flat_map(|source| source.spec().sources.iter().copied()).collect()
+        all.flat_map(|source| source.spec().sources.iter().copied())
+            .collect()
     }
 }
 
@@ -94,7 +95,11 @@ impl Collection {
     }
 
     /// The index is of its day, which it carries itself: it does not age the news.
-    fn index(&mut self, source: &Source, told: Result<Sourced<FearGreed>, SourceError>) -> Option<FearGreed> {
+    fn index(
+        &mut self,
+        source: &Source,
+        told: Result<Sourced<FearGreed>, SourceError>,
+    ) -> Option<FearGreed> {
         self.take(source, told.map(|told| told.as_of(None)))
     }
 

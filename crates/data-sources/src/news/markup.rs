@@ -9,10 +9,34 @@ const LABEL_CHARS: usize = 64;
 
 /// Named entities that titles carry.
 const NAMED: &[(&str, char)] = &[
-    ("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\''), ("nbsp", ' '), ("ndash", '–'),
-    ("mdash", '—'), ("lsquo", '‘'), ("rsquo", '’'), ("ldquo", '“'), ("rdquo", '”'), ("hellip", '…'), ("bull", '•'),
-    ("middot", '·'), ("euro", '€'), ("pound", '£'), ("yen", '¥'), ("cent", '¢'), ("copy", '©'), ("reg", '®'),
-    ("trade", '™'), ("times", '×'), ("deg", '°'), ("eacute", 'é'), ("uuml", 'ü'), ("ouml", 'ö'), ("auml", 'ä'),
+    ("amp", '&'),
+    ("lt", '<'),
+    ("gt", '>'),
+    ("quot", '"'),
+    ("apos", '\''),
+    ("nbsp", ' '),
+    ("ndash", '–'),
+    ("mdash", '—'),
+    ("lsquo", '‘'),
+    ("rsquo", '’'),
+    ("ldquo", '“'),
+    ("rdquo", '”'),
+    ("hellip", '…'),
+    ("bull", '•'),
+    ("middot", '·'),
+    ("euro", '€'),
+    ("pound", '£'),
+    ("yen", '¥'),
+    ("cent", '¢'),
+    ("copy", '©'),
+    ("reg", '®'),
+    ("trade", '™'),
+    ("times", '×'),
+    ("deg", '°'),
+    ("eacute", 'é'),
+    ("uuml", 'ü'),
+    ("ouml", 'ö'),
+    ("auml", 'ä'),
 ];
 
 /// What is read of a text before it is cut.
@@ -121,8 +145,14 @@ mod tests {
             ("<style>p{}</style>Text", "Text"),
             // Read once: what was written as text about a tag stays text, and is no tag afterwards.
             ("About &amp;lt;b&amp;gt;", "About &lt;b&gt;"),
-            ("Hidden &lt;img src=x onerror=alert(1)&gt; end", "Hidden end"),
-            ("&unknown; &#xffffffff; &; & end", "&unknown; &#xffffffff; &; & end"),
+            (
+                "Hidden &lt;img src=x onerror=alert(1)&gt; end",
+                "Hidden end",
+            ),
+            (
+                "&unknown; &#xffffffff; &; & end",
+                "&unknown; &#xffffffff; &; & end",
+            ),
             ("Bidi &#8238;txet", "Bidi txet"),
             ("5 < 6 <", "5 < 6 <"),
             ("<unclosed", ""),

@@ -2,8 +2,8 @@
 
 /// Words in capitals that are symbols of tokens when they stand in a post.
 const SYMBOLS: &[&str] = &[
-    "BTC", "ETH", "SOL", "XRP", "BNB", "ADA", "DOGE", "TRX", "AVAX", "LINK", "LTC", "HYPE", "SUI", "TON", "ARB",
-    "AAVE", "UNI", "USDT", "USDC", "OKB", "PEPE", "SHIB", "NEAR",
+    "BTC", "ETH", "SOL", "XRP", "BNB", "ADA", "DOGE", "TRX", "AVAX", "LINK", "LTC", "HYPE", "SUI",
+    "TON", "ARB", "AAVE", "UNI", "USDT", "USDC", "OKB", "PEPE", "SHIB", "NEAR",
 ];
 /// Most symbols that are taken of a post.
 const MOST: usize = 5;
@@ -31,7 +31,9 @@ pub(crate) fn symbols_in(text: &str) -> Vec<String> {
         let symbol = match word.strip_prefix('$') {
             Some(tag) => {
                 let letters = tag.chars().all(|c| c.is_ascii_alphanumeric());
-                let symbol = letters && tag.len() <= LONGEST && tag.starts_with(|c: char| c.is_ascii_alphabetic());
+                let symbol = letters
+                    && tag.len() <= LONGEST
+                    && tag.starts_with(|c: char| c.is_ascii_alphabetic());
                 symbol.then(|| tag.to_ascii_uppercase())
             }
             None => SYMBOLS.contains(&word).then(|| word.to_owned()),
@@ -53,10 +55,21 @@ mod tests {
     #[test]
     fn accounts_and_posts_have_one_form() {
         assert_eq!(x_handle(" @kol_one ").as_deref(), Some("kol_one"));
-        for bad in ["", "@", "a b", "kol/one", "кol_one", "sixteen_letters_x", "kol?x=1"] {
+        for bad in [
+            "",
+            "@",
+            "a b",
+            "kol/one",
+            "кol_one",
+            "sixteen_letters_x",
+            "kol?x=1",
+        ] {
             assert_eq!(x_handle(bad), None, "{bad}");
         }
-        assert_eq!(post_url("a", "199").as_deref(), Some("https://x.com/a/status/199"));
+        assert_eq!(
+            post_url("a", "199").as_deref(),
+            Some("https://x.com/a/status/199")
+        );
         for bad in ["", "1/../../evil", "12a", "123456789012345678901"] {
             assert_eq!(post_url("a", bad), None, "{bad}");
         }
@@ -64,7 +77,10 @@ mod tests {
 
     #[test]
     fn symbols_are_tagged_or_well_known() {
-        assert_eq!(symbols_in("BTC looks strong, $eth too; $100k? LINK in bio $BTC"), ["BTC", "ETH", "LINK"]);
+        assert_eq!(
+            symbols_in("BTC looks strong, $eth too; $100k? LINK in bio $BTC"),
+            ["BTC", "ETH", "LINK"]
+        );
         assert!(symbols_in("link to one suit, ADAM $ $$ $<b>").is_empty());
     }
 }

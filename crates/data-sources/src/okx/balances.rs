@@ -78,23 +78,37 @@ struct Row {
     is_risk_token: Option<bool>,
 }
 
-fn by_chain(asked: &[u64], answer: Vec<Assets>) -> Result<BTreeMap<u64, Vec<Holding>>, SourceErrorKind> {
-    let mut found: BTreeMap<u64, Vec<Holding>> = asked.iter().map(|chain| (*chain, Vec::new())).collect();
+fn by_chain(
+    asked: &[u64],
+    answer: Vec<Assets>,
+) -> Result<BTreeMap<u64, Vec<Holding>>, SourceErrorKind> {
+    let mut found: BTreeMap<u64, Vec<Holding>> =
+        asked.iter().map(|chain| (*chain, Vec::new())).collect();
     let rows: usize = answer.iter().map(|assets| assets.token_assets.len()).sum();
     if rows > MAX_ROWS {
-        return Err(malformed("$.data[].tokenAssets", "at most 5000 rows", &rows.to_string()));
+        return Err(malformed(
+            "$.data[].tokenAssets",
+            "at most 5000 rows",
+            &rows.to_string(),
+        ));
     }
     let mut seen = BTreeSet::new();
     for row in answer.into_iter().flat_map(|assets| assets.token_assets) {
         let chain = row.chain_index.parse::<u64>().ok();
         let Some(holdings) = chain.and_then(|chain| found.get_mut(&chain)) else {
             let path = "$.data[].tokenAssets[].chainIndex";
-            return Err(malformed(path, "a chain that was asked for", &row.chain_index));
+            return Err(malformed(
+                path,
+                "a chain that was asked for",
+                &row.chain_index,
+            ));
         };
         let holding = row.holding()?;
         if seen.insert((chain, holding.asset)) {
             holdings.push(holding);
-        } else if let Some(known) = holdings.iter_mut().find(|known| known.asset == holding.asset)
+        } else if let Some(known) = holdings
+            .iter_mut()
+            .find(|known| known.asset == holding.asset)
             && known.raw != holding.raw
         {
             // Two rows of one token that disagree: which one is right nobody can say.
@@ -110,26 +124,42 @@ impl Row {
             "" => Asset::Native,
             text => {
                 let token = text.parse::<Address>().map_err(|_| {
-                    malformed("$.data[].tokenAssets[].tokenContractAddress", "an address or nothing", text)
+                    malformed(
+                        "$.data[].tokenAssets[].tokenContractAddress",
+                        "an address or nothing",
+                        text,
+                    )
                 })?;
                 // Elsewhere OKX writes the native coin so.
-                if token == crate::NATIVE_COIN { Asset::Native } else { Asset::Token(token) }
+                if token == crate::NATIVE_COIN {
+                    Asset::Native
+                } else {
+                    Asset::Token(token)
+                }
             }
         };
         let raw = match self.raw_balance.as_deref() {
             None | Some("") => None,
             Some(text) => {
                 let digits = text.len() <= 78 && text.bytes().all(|byte| byte.is_ascii_digit());
-                let raw = digits.then(|| U256::from_str_radix(text, 10).ok()).flatten();
+                let raw = digits
+                    .then(|| U256::from_str_radix(text, 10).ok())
+                    .flatten();
                 Some(raw.ok_or_else(|| {
-                    malformed("$.data[].tokenAssets[].rawBalance", "a string of decimal digits", text)
+                    malformed(
+                        "$.data[].tokenAssets[].rawBalance",
+                        "a string of decimal digits",
+                        text,
+                    )
                 })?)
             }
         };
         // The interface gives no decimals: the two spellings of the balance tell them.
         let decimals = match asset {
             Asset::Native => Some(readings::chain::network::NATIVE_DECIMALS),
-            Asset::Token(_) => raw.zip(self.balance).and_then(|(raw, balance)| decimals_of(raw, balance)),
+            Asset::Token(_) => raw
+                .zip(self.balance)
+                .and_then(|(raw, balance)| decimals_of(raw, balance)),
         };
         let symbol = self.symbol.map(|symbol| clean(&symbol, MAX_SYMBOL_CHARS));
         Ok(Holding {
@@ -163,7 +193,10 @@ mod tests {
     use super::*;
 
     fn read(rows: Value) -> Result<BTreeMap<u64, Vec<Holding>>, SourceErrorKind> {
-        by_chain(&[196, 8453], serde_json::from_value(json!([{"tokenAssets": rows}])).unwrap())
+        by_chain(
+            &[196, 8453],
+            serde_json::from_value(json!([{"tokenAssets": rows}])).unwrap(),
+        )
     }
 
     fn row(chain: &str, token: &str, raw: &str) -> Value {
@@ -176,29 +209,53 @@ mod tests {
     fn the_native_coin_has_two_spellings() {
         for native in ["", "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"] {
             let found = read(json!([row("196", native, "1000000000000000000")])).unwrap();
-            assert_eq!((found[&196][0].asset, found[&196][0].decimals), (Asset::Native, Some(18)));
+            assert_eq!(
+                (found[&196][0].asset, found[&196][0].decimals),
+                (Asset::Native, Some(18))
+            );
             assert_eq!(found[&8453], []);
         }
     }
 
     #[test]
     fn rows_that_disagree_have_no_balance() {
-        let found = read(json!([row("196", TOKEN, "5"), row("196", TOKEN, "6"), row("8453", TOKEN, "5")])).unwrap();
+        let found = read(json!([
+            row("196", TOKEN, "5"),
+            row("196", TOKEN, "6"),
+            row("8453", TOKEN, "5")
+        ]))
+        .unwrap();
         assert_eq!((found[&196].len(), found[&196][0].raw), (1, None));
         assert_eq!(found[&8453][0].raw, Some(U256::from(5)));
     }
 
     #[test]
     fn foreign_chains_and_nonsense_are_refused() {
-        for wrong in [row("1", TOKEN, "5"), row("x", TOKEN, "5"), row("196", "0x12", "5"), row("196", TOKEN, "-5"), row("196", TOKEN, "1e9")] {
+        for wrong in [
+            row("1", TOKEN, "5"),
+            row("x", TOKEN, "5"),
+            row("196", "0x12", "5"),
+            row("196", TOKEN, "-5"),
+            row("196", TOKEN, "1e9"),
+        ] {
             assert!(read(json!([wrong])).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn what_is_not_said_is_unknown() {
-        let found = read(json!([{"chainIndex": "196", "tokenContractAddress": TOKEN, "tokenPrice": "0"}])).unwrap();
+        let found =
+            read(json!([{"chainIndex": "196", "tokenContractAddress": TOKEN, "tokenPrice": "0"}]))
+                .unwrap();
         let holding = &found[&196][0];
-        assert_eq!((holding.raw, holding.price_usd, holding.decimals, holding.risk), (None, None, None, Risk::Unknown));
+        assert_eq!(
+            (
+                holding.raw,
+                holding.price_usd,
+                holding.decimals,
+                holding.risk
+            ),
+            (None, None, None, Risk::Unknown)
+        );
     }
 }

@@ -61,7 +61,9 @@ impl Okx {
     /// A [`SourceError`].
     pub async fn news_of(&self, symbol: &SymbolKey) -> Result<Sourced<Vec<Article>>, SourceError> {
         let name = encoded(symbol.as_str());
-        let path = format!("{ROOT}/news/by-symbol?tokenSymbols={name}&sortBy=1&limit={ARTICLES}&detailLevel=1&language=en_US");
+        let path = format!(
+            "{ROOT}/news/by-symbol?tokenSymbols={name}&sortBy=1&limit={ARTICLES}&detailLevel=1&language=en_US"
+        );
         let mut found = self.articles(&path).await?;
         found
             .value
@@ -76,7 +78,9 @@ impl Okx {
     /// A [`SourceError`].
     pub async fn news_search(&self, keyword: &str) -> Result<Sourced<Vec<Article>>, SourceError> {
         let keyword = encoded(keyword);
-        let path = format!("{ROOT}/news/search?keyword={keyword}&sortBy=1&limit={ARTICLES}&detailLevel=1&language=en_US");
+        let path = format!(
+            "{ROOT}/news/search?keyword={keyword}&sortBy=1&limit={ARTICLES}&detailLevel=1&language=en_US"
+        );
         self.articles(&path).await
     }
 
@@ -98,10 +102,14 @@ impl Okx {
     /// symbol or knows several tokens of that symbol, otherwise a [`SourceError`].
     pub async fn mood_of(&self, symbol: &SymbolKey) -> Result<Sourced<Mood>, Error> {
         let mut found = self.moods_of(&[symbol.as_str()]).await?;
-        let one = found.value.of(symbol).cloned().ok_or_else(|| Error::NotFound {
-            reason: "symbol_not_found",
-            message: format!("no sentiment is known for {symbol}"),
-        })?;
+        let one = found
+            .value
+            .of(symbol)
+            .cloned()
+            .ok_or_else(|| Error::NotFound {
+                reason: "symbol_not_found",
+                message: format!("no sentiment is known for {symbol}"),
+            })?;
         found.value.tokens = vec![one];
         Ok(found)
     }
@@ -114,7 +122,9 @@ impl Okx {
     /// A [`SourceError`].
     pub async fn moods_of(&self, symbols: &[&str]) -> Result<Sourced<Mood>, SourceError> {
         let names = encoded(&symbols.join(","));
-        let path = format!("{ROOT}/sentiment/symbol?tokenSymbols={names}&timeFrame={DAY}&trendPoints={STRETCHES}");
+        let path = format!(
+            "{ROOT}/sentiment/symbol?tokenSymbols={names}&timeFrame={DAY}&trendPoints={STRETCHES}"
+        );
         self.mood(&path).await
     }
 
@@ -124,7 +134,10 @@ impl Okx {
     /// # Errors
     ///
     /// A [`SourceError`].
-    pub async fn leaders_of(&self, token: &SocialToken) -> Result<Sourced<Vec<Voice>>, SourceError> {
+    pub async fn leaders_of(
+        &self,
+        token: &SocialToken,
+    ) -> Result<Sourced<Vec<Voice>>, SourceError> {
         let (chain, address) = (token.chain_index, token.contract);
         let path = format!(
             "{ROOT}/vibe/top-kols?chainIndex={chain}&tokenAddress={address}&sortBy=1&timeFrame={VIBE_DAY}&limit={LEADERS}"

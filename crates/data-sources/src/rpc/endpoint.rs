@@ -15,7 +15,7 @@ use crate::{
     json::{Json, Object},
     provenance::Clock,
     text::clean,
-    transport::{Call, Media, HealthState, Reply, Upstream},
+    transport::{Call, HealthState, Media, Reply, Upstream},
 };
 
 /// Longest message of a node that is passed on.
@@ -137,7 +137,9 @@ impl Endpoint {
             let result = result.ok_or_else(nothing)?;
             u64::try_from(result.quantity()?).map_err(|_| result.malformed("a chain id"))
         };
-        let told = self.request(CHAIN_ID, "eth_chainId", &json!([]), read).await?;
+        let told = self
+            .request(CHAIN_ID, "eth_chainId", &json!([]), read)
+            .await?;
         match told.0 {
             Outcome::Value(chain_id) => Ok(chain_id),
             Outcome::Reverted(_) | Outcome::NoMethod => {

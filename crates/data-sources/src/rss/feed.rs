@@ -89,7 +89,9 @@ mod tests {
     }
 
     fn rss(items: &str) -> String {
-        format!(r#"<?xml version="1.0"?><rss version="2.0"><channel><title>T</title>{items}</channel></rss>"#)
+        format!(
+            r#"<?xml version="1.0"?><rss version="2.0"><channel><title>T</title>{items}</channel></rss>"#
+        )
     }
 
     fn item(title: &str, link: &str, date: &str) -> String {
@@ -107,10 +109,17 @@ mod tests {
             ("Funds &amp; flows", "Funds & flows"),
             ("Funds &amp;amp; flows", "Funds & flows"),
             ("<![CDATA[About &amp;lt;b&amp;gt;]]>", "About &lt;b&gt;"),
-            ("<![CDATA[<b>Bold</b><script>alert(1)</script> news]]>", "Bold news"),
+            (
+                "<![CDATA[<b>Bold</b><script>alert(1)</script> news]]>",
+                "Bold news",
+            ),
             ("Don&#8217;t", "Don’t"),
         ] {
-            let body = rss(&item(written, "https://a.example/1", "Sat, 21 Nov 2026 00:40:00 +0000"));
+            let body = rss(&item(
+                written,
+                "https://a.example/1",
+                "Sat, 21 Nov 2026 00:40:00 +0000",
+            ));
             assert_eq!(told(&body).unwrap()[0].title, expected, "{written}");
         }
     }
@@ -118,16 +127,29 @@ mod tests {
     #[test]
     fn offsets_become_utc_and_bad_dates_none() {
         for (date, expected) in [
-            ("Sat, 21 Nov 2026 00:45:00 +0100", Some("2026-11-20T23:45:00Z")),
-            ("Fri, 20 Nov 2026 19:00:00 EST", Some("2026-11-21T00:00:00Z")),
-            ("Sat, 21 Nov 2026 00:00:00 GMT", Some("2026-11-21T00:00:00Z")),
+            (
+                "Sat, 21 Nov 2026 00:45:00 +0100",
+                Some("2026-11-20T23:45:00Z"),
+            ),
+            (
+                "Fri, 20 Nov 2026 19:00:00 EST",
+                Some("2026-11-21T00:00:00Z"),
+            ),
+            (
+                "Sat, 21 Nov 2026 00:00:00 GMT",
+                Some("2026-11-21T00:00:00Z"),
+            ),
             ("not a date", None),
             ("", None),
             ("Sun, 22 Nov 2026 00:00:00 GMT", None),
         ] {
             let body = rss(&item("T", "https://a.example/1", date));
             let article = told(&body).unwrap().remove(0);
-            assert_eq!(article.published_at.map(|time| time.to_string()).as_deref(), expected, "{date}");
+            assert_eq!(
+                article.published_at.map(|time| time.to_string()).as_deref(),
+                expected,
+                "{date}"
+            );
             assert_eq!(article.date_flag.is_some(), expected.is_none());
         }
     }
@@ -143,18 +165,37 @@ mod tests {
         };
         let plain = told(&entry("", "R&amp;amp;D")).unwrap().remove(0);
         assert_eq!(plain.title, "R&amp;D");
-        assert_eq!(plain.published_at.unwrap().to_string(), "2026-11-20T23:59:00Z");
-        assert_eq!(told(&entry(r#"type="html""#, "R&amp;amp;D")).unwrap()[0].title, "R&D");
+        assert_eq!(
+            plain.published_at.unwrap().to_string(),
+            "2026-11-20T23:59:00Z"
+        );
+        assert_eq!(
+            told(&entry(r#"type="html""#, "R&amp;amp;D")).unwrap()[0].title,
+            "R&D"
+        );
     }
 
     #[test]
     fn what_is_no_feed_or_has_no_entry_is_malformed() {
         let page = "<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>challenge</body></html>";
-        for body in [page, "", "{}", "<rss", &rss(""), &rss("<item><title>x</title></item>"), "<rss version=\"2.0\"></rss>"] {
-            assert!(matches!(told(body), Err(SourceErrorKind::Malformed { .. })), "{body}");
+        for body in [
+            page,
+            "",
+            "{}",
+            "<rss",
+            &rss(""),
+            &rss("<item><title>x</title></item>"),
+            "<rss version=\"2.0\"></rss>",
+        ] {
+            assert!(
+                matches!(told(body), Err(SourceErrorKind::Malformed { .. })),
+                "{body}"
+            );
         }
         // One bad entry does not spoil the others, and a link that is none is left out.
-        let mixed = rss(&(item("", "https://a.example/1", "") + &item("B", "javascript:x", "") + &item("C", "https://a.example/3", "")));
+        let mixed = rss(&(item("", "https://a.example/1", "")
+            + &item("B", "javascript:x", "")
+            + &item("C", "https://a.example/3", "")));
         assert_eq!(told(&mixed).unwrap().len(), 1);
     }
 
@@ -162,7 +203,8 @@ mod tests {
     fn entities_of_a_document_are_not_expanded() {
         let bomb = format!(
             r#"<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>{}"#,
-            rss(&item("&b;", "https://a.example/1", "")).trim_start_matches(r#"<?xml version="1.0"?>"#)
+            rss(&item("&b;", "https://a.example/1", ""))
+                .trim_start_matches(r#"<?xml version="1.0"?>"#)
         );
         match told(&bomb) {
             Ok(articles) => assert!(!articles[0].title.contains("aaaa")),

@@ -118,9 +118,7 @@ impl Media {
         let is = |suffix: &str| essence.starts_with("application/") && essence.ends_with(suffix);
         let fits = match self {
             Self::Json => essence == "application/json" || is("+json"),
-            Self::Feed => {
-                matches!(essence.as_str(), "application/xml" | "text/xml") || is("+xml")
-            }
+            Self::Feed => matches!(essence.as_str(), "application/xml" | "text/xml") || is("+xml"),
             Self::Csv => matches!(essence.as_str(), "text/csv" | "application/csv"),
         };
         if fits {
@@ -177,10 +175,18 @@ mod tests {
             let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
             media.check(&headers).is_ok()
         };
-        for json in ["application/json;charset=UTF-8", "Application/JSON", "application/problem+json"] {
+        for json in [
+            "application/json;charset=UTF-8",
+            "Application/JSON",
+            "application/problem+json",
+        ] {
             assert!(of(Media::Json, json) && !of(Media::Feed, json) && !of(Media::Csv, json));
         }
-        for feed in ["application/rss+xml; charset=utf-8", "text/xml", "application/atom+xml"] {
+        for feed in [
+            "application/rss+xml; charset=utf-8",
+            "text/xml",
+            "application/atom+xml",
+        ] {
             assert!(of(Media::Feed, feed) && !of(Media::Json, feed) && !of(Media::Csv, feed));
         }
         assert!(of(Media::Csv, "text/csv; charset=utf-8") && of(Media::Csv, "application/csv"));

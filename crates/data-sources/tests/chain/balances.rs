@@ -17,7 +17,10 @@ const USDC: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
 async fn blockscout(response: ResponseTemplate) -> (Blockscout, MockServer) {
     let server = answering(response).await;
     let config = at(&server, &["base_url"]);
-    (Blockscout::new(&transport(), config, clock()).unwrap(), server)
+    (
+        Blockscout::new(&transport(), config, clock()).unwrap(),
+        server,
+    )
 }
 
 async fn okx(response: ResponseTemplate) -> (Okx, MockServer) {
@@ -39,7 +42,9 @@ async fn explored(change: impl FnOnce(&mut Value)) -> Result<Vec<Holding>, Strin
     change(&mut rows);
     let (blockscout, _server) = blockscout(answer(&rows)).await;
     let found = blockscout.tokens(8453, ACCOUNT).await;
-    found.map(|found| found.value).map_err(|error| error.reason())
+    found
+        .map(|found| found.value)
+        .map_err(|error| error.reason())
 }
 
 #[tokio::test]
@@ -84,7 +89,10 @@ async fn what_an_explorer_does_not_know_is_not_zero() {
     })
     .await
     .unwrap();
-    assert_eq!((vague[0].decimals, vague[0].price_usd, &vague[0].symbol), (None, None, &None));
+    assert_eq!(
+        (vague[0].decimals, vague[0].price_usd, &vague[0].symbol),
+        (None, None, &None)
+    );
     let nonsense = explored(|rows| {
         rows[0]["token"]["decimals"] = json!("99");
         rows[0]["token"]["exchange_rate"] = json!("NaN");
@@ -92,8 +100,18 @@ async fn what_an_explorer_does_not_know_is_not_zero() {
     })
     .await
     .unwrap();
-    assert_eq!((nonsense[0].decimals, nonsense[0].price_usd, &nonsense[0].symbol), (None, None, &None));
-    assert_eq!(explored(|rows| rows[0]["value"] = json!("1e30")).await, Err("upstream_malformed".to_owned()));
+    assert_eq!(
+        (
+            nonsense[0].decimals,
+            nonsense[0].price_usd,
+            &nonsense[0].symbol
+        ),
+        (None, None, &None)
+    );
+    assert_eq!(
+        explored(|rows| rows[0]["value"] = json!("1e30")).await,
+        Err("upstream_malformed".to_owned())
+    );
     let twice = explored(|rows| {
         let mut row = rows[0].clone();
         row["value"] = json!("11");
@@ -104,15 +122,20 @@ async fn what_an_explorer_does_not_know_is_not_zero() {
 
 #[tokio::test]
 async fn an_account_that_was_never_seen_has_nothing_and_a_missing_page_is_no_answer() {
-    let missing = |message: &str| ResponseTemplate::new(404).set_body_json(json!({"message": message}));
+    let missing =
+        |message: &str| ResponseTemplate::new(404).set_body_json(json!({"message": message}));
     let (unseen, _server) = blockscout(missing("Not found")).await;
     assert_eq!(unseen.tokens(8453, ACCOUNT).await.unwrap().value, []);
     let (moved, _server) = blockscout(missing("Cannot GET /api/v2")).await;
     assert_eq!(code(moved.tokens(8453, ACCOUNT).await), "upstream_http_404");
     let (any, _server) = blockscout(missing("Not found")).await;
     assert_eq!(code(any.tokens(56, ACCOUNT).await), "upstream_disabled");
-    let (page, _server) = blockscout(ResponseTemplate::new(200).set_body_raw("<html>", "text/html")).await;
-    assert_eq!(code(page.tokens(8453, ACCOUNT).await), "upstream_wrong_content_type");
+    let (page, _server) =
+        blockscout(ResponseTemplate::new(200).set_body_raw("<html>", "text/html")).await;
+    assert_eq!(
+        code(page.tokens(8453, ACCOUNT).await),
+        "upstream_wrong_content_type"
+    );
 }
 
 #[tokio::test]
@@ -123,23 +146,43 @@ async fn an_index_answers_for_all_chains_at_once() {
     let native = &found[&196][0];
     assert_eq!((native.asset, native.decimals), (Asset::Native, Some(18)));
     let usdt0 = &found[&196][1];
-    assert_eq!((usdt0.symbol.as_deref(), usdt0.decimals, usdt0.risk), (Some("USD₮0"), Some(6), Risk::Low));
+    assert_eq!(
+        (usdt0.symbol.as_deref(), usdt0.decimals, usdt0.risk),
+        (Some("USD₮0"), Some(6), Risk::Low)
+    );
     let requests = server.received_requests().await.unwrap();
     assert_eq!(
         requests[0].url.query(),
-        Some("address=0x1111111111111111111111111111111111111111&chains=196,8453&excludeRiskToken=0")
+        Some(
+            "address=0x1111111111111111111111111111111111111111&chains=196,8453&excludeRiskToken=0"
+        )
     );
 }
 
 #[tokio::test]
 async fn failures_inside_a_success_and_foreign_chains_are_none() {
-    let (limited, _server) = okx(answer(&json!({"code": "50011", "msg": "Too Many Requests", "data": []}))).await;
-    assert_eq!(code(limited.balances(ACCOUNT, &[196]).await), "upstream_rate_limited");
+    let (limited, _server) = okx(answer(
+        &json!({"code": "50011", "msg": "Too Many Requests", "data": []}),
+    ))
+    .await;
+    assert_eq!(
+        code(limited.balances(ACCOUNT, &[196]).await),
+        "upstream_rate_limited"
+    );
     let (broken, _server) = okx(answer(&json!({"code": "50000", "msg": "x", "data": []}))).await;
-    assert_eq!(code(broken.balances(ACCOUNT, &[196]).await), "upstream_business_50000");
+    assert_eq!(
+        code(broken.balances(ACCOUNT, &[196]).await),
+        "upstream_business_50000"
+    );
     // The recording is about Base as well, which was not asked for.
     let (foreign, _server) = okx(answer(&recorded("okx_balance/balance_all_tokens"))).await;
-    assert_eq!(code(foreign.balances(ACCOUNT, &[196]).await), "upstream_malformed");
+    assert_eq!(
+        code(foreign.balances(ACCOUNT, &[196]).await),
+        "upstream_malformed"
+    );
     let (nothing, _server) = okx(answer(&json!({"code": "0", "msg": "", "data": []}))).await;
-    assert_eq!(nothing.balances(ACCOUNT, &[196]).await.unwrap().value[&196], []);
+    assert_eq!(
+        nothing.balances(ACCOUNT, &[196]).await.unwrap().value[&196],
+        []
+    );
 }

@@ -37,14 +37,20 @@ pub fn transport() -> Transport {
 /// A server with one answer to everything.
 pub async fn answering(response: ResponseTemplate) -> MockServer {
     let server = MockServer::start().await;
-    Mock::given(any()).respond_with(response).mount(&server).await;
+    Mock::given(any())
+        .respond_with(response)
+        .mount(&server)
+        .await;
     server
 }
 
 /// Every address of an upstream at one server.
 pub fn at(server: &MockServer, keys: &[&str]) -> SourceConfig {
     SourceConfig {
-        urls: keys.iter().map(|key| ((*key).to_owned(), server.uri())).collect::<BTreeMap<_, _>>(),
+        urls: keys
+            .iter()
+            .map(|key| ((*key).to_owned(), server.uri()))
+            .collect::<BTreeMap<_, _>>(),
         ..SourceConfig::default()
     }
 }
@@ -54,7 +60,10 @@ pub fn json(body: &Value) -> ResponseTemplate {
 }
 
 pub fn recorded(name: &str) -> Value {
-    let path = format!("{}/../../fixtures/upstreams/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/../../fixtures/upstreams/{name}.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

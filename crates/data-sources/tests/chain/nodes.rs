@@ -10,10 +10,7 @@ use data_sources::{
 };
 use readings::chain::{Outcome, Record, knowledge::Replay};
 use serde_json::{Value, json};
-use wiremock::{
-    Mock, MockServer, Request, ResponseTemplate,
-    matchers::any,
-};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
 
 use crate::{answering, clock, code, json as answer, recorded, transport};
 
@@ -26,8 +23,14 @@ fn replies() -> BTreeMap<String, Value> {
     let recorded = |file: &str| recorded(&format!("evm_rpc/{file}"));
     BTreeMap::from([
         ("eth_chainId".to_owned(), recorded("chain_id_xlayer")),
-        ("eth_getTransactionByHash".to_owned(), recorded("get_tx_erc20_transfer")),
-        ("eth_getTransactionReceipt".to_owned(), recorded("get_receipt_erc20_transfer")),
+        (
+            "eth_getTransactionByHash".to_owned(),
+            recorded("get_tx_erc20_transfer"),
+        ),
+        (
+            "eth_getTransactionReceipt".to_owned(),
+            recorded("get_receipt_erc20_transfer"),
+        ),
         ("eth_getBlockByHash".to_owned(), recorded("get_block")),
         ("eth_call".to_owned(), recorded("replay_reverted")),
     ])
@@ -40,10 +43,15 @@ async fn node(replies: BTreeMap<String, Value>) -> MockServer {
         let method = body["method"].as_str().unwrap();
         match replies.get(method) {
             Some(reply) => answer(reply),
-            None => answer(&json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "the method does not exist"}})),
+            None => answer(
+                &json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "the method does not exist"}}),
+            ),
         }
     };
-    Mock::given(any()).respond_with(respond).mount(&server).await;
+    Mock::given(any())
+        .respond_with(respond)
+        .mount(&server)
+        .await;
     server
 }
 
@@ -75,7 +83,12 @@ async fn methods(node: &MockServer) -> Vec<String> {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         body["method"].as_str().unwrap().to_owned()
     };
-    node.received_requests().await.unwrap().iter().map(method).collect()
+    node.received_requests()
+        .await
+        .unwrap()
+        .iter()
+        .map(method)
+        .collect()
 }
 
 async fn read(node: &MockServer) -> Record {
@@ -99,25 +112,50 @@ async fn a_transaction_is_read_with_its_receipt_and_the_time_of_its_block() {
     assert_eq!(receipt.l1_fee, Some(U256::from(0x1a_2b3c)));
     assert_eq!(
         methods(&node).await,
-        ["eth_chainId", "eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_getBlockByHash"]
+        [
+            "eth_chainId",
+            "eth_getTransactionByHash",
+            "eth_getTransactionReceipt",
+            "eth_getBlockByHash"
+        ]
     );
 }
 
 #[tokio::test]
 async fn answers_about_something_else_are_refused() {
     let cases: [(&str, Change); 9] = [
-        ("eth_getTransactionByHash", |tx| tx["hash"] = json!(format!("0x{}", "11".repeat(32)))),
-        ("eth_getTransactionByHash", |tx| tx["chainId"] = json!("0x1")),
+        ("eth_getTransactionByHash", |tx| {
+            tx["hash"] = json!(format!("0x{}", "11".repeat(32)))
+        }),
+        ("eth_getTransactionByHash", |tx| {
+            tx["chainId"] = json!("0x1")
+        }),
         ("eth_getTransactionByHash", |tx| tx["from"] = json!("0x12")),
-        ("eth_getTransactionReceipt", |receipt| receipt["transactionHash"] = json!(format!("0x{}", "11".repeat(32)))),
-        ("eth_getTransactionReceipt", |receipt| receipt["blockHash"] = json!(format!("0x{}", "11".repeat(32)))),
-        ("eth_getTransactionReceipt", |receipt| receipt["from"] = json!(format!("0x{}", "22".repeat(20)))),
-        ("eth_getTransactionReceipt", |receipt| receipt["status"] = json!("0x2")),
-        ("eth_getTransactionReceipt", |receipt| receipt["logs"][0]["removed"] = json!(true)),
-        ("eth_getTransactionReceipt", |receipt| *receipt = Value::Null),
+        ("eth_getTransactionReceipt", |receipt| {
+            receipt["transactionHash"] = json!(format!("0x{}", "11".repeat(32)))
+        }),
+        ("eth_getTransactionReceipt", |receipt| {
+            receipt["blockHash"] = json!(format!("0x{}", "11".repeat(32)))
+        }),
+        ("eth_getTransactionReceipt", |receipt| {
+            receipt["from"] = json!(format!("0x{}", "22".repeat(20)))
+        }),
+        ("eth_getTransactionReceipt", |receipt| {
+            receipt["status"] = json!("0x2")
+        }),
+        ("eth_getTransactionReceipt", |receipt| {
+            receipt["logs"][0]["removed"] = json!(true)
+        }),
+        ("eth_getTransactionReceipt", |receipt| {
+            *receipt = Value::Null
+        }),
     ];
     for (place, (method, change)) in cases.into_iter().enumerate() {
-        assert_eq!(refused(method, change).await, "upstream_malformed", "{place}");
+        assert_eq!(
+            refused(method, change).await,
+            "upstream_malformed",
+            "{place}"
+        );
     }
 }
 
@@ -140,8 +178,13 @@ async fn a_pending_transaction_has_no_receipt() {
     };
     let node = changed("eth_getTransactionByHash", pending).await;
     let record = read(&node).await;
-    assert!(record.receipt.is_none() && record.transaction.block.is_none() && record.time.is_none());
-    assert_eq!(methods(&node).await, ["eth_chainId", "eth_getTransactionByHash"]);
+    assert!(
+        record.receipt.is_none() && record.transaction.block.is_none() && record.time.is_none()
+    );
+    assert_eq!(
+        methods(&node).await,
+        ["eth_chainId", "eth_getTransactionByHash"]
+    );
 }
 
 #[tokio::test]
@@ -151,13 +194,24 @@ async fn unknown_is_said_by_every_node_before_it_counts() {
     let down = answering(ResponseTemplate::new(503)).await;
     let found = |nodes: Vec<&MockServer>| {
         let reader = reader(&nodes);
-        async move { reader.transaction(196, HASH, None).await.map(|found| found.value.is_some()) }
+        async move {
+            reader
+                .transaction(196, HASH, None)
+                .await
+                .map(|found| found.value.is_some())
+        }
     };
     assert_eq!(found(vec![&ignorant, &knowing]).await, Ok(true));
     assert_eq!(found(vec![&down, &knowing]).await, Ok(true));
     assert_eq!(found(vec![&ignorant, &down]).await, Ok(false));
-    assert_eq!(code(reader(&[&down]).transaction(196, HASH, None).await), "upstream_http_503");
-    assert_eq!(code(reader(&[]).transaction(196, HASH, None).await), "upstream_disabled");
+    assert_eq!(
+        code(reader(&[&down]).transaction(196, HASH, None).await),
+        "upstream_http_503"
+    );
+    assert_eq!(
+        code(reader(&[]).transaction(196, HASH, None).await),
+        "upstream_disabled"
+    );
 }
 
 #[tokio::test]
@@ -174,16 +228,27 @@ async fn the_node_that_answered_is_asked_first_afterwards() {
 async fn a_node_of_another_chain_is_never_believed() {
     let wrong = changed("eth_chainId", |id| *id = json!("0x1")).await;
     let reader = reader(&[&wrong]);
-    assert_eq!(code(reader.transaction(196, HASH, None).await), "upstream_business_unsuitable_node");
+    assert_eq!(
+        code(reader.transaction(196, HASH, None).await),
+        "upstream_business_unsuitable_node"
+    );
     assert_eq!(methods(&wrong).await, ["eth_chainId"]);
     let health = reader.health();
     assert_eq!(health[0].sources.len(), SOURCES.len());
-    assert!(health[0].sources.iter().all(|source| source.state == HealthState::Disabled));
+    assert!(
+        health[0]
+            .sources
+            .iter()
+            .all(|source| source.state == HealthState::Disabled)
+    );
 }
 
 #[tokio::test]
 async fn a_settled_transaction_is_kept_and_a_young_one_is_not() {
-    let old = changed("eth_getBlockByHash", |block| block["timestamp"] = json!("0x5f5e100")).await;
+    let old = changed("eth_getBlockByHash", |block| {
+        block["timestamp"] = json!("0x5f5e100")
+    })
+    .await;
     let reader_of_old = reader(&[&old]);
     for _ in 0..3 {
         let found = reader_of_old.transaction(196, HASH, None).await.unwrap();
@@ -221,7 +286,10 @@ async fn a_node_that_forgot_the_state_says_so_and_one_that_does_not_revert_too()
     };
     let pruned = with(recorded("evm_rpc/state_pruned")).await;
     let record = read(&pruned).await;
-    assert_eq!(reader(&[&pruned]).replay(&record).await, Replay::Unavailable("state_pruned".to_owned()));
+    assert_eq!(
+        reader(&[&pruned]).replay(&record).await,
+        Replay::Unavailable("state_pruned".to_owned())
+    );
     let fine = with(json!({"jsonrpc": "2.0", "id": 1, "result": "0x"})).await;
     assert_eq!(reader(&[&fine]).replay(&record).await, Replay::Succeeded);
     let silent = with(json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "execution reverted"}})).await;
@@ -238,19 +306,32 @@ async fn more_logs_than_are_read_are_counted() {
         let log = receipt["logs"][0].clone();
         receipt["logs"] = Value::Array(vec![log; 4_100]);
     };
-    let receipt = read(&changed("eth_getTransactionReceipt", many).await).await.receipt.unwrap();
+    let receipt = read(&changed("eth_getTransactionReceipt", many).await)
+        .await
+        .receipt
+        .unwrap();
     assert_eq!((receipt.logs.len(), receipt.logs_left_out), (4_096, 4));
 }
 
 #[tokio::test]
 async fn pages_and_silence_are_no_answers() {
-    let page = answering(ResponseTemplate::new(200).set_body_raw("<html></html>", "text/html")).await;
-    assert_eq!(code(reader(&[&page]).transaction(196, HASH, None).await), "upstream_wrong_content_type");
+    let page =
+        answering(ResponseTemplate::new(200).set_body_raw("<html></html>", "text/html")).await;
+    assert_eq!(
+        code(reader(&[&page]).transaction(196, HASH, None).await),
+        "upstream_wrong_content_type"
+    );
     let slow = answering(answer(&json!({})).set_delay(Duration::from_secs(60))).await;
     let hasty = reader_within(Duration::from_millis(50), &[&slow]);
-    assert_eq!(code(hasty.transaction(196, HASH, None).await), "upstream_timeout");
+    assert_eq!(
+        code(hasty.transaction(196, HASH, None).await),
+        "upstream_timeout"
+    );
     let limited = answering(ResponseTemplate::new(429)).await;
-    assert_eq!(code(reader(&[&limited]).transaction(196, HASH, None).await), "upstream_rate_limited");
+    assert_eq!(
+        code(reader(&[&limited]).transaction(196, HASH, None).await),
+        "upstream_rate_limited"
+    );
 }
 
 #[tokio::test]
@@ -264,7 +345,9 @@ async fn a_batch_of_a_block_of_the_future_is_refused() {
         let mut all = replies();
         all.insert("eth_call".to_owned(), serde_json::from_str(&reply).unwrap());
         let node = node(all).await;
-        let token: Address = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736".parse().unwrap();
+        let token: Address = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"
+            .parse()
+            .unwrap();
         let facts = reader(&[&node]).token_facts(196, &[token]).await;
         assert_eq!(facts.is_ok(), fine, "{facts:?}");
         if let Ok(facts) = facts {

@@ -12,17 +12,37 @@ async fn the_recordings_make_a_digest() {
     let told = desk(&server).gather(now()).await.unwrap();
     let digest = told.value;
     let headlines = &digest.headlines;
-    let titled = |part: &str| headlines.iter().find(|headline| headline.title.contains(part)).unwrap();
+    let titled = |part: &str| {
+        headlines
+            .iter()
+            .find(|headline| headline.title.contains(part))
+            .unwrap()
+    };
     // Two sources tell of it an hour and a quarter apart; the earlier one is kept, in UTC.
     let streak = titled("extend inflow streak");
-    assert_eq!((streak.source.as_str(), streak.also_reported_by.as_slice()), ("Cointelegraph", &["CoinDesk".to_owned()][..]));
-    assert_eq!(streak.published_at.unwrap().to_string(), "2026-11-20T23:45:00Z");
+    assert_eq!(
+        (streak.source.as_str(), streak.also_reported_by.as_slice()),
+        ("Cointelegraph", &["CoinDesk".to_owned()][..])
+    );
+    assert_eq!(
+        streak.published_at.unwrap().to_string(),
+        "2026-11-20T23:45:00Z"
+    );
     // The Block's own feed was first; what OKX passes on under another title adds its labels.
     let fees = titled("Layer-2 fee cut");
-    assert_eq!((fees.source.as_str(), fees.url.as_str()), ("The Block", "https://www.theblock.co/post/1"));
-    assert_eq!((fees.sentiment.label, fees.sentiment.method), (Tone::Positive, SentimentMethod::UpstreamLabels));
+    assert_eq!(
+        (fees.source.as_str(), fees.url.as_str()),
+        ("The Block", "https://www.theblock.co/post/1")
+    );
+    assert_eq!(
+        (fees.sentiment.label, fees.sentiment.method),
+        (Tone::Positive, SentimentMethod::UpstreamLabels)
+    );
     let undated = titled("bad date");
-    assert_eq!((undated.published_at, undated.published_at_flag), (None, Some(DateFlag::Unparsable)));
+    assert_eq!(
+        (undated.published_at, undated.published_at_flag),
+        (None, Some(DateFlag::Unparsable))
+    );
     assert_eq!(undated.rank, headlines.len());
     let clean = titled("Protocol halts market");
     assert_eq!(clean.url, "https://www.coindesk.com/tech/2026/11/20/a2");
@@ -30,10 +50,24 @@ async fn the_recordings_make_a_digest() {
     assert_eq!(digest.brief.sentiment.method, SentimentMethod::Mixed);
     let index = digest.brief.fear_greed.unwrap();
     assert_eq!((index.value, index.label), (44, FearGreedBand::Fear));
-    assert!(digest.brief.text.contains("“Spot BTC funds log fourth straight day of inflows” (The Block)"));
+    assert!(
+        digest
+            .brief
+            .text
+            .contains("“Spot BTC funds log fourth straight day of inflows” (The Block)")
+    );
     // Sources that are switched off for want of a key are no gap; those that do not answer are.
-    assert!(!told.sources.iter().any(|source| source.source == "cryptopanic.posts"));
-    let decrypt = told.sources.iter().find(|source| source.source == "rss.decrypt").unwrap();
+    assert!(
+        !told
+            .sources
+            .iter()
+            .any(|source| source.source == "cryptopanic.posts")
+    );
+    let decrypt = told
+        .sources
+        .iter()
+        .find(|source| source.source == "rss.decrypt")
+        .unwrap();
     assert_eq!(decrypt.status.reason(), Some("upstream_http_404"));
 }
 
@@ -43,10 +77,20 @@ async fn one_source_alone_is_no_digest() {
     let items: String = (0..9)
         .map(|n| format!("<item><title>Story number {n} of many</title><link>https://a.example/{n}</link></item>"))
         .collect();
-    at(&server, "/decrypt_url", xml(&format!(r#"<rss version="2.0"><channel>{items}</channel></rss>"#))).await;
+    at(
+        &server,
+        "/decrypt_url",
+        xml(&format!(
+            r#"<rss version="2.0"><channel>{items}</channel></rss>"#
+        )),
+    )
+    .await;
     let refused = desk(&server).gather(now()).await.unwrap_err();
     // Why the others did not help is said.
-    assert!(matches!(&refused, Error::Source(error) if error.source == "okx.news"), "{refused}");
+    assert!(
+        matches!(&refused, Error::Source(error) if error.source == "okx.news"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -62,12 +106,34 @@ async fn an_index_of_another_day_is_none() {
     ] {
         let server = MockServer::start().await;
         at(&server, "/alternative/fng/", json(body)).await;
-        at(&server, "/okx/api/v6/dex/market/social/news/latest", json(&recorded("okx_social/news_latest.json"))).await;
-        at(&server, "/coindesk_url/", xml(&recorded("rss/coindesk.xml"))).await;
-        at(&server, "/cointelegraph_url", xml(&recorded("rss/cointelegraph.xml"))).await;
+        at(
+            &server,
+            "/okx/api/v6/dex/market/social/news/latest",
+            json(&recorded("okx_social/news_latest.json")),
+        )
+        .await;
+        at(
+            &server,
+            "/coindesk_url/",
+            xml(&recorded("rss/coindesk.xml")),
+        )
+        .await;
+        at(
+            &server,
+            "/cointelegraph_url",
+            xml(&recorded("rss/cointelegraph.xml")),
+        )
+        .await;
         let told = desk(&server).gather(now()).await.unwrap();
         assert_eq!(told.value.brief.fear_greed, None, "{body}");
-        let index = told.sources.iter().find(|source| source.source == "alternative-me.fear-greed").unwrap();
-        assert!(matches!(index.status, SourceStatus::Unavailable { .. }), "{body}");
+        let index = told
+            .sources
+            .iter()
+            .find(|source| source.source == "alternative-me.fear-greed")
+            .unwrap();
+        assert!(
+            matches!(index.status, SourceStatus::Unavailable { .. }),
+            "{body}"
+        );
     }
 }

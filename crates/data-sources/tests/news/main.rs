@@ -58,7 +58,8 @@ pub fn xml(body: &str) -> ResponseTemplate {
 }
 
 pub fn page(status: u16) -> ResponseTemplate {
-    ResponseTemplate::new(status).set_body_raw(recorded("rss/decrypt_cloudflare_403.html"), "text/html")
+    ResponseTemplate::new(status)
+        .set_body_raw(recorded("rss/decrypt_cloudflare_403.html"), "text/html")
 }
 
 /// A server that answers everything alike.
@@ -69,7 +70,10 @@ pub async fn answering(answer: ResponseTemplate) -> MockServer {
 }
 
 pub async fn at(server: &MockServer, place: &str, answer: ResponseTemplate) {
-    Mock::given(path(place)).respond_with(answer).mount(server).await;
+    Mock::given(path(place))
+        .respond_with(answer)
+        .mount(server)
+        .await;
 }
 
 /// All addresses of an upstream under one server, with a key.
@@ -101,7 +105,12 @@ pub fn okx(server: &MockServer) -> Okx {
 }
 
 pub const FEEDS: [&str; 6] = [
-    "coindesk_url", "cointelegraph_url", "theblock_url", "decrypt_url", "blockworks_url", "thedefiant_url",
+    "coindesk_url",
+    "cointelegraph_url",
+    "theblock_url",
+    "decrypt_url",
+    "blockworks_url",
+    "thedefiant_url",
 ];
 
 /// Every source of news behind one server; CryptoPanic has no key.

@@ -1,8 +1,8 @@
 //! CoinDesk Data, CryptoPanic, X and LunarCrush.
 
 use data_sources::{
-    Error, SourceConfig, SourceErrorKind, coindesk::Coindesk, cryptopanic::Cryptopanic, lunarcrush::Lunarcrush,
-    transport::Transport, x_api::XApi,
+    Error, SourceConfig, SourceErrorKind, coindesk::Coindesk, cryptopanic::Cryptopanic,
+    lunarcrush::Lunarcrush, transport::Transport, x_api::XApi,
 };
 use readings::{news::Tone, symbol::SymbolKey};
 
@@ -17,9 +17,18 @@ async fn coindesk_brings_its_own_weights_and_tones() {
     let server = answering(json(&recorded("coindesk_data/news_article_list.json"))).await;
     let coindesk = Coindesk::new(&transport(), config(&server, &["base_url"]), clock()).unwrap();
     let told = coindesk.news().await.unwrap().value;
-    assert_eq!((told[0].weight, told[0].tones.as_slice()), (Some(70), &[Tone::Positive][..]));
-    assert_eq!((told[0].symbols.as_slice(), told[0].categories.as_slice()), (&["BTC".to_owned()][..], &["ETF".to_owned()][..]));
-    assert_eq!(told[0].published_at.unwrap().to_string(), "2026-11-21T00:30:00Z");
+    assert_eq!(
+        (told[0].weight, told[0].tones.as_slice()),
+        (Some(70), &[Tone::Positive][..])
+    );
+    assert_eq!(
+        (told[0].symbols.as_slice(), told[0].categories.as_slice()),
+        (&["BTC".to_owned()][..], &["ETF".to_owned()][..])
+    );
+    assert_eq!(
+        told[0].published_at.unwrap().to_string(),
+        "2026-11-21T00:30:00Z"
+    );
     let request = server.received_requests().await.unwrap().remove(0);
     assert_eq!(request.headers["authorization"], "Apikey test-key");
 }
@@ -27,32 +36,48 @@ async fn coindesk_brings_its_own_weights_and_tones() {
 #[tokio::test]
 async fn coindesk_reports_failures_inside_a_success() {
     for (body, expected) in [
-        (r#"{"Data":[],"Err":{"type":1,"message":"limit"}}"#, "upstream_business_err"),
+        (
+            r#"{"Data":[],"Err":{"type":1,"message":"limit"}}"#,
+            "upstream_business_err",
+        ),
         (r#"{"Err":{}}"#, "upstream_business_err"),
         (r#"{"Data":[{"TITLE":"x"}],"Err":{}}"#, "upstream_malformed"),
         (r#"{"Data":{},"Err":{}}"#, "upstream_malformed"),
     ] {
         let server = answering(json(body)).await;
-        let coindesk = Coindesk::new(&transport(), config(&server, &["base_url"]), clock()).unwrap();
-        assert_eq!(coindesk.news().await.unwrap_err().kind.reason(), expected, "{body}");
+        let coindesk =
+            Coindesk::new(&transport(), config(&server, &["base_url"]), clock()).unwrap();
+        assert_eq!(
+            coindesk.news().await.unwrap_err().kind.reason(),
+            expected,
+            "{body}"
+        );
     }
 }
 
 #[tokio::test]
 async fn cryptopanic_has_its_key_in_the_query_and_nowhere_else() {
     let server = answering(json(&recorded("cryptopanic/posts.json"))).await;
-    let cryptopanic = Cryptopanic::new(&transport(), config(&server, &["base_url"]), clock()).unwrap();
+    let cryptopanic =
+        Cryptopanic::new(&transport(), config(&server, &["base_url"]), clock()).unwrap();
     let told = cryptopanic.news().await.unwrap().value;
-    assert_eq!((told[0].publisher.name(), told[0].symbols.as_slice()), ("CoinDesk", &["BTC".to_owned()][..]));
+    assert_eq!(
+        (told[0].publisher.name(), told[0].symbols.as_slice()),
+        ("CoinDesk", &["BTC".to_owned()][..])
+    );
     assert_eq!(told[0].tones, [Tone::Positive]);
     let request = server.received_requests().await.unwrap().remove(0);
     assert!(request.url.query().unwrap().contains("auth_token=test-key"));
     let broken = answering(json("{")).await;
-    let cryptopanic = Cryptopanic::new(&transport(), config(&broken, &["base_url"]), clock()).unwrap();
+    let cryptopanic =
+        Cryptopanic::new(&transport(), config(&broken, &["base_url"]), clock()).unwrap();
     let error = cryptopanic.news().await.unwrap_err();
     assert!(!error.to_string().contains("test-key"), "{error}");
     let keyless = Cryptopanic::new(&transport(), SourceConfig::default(), clock()).unwrap();
-    assert!(matches!(keyless.news().await.unwrap_err().kind, SourceErrorKind::Disabled { .. }));
+    assert!(matches!(
+        keyless.news().await.unwrap_err().kind,
+        SourceErrorKind::Disabled { .. }
+    ));
 }
 
 #[tokio::test]
@@ -61,8 +86,14 @@ async fn posts_are_taken_without_their_text() {
     let x = XApi::new(&transport(), config(&server, &["base_url"]), clock()).unwrap();
     let told = x.posts().await.unwrap().value;
     assert_eq!(told.len(), 1);
-    assert_eq!(told[0].url, "https://x.com/kol_one/status/1991000000000000001");
-    assert_eq!((told[0].symbols.as_slice(), told[0].reactions), (&["BTC".to_owned()][..], Some(2066)));
+    assert_eq!(
+        told[0].url,
+        "https://x.com/kol_one/status/1991000000000000001"
+    );
+    assert_eq!(
+        (told[0].symbols.as_slice(), told[0].reactions),
+        (&["BTC".to_owned()][..], Some(2066))
+    );
     assert!(!format!("{told:?}").contains("looks strong"));
     let request = server.received_requests().await.unwrap().remove(0);
     assert_eq!(request.url.path(), "/base_url/2/lists/42/tweets");
@@ -76,23 +107,47 @@ async fn x_without_a_list_is_disabled_and_an_empty_list_is_empty() {
     assert!(x.posts().await.unwrap().value.is_empty());
     let failing = answering(json(r#"{"errors":[{"title":"Not Found"}]}"#)).await;
     let x = XApi::new(&transport(), config(&failing, &["base_url"]), clock()).unwrap();
-    assert_eq!(x.posts().await.unwrap_err().kind.reason(), "upstream_business_errors");
+    assert_eq!(
+        x.posts().await.unwrap_err().kind.reason(),
+        "upstream_business_errors"
+    );
     let listless = SourceConfig {
         options: [("list_id".to_owned(), "42/../../users".to_owned())].into(),
         ..config(&empty, &["base_url"])
     };
     let x = XApi::new(&transport(), listless, clock()).unwrap();
-    assert!(matches!(x.posts().await.unwrap_err().kind, SourceErrorKind::Disabled { reason: "no list_id" }));
+    assert!(matches!(
+        x.posts().await.unwrap_err().kind,
+        SourceErrorKind::Disabled {
+            reason: "no list_id"
+        }
+    ));
 }
 
 #[tokio::test]
 async fn lunarcrush_counts_and_claims_no_shares() {
     let server = answering(json(&recorded("lunarcrush/coins_list.json"))).await;
-    let lunarcrush = Lunarcrush::new(&transport(), config(&server, &["base_url"]), clock()).unwrap();
-    let told = lunarcrush.mentions_of(&SymbolKey::new("btc").unwrap()).await.unwrap();
+    let lunarcrush =
+        Lunarcrush::new(&transport(), config(&server, &["base_url"]), clock()).unwrap();
+    let told = lunarcrush
+        .mentions_of(&SymbolKey::new("btc").unwrap())
+        .await
+        .unwrap();
     let btc = &told.value.tokens[0];
     assert_eq!((btc.mentions, btc.balance()), (212_345, None));
-    assert_eq!(told.sources[0].as_of.unwrap().to_string(), "2026-11-21T00:58:20Z");
-    let unknown = lunarcrush.mentions_of(&SymbolKey::new("ETH").unwrap()).await.unwrap_err();
-    assert!(matches!(unknown, Error::NotFound { reason: "symbol_not_found", .. }));
+    assert_eq!(
+        told.sources[0].as_of.unwrap().to_string(),
+        "2026-11-21T00:58:20Z"
+    );
+    let unknown = lunarcrush
+        .mentions_of(&SymbolKey::new("ETH").unwrap())
+        .await
+        .unwrap_err();
+    assert!(matches!(
+        unknown,
+        Error::NotFound {
+            reason: "symbol_not_found",
+            ..
+        }
+    ));
 }

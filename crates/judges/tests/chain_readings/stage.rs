@@ -11,7 +11,10 @@ use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::SolCall;
 use data_sources::{Clock, SystemClock, evm::EvmReader, rpc::RpcConfig, transport::Transport};
 use ethers_core::{k256::ecdsa::SigningKey, utils::keccak256};
-use judges::{Account, Anvil, JudgeError, TestToken, Token, Toolchain, TransactionReceipt, contracts, install_tokens};
+use judges::{
+    Account, Anvil, JudgeError, TestToken, Token, Toolchain, TransactionReceipt, contracts,
+    install_tokens,
+};
 use readings::chain::{Explanation, Knowledge, Needs, Record, explain};
 use serde_json::{Value, json};
 
@@ -34,10 +37,16 @@ impl Stage {
     pub(crate) async fn open() -> Self {
         let toolchain = Toolchain::from_env().unwrap();
         let anvil = Anvil::start(&toolchain).await.unwrap();
-        install_tokens(&anvil, U256::from(1_000_000_000)).await.unwrap();
+        install_tokens(&anvil, U256::from(1_000_000_000))
+            .await
+            .unwrap();
         let artifact = fs::read_to_string(contracts().join("artifacts/Multicall3.json")).unwrap();
         let artifact: Value = serde_json::from_str(&artifact).unwrap();
-        let code: Bytes = artifact["deployedBytecode"].as_str().unwrap().parse().unwrap();
+        let code: Bytes = artifact["deployedBytecode"]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap();
         anvil.set_code(MULTICALL3, &code).await.unwrap();
         let config = RpcConfig {
             chains: BTreeMap::from([(196, vec![anvil.rpc().url().to_owned().into()])]),
@@ -48,7 +57,12 @@ impl Stage {
         Self { anvil, reader }
     }
 
-    pub(crate) async fn send(&self, from: Account, to: Address, data: Vec<u8>) -> TransactionReceipt {
+    pub(crate) async fn send(
+        &self,
+        from: Account,
+        to: Address,
+        data: Vec<u8>,
+    ) -> TransactionReceipt {
         self.anvil.transact(from, to, &data.into()).await.unwrap()
     }
 
@@ -89,8 +103,16 @@ impl Stage {
 
     /// `transferWithAuthorization` from the buyer to the payee, signed by the buyer with a library that is not ours.
     pub(crate) async fn authorization(&self, token: Token, value: U256, nonce: B256) -> Vec<u8> {
-        let domain = self.anvil.rpc().view(token.address, &TestToken::DOMAIN_SEPARATORCall {}).await.unwrap();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let domain = self
+            .anvil
+            .rpc()
+            .view(token.address, &TestToken::DOMAIN_SEPARATORCall {})
+            .await
+            .unwrap();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs();
         let valid_before = U256::from(now + 3_600);
         let kind = keccak256(
             "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)",
@@ -106,7 +128,14 @@ impl Stage {
             nonce.0,
         ]
         .concat();
-        let digest = keccak256([&[0x19, 0x01][..], domain.as_slice(), &keccak256(message)[..]].concat());
+        let digest = keccak256(
+            [
+                &[0x19, 0x01][..],
+                domain.as_slice(),
+                &keccak256(message)[..],
+            ]
+            .concat(),
+        );
         let (v, r, s) = sign(Account::BUYER, digest);
         TestToken::transferWithAuthorization_0Call {
             from: Account::BUYER.address,
@@ -128,5 +157,9 @@ fn sign(account: Account, digest: [u8; 32]) -> (u8, B256, B256) {
     let key = SigningKey::from_slice(key.as_slice()).unwrap();
     let (signature, recovery) = key.sign_prehash_recoverable(&digest).unwrap();
     let (r, s) = signature.split_bytes();
-    (27 + recovery.to_byte(), B256::from_slice(&r), B256::from_slice(&s))
+    (
+        27 + recovery.to_byte(),
+        B256::from_slice(&r),
+        B256::from_slice(&s),
+    )
 }

@@ -167,7 +167,9 @@ fn words(ty: &DynSolType) -> Option<usize> {
         DynSolType::Array(inner) => words(inner).map(|_| 2),
         DynSolType::FixedArray(inner, length) => {
             let length = (*length > 0).then_some(*length)?;
-            words(inner)?.checked_mul(length).filter(|words| *words <= MAX_FIXED_WORDS)
+            words(inner)?
+                .checked_mul(length)
+                .filter(|words| *words <= MAX_FIXED_WORDS)
         }
         DynSolType::Tuple(members) => {
             let sum = members

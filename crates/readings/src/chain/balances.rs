@@ -69,10 +69,14 @@ pub fn changes(record: &Record, events: &Events, fee: Option<&Fee>) -> (Vec<Chan
         };
         // What is made comes from nobody, what is destroyed goes to nobody; wrapped coins stay with their contract.
         if !transfer.from.is_zero() {
-            nets.entry(holding(transfer.from)).or_default().lose(transfer.amount);
+            nets.entry(holding(transfer.from))
+                .or_default()
+                .lose(transfer.amount);
         }
         if !transfer.to.is_zero() {
-            nets.entry(holding(transfer.to)).or_default().gain(transfer.amount);
+            nets.entry(holding(transfer.to))
+                .or_default()
+                .gain(transfer.amount);
         }
     };
     for transfer in &events.transfers {
@@ -80,7 +84,10 @@ pub fn changes(record: &Record, events: &Events, fee: Option<&Fee>) -> (Vec<Chan
     }
     // Where the chain logs every movement of its coin, the fee and the carried coin are among them.
     let logged = record.network.native_ledger.is_some()
-        && events.transfers.iter().any(|transfer| transfer.standard == Standard::Native);
+        && events
+            .transfers
+            .iter()
+            .any(|transfer| transfer.standard == Standard::Native);
     if !logged {
         for transfer in &events.native {
             apply(transfer);

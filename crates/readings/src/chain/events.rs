@@ -155,14 +155,22 @@ pub fn read(network: &Network, logs: &[Log]) -> Events {
 pub fn tokens(network: &Network, logs: &[Log]) -> Vec<Address> {
     let events = read(network, logs);
     let mut seen = BTreeSet::new();
-    let moved = events.transfers.iter().filter_map(|transfer| transfer.token);
+    let moved = events
+        .transfers
+        .iter()
+        .filter_map(|transfer| transfer.token);
     let approved = events.approvals.iter().map(|approval| approval.token);
-    moved.chain(approved).filter(|token| seen.insert(*token)).collect()
+    moved
+        .chain(approved)
+        .filter(|token| seen.insert(*token))
+        .collect()
 }
 
 fn one(network: &Network, log: &Log, events: &mut Events) {
     use declared as d;
-    let Some(kind) = log.topics.first() else { return };
+    let Some(kind) = log.topics.first() else {
+        return;
+    };
     let words = |count: usize| log.topics.get(1..).filter(|rest| rest.len() == count);
     let (two, three) = (words(2), words(3));
     match *kind {
@@ -175,15 +183,20 @@ fn one(network: &Network, log: &Log, events: &mut Events) {
             let read = || {
                 let [owner, operator] = addresses(two?)?;
                 let all = number(&log.data)?;
-                (all <= U256::ONE).then(|| approved(log, Grant::All(!all.is_zero()), owner, operator))
+                (all <= U256::ONE)
+                    .then(|| approved(log, Grant::All(!all.is_zero()), owner, operator))
             };
             events.approvals.extend(read());
         }
-        d::TransferSingle::SIGNATURE_HASH | d::TransferBatch::SIGNATURE_HASH => match multi(log, three) {
-            Some(transfers) => events.transfers.extend(transfers),
-            None => events.unreadable = events.unreadable.saturating_add(1),
-        },
-        d::permit2::Approval::SIGNATURE_HASH | d::permit2::Permit::SIGNATURE_HASH if log.address == PERMIT2 => {
+        d::TransferSingle::SIGNATURE_HASH | d::TransferBatch::SIGNATURE_HASH => {
+            match multi(log, three) {
+                Some(transfers) => events.transfers.extend(transfers),
+                None => events.unreadable = events.unreadable.saturating_add(1),
+            }
+        }
+        d::permit2::Approval::SIGNATURE_HASH | d::permit2::Permit::SIGNATURE_HASH
+            if log.address == PERMIT2 =>
+        {
             let read = || {
                 let [owner, token, spender] = addresses(three?)?;
                 let amount = number(log.data.get(..32)?)?;
@@ -196,7 +209,9 @@ fn one(network: &Network, log: &Log, events: &mut Events) {
             };
             events.approvals.extend(read());
         }
-        d::Deposit::SIGNATURE_HASH | d::Withdrawal::SIGNATURE_HASH if log.address == network.wrapped_native => {
+        d::Deposit::SIGNATURE_HASH | d::Withdrawal::SIGNATURE_HASH
+            if log.address == network.wrapped_native =>
+        {
             wrapped(log, *kind == d::Deposit::SIGNATURE_HASH, events);
         }
         _ => {}
@@ -264,7 +279,9 @@ fn multi(log: &Log, words: Option<&[B256]>) -> Option<Vec<Transfer>> {
     }
     let lists = Signature::parse("batch(uint256[],uint256[])")?;
     let data = [lists.selector().as_slice(), &log.data].concat();
-    let decoded = lists.decode(&data).filter(|decoded| decoded.trailing == 0)?;
+    let decoded = lists
+        .decode(&data)
+        .filter(|decoded| decoded.trailing == 0)?;
     let [DynSolValue::Array(ids), DynSolValue::Array(amounts)] = decoded.values.as_slice() else {
         return None;
     };
@@ -283,7 +300,9 @@ fn wrapped(log: &Log, deposit: bool, events: &mut Events) {
         let [account] = addresses(log.topics.get(1..).filter(|words| words.len() == 1)?)?;
         Some((account, number(&log.data)?))
     };
-    let Some((account, amount)) = read() else { return };
+    let Some((account, amount)) = read() else {
+        return;
+    };
     let moved = |standard, token, from, to| Transfer {
         standard,
         token,
@@ -306,13 +325,17 @@ fn wrapped(log: &Log, deposit: bool, events: &mut Events) {
         )
     };
     // Some of these contracts log a transfer as well.
-    let twice = |known: &Transfer| Transfer {
-        log_index: None,
-        ..known.clone()
-    } == Transfer {
-        log_index: None,
-        ..wrapped.clone()
-    } && known.log_index.is_some_and(|index| index.abs_diff(log.index) == 1);
+    let twice = |known: &Transfer| {
+        Transfer {
+            log_index: None,
+            ..known.clone()
+        } == Transfer {
+            log_index: None,
+            ..wrapped.clone()
+        } && known
+            .log_index
+            .is_some_and(|index| index.abs_diff(log.index) == 1)
+    };
     if !events.transfers.iter().any(twice) {
         events.transfers.push(wrapped.clone());
     }

@@ -15,7 +15,8 @@ pub use self::{
 };
 use super::{
     amount::units,
-    balances, builtin::{self, calls},
+    balances,
+    builtin::{self, calls},
     events::{self, Events},
     fee::{self, Fee},
     knowledge::{Knowledge, Replay},
@@ -124,7 +125,10 @@ pub struct Contract {
 pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     let transaction = &record.transaction;
     let status = status(record);
-    let logs = record.receipt.as_ref().map(|receipt| receipt.logs.as_slice());
+    let logs = record
+        .receipt
+        .as_ref()
+        .map(|receipt| receipt.logs.as_slice());
     let events = events::read(record.network, logs.unwrap_or_default());
     let fee = fee::fee(record);
     let call = calls::root(transaction, known);
@@ -141,12 +145,22 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     let (revert_reason, reason_missing) = revert_reason(record, known, status);
     missing.extend(reason_missing.map(|reason| ("revert_reason", reason)));
     if status == Status::Pending {
-        let pending = ["block", "timestamp", "transfers", "approvals", "balance_changes"];
+        let pending = [
+            "block",
+            "timestamp",
+            "transfers",
+            "approvals",
+            "balance_changes",
+        ];
         missing.extend(pending.map(|field| (field, "pending".to_owned())));
     } else if record.time.is_none() {
         missing.push(("timestamp", "block_unavailable".to_owned()));
     }
-    missing.extend(fee.as_ref().err().map(|reason| ("fee", (*reason).to_owned())));
+    missing.extend(
+        fee.as_ref()
+            .err()
+            .map(|reason| ("fee", (*reason).to_owned())),
+    );
     if transaction.to.is_none() {
         missing.push(("to", NOT_APPLICABLE.to_owned()));
     }
@@ -213,15 +227,27 @@ fn status(record: &Record) -> Status {
 }
 
 /// The reason, or why there is none.
-fn revert_reason(record: &Record, known: &Knowledge, status: Status) -> (Option<String>, Option<String>) {
+fn revert_reason(
+    record: &Record,
+    known: &Knowledge,
+    status: Status,
+) -> (Option<String>, Option<String>) {
     if status != Status::Reverted {
         return (None, Some(NOT_APPLICABLE.to_owned()));
     }
-    let facts = record.transaction.to.and_then(|to| known.contracts.get(&to));
+    let facts = record
+        .transaction
+        .to
+        .and_then(|to| known.contracts.get(&to));
     let unknown = |reason: &str| (None, Some(reason.to_owned()));
     match &known.replay {
-        Some(Replay::Reverted { data: Some(data), .. }) => (Some(revert::reason(data, facts)), None),
-        Some(Replay::Reverted { data: None, message }) => match revert::reason_of_node(message) {
+        Some(Replay::Reverted {
+            data: Some(data), ..
+        }) => (Some(revert::reason(data, facts)), None),
+        Some(Replay::Reverted {
+            data: None,
+            message,
+        }) => match revert::reason_of_node(message) {
             Some(reason) => (Some(reason), None),
             None => unknown("node_passes_no_revert_data_on"),
         },
@@ -242,26 +268,47 @@ fn contracts(view: &View<'_>) -> Vec<Contract> {
     if let Some(call) = view.call {
         call.visit(&mut |inner| {
             if let Some(to) = inner.to {
-                add(to, if std::ptr::eq(inner, call) { "called" } else { "called_inside" });
+                add(
+                    to,
+                    if std::ptr::eq(inner, call) {
+                        "called"
+                    } else {
+                        "called_inside"
+                    },
+                );
             }
         });
     }
-    if let Some(created) = view.record.receipt.as_ref().and_then(|receipt| receipt.created) {
+    if let Some(created) = view
+        .record
+        .receipt
+        .as_ref()
+        .and_then(|receipt| receipt.created)
+    {
         add(created, "created");
     }
-    let moved = view.events.transfers.iter().filter_map(|transfer| transfer.token);
+    let moved = view
+        .events
+        .transfers
+        .iter()
+        .filter_map(|transfer| transfer.token);
     for token in moved.chain(view.events.approvals.iter().map(|approval| approval.token)) {
         add(token, "token");
     }
     let shown = |(address, role): (Address, &'static str)| {
         let facts = view.known.contracts.get(&address);
-        let implementations = facts.map(|facts| facts.implementations.as_slice()).unwrap_or_default();
+        let implementations = facts
+            .map(|facts| facts.implementations.as_slice())
+            .unwrap_or_default();
         Contract {
             address: address.to_checksum(None),
             role,
             name: builtin::well_known(address),
             verified: facts.map(|facts| facts.verified),
-            implementations: implementations.iter().map(|address| address.to_checksum(None)).collect(),
+            implementations: implementations
+                .iter()
+                .map(|address| address.to_checksum(None))
+                .collect(),
             implementation_verified: facts
                 .filter(|facts| !facts.implementations.is_empty())
                 .map(|facts| facts.implementation_verified),

@@ -7,7 +7,12 @@ use alloy_primitives::{Address, Bytes, Selector};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{abi::Signature, builtin::calls, events, record::{Outcome, Record}};
+use super::{
+    abi::Signature,
+    builtin::calls,
+    events,
+    record::{Outcome, Record},
+};
 
 /// Most entries of a contract's interface that are read.
 const MAX_ENTRIES: usize = 4096;
@@ -127,10 +132,14 @@ impl ContractFacts {
             self.implementations.push(address);
         }
         for (selector, signature) in &implementation.functions {
-            self.functions.entry(*selector).or_insert_with(|| signature.clone());
+            self.functions
+                .entry(*selector)
+                .or_insert_with(|| signature.clone());
         }
         for (selector, signature) in &implementation.errors {
-            self.errors.entry(*selector).or_insert_with(|| signature.clone());
+            self.errors
+                .entry(*selector)
+                .or_insert_with(|| signature.clone());
         }
     }
 
@@ -178,13 +187,16 @@ impl Needs {
         if let Some(root) = calls::root(&record.transaction, known) {
             root.visit(&mut |call| {
                 let Some(to) = call.to else { return };
-                let Some(selector) = call.selector() else { return };
+                let Some(selector) = call.selector() else {
+                    return;
+                };
                 let asked = known.contracts.len().saturating_add(known.unasked.len());
                 let open = asked.saturating_add(needs.contracts.len()) < MAX_CONTRACTS;
                 if open && !known.contracts.contains_key(&to) && !known.unasked.contains(&to) {
                     needs.contracts.insert(to);
                 }
-                let sought = known.candidates.len().saturating_add(needs.selectors.len()) < MAX_SELECTORS;
+                let sought =
+                    known.candidates.len().saturating_add(needs.selectors.len()) < MAX_SELECTORS;
                 if call.reading.is_none() && sought && !known.candidates.contains_key(&selector) {
                     needs.selectors.insert(selector);
                 }
@@ -201,7 +213,9 @@ impl Needs {
             }
             needs.replay = receipt.outcome == Outcome::Reverted && known.replay.is_none();
         }
-        needs.tokens.extend(token_of_call(record).filter(|token| !known.tokens.contains_key(token)));
+        needs
+            .tokens
+            .extend(token_of_call(record).filter(|token| !known.tokens.contains_key(token)));
         needs
     }
 

@@ -39,7 +39,11 @@ pub fn reason(data: &[u8], facts: Option<&ContractFacts>) -> String {
     }
     if let Some(text) = strict::<Revert>(data) {
         let text = clean(&text.reason, MAX_REASON);
-        return if text.is_empty() { "an empty reason".to_owned() } else { text };
+        return if text.is_empty() {
+            "an empty reason".to_owned()
+        } else {
+            text
+        };
     }
     if let Some(panic) = strict::<Panic>(data) {
         return format!("panic {:#04x}: {}", panic.code, meaning(&panic));
@@ -53,7 +57,10 @@ pub fn reason(data: &[u8], facts: Option<&ContractFacts>) -> String {
             .filter_map(|text| Signature::parse(text))
             .find(|signature| signature.selector() == selector)
     };
-    let known = facts.and_then(|facts| facts.error(selector)).cloned().or_else(shared);
+    let known = facts
+        .and_then(|facts| facts.error(selector))
+        .cloned()
+        .or_else(shared);
     known
         .and_then(|signature| named(&signature, data))
         .unwrap_or_else(|| format!("unknown error {selector}"))
@@ -74,26 +81,36 @@ fn strict<E: SolError>(data: &[u8]) -> Option<E> {
 }
 
 fn meaning(panic: &Panic) -> &'static str {
-    let kind = u32::try_from(panic.code).ok().and_then(PanicKind::from_number);
+    let kind = u32::try_from(panic.code)
+        .ok()
+        .and_then(PanicKind::from_number);
     kind.map_or("unknown check", |kind| kind.as_str())
 }
 
 /// `Name(1, 0x…)`.
 fn named(signature: &Signature, data: &[u8]) -> Option<String> {
-    let decoded = signature.decode(data).filter(|decoded| decoded.trailing == 0)?;
+    let decoded = signature
+        .decode(data)
+        .filter(|decoded| decoded.trailing == 0)?;
     let mut budget = Budget::of(32);
     let arguments = signature.arguments(&decoded.values, &mut budget);
     let shown: Vec<String> = arguments
         .iter()
         .map(|argument| {
-            let value = argument.value.as_str().map_or_else(|| argument.value.to_string(), str::to_owned);
+            let value = argument
+                .value
+                .as_str()
+                .map_or_else(|| argument.value.to_string(), str::to_owned);
             match &argument.name {
                 Some(name) => format!("{name}: {value}"),
                 None => value,
             }
         })
         .collect();
-    Some(clean(&format!("{}({})", signature.name(), shown.join(", ")), MAX_REASON))
+    Some(clean(
+        &format!("{}({})", signature.name(), shown.join(", ")),
+        MAX_REASON,
+    ))
 }
 
 /// Whether a receipt looks as if the gas had run out: all of it is used.
@@ -111,7 +128,10 @@ mod tests {
     #[test]
     fn reasons_are_read_from_every_form() {
         let text = "08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000126e6f7420656e6f7567682062616c616e63650000000000000000000000000000";
-        assert_eq!(reason(&hex::decode(text).unwrap(), None), "not enough balance");
+        assert_eq!(
+            reason(&hex::decode(text).unwrap(), None),
+            "not enough balance"
+        );
         let panic = "4e487b710000000000000000000000000000000000000000000000000000000000000011";
         assert!(reason(&hex::decode(panic).unwrap(), None).starts_with("panic 0x11: "));
         let shared = Signature::parse("ERC20InsufficientBalance(address,uint256,uint256)").unwrap();
@@ -125,16 +145,28 @@ mod tests {
             "ERC20InsufficientBalance(sender: 0x1111111111111111111111111111111111111111, balance: 5, needed: 7)"
         );
         assert_eq!(reason(&[], None), "no reason given");
-        assert_eq!(reason_of_node("execution reverted: too late").as_deref(), Some("too late"));
+        assert_eq!(
+            reason_of_node("execution reverted: too late").as_deref(),
+            Some("too late")
+        );
         assert_eq!(reason_of_node("execution reverted"), None);
         assert_eq!(reason(&[1, 2, 3], None), "3 bytes that are no error");
-        assert_eq!(reason(&[0xde, 0xad, 0xbe, 0xef], None), "unknown error 0xdeadbeef");
+        assert_eq!(
+            reason(&[0xde, 0xad, 0xbe, 0xef], None),
+            "unknown error 0xdeadbeef"
+        );
     }
 
     #[test]
     fn errors_of_verified_code_have_their_names() {
-        let facts = ContractFacts::verified(r#"[{"type":"error","name":"TooLate","inputs":[{"name":"by","type":"uint256"}]}]"#).unwrap();
-        let mut data = Signature::parse("TooLate(uint256)").unwrap().selector().to_vec();
+        let facts = ContractFacts::verified(
+            r#"[{"type":"error","name":"TooLate","inputs":[{"name":"by","type":"uint256"}]}]"#,
+        )
+        .unwrap();
+        let mut data = Signature::parse("TooLate(uint256)")
+            .unwrap()
+            .selector()
+            .to_vec();
         data.extend(U256::from(9).to_be_bytes::<32>());
         assert_eq!(reason(&data, Some(&facts)), "TooLate(by: 9)");
         data.push(0);
@@ -147,7 +179,10 @@ mod tests {
             reason: format!("\u{202e}{}", "A".repeat(1_000)),
         };
         assert_eq!(reason(&long.abi_encode(), None), "A".repeat(240));
-        let mut loose = Revert { reason: "x".to_owned() }.abi_encode();
+        let mut loose = Revert {
+            reason: "x".to_owned(),
+        }
+        .abi_encode();
         loose.push(0);
         assert_eq!(reason(&loose, None), "unknown error 0x08c379a0");
     }

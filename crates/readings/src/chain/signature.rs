@@ -42,7 +42,11 @@ pub struct Reading {
 /// standards known here, then `candidates` of signature databases: those that occur in verified code first, then in the
 /// order given.
 #[must_use]
-pub fn read(data: &[u8], facts: Option<&ContractFacts>, candidates: &[Candidate]) -> Option<Reading> {
+pub fn read(
+    data: &[u8],
+    facts: Option<&ContractFacts>,
+    candidates: &[Candidate],
+) -> Option<Reading> {
     let selector = Selector::from_slice(data.get(..4)?);
     let reading = |signature: &Signature, decoded, confidence| Reading {
         row: builtin::row(signature),
@@ -67,7 +71,9 @@ pub fn read(data: &[u8], facts: Option<&ContractFacts>, candidates: &[Candidate]
     let mut found: Option<Reading> = None;
     for candidate in sorted {
         let fits = |signature: Signature| {
-            let decoded = signature.decode(data).filter(|decoded| decoded.trailing == 0)?;
+            let decoded = signature
+                .decode(data)
+                .filter(|decoded| decoded.trailing == 0)?;
             Some((signature, decoded))
         };
         let Some((signature, decoded)) = Signature::parse(&candidate.text).and_then(fits) else {
@@ -110,8 +116,12 @@ mod tests {
         let known = read(&data, None, &[]).unwrap();
         assert_eq!(known.confidence, Confidence::SignatureDb);
         // An interface without the function says nothing about it.
-        let other = ContractFacts::verified(r#"[{"type":"function","name":"f","inputs":[]}]"#).unwrap();
-        assert_eq!(read(&data, Some(&other), &[]).unwrap().confidence, Confidence::SignatureDb);
+        let other =
+            ContractFacts::verified(r#"[{"type":"function","name":"f","inputs":[]}]"#).unwrap();
+        assert_eq!(
+            read(&data, Some(&other), &[]).unwrap().confidence,
+            Confidence::SignatureDb
+        );
     }
 
     #[test]
@@ -122,11 +132,22 @@ mod tests {
         data.extend([0; 12]);
         data.extend([0x22; 20]);
         let spam = candidate("mint(address,uint256)", true);
-        let reading = read(&data, None, &[spam.clone(), candidate("mint(address)", false)]).unwrap();
-        assert_eq!((reading.signature.text(), reading.confidence), ("mint(address)", Confidence::SignatureDb));
+        let reading = read(
+            &data,
+            None,
+            &[spam.clone(), candidate("mint(address)", false)],
+        )
+        .unwrap();
+        assert_eq!(
+            (reading.signature.text(), reading.confidence),
+            ("mint(address)", Confidence::SignatureDb)
+        );
         assert_eq!(reading.others, Vec::<String>::new());
         data.push(0);
-        assert_eq!(read(&data, None, &[spam, candidate("mint(address)", false)]), None);
+        assert_eq!(
+            read(&data, None, &[spam, candidate("mint(address)", false)]),
+            None
+        );
         assert_eq!(read(&[1, 2, 3], None, &[]), None);
     }
 }

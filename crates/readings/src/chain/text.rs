@@ -36,7 +36,8 @@ pub fn clean(text: &str, max_chars: usize) -> String {
 /// never part of a text that somebody, or something, acts on.
 #[must_use]
 pub fn shown_symbol(symbol: &str) -> Option<&str> {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '$' | '₮' | '/');
+    let plain =
+        |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '$' | '₮' | '/');
     let page = symbol.split('.').skip(1).any(|part| {
         let letters = part.chars().take_while(char::is_ascii_alphabetic).count();
         letters >= 2

@@ -110,7 +110,13 @@ mod tests {
     use super::*;
 
     fn article() -> Article {
-        Article::new("rss.decrypt", Publisher::of("decrypt"), "Title".into(), "https://a.example/1").unwrap()
+        Article::new(
+            "rss.decrypt",
+            Publisher::of("decrypt"),
+            "Title".into(),
+            "https://a.example/1",
+        )
+        .unwrap()
     }
 
     #[test]
@@ -119,13 +125,21 @@ mod tests {
         let at = |seconds: i64| {
             let then = now + SignedDuration::from_secs(seconds);
             let article = article().published(Some(then), now);
-            (article.published_at.map(|time| time.duration_since(now).as_secs()), article.date_flag)
+            (
+                article
+                    .published_at
+                    .map(|time| time.duration_since(now).as_secs()),
+                article.date_flag,
+            )
         };
         assert_eq!(at(-60), (Some(-60), None));
         assert_eq!(at(300), (Some(0), None));
         assert_eq!(at(301), (None, Some(DateFlag::InFuture)));
         let undated = article().published(None, now);
-        assert_eq!((undated.published_at, undated.date_flag), (None, Some(DateFlag::Unparsable)));
+        assert_eq!(
+            (undated.published_at, undated.date_flag),
+            (None, Some(DateFlag::Unparsable))
+        );
         assert!(undated.is_news(now));
         let old = article().published(Some(now - SignedDuration::from_hours(73)), now);
         assert!(!old.is_news(now));

@@ -122,7 +122,10 @@ pub fn compile(
     fear_greed: Option<FearGreed>,
     now: Timestamp,
 ) -> Result<Digest, TooThin> {
-    let articles: Vec<Article> = articles.into_iter().filter(|article| article.is_news(now)).collect();
+    let articles: Vec<Article> = articles
+        .into_iter()
+        .filter(|article| article.is_news(now))
+        .collect();
     let Ranking {
         mut headlines,
         sources,
@@ -148,8 +151,16 @@ pub fn compile(
 }
 
 fn text(headlines: &[Headline], sentiment: Sentiment, fear_greed: Option<FearGreed>) -> String {
-    let count = |tone: Tone| headlines.iter().filter(|headline| headline.sentiment.label == tone).count();
-    let publishers: BTreeSet<&str> = headlines.iter().map(|headline| headline.source.as_str()).collect();
+    let count = |tone: Tone| {
+        headlines
+            .iter()
+            .filter(|headline| headline.sentiment.label == tone)
+            .count()
+    };
+    let publishers: BTreeSet<&str> = headlines
+        .iter()
+        .map(|headline| headline.source.as_str())
+        .collect();
     let mut text = format!(
         "{} headlines from {} publishers: {} positive, {} neutral, {} negative; overall tone {} ({}).",
         headlines.len(),
@@ -190,9 +201,14 @@ mod tests {
     fn articles(titles: &[(&str, &str)]) -> Vec<Article> {
         let article = |(minutes, (source, title)): (i64, &(&str, &str))| {
             let then = now() - SignedDuration::from_mins(minutes);
-            Article::new(source, Publisher::of(source), (*title).into(), &format!("https://{source}.example/{minutes}"))
-                .unwrap()
-                .published(Some(then), now())
+            Article::new(
+                source,
+                Publisher::of(source),
+                (*title).into(),
+                &format!("https://{source}.example/{minutes}"),
+            )
+            .unwrap()
+            .published(Some(then), now())
         };
         (1..).zip(titles).map(article).collect()
     }
@@ -215,7 +231,10 @@ mod tests {
              Leading: “Bitcoin surges past a record” (CoinDesk); “Exchange opens an office in Spain” (CoinDesk); \
              “Wallet maker ships new firmware” (Decrypt). Fear and greed index: 44 (fear)."
         );
-        assert_eq!(digest.brief.sentiment.method, SentimentMethod::VaderFinanceLexicon);
+        assert_eq!(
+            digest.brief.sentiment.method,
+            SentimentMethod::VaderFinanceLexicon
+        );
         let stored = serde_json::to_string(&digest).unwrap();
         assert_eq!(serde_json::from_str::<Digest>(&stored).unwrap(), digest);
     }
@@ -229,7 +248,13 @@ mod tests {
         let one_source: Vec<_> = FIVE.iter().map(|(_, title)| ("decrypt", *title)).collect();
         assert_eq!(of(&one_source), thin(5, 1));
         // Five reports of two events are two headlines.
-        let repeated = [FIVE[0], ("decrypt", FIVE[0].1), FIVE[1], ("a", FIVE[1].1), ("b", FIVE[1].1)];
+        let repeated = [
+            FIVE[0],
+            ("decrypt", FIVE[0].1),
+            FIVE[1],
+            ("a", FIVE[1].1),
+            ("b", FIVE[1].1),
+        ];
         assert_eq!(of(&repeated), thin(2, 4));
         assert_eq!(of(&[]), thin(0, 0));
     }
@@ -237,12 +262,22 @@ mod tests {
     #[test]
     fn bands_of_the_index() {
         for (value, band) in [
-            (0, FearGreedBand::ExtremeFear), (24, FearGreedBand::ExtremeFear), (25, FearGreedBand::Fear),
-            (44, FearGreedBand::Fear), (45, FearGreedBand::Neutral), (55, FearGreedBand::Neutral),
-            (56, FearGreedBand::Greed), (75, FearGreedBand::Greed), (76, FearGreedBand::ExtremeGreed),
+            (0, FearGreedBand::ExtremeFear),
+            (24, FearGreedBand::ExtremeFear),
+            (25, FearGreedBand::Fear),
+            (44, FearGreedBand::Fear),
+            (45, FearGreedBand::Neutral),
+            (55, FearGreedBand::Neutral),
+            (56, FearGreedBand::Greed),
+            (75, FearGreedBand::Greed),
+            (76, FearGreedBand::ExtremeGreed),
             (100, FearGreedBand::ExtremeGreed),
         ] {
-            assert_eq!(FearGreed::new(value, now()).map(|index| index.label), Some(band), "{value}");
+            assert_eq!(
+                FearGreed::new(value, now()).map(|index| index.label),
+                Some(band),
+                "{value}"
+            );
         }
         assert_eq!(FearGreed::new(101, now()), None);
     }

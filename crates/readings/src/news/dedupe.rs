@@ -54,7 +54,8 @@ impl Story {
             }
             _ => true,
         };
-        near && self.tokens.likeness_pct(tokens) >= SAME_TITLE_PCT && !self.tokens.contradicts(tokens)
+        near && self.tokens.likeness_pct(tokens) >= SAME_TITLE_PCT
+            && !self.tokens.contradicts(tokens)
     }
 }
 
@@ -75,7 +76,11 @@ pub(super) fn stories(mut articles: Vec<Article>) -> Vec<Story> {
         let key = same_article_key(&article.url);
         let tokens = TitleTokens::of(&article.title);
         let same_url = key.as_ref().and_then(|key| by_url.get(key).copied());
-        let same = same_url.or_else(|| stories.iter().position(|story| story.tells(&article, &tokens)));
+        let same = same_url.or_else(|| {
+            stories
+                .iter()
+                .position(|story| story.tells(&article, &tokens))
+        });
         let place = same.unwrap_or(stories.len());
         match stories.get_mut(place) {
             Some(story) => story.others.push(article),
@@ -107,7 +112,12 @@ mod tests {
 
     fn told(articles: Vec<Article>) -> Vec<(String, Vec<String>)> {
         let of = |story: Story| {
-            let others = story.publishers().iter().skip(1).map(|name| (*name).to_owned()).collect();
+            let others = story
+                .publishers()
+                .iter()
+                .skip(1)
+                .map(|name| (*name).to_owned())
+                .collect();
             (story.first.publisher.name().to_owned(), others)
         };
         stories(articles).into_iter().map(of).collect()
@@ -127,8 +137,16 @@ mod tests {
             "https://cointelegraph.com/b1",
             Some(75),
         );
-        let same = article("Aggregator", "Another title altogether", "http://coindesk.com/a1/", None);
-        let expected = vec![("Cointelegraph".to_owned(), vec!["CoinDesk".to_owned(), "Aggregator".to_owned()])];
+        let same = article(
+            "Aggregator",
+            "Another title altogether",
+            "http://coindesk.com/a1/",
+            None,
+        );
+        let expected = vec![(
+            "Cointelegraph".to_owned(),
+            vec!["CoinDesk".to_owned(), "Aggregator".to_owned()],
+        )];
         for order in [
             vec![a1.clone(), b1.clone(), same.clone()],
             vec![same.clone(), b1.clone(), a1.clone()],
@@ -140,25 +158,63 @@ mod tests {
 
     #[test]
     fn alike_is_not_the_same_after_two_days_or_about_another_asset() {
-        let early = article("a", "Exchange halts withdrawals again", "https://a.example/1", Some(49 * 60));
-        let late = article("b", "Exchange halts withdrawals again", "https://b.example/1", Some(10));
+        let early = article(
+            "a",
+            "Exchange halts withdrawals again",
+            "https://a.example/1",
+            Some(49 * 60),
+        );
+        let late = article(
+            "b",
+            "Exchange halts withdrawals again",
+            "https://b.example/1",
+            Some(10),
+        );
         assert_eq!(told(vec![early, late]).len(), 2);
-        let bitcoin = article("a", "Bitcoin ETF inflows hit a record", "https://a.example/2", Some(10));
-        let solana = article("b", "Solana ETF inflows hit a record", "https://b.example/2", Some(9));
+        let bitcoin = article(
+            "a",
+            "Bitcoin ETF inflows hit a record",
+            "https://a.example/2",
+            Some(10),
+        );
+        let solana = article(
+            "b",
+            "Solana ETF inflows hit a record",
+            "https://b.example/2",
+            Some(9),
+        );
         assert_eq!(told(vec![bitcoin, solana]).len(), 2);
     }
 
     #[test]
     fn a_feed_that_links_its_front_page_everywhere_is_not_one_story() {
-        let one = article("a", "Exchange opens in Spain", "https://a.example/", Some(10));
+        let one = article(
+            "a",
+            "Exchange opens in Spain",
+            "https://a.example/",
+            Some(10),
+        );
         let two = article("a", "Lender cuts its rates", "https://a.example/", Some(9));
         assert_eq!(told(vec![one, two]).len(), 2);
     }
 
     #[test]
     fn one_publisher_twice_is_no_second_report() {
-        let feed = article("The Block", "Layer-2 fee cut passes", "https://www.theblock.co/post/1", Some(60));
-        let passed_on = article("theblock", "Layer-2 fee cut proposal passes", "https://x.example/n3", Some(50));
-        assert_eq!(told(vec![feed, passed_on]), vec![("The Block".to_owned(), vec![])]);
+        let feed = article(
+            "The Block",
+            "Layer-2 fee cut passes",
+            "https://www.theblock.co/post/1",
+            Some(60),
+        );
+        let passed_on = article(
+            "theblock",
+            "Layer-2 fee cut proposal passes",
+            "https://x.example/n3",
+            Some(50),
+        );
+        assert_eq!(
+            told(vec![feed, passed_on]),
+            vec![("The Block".to_owned(), vec![])]
+        );
     }
 }

@@ -13,9 +13,17 @@ const KNOWN: &[(&str, &[&str], u8)] = &[
     ("Blockworks", &["blockworks", "blockworksco"], 65),
     ("Cointelegraph", &["cointelegraph", "cointelegraphcom"], 60),
     ("Decrypt", &["decrypt", "decryptco"], 60),
-    ("The Defiant", &["thedefiant", "thedefiantio", "defiant"], 60),
+    (
+        "The Defiant",
+        &["thedefiant", "thedefiantio", "defiant"],
+        60,
+    ),
     ("DL News", &["dlnews", "dlnewscom"], 60),
-    ("BlockBeats", &["blockbeats", "blockbeatsflash", "theblockbeats"], 50),
+    (
+        "BlockBeats",
+        &["blockbeats", "blockbeatsflash", "theblockbeats"],
+        50,
+    ),
     ("Odaily", &["odaily", "odailyflash"], 50),
 ];
 
@@ -52,7 +60,9 @@ fn known(name: &str) -> Option<(&'static str, &'static [&'static str], u8)> {
         .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
         .collect();
-    let found = KNOWN.iter().find(|(_, names, _)| names.contains(&key.as_str()));
+    let found = KNOWN
+        .iter()
+        .find(|(_, names, _)| names.contains(&key.as_str()));
     found.copied()
 }
 
@@ -66,7 +76,13 @@ mod tests {
             assert_eq!(Publisher::of(name).name(), "The Block", "{name}");
         }
         assert_eq!(Publisher::of("CoinDesk").weight(), 70);
-        assert_eq!((Publisher::of(" Some Blog ").name(), Publisher::of("Some Blog").weight()), ("Some Blog", 40));
+        assert_eq!(
+            (
+                Publisher::of(" Some Blog ").name(),
+                Publisher::of("Some Blog").weight()
+            ),
+            ("Some Blog", 40)
+        );
         // Letters that only look alike are another name.
         assert_ne!(Publisher::of("СoinDesk").name(), "CoinDesk");
     }

@@ -53,7 +53,10 @@ pub struct Ranking {
 /// Ranks what `articles` tell at `now`; those that are too old to be news are left out.
 #[must_use]
 pub fn rank(articles: Vec<Article>, now: Timestamp) -> Ranking {
-    let news: Vec<Article> = articles.into_iter().filter(|article| article.is_news(now)).collect();
+    let news: Vec<Article> = articles
+        .into_iter()
+        .filter(|article| article.is_news(now))
+        .collect();
     let sources = news.iter().map(|article| article.via.clone()).collect();
     let mut weighed: Vec<_> = stories(news)
         .into_iter()
@@ -114,13 +117,22 @@ mod tests {
 
     fn article(publisher: &str, title: &str, path: &str, hours_ago: i64) -> Article {
         let then = now() - SignedDuration::from_hours(hours_ago);
-        Article::new(publisher, Publisher::of(publisher), title.into(), &format!("https://{path}.example/n"))
-            .unwrap()
-            .published(Some(then), now())
+        Article::new(
+            publisher,
+            Publisher::of(publisher),
+            title.into(),
+            &format!("https://{path}.example/n"),
+        )
+        .unwrap()
+        .published(Some(then), now())
     }
 
     fn titles(articles: Vec<Article>) -> Vec<String> {
-        rank(articles, now()).headlines.into_iter().map(|headline| headline.title).collect()
+        rank(articles, now())
+            .headlines
+            .into_iter()
+            .map(|headline| headline.title)
+            .collect()
     }
 
     #[test]
@@ -130,7 +142,9 @@ mod tests {
         let two = article("decrypt", "Lender opens market in Spain", "b", 11);
         let ranking = rank(vec![one, two], now());
         assert_eq!(ranking.sources.len(), 2);
-        let [headline] = ranking.headlines.as_slice() else { panic!("one story: {ranking:?}") };
+        let [headline] = ranking.headlines.as_slice() else {
+            panic!("one story: {ranking:?}")
+        };
         // 0.70 × 1 × 0.8 × exp(−1)
         assert_eq!(headline.score.to_string(), "0.206");
         assert_eq!(headline.also_reported_by, ["Decrypt"]);
@@ -147,24 +161,46 @@ mod tests {
         let future = article("coindesk", "Item from tomorrow", "e", -24);
         let gone = article("coindesk", "Item of last week", "f", 100);
         let ranking = rank(vec![future, gone, undated, old, plain, important], now());
-        let titles: Vec<_> = ranking.headlines.iter().map(|headline| headline.title.as_str()).collect();
+        let titles: Vec<_> = ranking
+            .headlines
+            .iter()
+            .map(|headline| headline.title.as_str())
+            .collect();
         assert_eq!(
             titles,
             [
-                "Court rules on custody", "Team ships a wallet", "Bridge reopens after audit", "Item with a bad date",
+                "Court rules on custody",
+                "Team ships a wallet",
+                "Bridge reopens after audit",
+                "Item with a bad date",
                 "Item from tomorrow",
             ]
         );
-        let flags: Vec<_> = ranking.headlines.iter().map(|headline| headline.published_at_flag).collect();
-        assert_eq!(flags[3..], [Some(DateFlag::Unparsable), Some(DateFlag::InFuture)]);
+        let flags: Vec<_> = ranking
+            .headlines
+            .iter()
+            .map(|headline| headline.published_at_flag)
+            .collect();
+        assert_eq!(
+            flags[3..],
+            [Some(DateFlag::Unparsable), Some(DateFlag::InFuture)]
+        );
     }
 
     #[test]
     fn labels_of_a_source_win_over_the_words_of_the_title() {
-        let mut labelled = article("okx", "Exchange halts withdrawals after oracle exploit", "a", 1);
+        let mut labelled = article(
+            "okx",
+            "Exchange halts withdrawals after oracle exploit",
+            "a",
+            1,
+        );
         labelled.tones = vec![Tone::Positive, Tone::Neutral];
         let told = rank(vec![labelled], now()).headlines.remove(0).sentiment;
-        assert_eq!((told.label, told.score.to_string().as_str()), (Tone::Positive, "0.5"));
+        assert_eq!(
+            (told.label, told.score.to_string().as_str()),
+            (Tone::Positive, "0.5")
+        );
         assert_eq!(told.method, SentimentMethod::UpstreamLabels);
     }
 
@@ -182,7 +218,15 @@ mod tests {
 
     #[test]
     fn a_headline_has_the_documented_members() {
-        let json = serde_json::to_value(rank(vec![article("decrypt", "Team ships a wallet", "a", 0)], now()).headlines.remove(0)).unwrap();
+        let json = serde_json::to_value(
+            rank(
+                vec![article("decrypt", "Team ships a wallet", "a", 0)],
+                now(),
+            )
+            .headlines
+            .remove(0),
+        )
+        .unwrap();
         assert_eq!(
             json,
             serde_json::json!({

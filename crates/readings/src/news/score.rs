@@ -34,7 +34,9 @@ pub(super) fn score(story: &Story, now: Timestamp) -> Decimal {
     let age = story
         .first
         .published_at
-        .map_or(UNDATED_HOURS * 3600, |time| now.duration_since(time).as_secs());
+        .map_or(UNDATED_HOURS * 3600, |time| {
+            now.duration_since(time).as_secs()
+        });
     let factors = [
         importance_factor(importance_said(story)),
         corroboration_factor(story.publishers().len()),
@@ -104,7 +106,11 @@ mod tests {
             (72 * 3600, "0.002478752177"),
             (i64::MAX, "0"),
         ] {
-            assert_eq!(decay(seconds).normalize().to_string(), expected, "{seconds}");
+            assert_eq!(
+                decay(seconds).normalize().to_string(),
+                expected,
+                "{seconds}"
+            );
         }
     }
 

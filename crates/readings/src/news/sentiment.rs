@@ -108,7 +108,10 @@ impl HeadlineSentiment {
     pub fn of_labels(labels: &[Tone]) -> Self {
         let sum: i64 = labels.iter().map(|label| label.sign()).sum();
         let mean = Decimal::from(sum).checked_div(Decimal::from(labels.len()));
-        Self::new(mean.unwrap_or(Decimal::ZERO), SentimentMethod::UpstreamLabels)
+        Self::new(
+            mean.unwrap_or(Decimal::ZERO),
+            SentimentMethod::UpstreamLabels,
+        )
     }
 
     fn new(score: Decimal, method: SentimentMethod) -> Self {
@@ -131,7 +134,9 @@ pub fn of_title(title: &str) -> HeadlineSentiment {
 #[must_use]
 pub fn overall(headlines: &[Headline]) -> Option<Sentiment> {
     let first = headlines.first()?.sentiment.method;
-    let one_way = headlines.iter().all(|headline| headline.sentiment.method == first);
+    let one_way = headlines
+        .iter()
+        .all(|headline| headline.sentiment.method == first);
     let (mut sum, mut weights) = (Decimal::ZERO, Decimal::ZERO);
     for headline in headlines {
         // A story that has faded to nothing still counts a little, so that the mean exists.
@@ -143,7 +148,11 @@ pub fn overall(headlines: &[Headline]) -> Option<Sentiment> {
     Some(Sentiment {
         score: Figure(score),
         label: Tone::of(score),
-        method: if one_way { first } else { SentimentMethod::Mixed },
+        method: if one_way {
+            first
+        } else {
+            SentimentMethod::Mixed
+        },
     })
 }
 
@@ -155,13 +164,25 @@ mod tests {
     #[test]
     fn the_words_of_markets_are_understood() {
         for (title, label, score) in [
-            ("Bitcoin surges past $100k as ETF inflows hit record", Tone::Positive, "0.6705"),
+            (
+                "Bitcoin surges past $100k as ETF inflows hit record",
+                Tone::Positive,
+                "0.6705",
+            ),
             ("VERY bullish breakout!!!", Tone::Positive, "0.8713"),
-            ("Exchange halts withdrawals after oracle exploit", Tone::Negative, "-0.7351"),
+            (
+                "Exchange halts withdrawals after oracle exploit",
+                Tone::Negative,
+                "-0.7351",
+            ),
             ("Protocol hacked, $40M drained", Tone::Negative, "-0.743"),
         ] {
             let told = of_title(title);
-            assert_eq!((told.label, told.score.to_string().as_str()), (label, score), "{title}");
+            assert_eq!(
+                (told.label, told.score.to_string().as_str()),
+                (label, score),
+                "{title}"
+            );
             assert_eq!(told.method, SentimentMethod::VaderFinanceLexicon);
         }
     }
@@ -177,7 +198,11 @@ mod tests {
             (vec![], "0", Neutral),
         ] {
             let told = HeadlineSentiment::of_labels(&labels);
-            assert_eq!((told.score.to_string().as_str(), told.label), (score, label), "{labels:?}");
+            assert_eq!(
+                (told.score.to_string().as_str(), told.label),
+                (score, label),
+                "{labels:?}"
+            );
         }
         assert_eq!(Tone::labelled(" BEARISH "), Some(Negative));
         assert_eq!(Tone::labelled("moon"), None);

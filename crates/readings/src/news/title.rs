@@ -6,8 +6,9 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Words that say nothing about what happened.
 const FILLERS: &[&str] = &[
-    "a", "an", "and", "are", "as", "at", "but", "by", "for", "from", "has", "have", "in", "into", "is", "it",
-    "its", "of", "on", "or", "over", "s", "says", "that", "the", "their", "this", "to", "was", "will", "with",
+    "a", "an", "and", "are", "as", "at", "but", "by", "for", "from", "has", "have", "in", "into",
+    "is", "it", "its", "of", "on", "or", "over", "s", "says", "that", "the", "their", "this", "to",
+    "was", "will", "with",
 ];
 
 /// Names of one thing: the first stands for all. A title is about as many things as it has of these.
@@ -149,8 +150,16 @@ mod tests {
             ),
             87
         );
-        assert_eq!(likeness("Layer-2 fee cut passes", "Layer-2 fee cut proposal passes"), 83);
-        assert!(likeness("Protocol halts market after oracle fault", "Lending market pauses one collateral") < 60);
+        assert_eq!(
+            likeness("Layer-2 fee cut passes", "Layer-2 fee cut proposal passes"),
+            83
+        );
+        assert!(
+            likeness(
+                "Protocol halts market after oracle fault",
+                "Lending market pauses one collateral"
+            ) < 60
+        );
         assert_eq!(likeness("", ""), 0);
         assert_eq!(likeness("BTC up", "ＢＩＴＣＯＩＮ UP!"), 100);
     }
@@ -158,8 +167,14 @@ mod tests {
     #[test]
     fn other_assets_and_other_numbers_are_other_stories() {
         let apart = |a: &str, b: &str| TitleTokens::of(a).contradicts(&TitleTokens::of(b));
-        assert!(apart("Solana ETF inflows hit a record", "Bitcoin ETF inflows hit a record"));
-        assert!(apart("Bitcoin falls below $90k", "Bitcoin falls below $80k"));
+        assert!(apart(
+            "Solana ETF inflows hit a record",
+            "Bitcoin ETF inflows hit a record"
+        ));
+        assert!(apart(
+            "Bitcoin falls below $90k",
+            "Bitcoin falls below $80k"
+        ));
         assert!(!apart("Bitcoin ETFs extend streak", "ETFs extend streak"));
         assert!(!apart("BTC and ETH climb", "Ether climbs"));
         assert!(!apart("40M drained", "Protocol drained of 40M"));
@@ -168,8 +183,13 @@ mod tests {
     #[test]
     fn plurals_are_folded_with_care() {
         for (word, expected) in [
-            ("inflows", "inflow"), ("etfs", "etf"), ("gas", "gas"), ("loss", "loss"), ("status", "status"),
-            ("crisis", "crisis"), ("is", "is"),
+            ("inflows", "inflow"),
+            ("etfs", "etf"),
+            ("gas", "gas"),
+            ("loss", "loss"),
+            ("status", "status"),
+            ("crisis", "crisis"),
+            ("is", "is"),
         ] {
             assert_eq!(singular(word), expected);
         }

@@ -8,55 +8,186 @@ const TOPICS: &[(&[&str], &[&str])] = &[
     (
         &["defi", "decentralizedfinance", "decentralisedfinance"],
         &[
-            "defi", "decentralized finance", "lending", "liquidity pool", "dex", "amm", "yield", "tvl", "staking",
-            "restaking", "aave", "uniswap", "compound", "makerdao", "curve", "lido", "oracle",
+            "defi",
+            "decentralized finance",
+            "lending",
+            "liquidity pool",
+            "dex",
+            "amm",
+            "yield",
+            "tvl",
+            "staking",
+            "restaking",
+            "aave",
+            "uniswap",
+            "compound",
+            "makerdao",
+            "curve",
+            "lido",
+            "oracle",
         ],
     ),
     (
         &["nft", "nfts", "collectibles"],
-        &["nft", "nfts", "non fungible", "collectible", "collectibles", "opensea", "ordinals", "inscriptions"],
-    ),
-    (
-        &["layer2", "l2", "layer2s", "l2s", "rollup", "rollups", "scaling"],
         &[
-            "layer 2", "l2", "l2s", "rollup", "rollups", "arbitrum", "optimism", "op stack", "zksync", "starknet",
-            "polygon", "x layer", "sequencer",
+            "nft",
+            "nfts",
+            "non fungible",
+            "collectible",
+            "collectibles",
+            "opensea",
+            "ordinals",
+            "inscriptions",
         ],
     ),
     (
-        &["regulation", "regulations", "regulatory", "legal", "policy", "law"],
         &[
-            "regulation", "regulations", "regulator", "regulators", "regulatory", "sec", "cftc", "mica", "esma",
-            "lawsuit", "court", "congress", "senate", "bill", "compliance", "sanctions", "license", "licence", "fine",
+            "layer2", "l2", "layer2s", "l2s", "rollup", "rollups", "scaling",
+        ],
+        &[
+            "layer 2",
+            "l2",
+            "l2s",
+            "rollup",
+            "rollups",
+            "arbitrum",
+            "optimism",
+            "op stack",
+            "zksync",
+            "starknet",
+            "polygon",
+            "x layer",
+            "sequencer",
         ],
     ),
     (
-        &["etf", "etfs", "etp", "etps", "exchangetradedfunds", "exchangetradedfund"],
-        &["etf", "etfs", "etp", "etps", "exchange traded", "spot fund", "spot funds", "btc funds", "ishares", "grayscale"],
+        &[
+            "regulation",
+            "regulations",
+            "regulatory",
+            "legal",
+            "policy",
+            "law",
+        ],
+        &[
+            "regulation",
+            "regulations",
+            "regulator",
+            "regulators",
+            "regulatory",
+            "sec",
+            "cftc",
+            "mica",
+            "esma",
+            "lawsuit",
+            "court",
+            "congress",
+            "senate",
+            "bill",
+            "compliance",
+            "sanctions",
+            "license",
+            "licence",
+            "fine",
+        ],
+    ),
+    (
+        &[
+            "etf",
+            "etfs",
+            "etp",
+            "etps",
+            "exchangetradedfunds",
+            "exchangetradedfund",
+        ],
+        &[
+            "etf",
+            "etfs",
+            "etp",
+            "etps",
+            "exchange traded",
+            "spot fund",
+            "spot funds",
+            "btc funds",
+            "ishares",
+            "grayscale",
+        ],
     ),
     (
         &["stablecoin", "stablecoins"],
         &[
-            "stablecoin", "stablecoins", "usdt", "usdc", "usdt0", "usdg", "dai", "usde", "tether", "circle", "depeg",
-            "depegs", "peg",
+            "stablecoin",
+            "stablecoins",
+            "usdt",
+            "usdc",
+            "usdt0",
+            "usdg",
+            "dai",
+            "usde",
+            "tether",
+            "circle",
+            "depeg",
+            "depegs",
+            "peg",
         ],
     ),
     (
-        &["hack", "hacks", "exploit", "exploits", "security", "scam", "scams"],
         &[
-            "hack", "hacks", "hacked", "hacker", "hackers", "exploit", "exploits", "exploited", "drained", "stolen",
-            "phishing", "rug", "breach", "attack", "attacker", "vulnerability", "scam",
+            "hack", "hacks", "exploit", "exploits", "security", "scam", "scams",
+        ],
+        &[
+            "hack",
+            "hacks",
+            "hacked",
+            "hacker",
+            "hackers",
+            "exploit",
+            "exploits",
+            "exploited",
+            "drained",
+            "stolen",
+            "phishing",
+            "rug",
+            "breach",
+            "attack",
+            "attacker",
+            "vulnerability",
+            "scam",
         ],
     ),
     (
         &["ai", "artificialintelligence", "aiagents", "agents"],
-        &["ai", "artificial intelligence", "ai agent", "ai agents", "llm", "openai", "machine learning"],
+        &[
+            "ai",
+            "artificial intelligence",
+            "ai agent",
+            "ai agents",
+            "llm",
+            "openai",
+            "machine learning",
+        ],
     ),
     (
-        &["rwa", "rwas", "realworldassets", "realworldasset", "tokenization", "tokenisation"],
         &[
-            "rwa", "rwas", "real world asset", "real world assets", "tokenized", "tokenised", "tokenization",
-            "tokenisation", "treasuries", "tokenized treasuries", "private credit",
+            "rwa",
+            "rwas",
+            "realworldassets",
+            "realworldasset",
+            "tokenization",
+            "tokenisation",
+        ],
+        &[
+            "rwa",
+            "rwas",
+            "real world asset",
+            "real world assets",
+            "tokenized",
+            "tokenised",
+            "tokenization",
+            "tokenisation",
+            "treasuries",
+            "tokenized treasuries",
+            "private credit",
         ],
     ),
     (
@@ -69,23 +200,70 @@ const TOPICS: &[(&[&str], &[&str])] = &[
     ),
     (
         &["mining", "miners"],
-        &["mining", "miner", "miners", "hashrate", "hash rate", "difficulty"],
+        &[
+            "mining",
+            "miner",
+            "miners",
+            "hashrate",
+            "hash rate",
+            "difficulty",
+        ],
     ),
     (
         &["memecoin", "memecoins", "meme"],
-        &["memecoin", "memecoins", "meme coin", "meme coins", "doge", "dogecoin", "shib", "pepe", "bonk"],
+        &[
+            "memecoin",
+            "memecoins",
+            "meme coin",
+            "meme coins",
+            "doge",
+            "dogecoin",
+            "shib",
+            "pepe",
+            "bonk",
+        ],
     ),
     (
         &["exchange", "exchanges", "cex"],
-        &["exchange", "exchanges", "binance", "coinbase", "okx", "kraken", "bybit", "delist", "listing", "withdrawals"],
+        &[
+            "exchange",
+            "exchanges",
+            "binance",
+            "coinbase",
+            "okx",
+            "kraken",
+            "bybit",
+            "delist",
+            "listing",
+            "withdrawals",
+        ],
     ),
     (
         &["macro", "fed", "rates"],
-        &["fed", "fomc", "rate cut", "rate hike", "inflation", "cpi", "treasury yield", "jobs report", "macro", "tariff"],
+        &[
+            "fed",
+            "fomc",
+            "rate cut",
+            "rate hike",
+            "inflation",
+            "cpi",
+            "treasury yield",
+            "jobs report",
+            "macro",
+            "tariff",
+        ],
     ),
     (
         &["staking", "restaking"],
-        &["staking", "restaking", "staked", "validator", "validators", "lido", "eigenlayer"],
+        &[
+            "staking",
+            "restaking",
+            "staked",
+            "validator",
+            "validators",
+            "lido",
+            "eigenlayer",
+        ],
     ),
 ];
 
@@ -105,7 +283,9 @@ impl Topic {
             return None;
         }
         let key = asked.concat();
-        let known = TOPICS.iter().find(|(names, _)| names.contains(&key.as_str()));
+        let known = TOPICS
+            .iter()
+            .find(|(names, _)| names.contains(&key.as_str()));
         let terms = match known {
             Some((_, terms)) => terms.iter().map(|term| (*term).to_owned()).collect(),
             None => vec![asked.join(" ")],
@@ -133,7 +313,11 @@ impl Topic {
             let term = format!(" {term} ");
             title.contains(&term) || filed.iter().any(|text| text.contains(&term))
         };
-        self.terms.iter().filter(carries).map(String::as_str).collect()
+        self.terms
+            .iter()
+            .filter(carries)
+            .map(String::as_str)
+            .collect()
     }
 }
 
@@ -171,18 +355,46 @@ mod tests {
     #[test]
     fn a_topic_has_many_names() {
         for (name, title, terms) in [
-            ("DeFi", "Lending market pauses one collateral after oracle deviation", vec!["lending", "oracle"]),
-            (" Layer-2 ", "Layer-2 fee cut proposal passes", vec!["layer 2"]),
+            (
+                "DeFi",
+                "Lending market pauses one collateral after oracle deviation",
+                vec!["lending", "oracle"],
+            ),
+            (
+                " Layer-2 ",
+                "Layer-2 fee cut proposal passes",
+                vec!["layer 2"],
+            ),
             ("L2", "Rollups get cheaper", vec!["rollups"]),
-            ("ETFs", "Exchange-traded funds extend inflow streak", vec!["exchange traded"]),
-            ("real world assets", "Tokenized treasuries pass a billion", vec!["tokenized", "treasuries", "tokenized treasuries"]),
+            (
+                "ETFs",
+                "Exchange-traded funds extend inflow streak",
+                vec!["exchange traded"],
+            ),
+            (
+                "real world assets",
+                "Tokenized treasuries pass a billion",
+                vec!["tokenized", "treasuries", "tokenized treasuries"],
+            ),
             ("AI", "Airline accepts stablecoins", vec![]),
             ("AI", "AI agents pay each other", vec!["ai", "ai agents"]),
-            ("hack", "Protocol hacked, $40M drained", vec!["hacked", "drained"]),
-            ("quantum computing", "Quantum-computing fears return", vec!["quantum computing"]),
+            (
+                "hack",
+                "Protocol hacked, $40M drained",
+                vec!["hacked", "drained"],
+            ),
+            (
+                "quantum computing",
+                "Quantum-computing fears return",
+                vec!["quantum computing"],
+            ),
             ("quantum computing", "Computing quantum", vec![]),
         ] {
-            assert_eq!(Topic::new(name).unwrap().matches(&article(title)), terms, "{name}: {title}");
+            assert_eq!(
+                Topic::new(name).unwrap().matches(&article(title)),
+                terms,
+                "{name}: {title}"
+            );
         }
         assert_eq!(Topic::new(" !? "), None);
     }
@@ -192,7 +404,10 @@ mod tests {
         let mut filed = article("Nothing in the title");
         filed.categories = vec!["Real-World Assets".into()];
         filed.symbols = vec!["AAVE".into()];
-        assert_eq!(Topic::new("rwa").unwrap().matches(&filed), ["real world assets"]);
+        assert_eq!(
+            Topic::new("rwa").unwrap().matches(&filed),
+            ["real world assets"]
+        );
         assert_eq!(Topic::new("defi").unwrap().matches(&filed), ["aave"]);
     }
 
@@ -224,7 +439,11 @@ mod tests {
             ("OP stack ships", "OP", false),
             ("WBTC grows", "BTC", false),
         ] {
-            assert_eq!(mentions_symbol(&article(title), &symbol(of)), expected, "{title}");
+            assert_eq!(
+                mentions_symbol(&article(title), &symbol(of)),
+                expected,
+                "{title}"
+            );
         }
     }
 }

@@ -7,8 +7,19 @@ const MAX_LEN: usize = 2048;
 
 /// Parameters that say where a reader came from, not what is read; `utm_…` besides.
 const TRACKING: &[&str] = &[
-    "fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "cmpid", "ref_src",
-    "outputtype", "_hsenc", "_hsmi",
+    "fbclid",
+    "gclid",
+    "dclid",
+    "msclkid",
+    "yclid",
+    "igshid",
+    "mc_cid",
+    "mc_eid",
+    "cmpid",
+    "ref_src",
+    "outputtype",
+    "_hsenc",
+    "_hsmi",
 ];
 
 /// `text` as the one spelling of an address: lower-case host, no fragment, no tracking parameters,
@@ -69,16 +80,33 @@ mod tests {
             of(" HTTPS://WWW.CoinDesk.com:443/Markets/a1?utm_source=rss&UTM_Campaign=x#top "),
             "https://www.coindesk.com/Markets/a1"
         );
-        assert_eq!(of("https://a.example/p?id=7&gclid=1&b=2"), "https://a.example/p?id=7&b=2");
+        assert_eq!(
+            of("https://a.example/p?id=7&gclid=1&b=2"),
+            "https://a.example/p?id=7&b=2"
+        );
         // What is not tracked stays byte for byte.
-        assert_eq!(of("https://a.example/p?q=a%20b&c"), "https://a.example/p?q=a%20b&c");
+        assert_eq!(
+            of("https://a.example/p?q=a%20b&c"),
+            "https://a.example/p?q=a%20b&c"
+        );
         for no_link in [
-            "javascript:alert(1)", "data:text/html,x", "ftp://a.example/x", "//a.example/x", "a1", "",
-            "https://coindesk.com@evil.example/x", "https://:p@a.example/", "file:///etc/passwd", "https://",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "ftp://a.example/x",
+            "//a.example/x",
+            "a1",
+            "",
+            "https://coindesk.com@evil.example/x",
+            "https://:p@a.example/",
+            "file:///etc/passwd",
+            "https://",
         ] {
             assert_eq!(canonical_url(no_link), None, "{no_link}");
         }
-        assert_eq!(canonical_url(&format!("https://a.example/{}", "x".repeat(2048))), None);
+        assert_eq!(
+            canonical_url(&format!("https://a.example/{}", "x".repeat(2048))),
+            None
+        );
     }
 
     #[test]

@@ -97,12 +97,18 @@ mod tests {
     #[test]
     fn addresses_are_as_published() {
         let source = include_str!("known.rs");
-        let literals = source.split("address!(\"").skip(1).filter_map(|rest| rest.get(..40));
+        let literals = source
+            .split("address!(\"")
+            .skip(1)
+            .filter_map(|rest| rest.get(..40));
         let mut seen = 0;
         for literal in literals.filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit())) {
             let address: Address = literal.parse().unwrap();
             let capitals = literal.bytes().any(|byte| byte.is_ascii_uppercase());
-            assert!(!capitals || address.to_checksum(None) == format!("0x{literal}"), "{literal}");
+            assert!(
+                !capitals || address.to_checksum(None) == format!("0x{literal}"),
+                "{literal}"
+            );
             seen += 1;
         }
         assert_eq!(seen, 29);

@@ -38,11 +38,20 @@ fn values_are_exact_and_the_sum_is_theirs() {
                 196,
                 vec![
                     holding(Asset::Token(USDT0), "USD₮0", 42_500_000, 6, "1.0001"),
-                    holding(Asset::Native, "OKB", 1_250_000_000_000_000_000, 18, "118.42"),
+                    holding(
+                        Asset::Native,
+                        "OKB",
+                        1_250_000_000_000_000_000,
+                        18,
+                        "118.42",
+                    ),
                     holding(token(9), "NONE", 0, 6, "1"),
                 ],
             ),
-            read(8453, vec![holding(token(1), "USDC", 10_000_000, 6, "0.9999")]),
+            read(
+                8453,
+                vec![holding(token(1), "USDC", 10_000_000, 6, "0.9999")],
+            ),
         ],
     );
     let shown = serde_json::to_value(&found).unwrap();
@@ -55,7 +64,10 @@ fn values_are_exact_and_the_sum_is_theirs() {
         tokens[0],
         json!({"address": "", "symbol": "OKB", "decimals": 18, "raw": "1250000000000000000", "amount": "1.25", "price_usd": "118.42", "value_usd": "148.025", "risk": "low"})
     );
-    assert_eq!(tokens[1]["address"], "0x779Ded0c9e1022225f8E0630b35a9b54bE713736");
+    assert_eq!(
+        tokens[1]["address"],
+        "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"
+    );
     assert_eq!(tokens[1]["value_usd"], "42.50425");
 }
 
@@ -66,8 +78,14 @@ fn a_failed_chain_makes_the_total_partial_and_never_zero() {
         holdings: Err("upstream_timeout".to_owned()),
         coverage: Coverage::Indexed,
     };
-    let some = portfolio(ACCOUNT, vec![read(196, vec![holding(token(1), "A", 1, 0, "3")]), down(1)]);
-    assert_eq!(some.total_usd.map(|total| total.to_string()).as_deref(), Some("3"));
+    let some = portfolio(
+        ACCOUNT,
+        vec![read(196, vec![holding(token(1), "A", 1, 0, "3")]), down(1)],
+    );
+    assert_eq!(
+        some.total_usd.map(|total| total.to_string()).as_deref(),
+        Some("3")
+    );
     assert!(!some.total_usd_complete);
     let shown = serde_json::to_value(&some).unwrap();
     assert_eq!(
@@ -86,9 +104,18 @@ fn what_is_not_known_is_named_and_not_counted_as_zero() {
     unpriced.price_usd = None;
     let mut no_unit = holding(token(3), "C", 5, 0, "1");
     no_unit.decimals = None;
-    let found = portfolio(ACCOUNT, vec![read(1, vec![unread, unpriced, no_unit, holding(token(4), "D", 2, 0, "1")])]);
+    let found = portfolio(
+        ACCOUNT,
+        vec![read(
+            1,
+            vec![unread, unpriced, no_unit, holding(token(4), "D", 2, 0, "1")],
+        )],
+    );
     let chain = &found.chains[0];
-    assert_eq!(chain.reasons, ["balance_unavailable", "decimals_unknown", "price_unknown"]);
+    assert_eq!(
+        chain.reasons,
+        ["balance_unavailable", "decimals_unknown", "price_unknown"]
+    );
     assert_eq!(chain.status, ChainStatus::Partial);
     assert!(!found.total_usd_complete);
     assert_eq!(found.total_usd.unwrap().to_string(), "2");
@@ -99,7 +126,10 @@ fn what_is_not_known_is_named_and_not_counted_as_zero() {
         coverage: Coverage::ListedTokens,
         ..read(1, Vec::new())
     };
-    assert_eq!(portfolio(ACCOUNT, vec![listed]).chains[0].reasons, ["only_listed_tokens"]);
+    assert_eq!(
+        portfolio(ACCOUNT, vec![listed]).chains[0].reasons,
+        ["only_listed_tokens"]
+    );
 }
 
 #[test]
@@ -108,7 +138,13 @@ fn flagged_tokens_are_shown_last_and_not_counted() {
     scam.risk = Risk::High;
     let mut odd = scam.clone();
     (odd.asset, odd.price_usd) = (token(2), None);
-    let found = portfolio(ACCOUNT, vec![read(1, vec![scam, odd, holding(token(3), "DUST", 1, 6, "1")])]);
+    let found = portfolio(
+        ACCOUNT,
+        vec![read(
+            1,
+            vec![scam, odd, holding(token(3), "DUST", 1, 6, "1")],
+        )],
+    );
     assert_eq!(found.total_usd.unwrap().to_string(), "0.000001");
     assert_eq!(found.flagged_usd.to_string(), "1000000");
     // That a flagged token has no price hides nothing.
@@ -122,9 +158,15 @@ fn flagged_tokens_are_shown_last_and_not_counted() {
 fn amounts_beyond_any_decimal_have_no_value_and_break_nothing() {
     let mut huge = holding(token(1), "H", 0, 0, "79228162514264337593543950335");
     huge.raw = Some(U256::MAX);
-    let found = portfolio(ACCOUNT, vec![read(1, vec![huge, holding(token(2), "A", 1, 0, "1")])]);
+    let found = portfolio(
+        ACCOUNT,
+        vec![read(1, vec![huge, holding(token(2), "A", 1, 0, "1")])],
+    );
     let tokens = found.chains[0].tokens.as_ref().unwrap();
-    assert_eq!(tokens[1].amount.as_deref(), Some(U256::MAX.to_string().as_str()));
+    assert_eq!(
+        tokens[1].amount.as_deref(),
+        Some(U256::MAX.to_string().as_str())
+    );
     assert_eq!(tokens[1].value_usd, None);
     assert!(!found.total_usd_complete, "{:?}", found.chains[0].reasons);
 }
@@ -136,7 +178,13 @@ fn long_lists_are_cut_and_counted() {
         holding(Asset::Token(address), "A", 1, 0, "1")
     });
     let found = portfolio(ACCOUNT, vec![read(1, many.collect())]);
-    assert_eq!((found.chains[0].tokens.as_ref().unwrap().len(), found.chains[0].tokens_left_out), (300, 100));
+    assert_eq!(
+        (
+            found.chains[0].tokens.as_ref().unwrap().len(),
+            found.chains[0].tokens_left_out
+        ),
+        (300, 100)
+    );
     assert_eq!(found.total_usd.unwrap().to_string(), "400");
 }
 
@@ -163,9 +211,18 @@ fn the_chain_knows_how_much_and_the_index_what_it_is_worth() {
     let merged = merge(vec![onchain, failed], indexed);
     let seen: Vec<_> = merged
         .iter()
-        .map(|holding| (holding.symbol.as_deref().unwrap(), holding.raw.unwrap().to::<u64>(), holding.decimals))
+        .map(|holding| {
+            (
+                holding.symbol.as_deref().unwrap(),
+                holding.raw.unwrap().to::<u64>(),
+                holding.decimals,
+            )
+        })
         .collect();
-    assert_eq!(seen, [("A", 7, Some(6)), ("B", 3, Some(6)), ("C", 4, Some(6))]);
+    assert_eq!(
+        seen,
+        [("A", 7, Some(6)), ("B", 3, Some(6)), ("C", 4, Some(6))]
+    );
     assert_eq!(merged[0].price_usd.unwrap().to_string(), "2");
     assert_eq!(merged[0].risk, Risk::Low);
 }

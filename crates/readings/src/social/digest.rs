@@ -56,7 +56,10 @@ pub struct PostPoint {
 /// post to lead to.
 #[must_use]
 pub fn digest(tokens: &[TokenVoices], posts: &[Post], mood: Option<&Mood>) -> Option<PostDigest> {
-    let mut points: Vec<(u64, PostPoint)> = tokens.iter().filter_map(|token| about_token(token, mood)).collect();
+    let mut points: Vec<(u64, PostPoint)> = tokens
+        .iter()
+        .filter_map(|token| about_token(token, mood))
+        .collect();
     points.extend(posts.iter().filter_map(about_post));
     if points.is_empty() {
         return None;
@@ -83,12 +86,16 @@ fn about_token(token: &TokenVoices, mood: Option<&Mood>) -> Option<(u64, PostPoi
         .collect();
     first.sort_by_key(|(_, at, _)| *at);
     let (earliest, at, _) = first.first()?;
-    let reach = first
-        .iter()
-        .fold(0_u64, |sum, (voice, ..)| sum.saturating_add(voice.followers.unwrap_or(0)));
+    let reach = first.iter().fold(0_u64, |sum, (voice, ..)| {
+        sum.saturating_add(voice.followers.unwrap_or(0))
+    });
     let symbol = &token.symbol;
     let mut point = match first.len() {
-        1 => format!("@{} posts about {symbol}, first at {}", earliest.handle, minute(*at)),
+        1 => format!(
+            "@{} posts about {symbol}, first at {}",
+            earliest.handle,
+            minute(*at)
+        ),
         more => format!(
             "{more} opinion leaders post about {symbol}, @{} first, at {}",
             earliest.handle,
@@ -99,8 +106,18 @@ fn about_token(token: &TokenVoices, mood: Option<&Mood>) -> Option<(u64, PostPoi
     if let Some(change) = change_of_mentions(token, mood) {
         point.push_str(&change);
     }
-    let evidence_urls = first.into_iter().take(MOST_EVIDENCE).map(|(.., url)| url).collect();
-    Some((reach, PostPoint { point, evidence_urls }))
+    let evidence_urls = first
+        .into_iter()
+        .take(MOST_EVIDENCE)
+        .map(|(.., url)| url)
+        .collect();
+    Some((
+        reach,
+        PostPoint {
+            point,
+            evidence_urls,
+        },
+    ))
 }
 
 /// How mentions went from the first to the last stretch of the window, if they went anywhere.
@@ -127,13 +144,22 @@ fn about_post(post: &Post) -> Option<(u64, PostPoint)> {
     let url = canonical_url(&post.url)?;
     let subject = match post.symbols.as_slice() {
         [] => return None,
-        symbols => symbols.iter().take(3).cloned().collect::<Vec<_>>().join(", "),
+        symbols => symbols
+            .iter()
+            .take(3)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", "),
     };
     let reactions = post
         .reactions
         .map(|reactions| format!(", {reactions} reactions"))
         .unwrap_or_default();
-    let point = format!("@{} posts about {subject} at {}{reactions}", post.handle, minute(post.at));
+    let point = format!(
+        "@{} posts about {subject} at {}{reactions}",
+        post.handle,
+        minute(post.at)
+    );
     let point = PostPoint {
         point,
         evidence_urls: vec![url],
@@ -154,23 +180,39 @@ fn themes(tokens: &[TokenVoices], posts: &[Post]) -> Vec<String> {
         }
     };
     for token in tokens {
-        let posted = token.voices.iter().filter(|voice| voice.first_post.is_some()).count();
+        let posted = token
+            .voices
+            .iter()
+            .filter(|voice| voice.first_post.is_some())
+            .count();
         add(&token.symbol, posted);
     }
     for symbol in posts.iter().flat_map(|post| &post.symbols) {
         add(symbol, 1);
     }
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    counts.into_iter().take(MOST_THEMES).map(|(symbol, _)| symbol).collect()
+    counts
+        .into_iter()
+        .take(MOST_THEMES)
+        .map(|(symbol, _)| symbol)
+        .collect()
 }
 
 fn voices(tokens: &[TokenVoices], posts: &[Post]) -> Vec<String> {
     let leaders = tokens.iter().flat_map(|token| &token.voices);
-    let posted = leaders.filter(|voice| voice.first_post.is_some()).map(|voice| &voice.handle);
-    let listed = posts.iter().filter(|post| !post.symbols.is_empty()).map(|post| &post.handle);
+    let posted = leaders
+        .filter(|voice| voice.first_post.is_some())
+        .map(|voice| &voice.handle);
+    let listed = posts
+        .iter()
+        .filter(|post| !post.symbols.is_empty())
+        .map(|post| &post.handle);
     let mut handles: Vec<String> = Vec::new();
     for handle in posted.chain(listed) {
-        if !handles.iter().any(|known| known.eq_ignore_ascii_case(handle)) {
+        if !handles
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(handle))
+        {
             handles.push(handle.clone());
         }
     }
@@ -184,7 +226,13 @@ fn minute(time: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::{mood::{TrendPoint, tests::mood}, voice::Voice}, *};
+    use super::{
+        super::{
+            mood::{TrendPoint, tests::mood},
+            voice::Voice,
+        },
+        *,
+    };
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
@@ -201,14 +249,23 @@ mod tests {
     }
 
     fn token(symbol: &str, voices: Vec<Voice>) -> TokenVoices {
-        TokenVoices { symbol: symbol.into(), voices }
+        TokenVoices {
+            symbol: symbol.into(),
+            voices,
+        }
     }
 
     #[test]
     fn every_point_leads_to_a_post() {
         let url = "https://x.com/kol_one/status/1990000000000000001";
         let tokens = [
-            token("ETH", vec![voice("kol_one", 812_345, Some((1_795_136_400, url))), voice("kol_two", 120_345, None)]),
+            token(
+                "ETH",
+                vec![
+                    voice("kol_one", 812_345, Some((1_795_136_400, url))),
+                    voice("kol_two", 120_345, None),
+                ],
+            ),
             token("SOL", vec![voice("kol_two", 120_345, None)]),
         ];
         let told = digest(&tokens, &[], None).unwrap();
@@ -219,12 +276,18 @@ mod tests {
                 evidence_urls: vec![url.into()],
             }]
         );
-        assert_eq!((told.themes, told.voices), (vec!["ETH".to_owned()], vec!["kol_one".to_owned()]));
+        assert_eq!(
+            (told.themes, told.voices),
+            (vec!["ETH".to_owned()], vec!["kol_one".to_owned()])
+        );
     }
 
     #[test]
     fn without_a_post_there_is_nothing_to_say() {
-        assert_eq!(digest(&[token("ETH", vec![voice("a", 1, None)])], &[], None), None);
+        assert_eq!(
+            digest(&[token("ETH", vec![voice("a", 1, None)])], &[], None),
+            None
+        );
         assert_eq!(digest(&[], &[], None), None);
         // What is no link is no evidence.
         let bad = token("ETH", vec![voice("a", 1, Some((1, "javascript:alert(1)")))]);
@@ -236,14 +299,31 @@ mod tests {
         let tokens = [token(
             "BTC",
             vec![
-                voice("late", 10, Some((1_795_215_600, "https://x.com/late/status/2"))),
-                voice("early", 5, Some((1_795_212_000, "https://x.com/early/status/1"))),
+                voice(
+                    "late",
+                    10,
+                    Some((1_795_215_600, "https://x.com/late/status/2")),
+                ),
+                voice(
+                    "early",
+                    5,
+                    Some((1_795_212_000, "https://x.com/early/status/1")),
+                ),
             ],
         )];
-        let point = |seconds, mentions| TrendPoint { at: at(seconds), mentions, bullish_ratio: None, bearish_ratio: None };
+        let point = |seconds, mentions| TrendPoint {
+            at: at(seconds),
+            mentions,
+            bullish_ratio: None,
+            bearish_ratio: None,
+        };
         let mut btc = mood("BTC", "0.5", "0.2");
         btc.trend = vec![point(1_795_215_600, 712), point(1_795_219_200, 801)];
-        let moods = Mood { window: "24h".into(), as_of: at(1_795_222_800), tokens: vec![btc] };
+        let moods = Mood {
+            window: "24h".into(),
+            as_of: at(1_795_222_800),
+            tokens: vec![btc],
+        };
         let told = digest(&tokens, &[], Some(&moods)).unwrap();
         assert_eq!(
             told.digest[0].point,
@@ -263,9 +343,15 @@ mod tests {
             symbols: vec!["BTC".into()],
             reactions: Some(2066),
         };
-        let about_nothing = Post { symbols: Vec::new(), ..post.clone() };
+        let about_nothing = Post {
+            symbols: Vec::new(),
+            ..post.clone()
+        };
         let told = digest(&[], &[post, about_nothing], None).unwrap();
         assert_eq!(told.digest.len(), 1);
-        assert_eq!(told.digest[0].point, "@kol_one posts about BTC at 2026-11-21T00:31Z, 2066 reactions");
+        assert_eq!(
+            told.digest[0].point,
+            "@kol_one posts about BTC at 2026-11-21T00:31Z, 2066 reactions"
+        );
     }
 }

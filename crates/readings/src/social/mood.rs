@@ -69,7 +69,10 @@ impl Mood {
     /// bear the symbol: then nobody can say which token is meant.
     #[must_use]
     pub fn of(&self, symbol: &SymbolKey) -> Option<&SymbolMood> {
-        let mut found = self.tokens.iter().filter(|token| symbol.names(&token.symbol));
+        let mut found = self
+            .tokens
+            .iter()
+            .filter(|token| symbol.names(&token.symbol));
         let first = found.next()?;
         found.next().is_none().then_some(first)
     }
@@ -118,18 +121,32 @@ pub(super) mod tests {
         let mood = Mood {
             window: "24h".into(),
             as_of: Timestamp::UNIX_EPOCH,
-            tokens: vec![mood("BTC", "0.5", "0.2"), mood("X", "0.5", "0.2"), mood("x", "0", "1")],
+            tokens: vec![
+                mood("BTC", "0.5", "0.2"),
+                mood("X", "0.5", "0.2"),
+                mood("x", "0", "1"),
+            ],
         };
-        let of = |symbol: &str| mood.of(&SymbolKey::new(symbol).unwrap()).map(|token| token.symbol.as_str());
+        let of = |symbol: &str| {
+            mood.of(&SymbolKey::new(symbol).unwrap())
+                .map(|token| token.symbol.as_str())
+        };
         assert_eq!(of("$btc"), Some("BTC"));
         assert_eq!((of("X"), of("ETH")), (None, None));
     }
 
     #[test]
     fn an_unknown_share_is_no_balance() {
-        assert_eq!(mood("A", "0.4942", "0.2261").balance().unwrap().to_string(), "0.2681");
+        assert_eq!(
+            mood("A", "0.4942", "0.2261").balance().unwrap().to_string(),
+            "0.2681"
+        );
         assert_eq!(mood("A", "0.4942", "").balance(), None);
-        for (balance, label) in [("0.05", MoodLabel::Bullish), ("0.0499", MoodLabel::Neutral), ("-0.05", MoodLabel::Bearish)] {
+        for (balance, label) in [
+            ("0.05", MoodLabel::Bullish),
+            ("0.0499", MoodLabel::Neutral),
+            ("-0.05", MoodLabel::Bearish),
+        ] {
             assert_eq!(MoodLabel::of(balance.parse().unwrap()), label);
         }
     }

@@ -98,7 +98,8 @@ pub struct TopVoice {
     pub url: String,
 }
 
-const METHOD: &str = "mood of all mentions of a token, weighed by the followers of the leaders who mention it";
+const METHOD: &str =
+    "mood of all mentions of a token, weighed by the followers of the leaders who mention it";
 
 /// Puts together who talks about what, and the mood about it. `None` without a single leader.
 ///
@@ -131,7 +132,10 @@ pub fn leaders(tokens: &[TokenVoices], mood: Option<&Mood>, window: &str) -> Opt
         key(b).cmp(&key(a)).then_with(|| a.handle.cmp(&b.handle))
     });
     all.truncate(MAX_VOICES);
-    let counted = |voice: &Voice| all.iter().any(|kept| kept.handle.eq_ignore_ascii_case(&voice.handle));
+    let counted = |voice: &Voice| {
+        all.iter()
+            .any(|kept| kept.handle.eq_ignore_ascii_case(&voice.handle))
+    };
     let by_token: Vec<TokenStanding> = tokens
         .iter()
         .map(|token| standing(token, &counted, mood))
@@ -153,7 +157,11 @@ pub fn leaders(tokens: &[TokenVoices], mood: Option<&Mood>, window: &str) -> Opt
     })
 }
 
-fn standing(token: &TokenVoices, counted: &dyn Fn(&Voice) -> bool, mood: Option<&Mood>) -> TokenStanding {
+fn standing(
+    token: &TokenVoices,
+    counted: &dyn Fn(&Voice) -> bool,
+    mood: Option<&Mood>,
+) -> TokenStanding {
     let found = SymbolKey::new(&token.symbol).and_then(|symbol| mood?.of(&symbol));
     let balance = found.and_then(|found| found.balance());
     let voices = || token.voices.iter().filter(|voice| counted(voice));
@@ -163,7 +171,9 @@ fn standing(token: &TokenVoices, counted: &dyn Fn(&Voice) -> bool, mood: Option<
         label: balance.map(MoodLabel::of),
         mentions: found.map(|found| found.mentions),
         kols: voices().count(),
-        followers: voices().fold(0, |sum, voice| sum.saturating_add(voice.followers.unwrap_or(0))),
+        followers: voices().fold(0, |sum, voice| {
+            sum.saturating_add(voice.followers.unwrap_or(0))
+        }),
     }
 }
 
@@ -208,7 +218,11 @@ mod tests {
         Mood {
             window: "24h".into(),
             as_of: Timestamp::UNIX_EPOCH,
-            tokens: vec![mood("BTC", "0.5", "0.2"), mood("SOL", "0.2", "0.5"), mood("ETH", "0.43", "0.41")],
+            tokens: vec![
+                mood("BTC", "0.5", "0.2"),
+                mood("SOL", "0.2", "0.5"),
+                mood("ETH", "0.43", "0.41"),
+            ],
         }
     }
 
@@ -223,8 +237,14 @@ mod tests {
         assert_eq!(told.kol_count, 2);
         // (0.3 × 1000 − 0.3 × 900) ÷ 1900
         let overall = told.overall.unwrap();
-        assert_eq!((overall.score.to_string().as_str(), overall.label), ("0.0158", MoodLabel::Neutral));
-        assert_eq!((told.bullish, told.bearish), (vec!["BTC".to_owned()], vec!["SOL".to_owned()]));
+        assert_eq!(
+            (overall.score.to_string().as_str(), overall.label),
+            ("0.0158", MoodLabel::Neutral)
+        );
+        assert_eq!(
+            (told.bullish, told.bearish),
+            (vec!["BTC".to_owned()], vec!["SOL".to_owned()])
+        );
         assert_eq!(told.by_token.len(), 2);
         let top = &told.top_voices[0];
         assert_eq!((top.handle.as_str(), top.engagement), ("one", Some(20)));
@@ -235,9 +255,15 @@ mod tests {
     fn without_a_mood_there_is_a_count_and_no_verdict() {
         let told = leaders(&[token("BTC", vec![voice("one", 1)])], None, "24h").unwrap();
         assert_eq!((told.kol_count, told.overall), (1, None));
-        assert_eq!((told.by_token[0].score, told.by_token[0].mentions), (None, None));
+        assert_eq!(
+            (told.by_token[0].score, told.by_token[0].mentions),
+            (None, None)
+        );
         assert!(told.bullish.is_empty() && told.bearish.is_empty());
-        assert_eq!(leaders(&[token("BTC", vec![])], Some(&moods()), "24h"), None);
+        assert_eq!(
+            leaders(&[token("BTC", vec![])], Some(&moods()), "24h"),
+            None
+        );
         assert_eq!(leaders(&[], None, "24h"), None);
     }
 
@@ -252,11 +278,21 @@ mod tests {
 
     #[test]
     fn unknown_followers_weigh_nothing() {
-        let silent = Voice { followers: None, ..voice("silent", 0) };
+        let silent = Voice {
+            followers: None,
+            ..voice("silent", 0)
+        };
         let told = leaders(&[token("BTC", vec![silent])], Some(&moods()), "24h").unwrap();
         assert_eq!((told.kol_count, told.overall), (1, None));
         let huge = voice("huge", u64::MAX);
-        let told = leaders(&[token("BTC", vec![huge.clone(), voice("x", 7)]), token("SOL", vec![huge])], Some(&moods()), "24h");
+        let told = leaders(
+            &[
+                token("BTC", vec![huge.clone(), voice("x", 7)]),
+                token("SOL", vec![huge]),
+            ],
+            Some(&moods()),
+            "24h",
+        );
         assert!(told.is_some());
     }
 }

@@ -163,7 +163,11 @@ fn meta() -> Json {
                 },
                 "required": ["field", "reason"],
             }},
-            "warnings": {"type": "array", "items": {"type": "string"}},
+            "warnings": {"type": "array", "items": {
+                "type": "object",
+                "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+                "required": ["code", "message"],
+            }},
             "provenance": {"type": "object", "additionalProperties": {
                 "type": "object",
                 "properties": {

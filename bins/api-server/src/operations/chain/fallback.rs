@@ -7,7 +7,7 @@ use std::time::Duration;
 use alloy_primitives::Address;
 use data_sources::blockscout::Blockscout;
 use data_sources::evm::{EvmReader, Leg};
-use data_sources::{Error, Sourced, SourceError, SourceErrorKind, TokenList};
+use data_sources::{Error, SourceError, SourceErrorKind, Sourced, TokenList};
 use readings::chain::network::NATIVE_DECIMALS;
 use readings::chain::{Network, TokenFacts};
 use readings::portfolio::{Asset, ChainReading, Coverage, Holding, Risk, known_tokens, merge};
@@ -24,22 +24,41 @@ const GLANCE: Duration = Duration::from_millis(300);
 const MAX_TOKENS: usize = 400;
 
 /// What came of one chain: from its nodes, and from its explorer.
-type Told = (u64, Result<Sourced<Vec<Holding>>, Error>, Option<Result<Sourced<Vec<Holding>>, Error>>);
+type Told = (
+    u64,
+    Result<Sourced<Vec<Holding>>, Error>,
+    Option<Result<Sourced<Vec<Holding>>, Error>>,
+);
 
 /// Reads the chains in parallel.
-pub(super) async fn read(sources: &Sources, account: Address, chains: &[u64], legs: &mut Legs) -> Vec<ChainReading> {
+pub(super) async fn read(
+    sources: &Sources,
+    account: Address,
+    chains: &[u64],
+    legs: &mut Legs,
+) -> Vec<ChainReading> {
     let listed = listed(sources, chains).await;
     let mut asked = JoinSet::new();
     for chain_id in chains.iter().copied() {
         let mut tokens = known_tokens(chain_id);
         if let Some(more) = listed.get(&chain_id) {
-            tokens.extend(more.iter().copied().filter(|token| !tokens.contains(token)).collect::<Vec<_>>());
+            tokens.extend(
+                more.iter()
+                    .copied()
+                    .filter(|token| !tokens.contains(token))
+                    .collect::<Vec<_>>(),
+            );
         }
         tokens.truncate(MAX_TOKENS);
         let (reader, explorer) = (sources.evm.clone(), sources.blockscout.clone());
         asked.spawn(async move { one(reader, explorer, chain_id, account, tokens).await });
     }
-    let mut told: BTreeMap<u64, Told> = asked.join_all().await.into_iter().map(|told| (told.0, told)).collect();
+    let mut told: BTreeMap<u64, Told> = asked
+        .join_all()
+        .await
+        .into_iter()
+        .map(|told| (told.0, told))
+        .collect();
     let mut readings = Vec::new();
     for chain_id in chains {
         let Some((_, nodes, explorer)) = told.remove(chain_id) else {
@@ -63,9 +82,16 @@ async fn listed(sources: &Sources, chains: &[u64]) -> BTreeMap<u64, Vec<Address>
     found
 }
 
-async fn one(reader: EvmReader, explorer: Blockscout, chain_id: u64, account: Address, tokens: Vec<Address>) -> Told {
+async fn one(
+    reader: EvmReader,
+    explorer: Blockscout,
+    chain_id: u64,
+    account: Address,
+    tokens: Vec<Address>,
+) -> Told {
     let nodes = async {
-        let read = tokio::time::timeout(PATIENCE, from_nodes(&reader, chain_id, account, &tokens)).await;
+        let read =
+            tokio::time::timeout(PATIENCE, from_nodes(&reader, chain_id, account, &tokens)).await;
         read.unwrap_or_else(|_| Err(too_late(chain_id)))
     };
     let indexed = async {
@@ -86,9 +112,22 @@ async fn from_nodes(
     tokens: &[Address],
 ) -> Result<Sourced<Vec<Holding>>, Error> {
     let mut legs: Vec<Leg> = vec![reader.native_balance_leg(chain_id, account)?];
-    legs.extend(tokens.iter().map(|token| EvmReader::balance_leg(*token, account)));
-    let Sourced { value: batch, sources } = reader.multicall(chain_id, &legs).await?;
-    let amount = |place: usize| batch.results.get(place).and_then(Option::as_ref).and_then(EvmReader::amount);
+    legs.extend(
+        tokens
+            .iter()
+            .map(|token| EvmReader::balance_leg(*token, account)),
+    );
+    let Sourced {
+        value: batch,
+        sources,
+    } = reader.multicall(chain_id, &legs).await?;
+    let amount = |place: usize| {
+        batch
+            .results
+            .get(place)
+            .and_then(Option::as_ref)
+            .and_then(EvmReader::amount)
+    };
     let network = Network::by_id(chain_id);
     let mut holdings = vec![Holding {
         asset: Asset::Native,
@@ -107,7 +146,11 @@ async fn from_nodes(
     // Symbols and units of what is there; without them the balances are still true.
     let facts = match held.is_empty() {
         true => BTreeMap::new(),
-        false => reader.token_facts(chain_id, &held).await.map(|facts| facts.value).unwrap_or_default(),
+        false => reader
+            .token_facts(chain_id, &held)
+            .await
+            .map(|facts| facts.value)
+            .unwrap_or_default(),
     };
     for (token, raw) in read {
         let TokenFacts { symbol, decimals } = facts.get(&token).cloned().unwrap_or_default();

@@ -23,7 +23,12 @@ pub(super) fn source(record: &Record) -> &'static str {
 }
 
 /// Asks for what the record needs, and again for what then shows, until `deadline`.
-pub(super) async fn gather(sources: &Sources, record: &Record, deadline: Instant, legs: &mut Legs) -> Knowledge {
+pub(super) async fn gather(
+    sources: &Sources,
+    record: &Record,
+    deadline: Instant,
+    legs: &mut Legs,
+) -> Knowledge {
     let mut known = Knowledge::default();
     let rounds = async {
         for _ in 0..ROUNDS {
@@ -36,12 +41,21 @@ pub(super) async fn gather(sources: &Sources, record: &Record, deadline: Instant
     };
     let in_time = tokio::time::timeout_at(deadline, rounds).await.is_ok();
     if !in_time {
-        tracing::debug!(chain = record.network.name, "what helps to read a transaction came too late");
+        tracing::debug!(
+            chain = record.network.name,
+            "what helps to read a transaction came too late"
+        );
     }
     known
 }
 
-async fn round(sources: &Sources, record: &Record, needs: &Needs, known: &mut Knowledge, legs: &mut Legs) {
+async fn round(
+    sources: &Sources,
+    record: &Record,
+    needs: &Needs,
+    known: &mut Knowledge,
+    legs: &mut Legs,
+) {
     let chain_id = record.network.id;
     let tokens: Vec<Address> = needs.tokens.iter().copied().collect();
     let selectors: Vec<Selector> = needs.selectors.iter().copied().collect();
@@ -69,7 +83,9 @@ async fn round(sources: &Sources, record: &Record, needs: &Needs, known: &mut Kn
         Some(Err(error)) => {
             legs.failed(sources, &error);
             // Asked once is enough.
-            known.tokens.extend(tokens.into_iter().map(|token| (token, Default::default())));
+            known
+                .tokens
+                .extend(tokens.into_iter().map(|token| (token, Default::default())));
         }
         None => {}
     }
@@ -86,7 +102,11 @@ async fn round(sources: &Sources, record: &Record, needs: &Needs, known: &mut Kn
         match outcome {
             Ok(sourced) => {
                 for (selector, candidates) in legs.got(sourced) {
-                    known.candidates.entry(selector).or_default().extend(candidates);
+                    known
+                        .candidates
+                        .entry(selector)
+                        .or_default()
+                        .extend(candidates);
                 }
             }
             Err(error) => legs.failed(sources, &error),
@@ -122,7 +142,10 @@ async fn contracts(
                         Err(_) => facts.delegates_to(implementation, &ContractFacts::default()),
                     }
                 }
-                Ok(Sourced { value: facts, sources })
+                Ok(Sourced {
+                    value: facts,
+                    sources,
+                })
             };
             (address, outcome.await)
         });
@@ -140,11 +163,18 @@ async fn signatures(
     }
     let first = sources.sourcify.signatures(selectors).await;
     let listed = |selector: &Selector| {
-        let found = first.as_ref().ok().and_then(|sourced| sourced.value.get(selector));
+        let found = first
+            .as_ref()
+            .ok()
+            .and_then(|sourced| sourced.value.get(selector));
         found.is_some_and(|candidates| !candidates.is_empty())
     };
     let mut asked = JoinSet::new();
-    for selector in selectors.iter().copied().filter(|selector| !listed(selector)) {
+    for selector in selectors
+        .iter()
+        .copied()
+        .filter(|selector| !listed(selector))
+    {
         let fourbyte = sources.fourbyte.clone();
         asked.spawn(async move {
             let found = fourbyte.signatures(selector).await;

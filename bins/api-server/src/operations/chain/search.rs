@@ -41,7 +41,8 @@ pub(super) async fn search(
     for network in &networks {
         let (reader, network) = (sources.evm.clone(), *network);
         looks.spawn(async move {
-            let look = tokio::time::timeout(PATIENCE, reader.transaction(network.id, hash, max_age)).await;
+            let look =
+                tokio::time::timeout(PATIENCE, reader.transaction(network.id, hash, max_age)).await;
             let late = |_| Err(too_late(network));
             (network, look.unwrap_or_else(late))
         });
@@ -67,15 +68,21 @@ pub(super) async fn search(
 
 impl Found {
     pub(super) fn names_of_unavailable(&self) -> Vec<&'static str> {
-        self.unavailable.iter().map(|network| network.name).collect()
+        self.unavailable
+            .iter()
+            .map(|network| network.name)
+            .collect()
     }
 
     /// Nobody knows the transaction: that is an answer only when every chain was asked.
     pub(super) fn nothing(&self) -> ErrorReply {
         if self.unavailable.is_empty() {
             let chains = self.asked.join(", ");
-            return ErrorReply::new(ErrorCode::NotFound, format!("no transaction with this hash on {chains}"))
-                .detail("reason", "tx_not_found");
+            return ErrorReply::new(
+                ErrorCode::NotFound,
+                format!("no transaction with this hash on {chains}"),
+            )
+            .detail("reason", "tx_not_found");
         }
         let message = "some chains could not be asked, and the others do not know the transaction";
         ErrorReply::new(ErrorCode::UpstreamUnavailable, message)

@@ -14,7 +14,9 @@ struct TestClock(Arc<Mutex<Timestamp>>);
 
 impl TestClock {
     fn new() -> Self {
-        Self(Arc::new(Mutex::new("2026-11-21T01:02:00Z".parse().unwrap())))
+        Self(Arc::new(Mutex::new(
+            "2026-11-21T01:02:00Z".parse().unwrap(),
+        )))
     }
 
     fn advance(&self, minutes: i64) {
@@ -47,7 +49,10 @@ impl Dataset for Counter {
     async fn gather(&self, now: Timestamp) -> Result<Gathered<usize>, Error> {
         if *self.broken.lock().unwrap() {
             let kind = SourceErrorKind::Unreachable;
-            return Err(Error::Source(SourceError { source: "test.counter", kind }));
+            return Err(Error::Source(SourceError {
+                source: "test.counter",
+                kind,
+            }));
         }
         let value = self.gathered.fetch_add(1, Ordering::SeqCst) + 1;
         Ok(Gathered {
@@ -68,7 +73,8 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = SqliteShelf::open(folder.path().join("shelf.db"), ShelfOptions::default()).unwrap();
+        let shelf =
+            SqliteShelf::open(folder.path().join("shelf.db"), ShelfOptions::default()).unwrap();
         Self {
             _folder: folder,
             shelf: Arc::new(shelf),
@@ -79,7 +85,12 @@ impl Bench {
 
     fn job(&self, holder: &str) -> Job<Counter, SqliteShelf> {
         let clock = Arc::new(self.clock.clone());
-        Job::new(self.dataset.clone(), self.shelf.clone(), clock, holder.to_owned())
+        Job::new(
+            self.dataset.clone(),
+            self.shelf.clone(),
+            clock,
+            holder.to_owned(),
+        )
     }
 
     fn break_upstreams(&self, broken: bool) {
@@ -87,7 +98,9 @@ impl Bench {
     }
 
     async fn read(&self, current: &Current<usize>) -> Result<usize, Absent> {
-        let snapshot = current.within(Counter::PACE.refused, self.clock.now()).await;
+        let snapshot = current
+            .within(Counter::PACE.refused, self.clock.now())
+            .await;
         snapshot.map(|snapshot| snapshot.value)
     }
 }
@@ -113,13 +126,20 @@ async fn a_failure_keeps_the_edition_until_it_is_too_old() {
     job.boot().await;
     bench.break_upstreams(true);
     bench.clock.advance(5 * 60);
-    let kept = Round::Kept { reason: "upstream_unreachable".into() };
+    let kept = Round::Kept {
+        reason: "upstream_unreachable".into(),
+    };
     assert_eq!(job.round().await, kept);
     assert_eq!(bench.read(&current).await, Ok(1));
     bench.clock.advance(59);
     assert_eq!(bench.read(&current).await, Ok(1));
     bench.clock.advance(1);
-    assert_eq!(bench.read(&current).await, Err(Absent::TooOld { age_seconds: 6 * 3600 }));
+    assert_eq!(
+        bench.read(&current).await,
+        Err(Absent::TooOld {
+            age_seconds: 6 * 3600
+        })
+    );
     bench.break_upstreams(false);
     assert_eq!(job.round().await, Round::Published);
     assert_eq!(bench.read(&current).await, Ok(2));
@@ -135,7 +155,10 @@ async fn a_restart_begins_with_the_shelf() {
     let current = restarted.current();
     assert!(matches!(restarted.boot().await, Round::Kept { .. }));
     let snapshot = current.latest().unwrap();
-    assert_eq!((snapshot.value, snapshot.age_seconds(bench.clock.now())), (1, 90 * 60));
+    assert_eq!(
+        (snapshot.value, snapshot.age_seconds(bench.clock.now())),
+        (1, 90 * 60)
+    );
     assert!(snapshot.sources.iter().all(|source| source.cached));
 }
 
@@ -146,19 +169,35 @@ async fn of_two_servers_one_gathers() {
     let (first, second) = tokio::join!(one.boot(), two.boot());
     let outcomes = [first, second];
     assert!(outcomes.contains(&Round::Published), "{outcomes:?}");
-    assert_eq!(bench.dataset.gathered.load(Ordering::SeqCst), 1, "{outcomes:?}");
+    assert_eq!(
+        bench.dataset.gathered.load(Ordering::SeqCst),
+        1,
+        "{outcomes:?}"
+    );
     // Whoever waited finds the edition in its next round.
     one.round().await;
     two.round().await;
     assert_eq!(bench.dataset.gathered.load(Ordering::SeqCst), 1);
-    assert_eq!((bench.read(&one.current()).await, bench.read(&two.current()).await), (Ok(1), Ok(1)));
+    assert_eq!(
+        (
+            bench.read(&one.current()).await,
+            bench.read(&two.current()).await
+        ),
+        (Ok(1), Ok(1))
+    );
 }
 
 #[tokio::test]
 async fn a_lease_that_is_held_elsewhere_is_waited_for() {
     let bench = Bench::new();
     let now = u64::try_from(bench.clock.now().as_second()).unwrap();
-    assert!(bench.shelf.lease("counter", "another", now, 60).await.unwrap());
+    assert!(
+        bench
+            .shelf
+            .lease("counter", "another", now, 60)
+            .await
+            .unwrap()
+    );
     let job = bench.job("one");
     assert_eq!(job.boot().await, Round::Waiting);
     assert_eq!(bench.read(&job.current()).await, Err(Absent::Never));

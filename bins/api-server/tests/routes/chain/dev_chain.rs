@@ -27,7 +27,10 @@ fn approve(spender: Address, amount: U256) -> Vec<u8> {
 
 /// `transferFrom(address from, address to, uint256 amount)`.
 fn transfer_from(from: Address, to: Address, amount: U256) -> Vec<u8> {
-    encode("23b872dd", &[from.into_word(), to.into_word(), amount.into()])
+    encode(
+        "23b872dd",
+        &[from.into_word(), to.into_word(), amount.into()],
+    )
 }
 
 fn encode(selector: &str, words: &[B256]) -> Vec<u8> {
@@ -47,8 +50,16 @@ impl Stage {
     async fn open() -> Self {
         let artifact = include_str!("../../../../../fixtures/contracts/artifacts/Multicall3.json");
         let artifact: Value = serde_json::from_str(artifact).unwrap();
-        let code: Bytes = artifact["deployedBytecode"].as_str().unwrap().parse().unwrap();
-        let chain = DevChain::builder().chain_196_assets().code(MULTICALL3, code).build().unwrap();
+        let code: Bytes = artifact["deployedBytecode"]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap();
+        let chain = DevChain::builder()
+            .chain_196_assets()
+            .code(MULTICALL3, code)
+            .build()
+            .unwrap();
         let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
         let config = RpcConfig {
             chains: BTreeMap::from([(196, vec![rpc.url().into()])]),
@@ -66,12 +77,17 @@ impl Stage {
     /// Sends calldata from an unlocked account, whatever comes of it, and gives the hash.
     fn send(&self, from: Address, to: Address, data: Vec<u8>) -> B256 {
         let call = json!({"from": from, "to": to, "data": Bytes::from(data), "gas": "0x493e0"});
-        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction", "params": [call]});
+        let request =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction", "params": [call]});
         let Reply::Http { body, .. } = self.chain.answer(request.to_string().as_bytes()) else {
             panic!("no answer");
         };
         let answer: Value = serde_json::from_slice(&body).unwrap();
-        answer["result"].as_str().unwrap_or_else(|| panic!("{answer}")).parse().unwrap()
+        answer["result"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{answer}"))
+            .parse()
+            .unwrap()
     }
 
     async fn record(&self, hash: B256) -> Record {
@@ -105,27 +121,46 @@ impl Stage {
 fn change(explained: &Explanation, account: Address, token: Option<Address>) -> Option<String> {
     let token = token.map(|token| token.to_checksum(None));
     let changes = explained.balance_changes.as_ref().unwrap();
-    let found = changes
-        .iter()
-        .find(|change| change.account == account.to_checksum(None) && change.asset.token == token)?;
+    let found = changes.iter().find(|change| {
+        change.account == account.to_checksum(None) && change.asset.token == token
+    })?;
     Some(found.asset.raw.clone())
 }
 
 #[tokio::test]
 async fn a_transfer_is_told_as_the_balances_show_it() {
     let stage = Stage::open().await;
-    let before = (stage.balance(USDT0, BUYER.address).await, stage.balance(USDT0, NOBODY).await);
-    let hash = stage.send(BUYER.address, USDT0, transfer(NOBODY, U256::from(12_345_678)));
-    let after = (stage.balance(USDT0, BUYER.address).await, stage.balance(USDT0, NOBODY).await);
+    let before = (
+        stage.balance(USDT0, BUYER.address).await,
+        stage.balance(USDT0, NOBODY).await,
+    );
+    let hash = stage.send(
+        BUYER.address,
+        USDT0,
+        transfer(NOBODY, U256::from(12_345_678)),
+    );
+    let after = (
+        stage.balance(USDT0, BUYER.address).await,
+        stage.balance(USDT0, NOBODY).await,
+    );
     let told = stage.explain(hash).await;
     assert_eq!(told.status, Status::Success);
     assert_eq!(
         told.action.summary,
         "Transferred 12.345678 USD₮0 to 0x3333333333333333333333333333333333333333."
     );
-    assert_eq!((before.0 - after.0, after.1 - before.1), (U256::from(12_345_678), U256::from(12_345_678)));
-    assert_eq!(change(&told, BUYER.address, Some(USDT0)).as_deref(), Some("-12345678"));
-    assert_eq!(change(&told, NOBODY, Some(USDT0)).as_deref(), Some("12345678"));
+    assert_eq!(
+        (before.0 - after.0, after.1 - before.1),
+        (U256::from(12_345_678), U256::from(12_345_678))
+    );
+    assert_eq!(
+        change(&told, BUYER.address, Some(USDT0)).as_deref(),
+        Some("-12345678")
+    );
+    assert_eq!(
+        change(&told, NOBODY, Some(USDT0)).as_deref(),
+        Some("12345678")
+    );
 }
 
 #[tokio::test]
@@ -150,13 +185,30 @@ async fn an_unlimited_approval_is_told_and_warned_of_and_its_end_too() {
     let hash = stage.send(BUYER.address, USDC, approve(NOBODY, U256::MAX));
     let told = stage.explain(hash).await;
     assert_eq!(told.action.kind, "approve");
-    assert!(told.action.summary.ends_with("to spend any amount of USDC."), "{}", told.action.summary);
-    assert!(told.warnings.iter().any(|warning| warning.code == "unlimited_approval"));
+    assert!(
+        told.action
+            .summary
+            .ends_with("to spend any amount of USDC."),
+        "{}",
+        told.action.summary
+    );
+    assert!(
+        told.warnings
+            .iter()
+            .any(|warning| warning.code == "unlimited_approval")
+    );
     assert!(told.approvals.as_ref().unwrap()[0].unlimited);
-    let told = stage.explain(stage.send(BUYER.address, USDC, approve(NOBODY, U256::ZERO))).await;
+    let told = stage
+        .explain(stage.send(BUYER.address, USDC, approve(NOBODY, U256::ZERO)))
+        .await;
     assert_eq!(told.action.kind, "revoke");
     assert!(told.approvals.as_ref().unwrap()[0].revoked);
-    assert!(!told.warnings.iter().any(|warning| warning.code == "unlimited_approval"));
+    assert!(
+        !told
+            .warnings
+            .iter()
+            .any(|warning| warning.code == "unlimited_approval")
+    );
 }
 
 #[tokio::test]
@@ -175,21 +227,42 @@ async fn a_revert_is_told_with_the_reason_that_the_contract_gave() {
     let answer: Value = serde_json::from_slice(&body).unwrap();
     let message = answer["error"]["message"].as_str().unwrap();
     let reason = told.revert_reason.as_deref().unwrap();
-    assert!(!reason.is_empty() && message.ends_with(reason), "{message} / {reason}");
+    assert!(
+        !reason.is_empty() && message.ends_with(reason),
+        "{message} / {reason}"
+    );
     assert_eq!(stage.balance(USDC, NOBODY).await, U256::ZERO);
     assert_eq!(told.transfers.as_deref(), Some(&[][..]));
     assert_eq!(change(&told, BUYER.address, Some(USDC)), None);
-    let direct = stage.reader.call(196, USDC, too_much.into()).await.unwrap().value;
-    assert!(matches!(direct, CallOutcome::Reverted { data: Some(_), .. }), "{direct:?}");
+    let direct = stage
+        .reader
+        .call(196, USDC, too_much.into())
+        .await
+        .unwrap()
+        .value;
+    assert!(
+        matches!(direct, CallOutcome::Reverted { data: Some(_), .. }),
+        "{direct:?}"
+    );
 }
 
 #[tokio::test]
 async fn somebody_elses_tokens_move_from_them() {
     let stage = Stage::open().await;
-    stage.send(BUYER.address, USDG, approve(GAS_PAYER.address, U256::from(5_000_000)));
+    stage.send(
+        BUYER.address,
+        USDG,
+        approve(GAS_PAYER.address, U256::from(5_000_000)),
+    );
     let take = transfer_from(BUYER.address, NOBODY, U256::from(2_000_000));
-    let told = stage.explain(stage.send(GAS_PAYER.address, USDG, take)).await;
-    let expected = format!("Transferred 2 USDG from {} to {}.", BUYER.address.to_checksum(None), NOBODY.to_checksum(None));
+    let told = stage
+        .explain(stage.send(GAS_PAYER.address, USDG, take))
+        .await;
+    let expected = format!(
+        "Transferred 2 USDG from {} to {}.",
+        BUYER.address.to_checksum(None),
+        NOBODY.to_checksum(None)
+    );
     assert_eq!(told.action.summary, expected);
 }
 
@@ -214,18 +287,48 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
         .iter()
         .map(|result| result.as_ref().and_then(EvmReader::amount))
         .collect();
-    assert_eq!(amounts, [Some(U256::from(1_000_000_000)), None, None, Some(U256::ZERO), None]);
+    assert_eq!(
+        amounts,
+        [
+            Some(U256::from(1_000_000_000)),
+            None,
+            None,
+            Some(U256::ZERO),
+            None
+        ]
+    );
     assert_eq!(found.sources[0].as_of, Some(found.value.time));
     // More legs than one batch takes.
-    let many: Vec<Leg> = (0..450).map(|_| EvmReader::balance_leg(USDT0, BUYER.address)).collect();
-    assert_eq!(stage.reader.multicall(196, &many).await.unwrap().value.results.len(), 450);
+    let many: Vec<Leg> = (0..450)
+        .map(|_| EvmReader::balance_leg(USDT0, BUYER.address))
+        .collect();
+    assert_eq!(
+        stage
+            .reader
+            .multicall(196, &many)
+            .await
+            .unwrap()
+            .value
+            .results
+            .len(),
+        450
+    );
 }
 
 #[tokio::test]
 async fn what_tokens_say_about_themselves_is_read() {
     let stage = Stage::open().await;
-    let facts = stage.reader.token_facts(196, &[USDT0, USDC, MULTICALL3]).await.unwrap().value;
-    let of = |token| facts.get(&token).map(|facts| (facts.symbol.as_deref(), facts.decimals));
+    let facts = stage
+        .reader
+        .token_facts(196, &[USDT0, USDC, MULTICALL3])
+        .await
+        .unwrap()
+        .value;
+    let of = |token| {
+        facts
+            .get(&token)
+            .map(|facts| (facts.symbol.as_deref(), facts.decimals))
+    };
     assert_eq!(of(USDT0), Some((Some("USD₮0"), Some(6))));
     assert_eq!(of(USDC), Some((Some("USDC"), Some(6))));
     assert_eq!(of(MULTICALL3), Some((None, None)));
@@ -234,7 +337,17 @@ async fn what_tokens_say_about_themselves_is_read() {
 #[tokio::test]
 async fn a_hash_that_no_block_and_no_pool_holds_is_unknown() {
     let stage = Stage::open().await;
-    let found = stage.reader.transaction(196, B256::repeat_byte(0xab), None).await.unwrap();
+    let found = stage
+        .reader
+        .transaction(196, B256::repeat_byte(0xab), None)
+        .await
+        .unwrap();
     assert_eq!(found.value, None);
-    assert!(stage.reader.transaction(1, B256::repeat_byte(0xab), None).await.is_err());
+    assert!(
+        stage
+            .reader
+            .transaction(1, B256::repeat_byte(0xab), None)
+            .await
+            .is_err()
+    );
 }

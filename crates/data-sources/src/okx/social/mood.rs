@@ -66,12 +66,25 @@ pub(super) fn read(data: Data, now: Timestamp) -> Result<Mood, SourceErrorKind> 
     if !named || !window.ends_with(['h', 'd']) {
         return Err(malformed("$.period", "a window such as 24h", window));
     }
-    let as_of = past_millis(Some(data.ts), now)
-        .ok_or_else(|| malformed("$.ts", "a time in milliseconds that has passed", data.ts.to_string()))?;
+    let as_of = past_millis(Some(data.ts), now).ok_or_else(|| {
+        malformed(
+            "$.ts",
+            "a time in milliseconds that has passed",
+            data.ts.to_string(),
+        )
+    })?;
     let rows = data.details.len();
-    let tokens: Vec<SymbolMood> = data.details.into_iter().filter_map(|row| mood(row, now)).collect();
+    let tokens: Vec<SymbolMood> = data
+        .details
+        .into_iter()
+        .filter_map(|row| mood(row, now))
+        .collect();
     if rows > 0 && tokens.is_empty() {
-        return Err(malformed("$.details", "at least one usable row", format!("{rows} others")));
+        return Err(malformed(
+            "$.details",
+            "at least one usable row",
+            format!("{rows} others"),
+        ));
     }
     Ok(Mood {
         window,
@@ -86,9 +99,9 @@ fn mood(row: Value, now: Timestamp) -> Option<SymbolMood> {
     if symbol.is_empty() {
         return None;
     }
-    let (bullish, bearish) = row
-        .sentiment
-        .map_or((None, None), |tones| (tones.bullish_ratio, tones.bearish_ratio));
+    let (bullish, bearish) = row.sentiment.map_or((None, None), |tones| {
+        (tones.bullish_ratio, tones.bearish_ratio)
+    });
     let stretch = |stretch: Stretch| {
         Some(TrendPoint {
             at: past_millis(stretch.ts, now)?,
@@ -97,7 +110,12 @@ fn mood(row: Value, now: Timestamp) -> Option<SymbolMood> {
             bearish_ratio: ratio(stretch.bearish_ratio),
         })
     };
-    let mut trend: Vec<TrendPoint> = row.trend.into_iter().flatten().filter_map(stretch).collect();
+    let mut trend: Vec<TrendPoint> = row
+        .trend
+        .into_iter()
+        .flatten()
+        .filter_map(stretch)
+        .collect();
     trend.sort_by_key(|point| point.at);
     Some(SymbolMood {
         symbol,

@@ -57,8 +57,16 @@ fn article(source: &'static str, row: &Value, now: Timestamp) -> Option<Article>
     let publisher = Publisher::of(&label(&row.source));
     let mut article = Article::new(source, publisher, html_title(&row.title), &row.source_url)?
         .published(millis(row.timestamp), now);
-    for symbol in row.token_symbols.iter().flatten().map(|symbol| label(symbol)) {
-        if !symbol.is_empty() && !article.symbols.contains(&symbol) && article.symbols.len() < MOST_SYMBOLS {
+    for symbol in row
+        .token_symbols
+        .iter()
+        .flatten()
+        .map(|symbol| label(symbol))
+    {
+        if !symbol.is_empty()
+            && !article.symbols.contains(&symbol)
+            && article.symbols.len() < MOST_SYMBOLS
+        {
             article.symbols.push(symbol);
         }
     }

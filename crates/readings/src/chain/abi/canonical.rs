@@ -11,7 +11,11 @@ pub(super) fn length(types: &[&DynSolType], data: &[u8]) -> Option<usize> {
 }
 
 /// Heads, then tails in the order of the heads, with nothing between them. Gives the length of both.
-fn sequence<'t>(types: impl Iterator<Item = &'t DynSolType> + Clone, count: usize, data: &[u8]) -> Option<usize> {
+fn sequence<'t>(
+    types: impl Iterator<Item = &'t DynSolType> + Clone,
+    count: usize,
+    data: &[u8],
+) -> Option<usize> {
     let mut heads = 0_usize;
     for ty in types.clone() {
         heads = heads.checked_add(head_length(ty)?)?;
@@ -92,7 +96,10 @@ fn word(ty: &DynSolType, word: &[u8]) -> Option<()> {
             let start = WORD.checked_sub(bits / 8)?;
             let negative = word.get(start)? & 0x80 != 0;
             let fill = if negative { 0xff } else { 0 };
-            word.get(..start)?.iter().all(|byte| *byte == fill).then_some(())
+            word.get(..start)?
+                .iter()
+                .all(|byte| *byte == fill)
+                .then_some(())
         }
         DynSolType::FixedBytes(size) => zeros(word.get(*size..)?),
         DynSolType::Function => zeros(word.get(24..)?),

@@ -75,18 +75,25 @@ pub(super) fn value(value: &DynSolValue, declared: Option<&Param>, budget: &mut 
         DynSolValue::Bool(flag) => json!(flag),
         DynSolValue::Int(number, _) => json!(number.to_string()),
         DynSolValue::Uint(number, _) => json!(number.to_string()),
-        DynSolValue::FixedBytes(word, size) => json!(hex::encode_prefixed(word.get(..*size).unwrap_or_default())),
+        DynSolValue::FixedBytes(word, size) => {
+            json!(hex::encode_prefixed(word.get(..*size).unwrap_or_default()))
+        }
         DynSolValue::Address(address) => json!(address.to_checksum(None)),
         DynSolValue::Function(function) => json!(hex::encode_prefixed(function)),
         DynSolValue::Bytes(bytes) => long_bytes(bytes, budget),
         DynSolValue::String(text) => long_text(text, budget),
-        DynSolValue::Array(elements) | DynSolValue::FixedArray(elements) => list(elements, declared, budget),
+        DynSolValue::Array(elements) | DynSolValue::FixedArray(elements) => {
+            list(elements, declared, budget)
+        }
         DynSolValue::Tuple(members) => tuple(members, declared, budget),
     }
 }
 
 fn long_bytes(bytes: &[u8], budget: &mut Budget) -> Value {
-    let Some(head) = bytes.get(..MAX_BYTES).filter(|head| head.len() < bytes.len()) else {
+    let Some(head) = bytes
+        .get(..MAX_BYTES)
+        .filter(|head| head.len() < bytes.len())
+    else {
         return json!(hex::encode_prefixed(bytes));
     };
     budget.cut = true;
@@ -117,8 +124,13 @@ fn list(elements: &[DynSolValue], declared: Option<&Param>, budget: &mut Budget)
 
 /// An object when every member has a name of its own, a list otherwise.
 fn tuple(members: &[DynSolValue], declared: Option<&Param>, budget: &mut Budget) -> Value {
-    let components = declared.map(|param| param.components.as_slice()).unwrap_or_default();
-    let names: Option<Vec<&str>> = components.iter().map(|param| identifier(&param.name)).collect();
+    let components = declared
+        .map(|param| param.components.as_slice())
+        .unwrap_or_default();
+    let names: Option<Vec<&str>> = components
+        .iter()
+        .map(|param| identifier(&param.name))
+        .collect();
     let names = names.filter(|names| names.len() == members.len() && distinct(names));
     let component = |place: usize| components.get(place);
     match names {
@@ -131,7 +143,11 @@ fn tuple(members: &[DynSolValue], declared: Option<&Param>, budget: &mut Budget)
         }
         None => {
             let shown = members.iter().enumerate();
-            Value::Array(shown.map(|(place, member)| value(member, component(place), budget)).collect())
+            Value::Array(
+                shown
+                    .map(|(place, member)| value(member, component(place), budget))
+                    .collect(),
+            )
         }
     }
 }

@@ -62,7 +62,12 @@ fn shared_and_shuffled_tails_are_refused() {
     };
     assert!(two.decode(&encode(&["40", "60", "0", "0"])).is_some());
     // Both offsets point to one tail; the second tail stands first; a gap; an offset beyond everything.
-    for words in [["40", "40", "0", "0"], ["60", "40", "0", "0"], ["60", "80", "0", "0"], ["40", "ffffffffff", "0", "0"]] {
+    for words in [
+        ["40", "40", "0", "0"],
+        ["60", "40", "0", "0"],
+        ["60", "80", "0", "0"],
+        ["40", "ffffffffff", "0", "0"],
+    ] {
         assert_eq!(two.decode(&encode(&words)), None, "{words:?}");
     }
 }
@@ -126,7 +131,10 @@ fn long_values_are_cut_and_say_so() {
     let mut budget = Budget::of(500);
     let shown = serde_json::to_value(many.arguments(&decoded.values, &mut budget)).unwrap();
     assert!(budget.was_cut());
-    assert_eq!(shown[0]["value"][50], serde_json::json!({"cut": true, "elements": 10}));
+    assert_eq!(
+        shown[0]["value"][50],
+        serde_json::json!({"cut": true, "elements": 10})
+    );
     assert_eq!(shown[1]["value"]["bytes"], 1000);
     assert_eq!(shown[2]["value"][0]["n"], U256::MAX.to_string());
     let mut small = Budget::of(3);

@@ -39,7 +39,14 @@ pub fn root(transaction: &Transaction, known: &Knowledge) -> Option<Call> {
         return None;
     }
     let mut left = MAX_CALLS;
-    Some(read(to, Some(transaction.value), &transaction.input, known, 0, &mut left))
+    Some(read(
+        to,
+        Some(transaction.value),
+        &transaction.input,
+        known,
+        0,
+        &mut left,
+    ))
 }
 
 impl Call {
@@ -64,7 +71,14 @@ impl Call {
     }
 }
 
-fn read(to: Address, value: Option<U256>, data: &[u8], known: &Knowledge, depth: usize, left: &mut usize) -> Call {
+fn read(
+    to: Address,
+    value: Option<U256>,
+    data: &[u8],
+    known: &Knowledge,
+    depth: usize,
+    left: &mut usize,
+) -> Call {
     *left = left.saturating_sub(1);
     let candidates = data
         .get(..4)
@@ -94,7 +108,14 @@ fn read(to: Address, value: Option<U256>, data: &[u8], known: &Knowledge, depth:
             left_out = left_out.saturating_add(1);
             continue;
         }
-        inner.push(read(next.to, next.value, &next.data, known, depth.saturating_add(1), left));
+        inner.push(read(
+            next.to,
+            next.value,
+            &next.data,
+            known,
+            depth.saturating_add(1),
+            left,
+        ));
     }
     call.inner = inner;
     call.left_out = left_out;

@@ -95,11 +95,16 @@ fn one(values: &[DynSolValue]) -> Option<Carried> {
 
 fn calls(values: &[DynSolValue]) -> Vec<Carried> {
     match values {
-        [DynSolValue::FixedBytes(mode, 32), DynSolValue::Bytes(packed)] => erc7579(mode.first().copied(), packed),
+        [
+            DynSolValue::FixedBytes(mode, 32),
+            DynSolValue::Bytes(packed),
+        ] => erc7579(mode.first().copied(), packed),
         [DynSolValue::Array(targets), DynSolValue::Array(data)] => zipped(targets, None, data),
-        [DynSolValue::Array(targets), DynSolValue::Array(amounts), DynSolValue::Array(data)] => {
-            zipped(targets, Some(amounts), data)
-        }
+        [
+            DynSolValue::Array(targets),
+            DynSolValue::Array(amounts),
+            DynSolValue::Array(data),
+        ] => zipped(targets, Some(amounts), data),
         [DynSolValue::Address(_), ..] => one(values).into_iter().collect(),
         _ => listed(values),
     }
@@ -112,10 +117,16 @@ fn listed(values: &[DynSolValue]) -> Vec<Carried> {
         _ => None,
     });
     let elements = list.unwrap_or_default().iter().take(MAX_CARRIED);
-    elements.filter_map(|element| one(element.as_tuple()?)).collect()
+    elements
+        .filter_map(|element| one(element.as_tuple()?))
+        .collect()
 }
 
-fn zipped(targets: &[DynSolValue], amounts: Option<&[DynSolValue]>, data: &[DynSolValue]) -> Vec<Carried> {
+fn zipped(
+    targets: &[DynSolValue],
+    amounts: Option<&[DynSolValue]>,
+    data: &[DynSolValue],
+) -> Vec<Carried> {
     // An account takes no amounts as none at all.
     let amounts = amounts.filter(|amounts| !amounts.is_empty());
     if targets.len() != data.len() || amounts.is_some_and(|amounts| amounts.len() != data.len()) {
@@ -129,7 +140,13 @@ fn zipped(targets: &[DynSolValue], amounts: Option<&[DynSolValue]>, data: &[DynS
             data: data.as_bytes()?.to_vec(),
         })
     };
-    targets.iter().zip(data).enumerate().take(MAX_CARRIED).filter_map(call).collect()
+    targets
+        .iter()
+        .zip(data)
+        .enumerate()
+        .take(MAX_CARRIED)
+        .filter_map(call)
+        .collect()
 }
 
 /// The first byte of the mode says whether one packed call follows, or an encoded list.
@@ -198,5 +215,9 @@ fn user_operations(values: &[DynSolValue]) -> Vec<Carried> {
             data: members.get(3)?.as_bytes()?.to_vec(),
         })
     };
-    operations.iter().take(MAX_CARRIED).filter_map(call).collect()
+    operations
+        .iter()
+        .take(MAX_CARRIED)
+        .filter_map(call)
+        .collect()
 }

@@ -45,19 +45,33 @@ fn topics_are_the_published_ones() {
 
 #[test]
 fn one_topic_more_makes_an_nft() {
-    let fungible = log(TOKEN, &[TRANSFER, ALICE.into_word(), BOB.into_word()], &word(10));
+    let fungible = log(
+        TOKEN,
+        &[TRANSFER, ALICE.into_word(), BOB.into_word()],
+        &word(10),
+    );
     let id = B256::from(U256::from(77));
-    let nft = log(TOKEN, &[TRANSFER, ALICE.into_word(), BOB.into_word(), id], "");
+    let nft = log(
+        TOKEN,
+        &[TRANSFER, ALICE.into_word(), BOB.into_word(), id],
+        "",
+    );
     let events = read(network(196), &[fungible, nft]);
     let [first, second] = events.transfers.as_slice() else {
         panic!("{events:?}")
     };
-    assert_eq!((first.standard, first.amount, first.token_id), (Standard::Erc20, U256::from(10), None));
+    assert_eq!(
+        (first.standard, first.amount, first.token_id),
+        (Standard::Erc20, U256::from(10), None)
+    );
     assert_eq!(
         (second.standard, second.amount, second.token_id),
         (Standard::Erc721, U256::ONE, Some(U256::from(77)))
     );
-    assert_eq!((first.from, first.to, first.token), (ALICE, BOB, Some(TOKEN)));
+    assert_eq!(
+        (first.from, first.to, first.token),
+        (ALICE, BOB, Some(TOKEN))
+    );
 }
 
 #[test]
@@ -67,7 +81,11 @@ fn logs_of_another_form_are_counted_and_never_guessed() {
         log(TOKEN, &[TRANSFER], &word(1)),
         log(TOKEN, &[TRANSFER, ALICE.into_word(), BOB.into_word()], ""),
         log(TOKEN, &[TRANSFER, dirty, BOB.into_word()], &word(1)),
-        log(TOKEN, &[TRANSFER, ALICE.into_word(), BOB.into_word(), dirty], &word(1)),
+        log(
+            TOKEN,
+            &[TRANSFER, ALICE.into_word(), BOB.into_word(), dirty],
+            &word(1),
+        ),
         log(TOKEN, &[], &word(1)),
     ];
     let events = read(network(196), &logs);
@@ -76,11 +94,23 @@ fn logs_of_another_form_are_counted_and_never_guessed() {
 
 #[test]
 fn approvals_say_what_they_allow() {
-    let unlimited = log(TOKEN, &[APPROVAL, ALICE.into_word(), BOB.into_word()], &"f".repeat(64));
-    let revoked = log(TOKEN, &[APPROVAL, ALICE.into_word(), BOB.into_word()], &word(0));
+    let unlimited = log(
+        TOKEN,
+        &[APPROVAL, ALICE.into_word(), BOB.into_word()],
+        &"f".repeat(64),
+    );
+    let revoked = log(
+        TOKEN,
+        &[APPROVAL, ALICE.into_word(), BOB.into_word()],
+        &word(0),
+    );
     let all = log(
         TOKEN,
-        &[declared::ApprovalForAll::SIGNATURE_HASH, ALICE.into_word(), BOB.into_word()],
+        &[
+            declared::ApprovalForAll::SIGNATURE_HASH,
+            ALICE.into_word(),
+            BOB.into_word(),
+        ],
         &word(1),
     );
     let permit2 = [ALICE.into_word(), TOKEN.into_word(), BOB.into_word()];
@@ -90,7 +120,11 @@ fn approvals_say_what_they_allow() {
     // Anybody can log the same from somewhere else.
     let forged = log(BOB, &topics, &data);
     let events = read(network(1), &[unlimited, revoked, all, granted, forged]);
-    let grants: Vec<&Grant> = events.approvals.iter().map(|approval| &approval.grant).collect();
+    let grants: Vec<&Grant> = events
+        .approvals
+        .iter()
+        .map(|approval| &approval.grant)
+        .collect();
     assert_eq!(
         grants,
         [
@@ -115,7 +149,10 @@ fn batches_are_taken_apart_and_uneven_ones_are_not() {
     ];
     let even = [64, 160, 2, 1, 2, 2, 10, 20].map(word).concat();
     let uneven = [64, 160, 2, 1, 2, 1, 10].map(word).concat();
-    let events = read(network(137), &[log(TOKEN, &topics, &even), log(TOKEN, &topics, &uneven)]);
+    let events = read(
+        network(137),
+        &[log(TOKEN, &topics, &even), log(TOKEN, &topics, &uneven)],
+    );
     let moved: Vec<(u64, u64)> = events
         .transfers
         .iter()
@@ -128,7 +165,13 @@ fn batches_are_taken_apart_and_uneven_ones_are_not() {
 fn only_the_wrapping_contract_wraps() {
     let weth = network(1).wrapped_native;
     let deposit = [declared::Deposit::SIGNATURE_HASH, ALICE.into_word()];
-    let events = read(network(1), &[log(weth, &deposit, &word(9)), log(TOKEN, &deposit, &word(9))]);
+    let events = read(
+        network(1),
+        &[
+            log(weth, &deposit, &word(9)),
+            log(TOKEN, &deposit, &word(9)),
+        ],
+    );
     assert_eq!((events.transfers.len(), events.native.len()), (1, 1));
     assert_eq!((events.native[0].from, events.native[0].to), (ALICE, weth));
     assert_eq!(events.transfers[0].from, Address::ZERO);
@@ -140,7 +183,11 @@ fn a_deposit_that_is_also_logged_as_a_transfer_counts_once() {
     let minted = log(wokb, &[TRANSFER, B256::ZERO, ALICE.into_word()], &word(9));
     let deposit = Log {
         index: 6,
-        ..log(wokb, &[declared::Deposit::SIGNATURE_HASH, ALICE.into_word()], &word(9))
+        ..log(
+            wokb,
+            &[declared::Deposit::SIGNATURE_HASH, ALICE.into_word()],
+            &word(9),
+        )
     };
     let events = read(network(196), &[minted, deposit]);
     assert_eq!((events.transfers.len(), events.native.len()), (1, 1));
@@ -149,8 +196,18 @@ fn a_deposit_that_is_also_logged_as_a_transfer_counts_once() {
 #[test]
 fn a_chain_may_log_its_own_coin() {
     let ledger = network(324).native_ledger.unwrap();
-    let logs = [log(ledger, &[TRANSFER, ALICE.into_word(), BOB.into_word()], &word(9))];
+    let logs = [log(
+        ledger,
+        &[TRANSFER, ALICE.into_word(), BOB.into_word()],
+        &word(9),
+    )];
     let events = read(network(324), &logs);
-    assert_eq!((events.transfers[0].standard, events.transfers[0].token), (Standard::Native, None));
-    assert_eq!(read(network(1), &logs).transfers[0].standard, Standard::Erc20);
+    assert_eq!(
+        (events.transfers[0].standard, events.transfers[0].token),
+        (Standard::Native, None)
+    );
+    assert_eq!(
+        read(network(1), &logs).transfers[0].standard,
+        Standard::Erc20
+    );
 }

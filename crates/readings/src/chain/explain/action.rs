@@ -48,7 +48,10 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
             "Tried to {} {}, and was reverted: nothing but the fee changed.",
             deed.infinitive, deed.rest
         ),
-        Status::Unstated => format!("Was to {} {}; whether it took effect is not stated.", deed.infinitive, deed.rest),
+        Status::Unstated => format!(
+            "Was to {} {}; whether it took effect is not stated.",
+            deed.infinitive, deed.rest
+        ),
     };
     let action = Action {
         kind: deed.kind,
@@ -67,7 +70,11 @@ impl View<'_> {
             rest,
         };
         let Some(to) = transaction.to else {
-            let created = self.record.receipt.as_ref().and_then(|receipt| receipt.created);
+            let created = self
+                .record
+                .receipt
+                .as_ref()
+                .and_then(|receipt| receipt.created);
             let rest = match created {
                 Some(address) => format!("the contract {}", address.to_checksum(None)),
                 None => "a contract".to_owned(),
@@ -77,14 +84,26 @@ impl View<'_> {
         let Some(call) = self.call else {
             let native = self.native(transaction.value);
             if transaction.value.is_zero() && to == transaction.from {
-                let rest = "nothing to itself, as one does to replace another transaction".to_owned();
+                let rest =
+                    "nothing to itself, as one does to replace another transaction".to_owned();
                 return deed("self_transfer", "Sent", "send", rest);
             }
-            return deed("native_transfer", "Sent", "send", format!("{native} to {}", to.to_checksum(None)));
+            return deed(
+                "native_transfer",
+                "Sent",
+                "send",
+                format!("{native} to {}", to.to_checksum(None)),
+            );
         };
         let swaps = function(call).is_some_and(|name| name.to_ascii_lowercase().contains("swap"));
         self.known_call(call, to, warnings)
-            .or_else(|| if swaps { self.trade() } else { self.exchange(call, to) })
+            .or_else(|| {
+                if swaps {
+                    self.trade()
+                } else {
+                    self.exchange(call, to)
+                }
+            })
             .unwrap_or_else(|| self.any_call(call, to))
     }
 
@@ -97,45 +116,87 @@ impl View<'_> {
         match (row.role, row.standard) {
             (Role::Transfer, "erc20") => {
                 let (payee, amount) = (address(values, 0)?, number(values, 1)?);
-                Some(self.moved(call, "transfer", (sender, payee, amount), String::new(), warnings))
+                Some(self.moved(
+                    call,
+                    "transfer",
+                    (sender, payee, amount),
+                    String::new(),
+                    warnings,
+                ))
             }
             (Role::TransferFrom | Role::NftTransfer, "erc20" | "erc721") => {
-                let (from, payee, amount) = (address(values, 0)?, address(values, 1)?, number(values, 2)?);
-                Some(self.moved(call, "transfer", (from, payee, amount), String::new(), warnings))
+                let (from, payee, amount) =
+                    (address(values, 0)?, address(values, 1)?, number(values, 2)?);
+                Some(self.moved(
+                    call,
+                    "transfer",
+                    (from, payee, amount),
+                    String::new(),
+                    warnings,
+                ))
             }
             (Role::AuthorizedTransfer, "eip3009") => {
-                let (from, payee, amount) = (address(values, 0)?, address(values, 1)?, number(values, 2)?);
+                let (from, payee, amount) =
+                    (address(values, 0)?, address(values, 1)?, number(values, 2)?);
                 let how = ", as a signed authorization allowed".to_owned();
-                Some(self.moved(call, "authorized_transfer", (from, payee, amount), how, warnings))
+                Some(self.moved(
+                    call,
+                    "authorized_transfer",
+                    (from, payee, amount),
+                    how,
+                    warnings,
+                ))
             }
             (Role::CancelAuthorization, _) => Some(Deed {
                 kind: "cancel_authorization",
                 past: "Cancelled",
                 infinitive: "cancel",
-                rest: format!("a signed authorization of {}", address(values, 0)?.to_checksum(None)),
+                rest: format!(
+                    "a signed authorization of {}",
+                    address(values, 0)?.to_checksum(None)
+                ),
             }),
-            (Role::Approve, "erc20") => self.approved(call, to, address(values, 0)?, number(values, 1)?, warnings),
+            (Role::Approve, "erc20") => {
+                self.approved(call, to, address(values, 0)?, number(values, 1)?, warnings)
+            }
             (Role::ApproveAll, _) => {
                 let operator = address(values, 0)?.to_checksum(None);
                 let all = values.get(1)?.as_bool()?;
                 let token = self.token(to);
                 Some(if all {
-                    let rest = format!("{operator} to move every token of {token} that the sender has");
-                    Deed { kind: "approve_all", past: "Allowed", infinitive: "allow", rest }
+                    let rest =
+                        format!("{operator} to move every token of {token} that the sender has");
+                    Deed {
+                        kind: "approve_all",
+                        past: "Allowed",
+                        infinitive: "allow",
+                        rest,
+                    }
                 } else {
                     let rest = format!("the right of {operator} to move tokens of {token}");
-                    Deed { kind: "revoke", past: "Took back", infinitive: "take back", rest }
+                    Deed {
+                        kind: "revoke",
+                        past: "Took back",
+                        infinitive: "take back",
+                        rest,
+                    }
                 })
             }
             (Role::Permit, "erc2612") => {
-                let (owner, spender, amount) = (address(values, 0)?, address(values, 1)?, number(values, 2)?);
+                let (owner, spender, amount) =
+                    (address(values, 0)?, address(values, 1)?, number(values, 2)?);
                 let rest = format!(
                     "{} to spend {} of {}, as a signature of theirs allowed",
                     spender.to_checksum(None),
                     self.allowance(to, amount),
                     owner.to_checksum(None)
                 );
-                Some(Deed { kind: "permit", past: "Allowed", infinitive: "allow", rest })
+                Some(Deed {
+                    kind: "permit",
+                    past: "Allowed",
+                    infinitive: "allow",
+                    rest,
+                })
             }
             (Role::Wrap, _) if to == self.record.network.wrapped_native => Some(Deed {
                 kind: "wrap",
@@ -152,8 +213,16 @@ impl View<'_> {
             (Role::SafeExecution, _) => {
                 let target = address(values, 0)?.to_checksum(None);
                 let what = call.inner.first().and_then(function).unwrap_or("a call");
-                let rest = format!("{what} of {target} for the multi-signature account {}", to.to_checksum(None));
-                Some(Deed { kind: "safe_execution", past: "Executed", infinitive: "execute", rest })
+                let rest = format!(
+                    "{what} of {target} for the multi-signature account {}",
+                    to.to_checksum(None)
+                );
+                Some(Deed {
+                    kind: "safe_execution",
+                    past: "Executed",
+                    infinitive: "execute",
+                    rest,
+                })
             }
             (Role::UserOperations, _) => {
                 let count = call.inner.len().saturating_add(call.left_out);
@@ -164,19 +233,44 @@ impl View<'_> {
                     .take(MAX_NAMED)
                     .map(|account| account.to_checksum(None))
                     .collect();
-                let rest = format!("{count} operations of contract accounts ({})", accounts.join(", "));
-                Some(Deed { kind: "user_operations", past: "Executed", infinitive: "execute", rest })
+                let rest = format!(
+                    "{count} operations of contract accounts ({})",
+                    accounts.join(", ")
+                );
+                Some(Deed {
+                    kind: "user_operations",
+                    past: "Executed",
+                    infinitive: "execute",
+                    rest,
+                })
             }
             (Role::Supply, _) => Some(self.exchanged("supply", "Supplied to", "supply to", to)),
-            (Role::Withdraw, _) => Some(self.exchanged("withdraw", "Withdrew from", "withdraw from", to)),
+            (Role::Withdraw, _) => {
+                Some(self.exchanged("withdraw", "Withdrew from", "withdraw from", to))
+            }
             (Role::Borrow, _) => Some(self.exchanged("borrow", "Borrowed from", "borrow from", to)),
             (Role::Repay, _) => Some(self.exchanged("repay", "Paid back to", "pay back to", to)),
-            (Role::Bridge, _) => Some(self.exchanged("bridge", "Sent to another chain by way of", "send to another chain by way of", to)),
-            (Role::Liquidity, _) => Some(self.exchanged("liquidity", "Changed liquidity at", "change liquidity at", to)),
+            (Role::Bridge, _) => Some(self.exchanged(
+                "bridge",
+                "Sent to another chain by way of",
+                "send to another chain by way of",
+                to,
+            )),
+            (Role::Liquidity, _) => Some(self.exchanged(
+                "liquidity",
+                "Changed liquidity at",
+                "change liquidity at",
+                to,
+            )),
             (Role::Claim, _) => Some(self.exchanged("claim", "Claimed from", "claim from", to)),
             (Role::Swap | Role::Commands, _) => self.trade().or_else(|| {
                 let rest = format!("tokens at {} ({})", self.contract(to), row.standard);
-                Some(Deed { kind: "swap", past: "Called for a swap of", infinitive: "swap", rest })
+                Some(Deed {
+                    kind: "swap",
+                    past: "Called for a swap of",
+                    infinitive: "swap",
+                    rest,
+                })
             }),
             _ => None,
         }
@@ -204,10 +298,17 @@ impl View<'_> {
             return self.any_call(call, token);
         }
         let asset = match logged {
-            Some(transfer) => self.asset_text(transfer.standard, Some(token), transfer.token_id, transfer.amount),
+            Some(transfer) => self.asset_text(
+                transfer.standard,
+                Some(token),
+                transfer.token_id,
+                transfer.amount,
+            ),
             None => self.asset_text(Standard::Erc20, Some(token), None, amount),
         };
-        if logged.is_some_and(|transfer| transfer.standard == Standard::Erc20 && transfer.amount != amount) {
+        if logged.is_some_and(|transfer| {
+            transfer.standard == Standard::Erc20 && transfer.amount != amount
+        }) {
             warnings.push(Warning::new(
                 "amount_differs",
                 "The token moved another amount than it was asked to: it takes a tax, or its logs are not exact.",
@@ -225,7 +326,14 @@ impl View<'_> {
         }
     }
 
-    fn approved(&self, call: &Call, token: Address, spender: Address, amount: U256, warnings: &mut Vec<Warning>) -> Option<Deed> {
+    fn approved(
+        &self,
+        call: &Call,
+        token: Address,
+        spender: Address,
+        amount: U256,
+        warnings: &mut Vec<Warning>,
+    ) -> Option<Deed> {
         let owner = self.record.transaction.from;
         let places = |approval: &&crate::chain::events::Approval| {
             approval.token == token && approval.owner == owner && approval.spender == spender
@@ -244,7 +352,12 @@ impl View<'_> {
             Some(Grant::Allowance(amount)) => Some(*amount),
             Some(Grant::Nft(id)) => {
                 let rest = format!("{spender} to move number {id} of {}", self.token(token));
-                return Some(Deed { kind: "approve", past: "Allowed", infinitive: "allow", rest });
+                return Some(Deed {
+                    kind: "approve",
+                    past: "Allowed",
+                    infinitive: "allow",
+                    rest,
+                });
             }
             _ if text.starts_with("approve(") => Some(amount),
             _ => None,
@@ -304,11 +417,20 @@ impl View<'_> {
             kind: "exchange",
             past: "Gave",
             infinitive: "give",
-            rest: format!("{given} and got {taken} by calling {how} of {}", self.contract(to)),
+            rest: format!(
+                "{given} and got {taken} by calling {how} of {}",
+                self.contract(to)
+            ),
         })
     }
 
-    fn exchanged(&self, kind: &'static str, past: &'static str, infinitive: &'static str, to: Address) -> Deed {
+    fn exchanged(
+        &self,
+        kind: &'static str,
+        past: &'static str,
+        infinitive: &'static str,
+        to: Address,
+    ) -> Deed {
         Deed {
             kind,
             past,
@@ -325,7 +447,11 @@ impl View<'_> {
                 None => "no function, with a few bytes,".to_owned(),
             },
         };
-        let kind = if call.inner.is_empty() { "call" } else { "batch" };
+        let kind = if call.inner.is_empty() {
+            "call"
+        } else {
+            "batch"
+        };
         let inside = match call.inner.len().saturating_add(call.left_out) {
             0 => String::new(),
             count => format!(" with {count} calls inside"),
@@ -348,7 +474,11 @@ impl View<'_> {
             let more = assets.len().saturating_sub(MAX_NAMED);
             assets.truncate(MAX_NAMED);
             let named = assets.join(", ");
-            if more > 0 { format!("{named} and {more} more") } else { named }
+            if more > 0 {
+                format!("{named} and {more} more")
+            } else {
+                named
+            }
         };
         match (given.is_empty(), taken.is_empty()) {
             (true, true) => String::new(),
@@ -363,20 +493,42 @@ impl View<'_> {
         let sender = self.record.transaction.from;
         let (changes, _) = crate::chain::balances::changes(self.record, self.events, None);
         let (mut given, mut taken) = (Vec::new(), Vec::new());
-        for change in changes.iter().filter(|change| change.holding.account == sender) {
+        for change in changes
+            .iter()
+            .filter(|change| change.holding.account == sender)
+        {
             let holding = change.holding;
-            let text = self.asset_text(holding.standard, holding.token, holding.token_id, change.amount);
-            if change.negative { given.push(text) } else { taken.push(text) }
+            let text = self.asset_text(
+                holding.standard,
+                holding.token,
+                holding.token_id,
+                change.amount,
+            );
+            if change.negative {
+                given.push(text)
+            } else {
+                taken.push(text)
+            }
         }
         (given, taken)
     }
 
     fn native(&self, amount: U256) -> String {
-        format!("{} {}", units(amount, NATIVE_DECIMALS), self.record.network.native_symbol)
+        format!(
+            "{} {}",
+            units(amount, NATIVE_DECIMALS),
+            self.record.network.native_symbol
+        )
     }
 
     /// `10 USDC`, or what can be said when the token does not say its unit.
-    fn asset_text(&self, standard: Standard, token: Option<Address>, token_id: Option<U256>, amount: U256) -> String {
+    fn asset_text(
+        &self,
+        standard: Standard,
+        token: Option<Address>,
+        token_id: Option<U256>,
+        amount: U256,
+    ) -> String {
         let Some(token) = token else {
             return self.native(amount);
         };
@@ -402,9 +554,10 @@ impl View<'_> {
     /// The symbol of a token when it may stand in a sentence, its address otherwise.
     fn token(&self, token: Address) -> String {
         let symbol = self.facts(token).and_then(|facts| facts.symbol.as_deref());
-        symbol
-            .and_then(shown_symbol)
-            .map_or_else(|| format!("the token {}", token.to_checksum(None)), str::to_owned)
+        symbol.and_then(shown_symbol).map_or_else(
+            || format!("the token {}", token.to_checksum(None)),
+            str::to_owned,
+        )
     }
 
     fn contract(&self, address: Address) -> String {

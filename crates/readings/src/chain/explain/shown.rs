@@ -143,7 +143,8 @@ pub(super) fn call(call: &Call, budget: &mut Budget) -> ShownCall {
 
 fn inner(call: &Call, root: bool, budget: &mut Budget) -> ShownCall {
     let reading = call.reading.as_ref();
-    let arguments = reading.map(|reading| reading.signature.arguments(&reading.decoded.values, budget));
+    let arguments =
+        reading.map(|reading| reading.signature.arguments(&reading.decoded.values, budget));
     let commands = match call.role() {
         Some(Role::Commands) => reading.map(|reading| commands(&reading.decoded.values)),
         _ => None,
@@ -154,13 +155,21 @@ fn inner(call: &Call, root: bool, budget: &mut Budget) -> ShownCall {
         value: value.map(|value| units(value, NATIVE_DECIMALS)),
         function: reading.map(|reading| reading.signature.text().to_owned()),
         selector: call.selector().map(|selector| selector.to_string()),
-        standard: reading.and_then(|reading| reading.row).map(|row| row.standard),
+        standard: reading
+            .and_then(|reading| reading.row)
+            .map(|row| row.standard),
         signature_confidence: reading.map_or(Confidence::Unknown, |reading| reading.confidence),
         arguments: arguments.unwrap_or_default(),
         commands: commands.unwrap_or_default(),
         trailing_bytes: reading.map_or(0, |reading| reading.decoded.trailing),
-        other_signatures: reading.map(|reading| reading.others.clone()).unwrap_or_default(),
-        calls: call.inner.iter().map(|call| inner(call, false, budget)).collect(),
+        other_signatures: reading
+            .map(|reading| reading.others.clone())
+            .unwrap_or_default(),
+        calls: call
+            .inner
+            .iter()
+            .map(|call| inner(call, false, budget))
+            .collect(),
         calls_left_out: call.left_out,
     }
 }
@@ -172,7 +181,13 @@ pub(super) fn transfers(view: &View<'_>) -> Vec<ShownTransfer> {
         .take(MAX_SHOWN)
         .map(|transfer| ShownTransfer {
             standard: transfer.standard.as_str(),
-            asset: view.asset(transfer.standard, transfer.token, transfer.token_id, transfer.amount, false),
+            asset: view.asset(
+                transfer.standard,
+                transfer.token,
+                transfer.token_id,
+                transfer.amount,
+                false,
+            ),
             from: transfer.from.to_checksum(None),
             to: transfer.to.to_checksum(None),
         })
@@ -198,7 +213,9 @@ pub(super) fn approvals(view: &View<'_>) -> Vec<ShownApproval> {
                 owner: approval.owner.to_checksum(None),
                 spender: approval.spender.to_checksum(None),
                 raw: raw.map(|raw| raw.to_string()),
-                amount: raw.zip(decimals).map(|(raw, decimals)| units(raw, decimals)),
+                amount: raw
+                    .zip(decimals)
+                    .map(|(raw, decimals)| units(raw, decimals)),
                 token_id: token_id.map(|id| id.to_string()),
                 expires,
                 unlimited: approval.grant.is_unlimited(),
@@ -216,7 +233,13 @@ pub(super) fn changes(view: &View<'_>) -> Vec<ShownChange> {
             ShownChange {
                 account: holding.account.to_checksum(None),
                 standard: holding.standard.as_str(),
-                asset: view.asset(holding.standard, holding.token, holding.token_id, change.amount, change.negative),
+                asset: view.asset(
+                    holding.standard,
+                    holding.token,
+                    holding.token_id,
+                    change.amount,
+                    change.negative,
+                ),
             }
         })
         .collect()

@@ -38,13 +38,22 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
     }
     if let Some(receipt) = &record.receipt {
         if receipt.logs_left_out > 0 {
-            warn("logs_left_out", "There are more logs than are read: transfers and balance changes are not complete.");
+            warn(
+                "logs_left_out",
+                "There are more logs than are read: transfers and balance changes are not complete.",
+            );
         }
-        if view.status == Status::Reverted && revert::ran_out_of_gas(receipt.gas_used, record.transaction.gas_limit) {
-            warn("out_of_gas", "All of the gas was used: it most likely ran out.");
+        if view.status == Status::Reverted
+            && revert::ran_out_of_gas(receipt.gas_used, record.transaction.gas_limit)
+        {
+            warn(
+                "out_of_gas",
+                "All of the gas was used: it most likely ran out.",
+            );
         }
     }
-    if matches!(view.known.replay, Some(Replay::Reverted { .. })) && view.status == Status::Reverted {
+    if matches!(view.known.replay, Some(Replay::Reverted { .. })) && view.status == Status::Reverted
+    {
         warn(
             "reason_by_replay",
             "The reason was found by running the call again on the state before its block; transactions before it in its \
@@ -58,7 +67,10 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
         );
     }
     if unknown_sums > 0 {
-        warn("sums_out_of_range", "A token logged amounts that cannot be added up; its balance changes are left out.");
+        warn(
+            "sums_out_of_range",
+            "A token logged amounts that cannot be added up; its balance changes are left out.",
+        );
     }
     let long = view.events.transfers.len() > MAX_SHOWN
         || view.events.approvals.len() > MAX_SHOWN
@@ -70,7 +82,13 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
 }
 
 fn grants(view: &View<'_>, warn: &mut impl FnMut(&'static str, &str)) {
-    for approval in view.events.approvals.iter().filter(|approval| approval.grant.is_unlimited()).take(3) {
+    for approval in view
+        .events
+        .approvals
+        .iter()
+        .filter(|approval| approval.grant.is_unlimited())
+        .take(3)
+    {
         let message = format!(
             "{} may now take everything that {} has of the token {}.",
             approval.spender.to_checksum(None),
@@ -119,24 +137,42 @@ fn call(view: &View<'_>, cut: bool, warn: &mut impl FnMut(&'static str, &str)) {
         None => warn("unknown_function", "No known signature fits the calldata."),
     }
     if reading.is_some_and(|reading| !reading.others.is_empty()) {
-        warn("ambiguous_signature", "More than one known signature fits the calldata exactly.");
+        warn(
+            "ambiguous_signature",
+            "More than one known signature fits the calldata exactly.",
+        );
     }
     let (mut trailing, mut left_out) = (false, false);
     call.visit(&mut |inner| {
-        trailing |= inner.reading.as_ref().is_some_and(|reading| reading.decoded.trailing > 0);
+        trailing |= inner
+            .reading
+            .as_ref()
+            .is_some_and(|reading| reading.decoded.trailing > 0);
         left_out |= inner.left_out > 0;
     });
     if trailing {
-        warn("trailing_bytes", "Bytes follow the arguments of a call; contracts usually do not read them.");
+        warn(
+            "trailing_bytes",
+            "Bytes follow the arguments of a call; contracts usually do not read them.",
+        );
     }
     if left_out {
-        warn("calls_left_out", "There are more calls inside, or deeper ones, than are read.");
+        warn(
+            "calls_left_out",
+            "There are more calls inside, or deeper ones, than are read.",
+        );
     }
     if cut {
-        warn("arguments_cut", "Some arguments are longer than what is shown of them.");
+        warn(
+            "arguments_cut",
+            "Some arguments are longer than what is shown of them.",
+        );
     }
-    let plain_token = reading.and_then(|reading| reading.row).is_some_and(|row| row.is_of_token());
-    if view.status == Status::Success && !plain_token && view.record.network.native_ledger.is_none() {
+    let plain_token = reading
+        .and_then(|reading| reading.row)
+        .is_some_and(|row| row.is_of_token());
+    if view.status == Status::Success && !plain_token && view.record.network.native_ledger.is_none()
+    {
         warn(
             "native_moves_unseen",
             "Contracts move the native coin without a log: such movements inside the call are not among the transfers.",

@@ -24,39 +24,112 @@ const MARKETS: &[(i64, &[&str])] = &[
     (22, &["bullish", "bullishly"]),
     (20, &["rally", "rallies", "rallied", "rallying"]),
     (-22, &["bearish", "bearishly"]),
-    (-24, &["exploit", "exploits", "exploited", "exploiting", "exploiter"]),
+    (
+        -24,
+        &[
+            "exploit",
+            "exploits",
+            "exploited",
+            "exploiting",
+            "exploiter",
+        ],
+    ),
     (-26, &["drain", "drains", "drained", "draining", "drainer"]),
     (-18, &["halt", "halts", "halted", "halting"]),
     (-28, &["depeg", "depegs", "depegged", "depegging"]),
     (-28, &["rug", "rugs", "rugged", "rugpull", "rugpulls"]),
-    (-20, &["liquidated", "liquidation", "liquidations", "liquidates"]),
+    (
+        -20,
+        &["liquidated", "liquidation", "liquidations", "liquidates"],
+    ),
     (-20, &["delist", "delists", "delisted", "delisting"]),
     (-15, &["outflow", "outflows"]),
 ];
 
 /// Degree words that strengthen.
 const MORE: &[&str] = &[
-    "absolutely", "amazingly", "awfully", "completely", "considerable", "considerably", "decidedly", "deeply",
-    "enormous", "enormously", "entirely", "especially", "exceptional", "exceptionally", "extreme", "extremely",
-    "fabulously", "friggin", "frigging", "fully", "greatly", "hella", "highly", "hugely", "incredible", "incredibly",
-    "intensely", "major", "majorly", "more", "most", "particularly", "purely", "quite", "really", "remarkably", "so",
-    "substantially", "thoroughly", "total", "totally", "tremendous", "tremendously", "uber", "unbelievably",
-    "unusually", "utter", "utterly", "very",
+    "absolutely",
+    "amazingly",
+    "awfully",
+    "completely",
+    "considerable",
+    "considerably",
+    "decidedly",
+    "deeply",
+    "enormous",
+    "enormously",
+    "entirely",
+    "especially",
+    "exceptional",
+    "exceptionally",
+    "extreme",
+    "extremely",
+    "fabulously",
+    "friggin",
+    "frigging",
+    "fully",
+    "greatly",
+    "hella",
+    "highly",
+    "hugely",
+    "incredible",
+    "incredibly",
+    "intensely",
+    "major",
+    "majorly",
+    "more",
+    "most",
+    "particularly",
+    "purely",
+    "quite",
+    "really",
+    "remarkably",
+    "so",
+    "substantially",
+    "thoroughly",
+    "total",
+    "totally",
+    "tremendous",
+    "tremendously",
+    "uber",
+    "unbelievably",
+    "unusually",
+    "utter",
+    "utterly",
+    "very",
 ];
 /// Degree words that weaken.
 const LESS: &[&str] = &[
-    "almost", "barely", "hardly", "kinda", "kindof", "kind-of", "less", "little", "marginal", "marginally",
-    "occasional", "occasionally", "partly", "scarce", "scarcely", "slight", "slightly", "somewhat", "sorta", "sortof",
+    "almost",
+    "barely",
+    "hardly",
+    "kinda",
+    "kindof",
+    "kind-of",
+    "less",
+    "little",
+    "marginal",
+    "marginally",
+    "occasional",
+    "occasionally",
+    "partly",
+    "scarce",
+    "scarcely",
+    "slight",
+    "slightly",
+    "somewhat",
+    "sorta",
+    "sortof",
     "sort-of",
 ];
 /// The same of two words.
 const LESS_IN_TWO: &[[&str; 2]] = &[["just", "enough"], ["kind", "of"], ["sort", "of"]];
 /// Words that turn what stands after them round; those with `n't` besides.
 const NEGATIONS: &[&str] = &[
-    "aint", "arent", "cannot", "cant", "couldnt", "darent", "didnt", "doesnt", "dont", "hadnt", "hasnt", "havent",
-    "isnt", "mightnt", "mustnt", "neither", "neednt", "never", "none", "nope", "nor", "not", "nothing", "nowhere",
-    "oughtnt", "shant", "shouldnt", "uhuh", "wasnt", "werent", "uh-uh", "without", "wont", "wouldnt", "rarely",
-    "seldom", "despite",
+    "aint", "arent", "cannot", "cant", "couldnt", "darent", "didnt", "doesnt", "dont", "hadnt",
+    "hasnt", "havent", "isnt", "mightnt", "mustnt", "neither", "neednt", "never", "none", "nope",
+    "nor", "not", "nothing", "nowhere", "oughtnt", "shant", "shouldnt", "uhuh", "wasnt", "werent",
+    "uh-uh", "without", "wont", "wouldnt", "rarely", "seldom", "despite",
 ];
 
 /// What a lower-case word weighs, if it weighs anything.
@@ -103,7 +176,9 @@ fn general(word: &str) -> Option<Decimal> {
         return None;
     }
     let square = compound.checked_mul(compound)?;
-    let root = ALPHA.checked_div(Decimal::ONE.checked_sub(square)?)?.sqrt()?;
+    let root = ALPHA
+        .checked_div(Decimal::ONE.checked_sub(square)?)?
+        .sqrt()?;
     Some(compound.checked_mul(root)?.round_dp(1))
 }
 
@@ -114,9 +189,18 @@ mod tests {
     #[test]
     fn words_weigh_what_the_lexicons_say() {
         for (word, expected) in [
-            ("good", Some("1.9")), ("great", Some("3.1")), ("horrible", Some("-2.5")), ("hacked", Some("-1.7")),
-            (":)", Some("2.0")), ("exploit", Some("-2.4")), ("rug-pulled", Some("-2.8")), ("surges", Some("2")),
-            ("bitcoin", None), ("very", None), ("", None), ("a", None),
+            ("good", Some("1.9")),
+            ("great", Some("3.1")),
+            ("horrible", Some("-2.5")),
+            ("hacked", Some("-1.7")),
+            (":)", Some("2.0")),
+            ("exploit", Some("-2.4")),
+            ("rug-pulled", Some("-2.8")),
+            ("surges", Some("2")),
+            ("bitcoin", None),
+            ("very", None),
+            ("", None),
+            ("a", None),
         ] {
             let expected = expected.map(|text| text.parse::<Decimal>().unwrap());
             assert_eq!(valence(word), expected, "{word}");
@@ -125,11 +209,17 @@ mod tests {
 
     #[test]
     fn words_of_markets_are_lower_case_and_stand_once() {
-        let mut all: Vec<&str> = MARKETS.iter().flat_map(|(_, words)| words.iter().copied()).collect();
+        let mut all: Vec<&str> = MARKETS
+            .iter()
+            .flat_map(|(_, words)| words.iter().copied())
+            .collect();
         let count = all.len();
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), count);
-        assert!(all.iter().all(|word| word.chars().all(|c| c.is_ascii_lowercase())));
+        assert!(
+            all.iter()
+                .all(|word| word.chars().all(|c| c.is_ascii_lowercase()))
+        );
     }
 }

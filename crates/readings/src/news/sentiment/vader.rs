@@ -39,8 +39,15 @@ struct Word {
 
 /// The compound of a title, −1 … 1.
 pub(super) fn compound(title: &str) -> Decimal {
-    let plain: String = title.chars().map(|c| if is_emoji(c) { ' ' } else { c }).collect();
-    let words: Vec<Word> = plain.split_whitespace().take(MOST_WORDS).map(Word::new).collect();
+    let plain: String = title
+        .chars()
+        .map(|c| if is_emoji(c) { ' ' } else { c })
+        .collect();
+    let words: Vec<Word> = plain
+        .split_whitespace()
+        .take(MOST_WORDS)
+        .map(Word::new)
+        .collect();
     let shouted = words.iter().filter(|word| word.capitals).count();
     let mixed = shouted > 0 && shouted < words.len();
     let but = words.iter().position(|word| word.lower == "but");
@@ -60,7 +67,11 @@ impl Word {
     fn new(text: &str) -> Self {
         // Short ones keep their marks: they may be faces.
         let stripped = text.trim_matches(|c: char| c.is_ascii_punctuation());
-        let word = if stripped.chars().count() <= 2 { text } else { stripped };
+        let word = if stripped.chars().count() <= 2 {
+            text
+        } else {
+            stripped
+        };
         let lower = word.to_lowercase();
         let degree = degree(&lower).is_some();
         Self {
@@ -83,7 +94,11 @@ fn weigh(words: &[Word], place: usize, mixed: bool) -> Decimal {
     let Some(mut weight) = word.valence else {
         return Decimal::ZERO;
     };
-    let before = |distance: usize| place.checked_sub(distance).and_then(|place| words.get(place));
+    let before = |distance: usize| {
+        place
+            .checked_sub(distance)
+            .and_then(|place| words.get(place))
+    };
     let next = words.get(place + 1);
     if word.is("kind") && next.is_some_and(|next| next.is("of")) {
         return Decimal::ZERO;
@@ -119,7 +134,11 @@ fn weigh(words: &[Word], place: usize, mixed: bool) -> Decimal {
 }
 
 /// Turned round or strengthened by what stands `distance` words before.
-fn negated<'a>(weight: Decimal, distance: usize, before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
+fn negated<'a>(
+    weight: Decimal,
+    distance: usize,
+    before: &impl Fn(usize) -> Option<&'a Word>,
+) -> Decimal {
     let is = |distance: usize, text: &str| before(distance).is_some_and(|word| word.is(text));
     let so = |distance: usize| is(distance, "so") || is(distance, "this");
     let negates = before(distance).is_some_and(|word| negates(&word.lower));
@@ -152,7 +171,11 @@ fn of_two<'a>(before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
 fn least<'a>(weight: Decimal, before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
     let least = before(1).is_some_and(|word| word.is("least") && word.valence.is_none());
     let spared = before(2).is_some_and(|word| word.is("at") || word.is("very"));
-    if least && !spared { weight * NEGATION } else { weight }
+    if least && !spared {
+        weight * NEGATION
+    } else {
+        weight
+    }
 }
 
 /// A tone is strengthened by exclamation and question marks; no tone stays none.
@@ -174,11 +197,16 @@ fn emphasised(sum: Decimal, text: &str) -> Decimal {
 /// `x / sqrt(x² + 15)`.
 fn normal(sum: Decimal) -> Decimal {
     let root = (sum * sum + ALPHA).sqrt();
-    root.and_then(|root| sum.checked_div(root)).unwrap_or(Decimal::ZERO)
+    root.and_then(|root| sum.checked_div(root))
+        .unwrap_or(Decimal::ZERO)
 }
 
 fn with_sign_of(value: Decimal, sign: Decimal) -> Decimal {
-    if sign.is_sign_negative() && !sign.is_zero() { -value } else { value }
+    if sign.is_sign_negative() && !sign.is_zero() {
+        -value
+    } else {
+        value
+    }
 }
 
 /// Pictures and what joins or varies them.
@@ -208,12 +236,18 @@ mod tests {
             ("VADER is very smart, handsome, and funny.", "0.8545"),
             ("VADER is VERY SMART, handsome, and FUNNY.", "0.9227"),
             ("VADER is VERY SMART, handsome, and FUNNY!!!", "0.9342"),
-            ("VADER is VERY SMART, uber handsome, and FRIGGIN FUNNY!!!", "0.9469"),
+            (
+                "VADER is VERY SMART, uber handsome, and FRIGGIN FUNNY!!!",
+                "0.9469",
+            ),
             ("VADER is not smart, handsome, nor funny.", "-0.7424"),
             ("The book was good.", "0.4404"),
             ("At least it isn't a horrible book.", "0.431"),
             ("The book was only kind of good.", "0.3832"),
-            ("The plot was good, but the characters are uncompelling and the dialog is not great.", "-0.7042"),
+            (
+                "The plot was good, but the characters are uncompelling and the dialog is not great.",
+                "-0.7042",
+            ),
             ("Today SUX!", "-0.5461"),
             ("Today only kinda sux! But I'll get by, lol", "0.5249"),
             ("Make sure you :) or :D today!", "0.8633"),
