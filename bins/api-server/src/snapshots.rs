@@ -18,5 +18,4 @@ pub(crate) use self::edition::Snapshot;
 pub(crate) use self::job::Job;
 pub(crate) use self::news::News;
 pub(crate) use self::pace::Pace;
-pub use self::running::Snapshots;
-pub(crate) use self::running::{DatasetAge, Running, holder};
+pub(crate) use self::running::{Running, Snapshots, holder};

@@ -100,8 +100,8 @@ impl Coindesk {
             .ask(ask, |reply| {
                 let answer: Answer = read_json(&reply.body)?;
                 let rows = rows(answer)?;
-                Ok(articles(SOURCE, &rows, |row| article(row, now))
-                    .map_err(Fault::<SourceError>::Upstream)?)
+                articles(SOURCE, &rows, |row| article(row, now))
+                    .map_err(Fault::<SourceError>::Upstream)
             })
             .await
     }

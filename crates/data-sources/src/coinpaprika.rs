@@ -98,7 +98,7 @@ impl Coinpaprika {
         sources: &[SEARCH, TICKER],
         per_minute: 30,
         burst: 10,
-        limits: Limits::USUAL,
+        limits: Limits::USUAL.within_seconds(2),
     };
 
     /// Connects nothing yet.

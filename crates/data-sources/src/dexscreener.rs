@@ -95,7 +95,7 @@ impl Dexscreener {
         sources: &[PAIRS, SEARCH],
         per_minute: 240,
         burst: 20,
-        limits: Limits::USUAL,
+        limits: Limits::USUAL.within_seconds(3),
     };
 
     /// Connects nothing yet.

@@ -203,12 +203,6 @@ pub(crate) struct Call<'a> {
     pub(crate) media: Media,
 }
 
-impl Call<'_> {
-    pub(crate) fn method(&self) -> &'static str {
-        if self.body.is_some() { "POST" } else { "GET" }
-    }
-}
-
 impl Upstream {
     /// Where this upstream's answers come from.
     pub fn mode(&self) -> Mode {

@@ -30,7 +30,6 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     answered.warnings = warnings(coin);
     answered.unavailable = gaps(coin, &found.sources);
     answered.sources = found.sources;
-
     Ok(answered)
 }
 
@@ -68,7 +67,7 @@ pub(super) async fn details(
             return Ok(asked.with(found));
         }
     }
-    Err(asked.failure.unwrap_or_else(unknown))
+    Err(asked.failure())
 }
 
 /// The highest ranked coin, when it has a price, and its contracts.
@@ -120,6 +119,8 @@ async fn coingecko(
 struct Asked {
     provenance: Vec<Provenance>,
     failure: Option<Error>,
+    /// One that is switched off or has no key.
+    disabled: Option<Error>,
     unknown: bool,
 }
 
@@ -131,15 +132,22 @@ impl Asked {
                 let mode = sources.mode_of(error.source);
                 self.provenance
                     .push(Provenance::unavailable(&error, mode, sources.now()));
-                let disabled = matches!(error.kind, SourceErrorKind::Disabled { .. });
-                if !disabled && self.failure.is_none() {
-                    self.failure = Some(error.into());
-                }
+                let slot = match error.kind {
+                    SourceErrorKind::Disabled { .. } => &mut self.disabled,
+                    _ => &mut self.failure,
+                };
+                slot.get_or_insert(error.into());
             }
             Err(Error::NotFound { .. }) => self.unknown = true,
             Err(error) => self.failure = Some(error),
         }
         None
+    }
+
+    /// Why there is no coin. Nobody who was not asked says that a symbol is unknown.
+    fn failure(self) -> Error {
+        let disabled = self.disabled.filter(|_| !self.unknown);
+        self.failure.or(disabled).unwrap_or_else(unknown)
     }
 
     fn with(self, mut found: Sourced<Coin>) -> Sourced<Coin> {

@@ -55,6 +55,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     if rows.is_empty() {
         return Err(fault::core_missing("rankings", "no_altcoin_ranked"));
     }
+    let core = match &searched {
+        Some(_) => "coingecko.trending",
+        None => "okx.hot-tokens",
+    };
     let answered_by = [searched.is_some(), hot.is_some(), mentioned.is_some()];
     let answered_by = answered_by.into_iter().filter(|answered| *answered).count();
     let warning = (rows.len() < MAX_ROWS).then(|| Warning {

@@ -45,12 +45,6 @@ impl<T> Current<T> {
         Self::watching(watch::channel(State::Nothing).1)
     }
 
-    /// An edition that does not change.
-    #[cfg(test)]
-    pub(crate) fn holding(snapshot: Snapshot<T>) -> Self {
-        Self::watching(watch::channel(State::Edition(Arc::new(snapshot))).1)
-    }
-
     pub(super) fn watching(state: watch::Receiver<State<T>>) -> Self {
         Self { state }
     }

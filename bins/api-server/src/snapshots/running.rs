@@ -18,7 +18,7 @@ use super::{Current, Dataset, Job, News};
 
 /// What routes hold of every dataset.
 #[derive(Debug, Clone)]
-pub struct Snapshots {
+pub(crate) struct Snapshots {
     /// The news.
     pub(crate) news: Current<Digest>,
     /// The yield pools.
@@ -79,7 +79,7 @@ fn age_of<D: Dataset>(current: &Current<D::Value>, now: Timestamp) -> DatasetAge
 
 /// The jobs of a server. They end when this is dropped.
 #[derive(Default)]
-pub struct Running {
+pub(crate) struct Running {
     jobs: JoinSet<()>,
 }
 

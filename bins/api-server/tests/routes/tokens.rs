@@ -252,6 +252,49 @@ async fn a_board_of_too_few_prices_is_refused() {
 }
 
 #[tokio::test]
+async fn a_board_without_rankings_is_the_curated_one() {
+    let shop = Shop::in_scenario("rankings_down").await;
+    let body = shop.buy("/market-alpha").await;
+    assert_eq!(body["data"]["tokens"].as_array().unwrap().len(), 9);
+    assert_eq!(codes(&body), ["tokens_not_priced", "ranking_missing"]);
+    assert_eq!(
+        source(&body, "okx.hot-tokens")["reason"],
+        "upstream_http_503"
+    );
+}
+
+#[tokio::test]
+async fn sources_that_are_switched_off_say_nothing_about_tokens() {
+    let shop = Shop::changed(|config, _replay| {
+        for name in [
+            "okx",
+            "coingecko",
+            "coinpaprika",
+            "dexscreener",
+            "defillama",
+        ] {
+            config.upstreams.0.get_mut(name).unwrap().enabled = Some(false);
+        }
+    })
+    .await;
+    for target in [
+        WOKB,
+        "/all-tokens",
+        "/supported-tokens?symbol=OKB",
+        "/market-alpha",
+        "/token-details?symbol=OKB",
+        "/trending-altcoins",
+    ] {
+        let error = shop.refused(target, 503, "upstream_unavailable").await;
+        assert_eq!(
+            (&error["reason"], &error["retryable"]),
+            (&json!("upstream_disabled"), &json!(false)),
+            "{target}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn details_are_of_the_highest_ranked_coin() {
     let shop = Shop::open().await;
     let body = shop.buy("/token-details?symbol=okb").await;

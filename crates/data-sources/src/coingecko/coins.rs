@@ -28,6 +28,8 @@ use crate::{
 pub(super) const MARKETS: &str = "coingecko.markets";
 pub(super) const CONTRACTS: &str = "coingecko.contracts";
 const MAX_CONTRACTS: usize = 60;
+/// Contracts only complete an answer: they are not waited for longer.
+const CONTRACTS_PATIENCE: Duration = Duration::from_millis(2_500);
 /// How far ahead of our clock a time of the source may lie.
 const AHEAD: Duration = Duration::from_secs(300);
 
@@ -122,9 +124,10 @@ impl Coingecko {
             );
             let found: Result<Sourced<Vec<Contract>>, Error> = this
                 .source
-                .ask(this.ask(CONTRACTS, &path), |reply| {
-                    contracts(read_json(&reply.body)?, &id).map_err(Fault::Upstream)
-                })
+                .ask(
+                    this.ask(CONTRACTS, &path).timeout(CONTRACTS_PATIENCE),
+                    |reply| contracts(read_json(&reply.body)?, &id).map_err(Fault::Upstream),
+                )
                 .await;
             Ok(found?.map(Arc::new))
         };

@@ -136,8 +136,8 @@ impl HyperliquidInfo {
 
 fn asked(kind: &str, user: Address, dex: &str) -> Value {
     let mut body = json!({"type": kind, "user": format!("{user:#x}")});
-    if !dex.is_empty() {
-        body["dex"] = Value::from(dex);
+    if let (false, Some(members)) = (dex.is_empty(), body.as_object_mut()) {
+        members.insert("dex".to_owned(), Value::from(dex));
     }
     body
 }

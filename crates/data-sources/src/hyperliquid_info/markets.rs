@@ -107,8 +107,8 @@ impl HyperliquidInfo {
 
     async fn contexts(&self, dex: &str) -> Result<Sourced<Arc<Vec<PerpContext>>>, Error> {
         let mut body = json!({"type": "metaAndAssetCtxs"});
-        if !dex.is_empty() {
-            body["dex"] = Value::from(dex);
+        if let (false, Some(members)) = (dex.is_empty(), body.as_object_mut()) {
+            members.insert("dex".to_owned(), Value::from(dex));
         }
         let answer = self
             .info::<(Meta, Vec<Option<Context>>)>(MARKETS, &body, USUAL)

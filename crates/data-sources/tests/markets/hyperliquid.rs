@@ -11,12 +11,12 @@ use crate::{NOW, TestClock, connect, connect_at, deciding, json as answer, raw, 
 
 type Changed = Option<ResponseTemplate>;
 
-pub fn body(request: &Request) -> Value {
+pub(crate) fn body(request: &Request) -> Value {
     serde_json::from_slice(&request.body).unwrap()
 }
 
 /// The venue as recorded, but for what `change` gives for a type.
-pub async fn venue(change: impl Fn(&str, &Value) -> Changed + Send + Sync + 'static) -> MockServer {
+pub(crate) async fn venue(change: impl Fn(&str, &Value) -> Changed + Send + Sync + 'static) -> MockServer {
     deciding(move |request| {
         let asked = body(request);
         let kind = asked["type"].as_str().unwrap().to_owned();
@@ -47,7 +47,7 @@ pub async fn venue(change: impl Fn(&str, &Value) -> Changed + Send + Sync + 'sta
 }
 
 /// The answer to requests of one type.
-pub async fn only(kind: &'static str, response: ResponseTemplate) -> MockServer {
+pub(crate) async fn only(kind: &'static str, response: ResponseTemplate) -> MockServer {
     venue(move |asked, _| (asked == kind).then(|| response.clone())).await
 }
 

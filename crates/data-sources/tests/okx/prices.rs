@@ -11,7 +11,7 @@ async fn a_price_keeps_its_digits_and_its_time() {
     let (okx, server) = answering(answer(&recorded("market_price_okb"))).await;
     let price = okx.price(WOKB).await.unwrap();
     assert_eq!(price.value.price_usd.as_str(), "118.42");
-    assert_eq!(price.value.as_of.to_string(), "2026-11-21T01:00:00Z");
+    assert_eq!(price.value.as_of.to_string(), "2026-11-21T01:01:50Z");
     let source = &price.sources[0];
     assert_eq!(
         (source.source, &source.status),

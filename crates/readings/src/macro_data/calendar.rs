@@ -105,10 +105,10 @@ impl Market {
     pub fn expected(self, now: Timestamp, lag: usize) -> Option<Timestamp> {
         let (today, _) = new_york(now);
         let days = std::iter::successors(Some(today), |date| date.yesterday().ok());
-        let published = days
+        let mut published = days
             .take(LOOK_BACK_DAYS)
             .filter(|date| self.published_at(*date).is_some_and(|time| time <= now));
-        self.valued_at(published.skip(lag).next()?)
+        self.valued_at(published.nth(lag)?)
     }
 
     /// The day, as the market counts days, that `time` belongs to.

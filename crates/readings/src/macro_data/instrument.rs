@@ -91,7 +91,7 @@ impl Instrument {
         let key = SymbolKey::new(symbol)?;
         let means = |known: &&'static str| *known == key.as_str();
         ALL.iter().find(|instrument| {
-            means(&instrument.symbol) || instrument.aliases.iter().any(|alias| means(&alias))
+            means(&instrument.symbol) || instrument.aliases.iter().any(&means)
         })
     }
 
