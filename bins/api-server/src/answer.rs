@@ -136,7 +136,7 @@ impl Answered {
 
     /// With the sources and the gaps of its legs.
     #[must_use]
-    pub(crate) fn from_legs(mut self, legs: Legs) -> Self {
+    pub(crate) fn with_legs(mut self, legs: Legs) -> Self {
         self.sources.extend(legs.sources);
         self.unavailable.extend(legs.unavailable);
         self

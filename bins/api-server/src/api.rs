@@ -34,7 +34,6 @@ pub struct Api<S, J> {
     till: Till<S, J>,
     sources: Arc<Sources>,
     free: Free,
-    clock: Arc<dyn Clock>,
     challenges: Challenges,
     origins: Origins,
     hosts: Vec<String>,
@@ -49,15 +48,14 @@ impl<S: Settler, J: Journal> Api<S, J> {
         till: Till<S, J>,
         sources: Arc<Sources>,
         server: &ServerSection,
-        clock: Arc<dyn Clock>,
+        clock: &dyn Clock,
     ) -> Self {
         Self {
-            free: Free::new(catalog.clone(), clock.as_ref()),
+            free: Free::new(catalog.clone(), clock),
             challenger: Challenger::new(catalog.clone()),
             catalog,
             till,
             sources,
-            clock,
             challenges: Challenges::new(),
             origins: Origins::new(server.allowed_origins.as_deref()),
             hosts: server

@@ -176,7 +176,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             till.clone(),
             Arc::new(sources),
             &config.server,
-            clock,
+            clock.as_ref(),
         );
         Ok(Self {
             server,

@@ -84,7 +84,7 @@ pub struct Sources {
     pub yahoo: Yahoo,
     pub evm: EvmReader,
     /// What is gathered on a schedule.
-    pub snapshots: Snapshots,
+    pub(crate) snapshots: Snapshots,
     pub(crate) yields: Yields,
     running: Running,
     gathers: DatasetsSection,

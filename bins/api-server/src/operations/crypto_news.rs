@@ -32,6 +32,7 @@ pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, 
             .unavailable
             .push(no_index("brief.fear_greed", &snapshot));
     }
+    answered.edition = Some(snapshot.snapshot_id.clone());
     Ok(answered)
 }
 

@@ -26,7 +26,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             let message = "no protocol is known by this slug or name";
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "protocol_not_found")
         })?;
-        let answered = Answered::new(found, FRESH_SECONDS).from_legs(legs);
+        let answered = Answered::new(found, FRESH_SECONDS).with_legs(legs);
         return Ok(Answered {
             none: NONE,
             ..answered.origin("protocols", PROTOCOLS, Method::Direct)
@@ -46,7 +46,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     };
     let ranked = tvl::rank(&protocols, chains.as_deref().map(Vec::as_slice));
     let answered = Answered::new(ranked, FRESH_SECONDS)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("protocols", PROTOCOLS, Method::Direct)
         .origin("chains", CHAINS, Method::Direct)
         .origin("total_tvl_usd", CHAINS, Method::Derived)

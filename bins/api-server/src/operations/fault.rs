@@ -4,7 +4,6 @@ use data_sources::{Error, RequestError, SourceErrorKind};
 use route_catalog::ErrorCode;
 use serde_json::json;
 
-use super::Call;
 use crate::reply::ErrorReply;
 
 /// The error of a call that no source could answer. Nothing is charged for any of these.
@@ -78,17 +77,4 @@ pub(crate) fn bad_parameter(name: &str, message: &str) -> ErrorReply {
         "the parameters are not valid; the payment was not used",
     )
     .detail("problems", vec![problem])
-}
-
-/// No upstream of this route is connected, so there is nothing to sell.
-pub(crate) fn no_source(call: &Call) -> ErrorReply {
-    ErrorReply::new(
-        ErrorCode::UpstreamUnavailable,
-        format!(
-            "no data source is connected for {}",
-            call.operation.route().path
-        ),
-    )
-    .detail("reason", "no_source_connected")
-    .retryable(false)
 }

@@ -79,7 +79,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "headlines": headlines,
     });
     let mut answered = Answered::new(data, News::PACE.fresh.as_secs())
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("headlines", source, Method::Derived);
     answered.as_of = as_of;
     Ok(answered)

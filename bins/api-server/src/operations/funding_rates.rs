@@ -42,7 +42,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let core = legs.sources.first().map_or("", |source| source.source);
     let data = json!({ "symbol": symbol, "markets": markets });
     let mut answered = Answered::new(data, FRESH_SECONDS)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("markets", core, Method::Direct)
         .origin("markets/aggregate", core, Method::Derived);
     // Without a symbol there is none.

@@ -70,7 +70,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "revised_prompt": revised_prompt,
     });
     Ok(Answered::new(data, FRESH_SECONDS)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("image", source, Method::Direct))
 }
 

@@ -67,7 +67,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     });
     let mut answered =
         Answered::new(data, FRESH_SECONDS)
-            .from_legs(legs)
+            .with_legs(legs)
             .origin("items", HISTORY, Method::Direct);
     answered.none = &["next_cursor"];
     if truncated {

@@ -79,7 +79,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "open_orders_of": told,
     });
     let mut answered = Answered::new(data, FRESH_SECONDS)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("margin_summary", ACCOUNT, Method::Direct)
         .origin("positions", ACCOUNT, Method::Direct)
         .origin("open_orders", "hyperliquid.open-orders", Method::Direct);

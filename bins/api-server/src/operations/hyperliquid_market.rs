@@ -69,7 +69,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
 
 fn answered(data: Map<String, Value>, legs: Legs) -> Answered {
     Answered::new(data, FRESH_SECONDS)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("markets", MARKETS, Method::Direct)
         .origin("markets/open_interest_usd", MARKETS, Method::Derived)
         .origin("markets/funding_apr_pct", MARKETS, Method::Derived)

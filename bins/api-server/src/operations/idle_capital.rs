@@ -61,7 +61,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             "alternatives": "grade A or B, the same token on the same chain, before gas",
         },
     });
-    let answered = Answered::new(data, FRESH_SECONDS).from_legs(legs);
+    let answered = Answered::new(data, FRESH_SECONDS).with_legs(legs);
     Ok(Answered {
         none: NONE,
         ..answered

@@ -39,7 +39,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let told = leaders(&tokens, mood.as_ref(), WINDOW)
         .ok_or_else(|| fault::core_missing("kols", "no_opinion_leaders"))?;
     Ok(Answered::new(told, FRESH_SECONDS)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("top_voices", "okx.vibe", Method::Direct)
         .origin("by_token", "okx.sentiment", Method::Derived)
         .origin("overall", "okx.sentiment", Method::Derived))

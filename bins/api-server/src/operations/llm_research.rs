@@ -66,7 +66,7 @@ fn answered(
         legs.failed(sources, failure);
     }
     Ok(Answered::new(research, FRESH_SECONDS)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("answer_markdown", source, Method::Direct)
         .origin("citations", source, Method::Direct))
 }

@@ -70,7 +70,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     Ok(Answered {
         warnings,
         ..Answered::new(&board, FRESH_SECONDS)
-            .from_legs(legs)
+            .with_legs(legs)
             .origin("tokens", "okx.price-info", Method::Direct)
             .origin("movers", "okx.price-info", Method::Derived)
             .origin("total_volume_24h_usd", "okx.price-info", Method::Derived)

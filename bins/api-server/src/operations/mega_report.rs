@@ -129,7 +129,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let data = json!({ "sections": report.sections, "missing": report.missing });
     let fresh_seconds = fresh_seconds(&report.ages);
     let mut answered = Answered::new(data, fresh_seconds)
-        .from_legs(report.legs)
+        .with_legs(report.legs)
         .origin("sections/headlines", "okx.news", Method::Derived);
     answered.as_of = as_of;
     Ok(answered)
@@ -154,7 +154,7 @@ impl Report {
         self.ages
             .push((answered.age_seconds(now), answered.fresh_seconds));
         let (value, inner) = match section.list {
-            Some(list) => (cut(answered.data[list].clone()), format!("data.{list}")),
+            Some(list) => (cut(answered.data.get(list).cloned().unwrap_or_default()), format!("data.{list}")),
             None => (cut_members(answered.data), "data".to_owned()),
         };
         self.sections.insert(section.name.to_owned(), value);

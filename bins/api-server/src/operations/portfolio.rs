@@ -63,7 +63,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
     }
     Ok(Answered::new(&portfolio, FRESH_SECONDS)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("total_usd", source, Method::Derived)
         .origin("chains", source, Method::Direct))
 }

@@ -118,7 +118,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "omitted": omitted,
     });
     let mut answered = Answered::new(data, fresh_seconds.max(FRESH_SECONDS))
-        .from_legs(legs)
+        .with_legs(legs)
         .origin(
             "macro/spread_2s10s_bp",
             "treasury.yield-curve",

@@ -86,7 +86,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "derivatives": market,
     });
     Ok(Answered::new(data, fresh_seconds)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("news", NEWS, Method::Derived)
         .origin("social", SOCIAL, Method::Direct))
 }

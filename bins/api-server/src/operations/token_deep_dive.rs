@@ -86,7 +86,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         warnings,
         fresh_seconds,
     } = gathered;
-    let mut answered = Answered::new(data, fresh_seconds).from_legs(legs);
+    let mut answered = Answered::new(data, fresh_seconds).with_legs(legs);
     answered.warnings = warnings;
     answered.none = &["reason"];
     Ok(answered.origin("token_details", source, Method::Direct))

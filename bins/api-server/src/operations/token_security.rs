@@ -80,7 +80,7 @@ pub(super) async fn audit(
     } else {
         &[]
     };
-    let mut answered = Answered::new(report, FRESH_SECONDS).from_legs(legs);
+    let mut answered = Answered::new(report, FRESH_SECONDS).with_legs(legs);
     answered.origins = origins;
     answered.none = none;
     Ok(answered)

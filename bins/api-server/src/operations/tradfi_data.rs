@@ -54,7 +54,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Some(_) => without_gaps(json!(data)),
         None => json!(data),
     };
-    let mut answered = Answered::new(shown, fresh_seconds).from_legs(legs).origin(
+    let mut answered = Answered::new(shown, fresh_seconds).with_legs(legs).origin(
         "yields/spread_2s10s_bp",
         core,
         Method::Derived,

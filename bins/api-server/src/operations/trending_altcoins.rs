@@ -55,7 +55,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     if rows.is_empty() {
         return Err(fault::core_missing("rankings", "no_altcoin_ranked"));
     }
-    let core = match &searched {
+    let _core = match &searched {
         Some(_) => "coingecko.trending",
         None => "okx.hot-tokens",
     };
@@ -68,7 +68,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let data = json!({ "count": rows.len(), "rankings_answered": answered_by, "altcoins": rows });
     Ok(Answered {
         warnings: warning.into_iter().collect(),
-        ..Answered::new(data, FRESH_SECONDS).from_legs(legs).origin(
+        ..Answered::new(data, FRESH_SECONDS).with_legs(legs).origin(
             "altcoins",
             "coingecko.trending",
             Method::Derived,

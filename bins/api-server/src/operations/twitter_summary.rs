@@ -44,7 +44,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Some(error) => fault::reply(error),
         None => fault::core_missing("posts", "no_posts"),
     })?;
-    Ok(Answered::new(told, FRESH_SECONDS).from_legs(legs).origin(
+    Ok(Answered::new(told, FRESH_SECONDS).with_legs(legs).origin(
         "digest",
         "okx.vibe",
         Method::Derived,

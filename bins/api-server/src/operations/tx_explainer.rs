@@ -112,7 +112,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .iter()
         .any(|explained| explained.status == Status::Reverted);
     let source = found.records.first().map_or("", gather::source);
-    let mut answered = Answered::new(json!(data), fresh_seconds).from_legs(legs);
+    let mut answered = Answered::new(json!(data), fresh_seconds).with_legs(legs);
     answered.none = if reverted { &NONE } else { &NONE_BUT_A_REASON };
     Ok(answered
         .origin("status", source, Method::Direct)

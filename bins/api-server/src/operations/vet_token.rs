@@ -88,7 +88,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         price,
     };
     let core = scanned.core();
-    let mut answered = Answered::new(data, FRESH_SECONDS).from_legs(legs);
+    let mut answered = Answered::new(data, FRESH_SECONDS).with_legs(legs);
     answered.origins = origins;
     answered.none = none;
     answered.warnings = warnings;

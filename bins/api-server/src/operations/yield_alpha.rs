@@ -29,7 +29,7 @@ pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, 
         none: NONE,
         edition: Some(edition.snapshot_id().to_owned()),
         ..Answered::new(data, FRESH_SECONDS)
-            .from_legs(legs)
+            .with_legs(legs)
             .origin("pools", super::yields::dataset::SOURCE, Method::Direct)
             .origin(
                 "pools/risk_grade",

@@ -52,7 +52,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "total_usd": total,
         "total_usd_complete": complete && total.is_some(),
     });
-    let answered = Answered::new(data, FRESH_SECONDS).from_legs(legs);
+    let answered = Answered::new(data, FRESH_SECONDS).with_legs(legs);
     Ok(Answered {
         none: NONE,
         ..answered

@@ -28,7 +28,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let points = history::window(&points, days, sources.now());
     let newest = points.last().map(|point| point.time);
     let answered = Answered::new(json!({"pool": pool, "points": points}), FRESH_SECONDS)
-        .from_legs(legs)
+        .with_legs(legs)
         .origin("points", SOURCE, Method::Direct);
     Ok(Answered {
         as_of: newest,

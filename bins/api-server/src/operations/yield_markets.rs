@@ -78,7 +78,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     Ok(Answered {
         none: NONE,
         ..Answered::new(data, FRESH_SECONDS)
-            .from_legs(legs)
+            .with_legs(legs)
             .origin("markets", super::yields::dataset::SOURCE, Method::Direct)
             .origin(
                 "markets/risk_grade",

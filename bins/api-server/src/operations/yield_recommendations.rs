@@ -68,7 +68,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let data = json!({
         "recommendations": rows,
         "address": address.map(|address| address.to_string()),
-        "amount_usd": address.is_none().then(|| Figure(amount_usd)),
+        "amount_usd": address.is_none().then_some(Figure(amount_usd)),
         "amount_assumed": address.is_none() && named.is_none(),
         "asset": asset.as_ref().map(SymbolKey::as_str),
         "horizon_days": HORIZON_DAYS,
@@ -76,7 +76,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "chains_unavailable": held.map(|held| held.unread).unwrap_or_default(),
         "snapshot_id": edition.snapshot_id(),
     });
-    let answered = Answered::new(data, FRESH_SECONDS).from_legs(legs);
+    let answered = Answered::new(data, FRESH_SECONDS).with_legs(legs);
     Ok(Answered {
         none: NONE,
         ..answered

@@ -56,19 +56,16 @@ impl Shop {
     }
 
     /// Buys an answer: 200, charged, and in the form that every answer has.
-    #[track_caller]
-    pub fn buy<'a>(&'a self, target: &'a str) -> impl Future<Output = Value> + 'a {
-        async move {
-            let before = self.world.paid();
-            let payment = self.world.buyer.payment(target).await;
-            let answer = self.world.buyer.get_paid(target, &payment).await;
-            assert_eq!(answer.status, 200, "{target}: {}", answer.text);
-            assert!(self.world.paid() > before, "{target} was not charged");
-            assert!(answer.headers.contains_key("age"), "{target}");
-            let body = answer.body();
-            well_formed(target, &body);
-            body
-        }
+    pub async fn buy<'a>(&'a self, target: &'a str) -> Value {
+        let before = self.world.paid();
+        let payment = self.world.buyer.payment(target).await;
+        let answer = self.world.buyer.get_paid(target, &payment).await;
+        assert_eq!(answer.status, 200, "{target}: {}", answer.text);
+        assert!(self.world.paid() > before, "{target} was not charged");
+        assert!(answer.headers.contains_key("age"), "{target}");
+        let body = answer.body();
+        well_formed(target, &body);
+        body
     }
 
     /// Asks for an answer that is refused: nothing is charged. Gives the error.
