@@ -79,7 +79,7 @@ pub fn recorded_clock() -> Arc<dyn Clock> {
 
 /// Shows the transcript; then serves until Ctrl-C, or ends at once.
 pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError> {
-    let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned());
+    let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "error".to_owned());
     observe::start_log(&LogSection {
         filter: Some(filter),
         ..LogSection::default()

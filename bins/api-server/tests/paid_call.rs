@@ -201,9 +201,9 @@ async fn a_refusal_costs_nothing_and_the_payment_can_be_used_again() {
 }
 
 #[tokio::test]
-async fn routes_without_a_source_refuse_uncharged() {
+async fn routes_without_a_custody_provider_refuse_uncharged() {
     let world = World::onchain().await;
-    for target in ["/crypto-news", "/sub-wallet", "/token-details?symbol=BTC"] {
+    for target in ["/sub-wallet", "/yield-watch", "/yield-watch/audit?id=1"] {
         let payment = world.buyer.payment(target).await;
         world
             .buyer

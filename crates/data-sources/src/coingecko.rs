@@ -66,7 +66,11 @@ impl Coingecko {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
             paid,
             coins: Cached::new(2_000, Ages::seconds(60, 600), clock.clone()),
-            contracts: Cached::new(2_000, Ages::seconds(24 * 3600, 7 * 24 * 3600), clock.clone()),
+            contracts: Cached::new(
+                2_000,
+                Ages::seconds(24 * 3600, 7 * 24 * 3600),
+                clock.clone(),
+            ),
             trending: Cached::new(1, Ages::seconds(600, 3 * 3600), clock.clone()),
             list: Cached::new(1, Ages::seconds(6 * 3600, 24 * 3600), clock),
         })
@@ -78,7 +82,11 @@ impl Coingecko {
     }
 
     fn ask<'a>(&self, source: &'static str, path_and_query: &'a str) -> Ask<'a> {
-        let header = if self.paid { "x-cg-pro-api-key" } else { "x-cg-demo-api-key" };
+        let header = if self.paid {
+            "x-cg-pro-api-key"
+        } else {
+            "x-cg-demo-api-key"
+        };
         self.source
             .get(source, path_and_query)
             .secret_header(header, "", self.source.api_key())
@@ -88,7 +96,9 @@ impl Coingecko {
 /// A coin's name as it may stand in a path.
 fn is_slug(id: &str) -> bool {
     (1..=100).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
         && id.bytes().any(|byte| byte.is_ascii_alphanumeric())
 }
 
@@ -101,7 +111,18 @@ mod tests {
         for name in ["bitcoin", "usdt0", "0x", "curve-dao-token", "bridged_x.1"] {
             assert!(is_slug(name), "{name}");
         }
-        for other in ["", "..", ".", "-", "a/b", "a?b", "a b", "ä", "%2e", &"a".repeat(101)] {
+        for other in [
+            "",
+            "..",
+            ".",
+            "-",
+            "a/b",
+            "a?b",
+            "a b",
+            "ä",
+            "%2e",
+            &"a".repeat(101),
+        ] {
             assert!(!is_slug(other), "{other}");
         }
     }

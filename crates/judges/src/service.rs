@@ -106,7 +106,10 @@ impl ServiceConfig {
              [settlement]\n{settlement}\nrpc_url = \"{rpc_url}\"\n\n\
              [storage]\nurl = \"sqlite://{}\"\n\n\
              [upstreams.okx]\nbase_url = \"{okx_url}\"\n\n\
-             [datasets]\nnews = false\nyields = false\n",
+             [datasets]\nnews = false\nyields = false\n\n\
+             [upstreams.defillama]\nenabled = false\n\n\
+             [upstreams.dexscreener]\nenabled = false\n\n\
+             [upstreams.coingecko]\nenabled = false\n",
             storage.display()
         )
     }

@@ -154,7 +154,10 @@ impl Report {
         self.ages
             .push((answered.age_seconds(now), answered.fresh_seconds));
         let (value, inner) = match section.list {
-            Some(list) => (cut(answered.data.get(list).cloned().unwrap_or_default()), format!("data.{list}")),
+            Some(list) => (
+                cut(answered.data.get(list).cloned().unwrap_or_default()),
+                format!("data.{list}"),
+            ),
             None => (cut_members(answered.data), "data".to_owned()),
         };
         self.sections.insert(section.name.to_owned(), value);

@@ -18,18 +18,13 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let (searched, hot, moods) = tokio::join!(
         sources.coingecko.trending(max_age),
         sources.okx.hot_tokens(None, max_age),
-        sources.okx.moods(),
+        sources.news.moods(max_age),
     );
     let mut legs = Legs::default();
     let mut failures = Vec::new();
     let searched = leg(&mut legs, sources, &mut failures, searched);
     let hot = leg(&mut legs, sources, &mut failures, hot);
-    let moods = leg(
-        &mut legs,
-        sources,
-        &mut failures,
-        moods.map_err(Error::from),
-    );
+    let moods = leg(&mut legs, sources, &mut failures, moods);
     let mentioned: Option<Vec<MentionedSymbol>> = moods.map(|moods| {
         let mentioned = moods.tokens.into_iter().map(|mood| MentionedSymbol {
             symbol: mood.symbol,

@@ -96,9 +96,10 @@ upstreams.okx.mode = "replay"
 upstreams.okx.timeout_ms = 20000
 datasets.news = false
 datasets.yields = false
-{further}
+{others_off}{further}
 "#,
             payee = PAYEE.address,
+            others_off = others_off(),
             rpc = self.rpc_url,
             folder = self.folder.path().display(),
             ledger = self.ledger().display(),
@@ -235,4 +236,13 @@ pub(crate) fn json(status: u16, body: Bytes) -> Response<Full<Bytes>> {
         .status(status)
         .header(CONTENT_TYPE, "application/json");
     response.body(Full::new(body)).unwrap()
+}
+
+/// Only the aggregator stands in this world; nothing else is asked.
+fn others_off() -> String {
+    api_server::Sources::specs()
+        .iter()
+        .filter(|spec| spec.name != "okx")
+        .map(|spec| format!("upstreams.{}.enabled = false\n", spec.name))
+        .collect()
 }

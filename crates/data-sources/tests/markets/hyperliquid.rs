@@ -16,7 +16,9 @@ pub(crate) fn body(request: &Request) -> Value {
 }
 
 /// The venue as recorded, but for what `change` gives for a type.
-pub(crate) async fn venue(change: impl Fn(&str, &Value) -> Changed + Send + Sync + 'static) -> MockServer {
+pub(crate) async fn venue(
+    change: impl Fn(&str, &Value) -> Changed + Send + Sync + 'static,
+) -> MockServer {
     deciding(move |request| {
         let asked = body(request);
         let kind = asked["type"].as_str().unwrap().to_owned();

@@ -90,9 +90,8 @@ impl Instrument {
     pub fn find(symbol: &str) -> Option<&'static Self> {
         let key = SymbolKey::new(symbol)?;
         let means = |known: &&'static str| *known == key.as_str();
-        ALL.iter().find(|instrument| {
-            means(&instrument.symbol) || instrument.aliases.iter().any(&means)
-        })
+        ALL.iter()
+            .find(|instrument| means(&instrument.symbol) || instrument.aliases.iter().any(&means))
     }
 
     /// Whether `value` can be of this instrument and in its unit.
