@@ -9,13 +9,12 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use api_server::config::{UpstreamMode, UpstreamTable};
 use api_server::{Config, Parts, Service, Sources};
 use bench::baseline;
 use bytes::Bytes;
 use clap::{Parser, ValueEnum};
-use data_sources::okx::{Okx, OkxConfig};
-use data_sources::transport::Transport;
-use data_sources::{Clock, Mode, SystemClock};
+use data_sources::{Clock, SystemClock};
 use http::Response;
 use http_body_util::Full;
 use ledger::SqliteLedger;
@@ -100,15 +99,19 @@ impl Settler for Without {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    let config = Config::parse(CONFIG, [])?;
+    let mut config = Config::parse(CONFIG, [])?;
+    let okx = UpstreamTable {
+        base_url: Some(one_token().await?),
+        mode: Some(UpstreamMode::Replay),
+        ..UpstreamTable::default()
+    };
+    config.upstreams.0.insert("okx".to_owned(), okx);
     let terms = config.payment.terms().ok_or("no payee")?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let parts = Parts {
         settler: arguments.settler,
         journal: SqliteLedger::open(&arguments.ledger, ledger::Options::default())?,
-        sources: Sources {
-            okx: one_token(clock.clone()).await?,
-        },
+        sources: Sources::connect(&config, clock.clone())?,
         clock,
     };
     let service = Service::compose(&config, &terms, parts).await?;
@@ -133,8 +136,8 @@ mode = "facilitator"
 facilitator_url = "http://127.0.0.1:9"
 "#;
 
-/// The aggregator with a list of one token, which the server keeps after the first call.
-async fn one_token(clock: Arc<dyn Clock>) -> Result<Okx, Box<dyn Error>> {
+/// Where the aggregator answers with a list of one token, which the server keeps after the first call.
+async fn one_token() -> Result<String, Box<dyn Error>> {
     const LIST: &str = r#"{"code":"0","msg":"","data":[{
         "tokenContractAddress":"0xB6CEceAB302E2E4948951eE7843FC24E92933061",
         "tokenSymbol":"USDC","tokenName":"USD Coin","decimals":"6","tokenLogoUrl":""}]}"#;
@@ -148,10 +151,5 @@ async fn one_token(clock: Arc<dyn Clock>) -> Result<Okx, Box<dyn Error>> {
             .insert(http::header::CONTENT_TYPE, json);
         response
     }));
-    let config = OkxConfig {
-        base_url,
-        mode: Mode::Replay,
-        ..OkxConfig::default()
-    };
-    Ok(Okx::new(&Transport::new()?, config, clock)?)
+    Ok(base_url)
 }
