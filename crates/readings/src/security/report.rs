@@ -268,7 +268,10 @@ impl HoldersReport {
         let found = holding.concentration.as_ref();
         Self {
             count: scans.iter().find_map(|scan| scan.holder_count),
-            top10_pct: found.map(|found| found.top10_pct),
+            // Of nobody there is no share: all that is listed was left out.
+            top10_pct: found
+                .filter(|found| found.counted > 0)
+                .map(|found| found.top10_pct),
             top10_counted: found.map(|found| found.counted),
             creator_pct: highest(scans.iter().filter_map(|scan| pct(scan.creator_pct))),
             excluded: found
@@ -361,6 +364,19 @@ mod tests {
             json["sources"],
             json!(["goplus.token-security", "okx.token-scan"])
         );
+    }
+
+    #[test]
+    fn of_nobody_there_is_no_share() {
+        let burned = crate::security::Holder {
+            address: Address::ZERO,
+            share_pct: "40".parse().unwrap(),
+            kind: None,
+        };
+        let holding = Holding::of(&[], &[burned], &std::collections::BTreeSet::new());
+        let holders = SecurityReport::new(1, TOKEN, &[okx()], &holding).holders;
+        assert_eq!((holders.top10_pct, holders.top10_counted), (None, Some(0)));
+        assert_eq!(holders.excluded.len(), 1);
     }
 
     #[test]
