@@ -113,7 +113,12 @@ async fn answer(
             };
             let told = asked.send().await.ok()?;
             let status = told.status().as_u16();
-            let kind = told.headers().get("content-type")?.to_str().ok()?.to_owned();
+            let kind = told
+                .headers()
+                .get("content-type")?
+                .to_str()
+                .ok()?
+                .to_owned();
             let text = told.text().await.ok()?;
             reply(status, &kind, turned(&text, lie).as_bytes())
         }
@@ -135,7 +140,8 @@ fn reply(status: u16, content_type: &str, body: &[u8]) -> Vec<u8> {
 /// Forty megabytes, or as much of them as anybody takes.
 async fn endless(mut stream: TcpStream) -> Option<()> {
     const CHUNK: [u8; 65_536] = [b' '; 65_536];
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await.ok()?;
     for _ in 0..640 {
         stream.write_all(b"10000\r\n").await.ok()?;
@@ -153,7 +159,11 @@ async fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
         if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
             break end;
         }
-        let count = stream.read(&mut chunk).await.ok().filter(|count| *count > 0)?;
+        let count = stream
+            .read(&mut chunk)
+            .await
+            .ok()
+            .filter(|count| *count > 0)?;
         read.extend_from_slice(&chunk[..count]);
     };
     let head = String::from_utf8_lossy(&read[..end]).into_owned();
@@ -165,7 +175,11 @@ async fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
         .unwrap_or(0);
     let mut body = read.split_off(end + 4);
     while body.len() < length {
-        let count = stream.read(&mut chunk).await.ok().filter(|count| *count > 0)?;
+        let count = stream
+            .read(&mut chunk)
+            .await
+            .ok()
+            .filter(|count| *count > 0)?;
         body.extend_from_slice(&chunk[..count]);
     }
     Some((head, body))
@@ -175,7 +189,9 @@ async fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
 fn turned(text: &str, lie: Lie) -> String {
     if lie == Lie::Cut {
         let half = text.len() / 2;
-        let half = (half..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap();
+        let half = (half..=text.len())
+            .find(|end| text.is_char_boundary(*end))
+            .unwrap();
         return text[..half].to_owned();
     }
     match serde_json::from_str::<Value>(text) {
@@ -214,7 +230,11 @@ fn is_code(name: &str) -> bool {
 }
 
 fn key(name: String, lie: Lie) -> String {
-    if lie == Lie::Impostor && is_address(&name) { impostor() } else { name }
+    if lie == Lie::Impostor && is_address(&name) {
+        impostor()
+    } else {
+        name
+    }
 }
 
 fn string(text: String, lie: Lie, name: &str) -> Value {
@@ -267,8 +287,18 @@ fn figure(text: &str, lie: Lie) -> Option<Value> {
 /// Members whose text comes from strangers.
 fn injectable(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let strangers =
-        ["name", "symbol", "title", "summary", "content", "body", "description", "text", "tag", "project"];
+    let strangers = [
+        "name",
+        "symbol",
+        "title",
+        "summary",
+        "content",
+        "body",
+        "description",
+        "text",
+        "tag",
+        "project",
+    ];
     strangers.iter().any(|stranger| name.contains(stranger))
 }
 

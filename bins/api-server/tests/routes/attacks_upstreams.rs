@@ -17,7 +17,9 @@ const LOCAL: [&str; 1] = ["/approve"];
 
 /// A shop whose upstreams all lie, and the recordings that they turn into lies.
 async fn deceived(lie: Lie) -> (Shop, ReplayServer) {
-    let origin = ReplayServer::start(Recordings::embedded().unwrap()).await.unwrap();
+    let origin = ReplayServer::start(Recordings::embedded().unwrap())
+        .await
+        .unwrap();
     let root = origin.base_url("").trim_end_matches('/').to_owned();
     let liar = Liar::before(root, lie).await;
     let url = liar.url();
@@ -28,13 +30,25 @@ async fn deceived(lie: Lie) -> (Shop, ReplayServer) {
 fn redirect(config: &mut Config, replay: &ReplayServer, liar: &str, lie: Lie) {
     let honest = replay.base_url("");
     let honest = honest.trim_end_matches('/');
+    for chain in config.chains.0.values_mut() {
+        for url in &mut chain.rpc_urls {
+            let path = url
+                .strip_prefix(honest)
+                .expect("a recorded node")
+                .to_owned();
+            *url = format!("{liar}{path}");
+        }
+    }
     for table in config.upstreams.0.values_mut() {
         let urls: Vec<(String, String)> = table
             .urls()
             .map(|(key, url)| (key.to_owned(), url.to_owned()))
             .collect();
         for (key, url) in urls {
-            let path = url.strip_prefix(honest).expect("a recorded upstream").to_owned();
+            let path = url
+                .strip_prefix(honest)
+                .expect("a recorded upstream")
+                .to_owned();
             assert!(table.set_url(&key, format!("{liar}{path}")));
         }
         if lie == Lie::Silence {
@@ -81,7 +95,11 @@ async fn ask(shop: &Shop, target: &str) -> Outcome {
         return Outcome::Sold(body);
     }
     let (status, error) = (answer.status, &body["error"]);
-    assert_eq!(shop.world.paid(), before, "{target} was charged for {status}");
+    assert_eq!(
+        shop.world.paid(),
+        before,
+        "{target} was charged for {status}"
+    );
     assert_eq!(error["charged"], false, "{target}: {}", answer.text);
     assert_ne!(status, 500, "{target}: {}", answer.text);
     Outcome::Refused(error["code"].as_str().expect("a code").to_owned())
@@ -96,7 +114,10 @@ async fn all(lie: Lie, check: impl Fn(&str, &Value)) -> Vec<(String, Outcome)> {
         if let Outcome::Sold(body) = &outcome {
             check(&target, body);
             let as_of: Timestamp = body["meta"]["as_of"].as_str().unwrap().parse().unwrap();
-            assert!(as_of <= recorded_at() + AHEAD, "{lie:?} {target}: as_of {as_of} is ahead");
+            assert!(
+                as_of <= recorded_at() + AHEAD,
+                "{lie:?} {target}: as_of {as_of} is ahead"
+            );
         }
         outcomes.push((target, outcome));
     }
@@ -126,7 +147,10 @@ fn all_texts(value: &Value) -> Vec<(String, String)> {
 
 /// The last member of a path.
 fn member(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or_default().trim_end_matches("[]")
+    path.rsplit('.')
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches("[]")
 }
 
 /// A route that sells although every upstream is gone has made it up.
@@ -170,8 +194,15 @@ async fn figures_that_are_none_are_never_shown() {
         all(lie, |target, body| {
             for (path, text) in all_texts(&body["data"]) {
                 let none = matches!(text.as_str(), "NaN" | "inf" | "-inf" | "Infinity");
-                assert!(!none && !text.contains("e300"), "{lie:?} {target}: {path} is {text}");
-                assert!(text.len() < 100_000, "{target}: {path} has {} bytes", text.len());
+                assert!(
+                    !none && !text.contains("e300"),
+                    "{lie:?} {target}: {path} is {text}"
+                );
+                assert!(
+                    text.len() < 100_000,
+                    "{target}: {path} has {} bytes",
+                    text.len()
+                );
             }
         })
         .await;
@@ -181,8 +212,16 @@ async fn figures_that_are_none_are_never_shown() {
 #[tokio::test]
 async fn nothing_costs_less_than_nothing() {
     let never_negative = [
-        "price_usd", "market_cap_usd", "liquidity_usd", "tvl_usd", "total_tvl_usd", "volume_24h_usd",
-        "total_supply", "oi_usd", "mark_px", "mark",
+        "price_usd",
+        "market_cap_usd",
+        "liquidity_usd",
+        "tvl_usd",
+        "total_tvl_usd",
+        "volume_24h_usd",
+        "total_supply",
+        "oi_usd",
+        "mark_px",
+        "mark",
     ];
     all(Lie::Negative, |target, body| {
         for (path, text) in all_texts(&body["data"]) {
@@ -196,7 +235,14 @@ async fn nothing_costs_less_than_nothing() {
 #[tokio::test]
 async fn the_future_is_not_told_as_the_present() {
     // When something ends or comes next lies ahead.
-    let ahead = ["next_at", "expires_at", "end_time", "valid_until", "funding_time", "next_funding_at"];
+    let ahead = [
+        "next_at",
+        "expires_at",
+        "end_time",
+        "valid_until",
+        "funding_time",
+        "next_funding_at",
+    ];
     all(Lie::Future, |target, body| {
         for (path, text) in all_texts(body) {
             if let Ok(time) = text.parse::<Timestamp>() {
@@ -213,19 +259,34 @@ async fn an_answer_about_somebody_else_is_not_sold_as_the_subjects() {
     let subjects = ["/price?", "/token-security?", "/vet-token?"];
     for (target, outcome) in all(Lie::Impostor, |_, _| {}).await {
         if subjects.iter().any(|path| target.starts_with(path)) {
-            assert!(matches!(outcome, Outcome::Refused(_)), "{target}: {outcome:?}");
+            // A price may come from a source whose answers are keyed by the token that was asked for.
+            let keyed = match &outcome {
+                Outcome::Sold(body) => body["data"]["source"] == "defillama.coins",
+                Outcome::Refused(_) => true,
+            };
+            assert!(keyed, "{target}: {outcome:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_hollow_core_is_not_sold() {
-    // What is empty can be an answer: an account without positions, a search without hits.
-    let full = ["/token-security", "/vet-token", "/token-deep-dive", "/rwa-pulse", "/price", "/crypto-news"];
+    // What is empty can be an answer: an account without positions, a search without hits. The macro core of /rwa-pulse comes
+    // in CSV, which this lie leaves as it is.
+    let full = [
+        "/token-security",
+        "/vet-token",
+        "/token-deep-dive",
+        "/price",
+        "/crypto-news",
+    ];
     for (target, outcome) in all(Lie::Hollow, |_, _| {}).await {
         let path = target.split('?').next().unwrap();
         if full.contains(&path) {
-            assert!(matches!(outcome, Outcome::Refused(_)), "{target}: {outcome:?}");
+            assert!(
+                matches!(outcome, Outcome::Refused(_)),
+                "{target}: {outcome:?}"
+            );
         }
     }
 }
@@ -243,7 +304,10 @@ async fn texts_of_strangers_are_shown_and_cannot_hide() {
     };
     all(Lie::Injected, |target, body| {
         for (path, text) in all_texts(body) {
-            assert!(!text.contains(hidden), "{target}: {path} hides something: {text:?}");
+            assert!(
+                !text.contains(hidden),
+                "{target}: {path} hides something: {text:?}"
+            );
         }
     })
     .await;

@@ -14,6 +14,8 @@
 )]
 
 mod ai;
+mod attacks_liar;
+mod attacks_upstreams;
 mod chain;
 mod defi;
 mod markets;

@@ -87,7 +87,8 @@ fn points(body: Body) -> Result<Vec<Point>, SourceErrorKind> {
     let point = |row: Row| Point {
         time: row.timestamp,
         apy_pct: row.apy,
-        tvl_usd: row.tvl_usd,
+        // Nothing holds less than nothing: such a figure says nothing.
+        tvl_usd: row.tvl_usd.filter(|tvl| !tvl.0.is_sign_negative()),
     };
     Ok(rows.into_iter().map(point).collect())
 }
