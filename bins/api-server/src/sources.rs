@@ -173,6 +173,7 @@ impl Sources {
     #[must_use]
     pub fn with_shelf(mut self, shelf: Arc<SqliteShelf>) -> Self {
         let clock = self.clock.0.clone();
+        self.running.tidy(shelf.clone(), self.clock.0.clone());
         if self.gathers.news {
             let news = News {
                 desk: self.news.clone(),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use data_sources::Clock;
 use data_sources::defillama::PoolList;
@@ -15,6 +16,9 @@ use tokio::task::JoinSet;
 use crate::operations::yields::dataset::YieldPools;
 
 use super::{Current, Dataset, Job, News};
+
+/// How often expired artifacts and leases are thrown away.
+const TIDY_EVERY: Duration = Duration::from_secs(600);
 
 /// What routes hold of every dataset.
 #[derive(Debug, Clone)]
@@ -96,6 +100,22 @@ impl Running {
         let current = job.current();
         self.jobs.spawn(job.run());
         current
+    }
+}
+
+impl Running {
+    /// Throws away what has expired on the shelf, now and from time to time.
+    pub(crate) fn tidy<S: Shelf>(&mut self, shelf: Arc<S>, clock: Arc<dyn Clock>) {
+        self.jobs.spawn(async move {
+            let mut ticks = tokio::time::interval(TIDY_EVERY);
+            loop {
+                ticks.tick().await;
+                let now = u64::try_from(clock.now().as_second()).unwrap_or_default();
+                if let Err(error) = shelf.prune(now).await {
+                    tracing::warn!(%error, "the shelf cannot be pruned");
+                }
+            }
+        });
     }
 }
 
