@@ -1,6 +1,7 @@
 //! The machinery that every adapter shares: one upstream with its addresses and keys, asked no more
 //! often than it allows, left alone while it fails, and with a record of how it has been doing.
 
+mod ask;
 mod breaker;
 mod spec;
 
@@ -13,10 +14,11 @@ use std::{
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use jiff::Timestamp;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
+use reqwest::header::HeaderMap;
+use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::ask::Ask;
 use self::breaker::{Breaker, Permit};
 pub use self::spec::{KeyRule, SourceConfig, UpstreamSpec};
 use crate::{
@@ -54,23 +56,6 @@ struct Inner {
     held_until: Mutex<Option<Timestamp>>,
     health: HealthBoard,
 }
-
-/// One call: a GET, or a POST of JSON.
-pub(crate) struct Ask<'a> {
-    source: &'static str,
-    url: Option<&'static str>,
-    path_and_query: &'a str,
-    body: Option<&'a str>,
-    headers: HeaderMap,
-    signed: Option<Sign<'a>>,
-    media: Media,
-    cost: u32,
-    accepts: &'static [u16],
-    limits: Limits,
-}
-
-/// Headers that carry the time, made anew for each try.
-type Sign<'a> = Box<dyn Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync + 'a>;
 
 /// Why a reply gives no value.
 #[derive(Debug)]
@@ -395,85 +380,6 @@ impl Source {
             .unwrap_or_else(PoisonError::into_inner))?;
         let left = Duration::try_from(until.duration_since(self.now())).ok()?;
         (!left.is_zero() && left <= MAX_HOLD).then_some(left)
-    }
-}
-
-impl<'a> Ask<'a> {
-    /// Another of the upstream's addresses, by its key.
-    pub(crate) fn at(mut self, url: &'static str) -> Self {
-        self.url = Some(url);
-        self
-    }
-
-    /// A header of the interface.
-    pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Self {
-        self.headers.insert(
-            HeaderName::from_static(name),
-            HeaderValue::from_static(value),
-        );
-        self
-    }
-
-    /// A header with a key. A key that no header can carry is left out; the upstream then says so.
-    pub(crate) fn secret_header(
-        mut self,
-        name: &'static str,
-        prefix: &str,
-        secret: Option<&SecretString>,
-    ) -> Self {
-        let value = secret.and_then(|secret| {
-            HeaderValue::from_str(&format!("{prefix}{}", secret.expose_secret().trim())).ok()
-        });
-        if let Some(mut value) = value {
-            value.set_sensitive(true);
-            self.headers.insert(HeaderName::from_static(name), value);
-        }
-        self
-    }
-
-    /// Headers that carry the time, made anew for each try.
-    pub(crate) fn signed(
-        mut self,
-        sign: impl Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync + 'a,
-    ) -> Self {
-        self.signed = Some(Box::new(sign));
-        self
-    }
-
-    /// What the body is, if not JSON.
-    pub(crate) fn media(mut self, media: Media) -> Self {
-        self.media = media;
-        self
-    }
-
-    /// How many calls of the rate bucket it costs.
-    pub(crate) fn cost(mut self, cost: u32) -> Self {
-        self.cost = cost;
-        self
-    }
-
-    /// Statuses other than 2xx that are answers.
-    pub(crate) fn accepts(mut self, statuses: &'static [u16]) -> Self {
-        self.accepts = statuses;
-        self
-    }
-
-    /// A larger or smaller body.
-    pub(crate) fn max_body_bytes(mut self, limit: usize) -> Self {
-        self.limits.max_body_bytes = limit;
-        self
-    }
-
-    /// More or less time, retries included.
-    pub(crate) fn timeout(mut self, limit: Duration) -> Self {
-        self.limits.timeout = limit;
-        self
-    }
-
-    /// One try only: the call does something.
-    pub(crate) fn once(mut self) -> Self {
-        self.limits.attempts = 1;
-        self
     }
 }
 

@@ -125,7 +125,10 @@ async fn scenarios_take_precedence() {
         let (_replay, okx) =
             replayed(Recordings::embedded().unwrap().with_scenario(scenario)).await;
         assert_eq!(okx.tokens(None).await.unwrap_err().code(), code);
-        assert!(okx.price(WOKB.parse().unwrap()).await.is_ok());
+        // What limits us is left alone for a while, whatever is asked.
+        let price = okx.price(WOKB.parse().unwrap()).await;
+        let limited = price.is_err_and(|error| error.code() == "upstream_rate_limited");
+        assert_eq!(limited, scenario == "rate_limited");
     }
     let (_replay, okx) = replayed(
         Recordings::embedded()

@@ -252,7 +252,7 @@ async fn coins_and_builder_fees_are_served() {
         );
     }
     assert!(matches!(
-        reason(world.hyperliquid.asset("flx:TSLA").await),
+        reason(world.hyperliquid.asset("nope:TSLA").await),
         PortErrorReason::Unknown { .. }
     ));
     assert_eq!(world.hyperliquid.max_builder_fee(USER, USDC).await, Ok(100));

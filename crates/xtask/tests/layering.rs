@@ -101,7 +101,9 @@ fn reserved_packages_stay_at_home() {
     check_chain(
         &["api-server", "reqwest"],
         EdgeKind::Normal,
-        &["api-server must not use reqwest directly, only data-sources, settlement, judges may"],
+        &[
+            "api-server must not use reqwest directly, only data-sources, settlement, judges, recorder may",
+        ],
     );
     check_chain(&["settlement", "reqwest"], EdgeKind::Normal, &[]);
     check_chain(&["api-server", "reqwest"], EdgeKind::Test, &[]);

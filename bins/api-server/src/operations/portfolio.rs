@@ -1,6 +1,5 @@
 //! `GET /portfolio`.
 
-#[path = "chain/fallback.rs"]
 mod fallback;
 
 use alloy_primitives::Address;

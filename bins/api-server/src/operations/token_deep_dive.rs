@@ -1,6 +1,5 @@
 //! `GET /token-deep-dive`.
 
-#[path = "security/deep.rs"]
 mod deep;
 
 use std::time::Duration;

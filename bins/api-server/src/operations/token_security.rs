@@ -1,10 +1,7 @@
 //! `GET /token-security`, and what the other routes that vet a token share with it.
 
-#[path = "security/holders.rs"]
 pub(super) mod holders;
-#[path = "security/scans.rs"]
 pub(super) mod scans;
-#[path = "security/trading.rs"]
 pub(super) mod trading;
 
 use alloy_primitives::Address;

@@ -1,8 +1,6 @@
 //! `GET /tx-explainer`.
 
-#[path = "chain/gather.rs"]
 mod gather;
-#[path = "chain/search.rs"]
 mod search;
 
 use readings::chain::{Explanation, Status, explain};
