@@ -139,7 +139,7 @@ fn reply(status: u16, content_type: &str, body: &[u8]) -> Vec<u8> {
 
 /// Forty megabytes, or as much of them as anybody takes.
 async fn endless(mut stream: TcpStream) -> Option<()> {
-    const CHUNK: [u8; 65_536] = [b' '; 65_536];
+    static CHUNK: [u8; 65_536] = [b' '; 65_536];
     let head =
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await.ok()?;
