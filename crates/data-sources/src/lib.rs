@@ -47,11 +47,12 @@ pub mod rpc;
 pub mod rss;
 mod source;
 pub mod sourcify;
-mod text;
 pub mod transport;
 pub mod treasury;
 pub mod x_api;
 pub mod yahoo;
+
+use readings::text;
 
 pub use self::{
     cached::{Ages, Cached},

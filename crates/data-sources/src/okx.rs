@@ -114,7 +114,7 @@ pub struct Okx {
     config: Arc<OkxConfig>,
     tokens: Cached<(), TokenSnapshot>,
     markets: market::Markets,
-    security: security::Shelf,
+    security: security::Scans,
 }
 
 impl Okx {
@@ -144,7 +144,7 @@ impl Okx {
         Ok(Self {
             source,
             config: Arc::new(config),
-            security: security::Shelf::new(&clock),
+            security: security::Scans::new(&clock),
             tokens: Cached::new(1, ages, clock.clone()),
             markets: market::Markets::new(clock),
         })

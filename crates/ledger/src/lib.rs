@@ -4,6 +4,7 @@ mod answer;
 mod claim;
 mod error;
 mod journal;
+mod private;
 mod shelf;
 mod sqlite;
 mod state;

@@ -12,6 +12,7 @@ pub mod rwa;
 pub mod security;
 pub mod social;
 pub mod symbol;
+pub mod text;
 pub mod token;
 
 pub use self::figure::{Decimal, Figure, FigureError, median, percent_change, share_pct};

@@ -26,13 +26,13 @@ const QUOTE: &str = "okx.quote";
 
 /// What is kept of this part of the interface.
 #[derive(Clone)]
-pub(super) struct Shelf {
+pub(super) struct Scans {
     scans: Cached<(u64, Address), Scan>,
     holders: Cached<Address, Arc<Vec<Holder>>>,
     quotes: Cached<(Address, Address, U256), Quoted>,
 }
 
-impl Shelf {
+impl Scans {
     /// Scans for ten minutes, the rest for half a minute.
     pub(super) fn new(clock: &Arc<dyn Clock>) -> Self {
         let (long, short) = (Ages::seconds(600, 600), Ages::seconds(30, 30));

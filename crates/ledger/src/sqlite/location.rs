@@ -1,14 +1,14 @@
 //! Where a ledger lies, and that nobody else uses it.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
-use crate::error::LedgerError;
+use crate::{error::LedgerError, private};
 
 /// How long another server may take to go: a supervisor starts the next one the moment the last one has exited, and a
 /// process that was just forked holds the lock until it becomes another program.
@@ -33,11 +33,11 @@ impl Location {
 /// Creates the file and its folder where missing, makes the file private and claims it.
 pub(super) fn claim(path_or_url: &str) -> Result<Location, LedgerError> {
     let path = parse(path_or_url)?;
-    create(&path).map_err(|error| cannot_open(&path, &error))?;
+    private::create(&path).map_err(|error| cannot_open(&path, &error))?;
     // Two names of one file must meet at one lock.
     let path = fs::canonicalize(&path).map_err(|error| cannot_open(&path, &error))?;
     let lock_path = with_suffix(&path, ".lock");
-    let lock = private_file()
+    let lock = private::options()
         .open(&lock_path)
         .map_err(|error| cannot_open(&lock_path, &error))?;
     let deadline = Instant::now() + LEAVING;
@@ -69,50 +69,6 @@ fn parse(path_or_url: &str) -> Result<PathBuf, LedgerError> {
         });
     }
     Ok(PathBuf::from(path))
-}
-
-fn create(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent()
-        && !folder.as_os_str().is_empty()
-        && !folder.exists()
-    {
-        private_folder().create(folder)?;
-    }
-    let file = private_file().open(path)?;
-    restrict(&file)
-}
-
-fn private_folder() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-}
-
-fn private_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-/// Takes other users' rights from a file that already was there. SQLite gives the same rights to its side files.
-#[cfg(unix)]
-fn restrict(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mut permissions = file.metadata()?.permissions();
-    if permissions.mode() & 0o077 != 0 {
-        permissions.set_mode(0o600);
-        file.set_permissions(permissions)?;
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn restrict(_: &File) -> io::Result<()> {
-    Ok(())
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -6,8 +6,8 @@ use alloy_sol_types::{Panic, PanicKind, Revert, SolError};
 use super::{
     abi::{Budget, Signature},
     knowledge::ContractFacts,
-    text::clean,
 };
+use crate::text::clean;
 
 /// Most characters of a reason.
 const MAX_REASON: usize = 240;

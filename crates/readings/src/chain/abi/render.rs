@@ -7,7 +7,7 @@ use alloy_primitives::hex;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::chain::text::{clean, identifier};
+use crate::{chain::text::identifier, text::clean};
 
 /// Most elements of one list that are shown.
 const MAX_ELEMENTS: usize = 50;

@@ -3,9 +3,10 @@
 /// A copy of `text` without control, formatting and bidirectional characters, with runs of white
 /// space made one space, and cut after `max_chars` characters. Letters of every script stay as they
 /// are: `USD₮0` keeps its `₮`.
-pub(crate) fn clean(text: &str, max_chars: usize) -> String {
+#[must_use]
+pub fn clean(text: &str, max_chars: usize) -> String {
     let mut cleaned = String::with_capacity(text.len().min(max_chars.saturating_mul(4)));
-    let mut count = 0;
+    let mut count = 0_usize;
     let mut gap = false;
     for c in text.chars() {
         if c.is_whitespace() {
@@ -16,7 +17,7 @@ pub(crate) fn clean(text: &str, max_chars: usize) -> String {
             continue;
         }
         let needed = if gap { 2 } else { 1 };
-        if count + needed > max_chars {
+        if count.saturating_add(needed) > max_chars {
             break;
         }
         if gap {
@@ -24,7 +25,7 @@ pub(crate) fn clean(text: &str, max_chars: usize) -> String {
             gap = false;
         }
         cleaned.push(c);
-        count += needed;
+        count = count.saturating_add(needed);
     }
     cleaned
 }
