@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes a seed corpus for every target from the recorded vectors: seeds.py DIRECTORY"""
 
+import base64
 import json
 import pathlib
 import sys
@@ -68,6 +69,24 @@ def corpora():
     ]
     yield "mcp_message", [text(message) for message in MESSAGES]
 
+    yield "call_data", [signature.encode() + b"\n" + b"".join(map(word, words)) for signature, words in CALLS]
+    yield "model_answer", [
+        *(base64.b64decode(found) for found in images()),
+        *map(text, MODEL_TEXTS),
+    ]
+
+
+def images():
+    """The images in the recorded answers."""
+    for file in sorted((FIXTURES / "upstreams").glob("*/*.json")):
+        for found in strings(json.loads(file.read_text())):
+            if found.startswith(("iVBORw0KGgo", "/9j/", "UklGR")):
+                yield found
+
+
+def word(value):
+    return value.to_bytes(32, "big") if isinstance(value, int) else value.ljust(32, b"\0")
+
 
 def vector(name):
     return json.loads((FIXTURES / "vectors" / name).read_text())
@@ -107,6 +126,17 @@ def lines(order):
     return "\n".join(map(str, [*members, order["order_hash"]])).encode()
 
 
+CALLS = [
+    ("transfer(address,uint256)", [1, 5]),
+    ("swap((address,uint24)[] hops, bytes data, uint256[2] limits, bool exact)", [160, 256, 7, 8, 1, 1, 11, 500, 3, b"abc"]),
+    ("multicall(bytes[])", [32, 1, 32, 4, b"\xd0\xe3\x0d\xb0"]),
+    ("name(string)", [32, 5, b"hello"]),
+]
+MODEL_TEXTS = [
+    "# A [link](https://example.com/a) and ![an image](http://example.com/b.png)\n\n[1]: javascript:alert(1)\n<b>bold</b>",
+    "https://docs.example.com/a?b=c#d",
+    "\u202edrowssap \u200b \\![x](data:text/html,x)",
+]
 ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 FACILITATOR_ANSWERS = [
     {"isValid": True, "payer": ACCOUNT},

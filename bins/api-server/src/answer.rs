@@ -179,12 +179,12 @@ impl Answered {
         self
     }
 
-    /// The oldest time of the data that was used. A source that names no time of its data is as old as its fetch.
+    /// The oldest time of the data that was used. A source that names no time of its data is as old as its fetch; what
+    /// only names things does not age.
     pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
-        let used = self
-            .sources
-            .iter()
-            .filter(|source| !matches!(source.status, SourceStatus::Unavailable { .. }));
+        let used = self.sources.iter().filter(|source| {
+            !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
+        });
         let times = used.map(|source| source.as_of.unwrap_or(source.fetched_at));
         times.chain(self.as_of).min().unwrap_or(now)
     }
@@ -288,6 +288,30 @@ impl<'a> SourceEntry<'a> {
     }
 }
 
+/// An answer's part: how old it is and for how long it counts as fresh, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) age: u64,
+    pub(crate) fresh: u64,
+}
+
+/// For how many seconds an answer of parts counts as fresh: it is fresh exactly while each of its parts is.
+pub(crate) fn fresh_together(parts: impl IntoIterator<Item = Part>) -> u64 {
+    let (mut stale, mut age, mut left) = (None::<u64>, 0, u64::MAX);
+    for part in parts {
+        match part.fresh.checked_sub(part.age) {
+            Some(rest) => left = left.min(rest),
+            None => stale = Some(stale.map_or(part.fresh, |least| least.min(part.fresh))),
+        }
+        age = age.max(part.age);
+    }
+    match stale {
+        Some(fresh) => fresh,
+        None if left == u64::MAX => 0,
+        None => age.saturating_add(left),
+    }
+}
+
 /// The paths of every `null`, with `[]` for any element of a list.
 fn collect_nulls(value: &Value, path: &mut String, nulls: &mut BTreeSet<String>) {
     let length = path.len();
@@ -326,6 +350,38 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_answer_is_fresh_while_each_of_its_parts_is() {
+        let fresh = |parts: &[(u64, u64)]| {
+            let parts = parts.iter();
+            fresh_together(parts.map(|&(age, fresh)| Part { age, fresh }))
+        };
+        // The oldest part is 900 s old; the price goes stale in 50 s, and the answer with it.
+        assert_eq!(fresh(&[(900, 4500), (10, 60)]), 950);
+        // The price is stale already, however old the rest is.
+        assert_eq!(fresh(&[(900, 4500), (61, 60)]), 60);
+        assert_eq!(fresh(&[(5, 60)]), 60);
+        assert_eq!(fresh(&[]), 0);
+    }
+
+    #[test]
+    fn what_only_names_things_does_not_age_an_answer() {
+        let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
+        let hour_ago = Timestamp::from_second(now.as_second() - 3600).unwrap();
+        let price = Provenance::local("price", now);
+        let names = Provenance {
+            reference: true,
+            ..Provenance::local("names", hour_ago)
+        };
+        let mut answered = Answered {
+            sources: vec![price, names],
+            ..Answered::default()
+        };
+        assert_eq!(answered.age_seconds(now), 0);
+        answered.sources[1].reference = false;
+        assert_eq!(answered.age_seconds(now), 3600);
+    }
 
     #[test]
     fn no_null_is_silent() {

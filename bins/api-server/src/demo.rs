@@ -46,8 +46,9 @@ pub(crate) enum DemoError {
     },
 }
 
-/// Answers every upstream of a configuration from recordings.
-pub fn replay_upstreams(config: &mut Config, recordings: &ReplayServer) {
+/// Answers every upstream of a configuration from recordings that are served at `root`: each host is the first segment of
+/// the paths there.
+pub fn replay_upstreams(config: &mut Config, root: &str) {
     for spec in Sources::specs() {
         let mut table = UpstreamTable {
             mode: Some(UpstreamMode::Replay),
@@ -55,7 +56,7 @@ pub fn replay_upstreams(config: &mut Config, recordings: &ReplayServer) {
         };
         for (key, public) in spec.urls {
             let host_and_path = public.strip_prefix("https://").unwrap_or(public);
-            let known = table.set_url(key, recordings.base_url(host_and_path));
+            let known = table.set_url(key, format!("{root}/{host_and_path}"));
             debug_assert!(known, "{key}");
         }
         config.upstreams.0.insert(spec.name.to_owned(), table);
@@ -63,7 +64,7 @@ pub fn replay_upstreams(config: &mut Config, recordings: &ReplayServer) {
     for (id, [public, _]) in PUBLIC_ENDPOINTS {
         let host_and_path = public.strip_prefix("https://").unwrap_or(public);
         let table = ChainTable {
-            rpc_urls: vec![recordings.base_url(host_and_path)],
+            rpc_urls: vec![format!("{root}/{host_and_path}")],
             mode: Some(UpstreamMode::Replay),
         };
         config.chains.0.insert(id.to_string(), table);
@@ -97,7 +98,7 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
     config.settlement.rpc_url = Some(rpc.url());
     config.settlement.private_key = Some(SecretString::from(GAS_PAYER.key.to_string()));
     config.storage.url = ledger_url(folder.path());
-    replay_upstreams(&mut config, &recordings);
+    replay_upstreams(&mut config, &recordings.url());
 
     let service = Service::open_at(&config, recorded_clock()).await?;
     let address = service.local_addr();

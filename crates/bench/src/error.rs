@@ -80,6 +80,9 @@ pub enum BenchError {
     /// The fee configuration cannot be used.
     #[error("the fee configuration of the measurement: {0}")]
     Fees(#[from] plan_builder::FeeConfigError),
+    /// The recorded answers of the upstreams cannot be served.
+    #[error("the recorded answers: {0}")]
+    Recordings(#[from] replay::RecordingError),
     /// A file of the benchmark could not be written or read as JSON.
     #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -106,8 +106,21 @@ impl Server {
     pub fn memory_bytes(&self) -> Result<u64, BenchError> {
         let process = self.child.id();
         let status = fs::read_to_string(proc_file(process, "status")).unwrap_or_default();
-        memory_in(&status).ok_or(BenchError::Process {
+        memory_in(&status, "VmRSS:").ok_or(BenchError::Process {
             what: "memory",
+            process,
+        })
+    }
+
+    /// The most memory that it has held at any time, in bytes.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn peak_memory_bytes(&self) -> Result<u64, BenchError> {
+        let process = self.child.id();
+        let status = fs::read_to_string(proc_file(process, "status")).unwrap_or_default();
+        memory_in(&status, "VmHWM:").ok_or(BenchError::Process {
+            what: "peak memory",
             process,
         })
     }
@@ -184,11 +197,9 @@ fn ticks_in(stat: &str) -> Option<u64> {
     user.checked_add(system)
 }
 
-/// `VmRSS` of a `/proc/PID/status` text.
-fn memory_in(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+/// A size of a `/proc/PID/status` text.
+fn memory_in(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
@@ -206,11 +217,10 @@ mod tests {
 
     #[test]
     fn memory_is_read() {
-        assert_eq!(
-            memory_in("VmPeak:\t 9 kB\nVmRSS:\t    9304 kB\n"),
-            Some(9304 * 1024)
-        );
-        assert_eq!(memory_in("Name:\tserver\n"), None);
+        let status = "VmHWM:\t 9400 kB\nVmRSS:\t    9304 kB\n";
+        assert_eq!(memory_in(status, "VmRSS:"), Some(9304 * 1024));
+        assert_eq!(memory_in(status, "VmHWM:"), Some(9400 * 1024));
+        assert_eq!(memory_in("Name:\tserver\n", "VmRSS:"), None);
     }
 
     #[test]

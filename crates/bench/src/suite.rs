@@ -1,5 +1,6 @@
 //! The measurements: which server is driven how, and what it must not cost.
 
+mod data;
 mod footprint;
 mod growth;
 mod mcp;
@@ -76,6 +77,8 @@ pub enum Group {
     Growth,
     /// Memory, start, idle connections.
     Footprint,
+    /// Paid calls of data routes, memory with all datasets, the largest body of an upstream.
+    Data,
     /// A swap plan and its verification, in process.
     Plans,
     /// Tool calls over MCP.
@@ -84,11 +87,12 @@ pub enum Group {
 
 impl Group {
     /// All of them, in the order in which they are taken.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Unpaid,
         Self::Paid,
         Self::Growth,
         Self::Footprint,
+        Self::Data,
         Self::Plans,
         Self::Mcp,
     ];
@@ -107,6 +111,7 @@ pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report
             Group::Paid => paid::run(site, effort, &mut report).await?,
             Group::Growth => growth::run(site, effort, &mut report).await?,
             Group::Footprint => footprint::run(site, effort, &mut report).await?,
+            Group::Data => data::run(site, effort, &mut report).await?,
             Group::Plans => plans::run(effort, &mut report).await?,
             Group::Mcp => mcp::run(site, effort, &mut report).await?,
         }

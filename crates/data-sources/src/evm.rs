@@ -276,6 +276,7 @@ impl EvmReader {
             latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
             mode: self.mode(),
             cached: false,
+            reference: false,
         };
         Sourced {
             value,

@@ -21,6 +21,9 @@ pub struct Provenance {
     pub mode: Mode,
     /// Whether the answer was kept from an earlier call.
     pub cached: bool,
+    /// Whether it only says what something is (a name, a unit, an interface) and not how it stands: such facts do not age
+    /// what is told with their help.
+    pub reference: bool,
 }
 
 impl Provenance {
@@ -34,6 +37,7 @@ impl Provenance {
             latency_ms: 0,
             mode: Mode::Live,
             cached: false,
+            reference: false,
         }
     }
 
@@ -49,6 +53,7 @@ impl Provenance {
             latency_ms: 0,
             mode,
             cached: false,
+            reference: false,
         }
     }
 }
@@ -125,6 +130,15 @@ impl<T> Sourced<T> {
             value: change(self.value),
             sources: self.sources,
         }
+    }
+
+    /// The same, as facts that do not age what is told with their help.
+    #[must_use]
+    pub fn as_reference(mut self) -> Self {
+        for source in &mut self.sources {
+            source.reference = true;
+        }
+        self
     }
 
     /// The same, with the upstream's own time of the data.

@@ -247,6 +247,7 @@ impl Source {
                     latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
                     mode: self.mode(),
                     cached: false,
+                    reference: false,
                 };
                 Ok(Sourced {
                     value,

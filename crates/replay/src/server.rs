@@ -81,9 +81,22 @@ impl ReplayServer {
 
     /// How often the recording `file` was served.
     pub fn served(&self, file: &str) -> u64 {
-        let counts = self.state.recordings.entries.iter().zip(&self.state.served);
-        counts
-            .filter(|(entry, _)| entry.file == file)
+        self.count(|recording| recording == file)
+    }
+
+    /// How often any recording of an upstream was served.
+    pub fn served_of(&self, upstream: &str) -> u64 {
+        self.count(|recording| {
+            recording
+                .split_once('/')
+                .is_some_and(|(folder, _)| folder == upstream)
+        })
+    }
+
+    fn count(&self, counts: impl Fn(&str) -> bool) -> u64 {
+        let served = self.state.recordings.entries.iter().zip(&self.state.served);
+        served
+            .filter(|(entry, _)| counts(&entry.file))
             .map(|(_, count)| count.load(Ordering::Relaxed))
             .sum()
     }

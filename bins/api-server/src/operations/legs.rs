@@ -58,13 +58,16 @@ impl Legs {
         });
     }
 
-    /// A source counts once; of two answers of one source the older one ages the whole.
+    /// A source counts once; of two answers of one source the older one ages the whole, and one that only names things
+    /// does not.
     fn add(&mut self, source: Provenance) {
         let known = self
             .sources
             .iter_mut()
             .find(|known| known.source == source.source && known.status == source.status);
         match known {
+            Some(_) if source.reference => {}
+            Some(known) if known.reference => *known = source,
             Some(known) => {
                 known.as_of = match (known.as_of, source.as_of) {
                     (Some(one), Some(other)) => Some(one.min(other)),

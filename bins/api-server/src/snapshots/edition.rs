@@ -148,6 +148,7 @@ impl StoredSource {
                 Mode::Live
             },
             cached: true,
+            reference: false,
         })
     }
 }
@@ -166,6 +167,7 @@ mod tests {
             latency_ms: 7,
             mode,
             cached: false,
+            reference: false,
         };
         let gathered = Gathered {
             value: vec![1, 2],

@@ -13,7 +13,7 @@ use crate::shop::{Shop, recorded_at, well_formed};
 /// How far ahead of us a time of an upstream may lie, with the time that a test takes.
 const AHEAD: SignedDuration = SignedDuration::from_mins(10);
 /// Built from reviewed contracts, without any upstream.
-const LOCAL: [&str; 1] = ["/approve"];
+pub(crate) const LOCAL: [&str; 1] = ["/approve"];
 
 /// A shop whose upstreams all lie, and the recordings that they turn into lies.
 async fn deceived(lie: Lie) -> (Shop, ReplayServer) {
@@ -58,7 +58,7 @@ fn redirect(config: &mut Config, replay: &ReplayServer, liar: &str, lie: Lie) {
 }
 
 /// The call of a route's own example, for routes that are read.
-fn example(operation: Operation) -> Option<String> {
+pub(crate) fn example(operation: Operation) -> Option<String> {
     let route = operation.route();
     let (query, _) = route.example_call();
     let query: Vec<_> = query
@@ -79,12 +79,12 @@ fn example(operation: Operation) -> Option<String> {
 
 /// What a route came to.
 #[derive(Debug)]
-enum Outcome {
+pub(crate) enum Outcome {
     Sold(Value),
     Refused(String),
 }
 
-async fn ask(shop: &Shop, target: &str) -> Outcome {
+pub(crate) async fn ask(shop: &Shop, target: &str) -> Outcome {
     let before = shop.world.paid();
     let payment = shop.world.buyer.payment(target).await;
     let answer = shop.world.buyer.get_paid(target, &payment).await;

@@ -15,6 +15,7 @@
 
 mod ai;
 mod attacks_liar;
+mod attacks_surroundings;
 mod attacks_upstreams;
 mod chain;
 mod defi;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use api_server::Config;
+use data_sources::Clock;
 use jiff::Timestamp;
 use replay::{RECORDED_AT, Recordings, ReplayServer};
 use serde_json::Value;
@@ -22,8 +23,13 @@ impl Shop {
 
     /// With the recordings as they are, and time standing still.
     pub async fn at_the_recording() -> Self {
+        Self::by_the_clock(Arc::new(recorded_at())).await
+    }
+
+    /// With the recordings as they are, and data that ages by a clock of a test's choice.
+    pub async fn by_the_clock(clock: Arc<dyn Clock>) -> Self {
         let recordings = Recordings::embedded().unwrap();
-        let world = World::at(Arc::new(recorded_at()), recordings, |_config, _replay| {}).await;
+        let world = World::at(clock, recordings, |_config, _replay| {}).await;
         Self { world }
     }
 

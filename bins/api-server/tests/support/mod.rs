@@ -111,7 +111,7 @@ impl World {
         // Nothing is reconciled behind a test's back.
         config.settlement.reconcile_seconds = 3600;
         config.storage.url = format!("sqlite://{}", folder.path().join("ledger.db").display());
-        replay_upstreams(&mut config, &replay);
+        replay_upstreams(&mut config, &replay.url());
         change(&mut config, &rpc.url(), &replay);
 
         let mut world = Self {

@@ -14,21 +14,33 @@ use serde_json::Value;
 
 use crate::BenchError;
 
-/// Gives the same result to every call of any tool, as structured content and as text. Without sessions and streams,
-/// which is how the SDK answers cheapest.
+/// How the SDK is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Setup {
+    /// As it comes: answers are streams of one event, and the tool returns structured content, which the SDK writes twice.
+    Default,
+    /// As it answers cheapest: no sessions, no streams, the text written beforehand.
+    Cheapest,
+}
+
+/// Gives the same result to every call of any tool, as structured content and as text.
 ///
 /// # Errors
 /// When the recorded result is not JSON, no port can be had or the listener breaks.
-pub async fn serve(result: &str) -> Result<(), BenchError> {
-    let echo = Echo {
-        structured: serde_json::from_str(result)?,
-        text: result.into(),
+pub async fn serve(setup: Setup, result: &str) -> Result<(), BenchError> {
+    let text = match setup {
+        Setup::Default => None,
+        Setup::Cheapest => Some(result.into()),
     };
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true)
-        .with_sse_keep_alive(None);
-    let echo = Arc::new(echo);
+    let config = match setup {
+        Setup::Default => StreamableHttpServerConfig::default(),
+        Setup::Cheapest => StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_sse_keep_alive(None),
+    };
+    let structured = serde_json::from_str(result)?;
+    let echo = Arc::new(Echo { structured, text });
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(echo.clone()), sessions, config);
     let listener = super::listen().await?;
@@ -39,10 +51,9 @@ pub async fn serve(result: &str) -> Result<(), BenchError> {
     .await
 }
 
-/// The text is kept beside the value, so that it is not written again for every call.
 struct Echo {
     structured: Value,
-    text: Box<str>,
+    text: Option<Box<str>>,
 }
 
 impl ServerHandler for Echo {
@@ -55,7 +66,10 @@ impl ServerHandler for Echo {
         _: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut result = CallToolResult::success(vec![ContentBlock::text(&*self.text)]);
+        let Some(text) = &self.text else {
+            return Ok(CallToolResult::structured(self.structured.clone()).into());
+        };
+        let mut result = CallToolResult::success(vec![ContentBlock::text(&**text)]);
         result.structured_content = Some(self.structured.clone());
         Ok(result.into())
     }

@@ -1,4 +1,4 @@
-//! A tool of the official Rust SDK that gives back a recorded result: `baseline-mcp RESULT`.
+//! A tool of the official Rust SDK that gives back a recorded result: `baseline-mcp --setup default|cheapest RESULT`.
 #![expect(
     unused_crate_dependencies,
     reason = "the library of this package uses them"
@@ -13,13 +13,16 @@ use clap::Parser;
 /// An echo over the official Rust SDK.
 #[derive(Debug, Parser)]
 struct Arguments {
+    /// How the SDK is set up.
+    #[arg(long, value_enum)]
+    setup: mcp::Setup,
     /// The recorded result, a JSON object.
     result: PathBuf,
 }
 
 #[tokio::main]
 async fn main() -> Result<(), BenchError> {
-    let Arguments { result } = Arguments::parse();
+    let Arguments { setup, result } = Arguments::parse();
     let text = std::fs::read_to_string(&result).map_err(BenchError::io(&result))?;
-    mcp::serve(text.trim_end()).await
+    mcp::serve(setup, text.trim_end()).await
 }

@@ -1,5 +1,5 @@
 //! The API server with a settler that does nothing and one upstream that answers at once: what is left of a paid call
-//! is the server's own part of it. `paid-server --ledger URL --settler accepting|unreachable`.
+//! is the server's own part of it. With `--upstreams` all routes sell, from recorded answers that are served there.
 #![allow(clippy::print_stderr, reason = "a command-line tool")]
 #![expect(
     unused_crate_dependencies,
@@ -10,14 +10,14 @@ use std::error::Error;
 use std::sync::Arc;
 
 use api_server::config::{UpstreamMode, UpstreamTable};
-use api_server::{Config, Parts, Service, Sources};
+use api_server::{Config, Parts, Service, Sources, recorded_clock, replay_upstreams};
 use bench::baseline;
 use bytes::Bytes;
 use clap::{Parser, ValueEnum};
 use data_sources::{Clock, SystemClock};
 use http::Response;
 use http_body_util::Full;
-use ledger::SqliteLedger;
+use ledger::{ShelfOptions, SqliteLedger, SqliteShelf};
 use settlement::{Cause, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,6 +31,12 @@ struct Arguments {
     /// What settles.
     #[arg(long, value_enum)]
     settler: Without,
+    /// Where recorded answers of all upstreams are served, `http://HOST:PORT`. Without it only the token list is sold.
+    #[arg(long)]
+    upstreams: Option<String>,
+    /// Where the list of yield pools comes from instead.
+    #[arg(long, requires = "upstreams")]
+    yields: Option<String>,
 }
 
 /// A settler without a chain or a facilitator.
@@ -100,18 +106,12 @@ impl Settler for Without {
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let mut config = Config::parse(CONFIG, [])?;
-    let okx = UpstreamTable {
-        base_url: Some(one_token().await?),
-        mode: Some(UpstreamMode::Replay),
-        ..UpstreamTable::default()
-    };
-    config.upstreams.0.insert("okx".to_owned(), okx);
     let terms = config.payment.terms().ok_or("no payee")?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let parts = Parts {
         settler: arguments.settler,
         journal: SqliteLedger::open(&arguments.ledger, ledger::Options::default())?,
-        sources: Sources::connect(&config, clock.clone())?,
+        sources: arguments.sources(&mut config).await?,
         clock,
     };
     let service = Service::compose(&config, &terms, parts).await?;
@@ -123,6 +123,26 @@ async fn main() -> Result<(), Box<dyn Error>> {
         })
         .await;
     Ok(())
+}
+
+impl Arguments {
+    async fn sources(&self, config: &mut Config) -> Result<Sources, Box<dyn Error>> {
+        let Some(root) = &self.upstreams else {
+            let okx = UpstreamTable {
+                base_url: Some(one_token().await?),
+                mode: Some(UpstreamMode::Replay),
+                ..UpstreamTable::default()
+            };
+            config.upstreams.0.insert("okx".to_owned(), okx);
+            return Ok(Sources::connect(config, Arc::new(SystemClock))?);
+        };
+        replay_upstreams(config, root);
+        if let (Some(url), Some(table)) = (&self.yields, config.upstreams.0.get_mut("defillama")) {
+            table.set_url("yields_url", url.clone());
+        }
+        let shelf = SqliteShelf::beside(&self.ledger, ShelfOptions::default())?;
+        Ok(Sources::connect(config, recorded_clock())?.with_shelf(Arc::new(shelf)))
+    }
 }
 
 /// The defaults of the server; the settler of this configuration is not used.

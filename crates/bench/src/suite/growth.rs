@@ -36,7 +36,7 @@ pub(super) async fn run(
         for (server, costs) in servers.iter().zip(&mut costs) {
             let payers = Payers::new(Offer::of(&unpaid_answer(server, TARGET).await?)?)?;
             let payments = Arc::new(payers.sign(effort.paid, Signed::ByPayer)?);
-            let cost = cost(server, load(effort, payments, StatusCode::OK)).await?;
+            let cost = cost(server, load(effort, TARGET, payments, StatusCode::OK)).await?;
             if round > 0 {
                 costs.push(cost);
             }

@@ -3,11 +3,13 @@
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::site::{Site, expect};
 use super::{Cost, Effort, measured, middle};
 use crate::BenchError;
+use crate::baseline::mcp::Setup;
 use crate::exchange::{Answer, Connection, Message};
 use crate::load::{Load, Posting, Requests};
 use crate::measure::{Quantity, Ratio};
@@ -21,6 +23,8 @@ const TOOL: &str = "svc_prepare_swap";
 
 const BASELINE: &str = "official Rust SDK, echo of the plan";
 
+const CHEAPEST: &str = "the same, set up as cheap as it can be";
+
 /// A third, as it can be shown.
 const THIRD: Ratio = Ratio::thousandths(330);
 
@@ -33,9 +37,14 @@ pub(super) async fn run(
 ) -> Result<(), BenchError> {
     let ours = site.plan_server()?;
     let plan = plan_of(&call(&ours, &Era::Modern.message()).await?)?;
-    let echo = site.baseline_mcp(&plan)?;
-    for era in [Era::Modern, Era::Bare] {
-        if plan_of(&call(&echo, &era.message()).await?)? != plan {
+    let echo = site.baseline_mcp(Setup::Default, &plan)?;
+    let cheapest = site.baseline_mcp(Setup::Cheapest, &plan)?;
+    for (server, era) in [
+        (&echo, Era::Modern),
+        (&cheapest, Era::Modern),
+        (&cheapest, Era::Bare),
+    ] {
+        if !same(&plan_of(&call(server, &era.message()).await?)?, &plan)? {
             return Err(BenchError::Answer {
                 what: "likeness to its baseline",
             });
@@ -44,14 +53,31 @@ pub(super) async fn run(
     let aggregator = site.fixed(&quote_answer())?;
     let asking = site.mcp_server(aggregator.address())?;
 
-    let [own, base, with_quote] = turns([&ours, &echo, &asking], Era::Modern, effort).await?;
-    let [own_bare, base_bare] = turns([&ours, &echo], Era::Bare, effort).await?;
+    let servers = [&ours, &echo, &cheapest, &asking];
+    let [own, base, least, with_quote] = turns(servers, Era::Modern, effort).await?;
+    let [own_bare, least_bare] = turns([&ours, &cheapest], Era::Bare, effort).await?;
     for finding in [
-        cpu("plan over MCP", &own, &base, THIRD),
-        p50("plan over MCP, p50", &own, &base),
-        cpu("plan over MCP, bare call", &own_bare, &base_bare, THIRD),
-        p50("plan over MCP, bare call, p50", &own_bare, &base_bare),
-        cpu("plan over MCP, quote fetched", &with_quote, &base, NO_MORE),
+        cpu("plan over MCP", &own, (BASELINE, &base), THIRD),
+        p50("plan over MCP, p50", &own, (BASELINE, &base)),
+        cpu("plan over MCP", &own, (CHEAPEST, &least), NO_MORE),
+        p50("plan over MCP, p50", &own, (CHEAPEST, &least)),
+        cpu(
+            "plan over MCP, bare call",
+            &own_bare,
+            (CHEAPEST, &least_bare),
+            NO_MORE,
+        ),
+        p50(
+            "plan over MCP, bare call, p50",
+            &own_bare,
+            (CHEAPEST, &least_bare),
+        ),
+        cpu(
+            "plan over MCP, quote fetched",
+            &with_quote,
+            (BASELINE, &base),
+            NO_MORE,
+        ),
     ] {
         report.add(finding);
     }
@@ -128,13 +154,30 @@ fn plan_of(answer: &Answer) -> Result<String, BenchError> {
         structured_content,
         content,
         is_error,
-    } = serde_json::from_slice::<Response<'_>>(&answer.body)?.result;
+    } = serde_json::from_slice::<Response<'_>>(message_of(answer))?.result;
     let plan = structured_content.get();
-    let said_twice = content.iter().all(|block| block.text == plan);
+    let mut said_twice = true;
+    for block in &content {
+        said_twice &= same(&block.text, plan)?;
+    }
     if is_error == Some(true) || content.len() != 1 || !said_twice {
         return Err(BenchError::Answer { what: "plan" });
     }
     Ok(plan.to_owned())
+}
+
+/// The message of an answer: its body, or the one of a stream that has data.
+fn message_of(answer: &Answer) -> &[u8] {
+    let lines = answer.body.split(|byte| *byte == b'\n');
+    let mut data = lines.filter_map(|line| line.strip_prefix(b"data:"));
+    let message = data.rfind(|data| !data.trim_ascii().is_empty());
+    message.unwrap_or(&answer.body)
+}
+
+/// Whether two texts are the same JSON, in whatever order their members stand.
+fn same(one: &str, other: &str) -> Result<bool, BenchError> {
+    let read = serde_json::from_str::<Value>;
+    Ok(one == other || read(one)? == read(other)?)
 }
 
 /// What a call costs servers that take turns.
@@ -174,8 +217,11 @@ async fn turns<const N: usize>(
     }))
 }
 
-fn cpu(name: &'static str, ours: &Cost, base: &Cost, most: Ratio) -> Finding {
-    let limit = Limit::Times(most, BASELINE, Amount::Cpu(base.cpu));
+/// A baseline with its name.
+type Base<'a> = (&'static str, &'a Cost);
+
+fn cpu(name: &'static str, ours: &Cost, (against, base): Base<'_>, most: Ratio) -> Finding {
+    let limit = Limit::Times(most, against, Amount::Cpu(base.cpu));
     Finding {
         name,
         ours: Amount::Cpu(ours.cpu),
@@ -183,12 +229,12 @@ fn cpu(name: &'static str, ours: &Cost, base: &Cost, most: Ratio) -> Finding {
     }
 }
 
-fn p50(name: &'static str, ours: &Cost, base: &Cost) -> Finding {
+fn p50(name: &'static str, ours: &Cost, (against, base): Base<'_>) -> Finding {
     let time = |nanos: Quantity| Amount::Time(std::time::Duration::from_nanos(nanos));
     Finding {
         name,
         ours: time(ours.p50),
-        limit: Limit::Times(NO_MORE, BASELINE, time(base.p50)),
+        limit: Limit::Times(NO_MORE, against, time(base.p50)),
     }
 }
 

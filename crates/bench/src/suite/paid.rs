@@ -35,7 +35,7 @@ async fn genuine(site: &Site, effort: Effort, report: &mut Report) -> Result<(),
     let (mut ours, mut base) = (Vec::new(), Vec::new());
     for round in 0..=effort.rounds {
         let payments = Arc::new(payers.sign(effort.paid, Signed::ByPayer)?);
-        let load = |payments| load(effort, payments, StatusCode::OK);
+        let load = |payments| load(effort, TARGET, payments, StatusCode::OK);
         let theirs = cost(&baseline, load(payments.clone())).await?;
         let own = cost(&server, load(payments)).await?;
         // The first round warms both up.
@@ -68,7 +68,14 @@ async fn forged(site: &Site, effort: Effort, report: &mut Report) -> Result<(), 
     }
     let baseline = site.baseline_paid(&unpaid, &unpaid)?;
     let payments = Arc::new(payers.sign(effort.paid, Signed::BySomebodyElse)?);
-    let load = || load(effort, payments.clone(), StatusCode::PAYMENT_REQUIRED);
+    let load = || {
+        load(
+            effort,
+            TARGET,
+            payments.clone(),
+            StatusCode::PAYMENT_REQUIRED,
+        )
+    };
     let (mut ours, mut base) = (Vec::new(), Vec::new());
     for _ in 0..effort.rounds {
         base.push(cost(&baseline, load()).await?);
@@ -100,11 +107,12 @@ async fn baseline(site: &Site, server: &Server, payers: &Payers) -> Result<Serve
 
 pub(super) fn load(
     effort: Effort,
+    target: &str,
     payments: Arc<Vec<http::HeaderValue>>,
     expected: StatusCode,
 ) -> Load {
     Load {
-        target: TARGET.to_owned(),
+        target: target.to_owned(),
         requests: Requests::Paying(payments),
         connections: effort.connections,
         expected,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::BenchError;
+use crate::baseline::mcp::Setup;
 use crate::exchange::{Answer, Connection, Recording};
 use crate::process::Server;
 use crate::swap::{FEES, PLANS_CONFIG};
@@ -77,6 +78,26 @@ impl Site {
         Server::start(&self.programs.join("paid-server"), arguments)
     }
 
+    /// Starts the server with all its routes and datasets over recorded answers, and one list of yield pools.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn selling_server(
+        &self,
+        upstreams: &str,
+        yields: SocketAddr,
+    ) -> Result<Server, BenchError> {
+        let url = url(&self.file("selling.db"));
+        let yields = format!("http://{yields}");
+        let arguments = [
+            ["--ledger", &url],
+            ["--settler", "accepting"],
+            ["--upstreams", upstreams],
+            ["--yields", &yields],
+        ];
+        Server::start(&self.programs.join("paid-server"), arguments.as_flattened())
+    }
+
     /// Starts a server that sends one recorded answer, whatever is asked.
     ///
     /// # Errors
@@ -128,10 +149,15 @@ impl Site {
     ///
     /// # Errors
     /// When it does not start.
-    pub fn baseline_mcp(&self, plan: &str) -> Result<Server, BenchError> {
+    pub fn baseline_mcp(&self, setup: Setup, plan: &str) -> Result<Server, BenchError> {
         let file = self.file("plan.json");
         std::fs::write(&file, plan).map_err(BenchError::io(&file))?;
-        Server::start(&self.programs.join("baseline-mcp"), [file])
+        let setup = match setup {
+            Setup::Default => "default",
+            Setup::Cheapest => "cheapest",
+        };
+        let arguments = ["--setup".as_ref(), setup.as_ref(), file.as_os_str()];
+        Server::start(&self.programs.join("baseline-mcp"), arguments)
     }
 
     fn record(&self, name: &str, answer: &Answer) -> Result<PathBuf, BenchError> {

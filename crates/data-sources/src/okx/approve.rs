@@ -36,6 +36,7 @@ impl Approvals for Okx {
             latency_ms: 0,
             mode: Mode::Live,
             cached: false,
+            reference: false,
         };
         let (gas_limit, compared) = match self.theirs(token, amount).await {
             Ok((theirs, provenance)) => {

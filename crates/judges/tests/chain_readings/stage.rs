@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
@@ -66,9 +66,19 @@ impl Stage {
         self.anvil.transact(from, to, &data.into()).await.unwrap()
     }
 
+    /// A transaction that has its receipt, asked for until the node knows its block too: for a moment it tells of the
+    /// transaction as it waited.
     pub(crate) async fn record(&self, hash: B256) -> Record {
-        let found = self.reader.transaction(196, hash, None).await.unwrap();
-        found.value.expect("a transaction of this chain")
+        for _ in 0..100 {
+            let anew = Some(Duration::ZERO);
+            let found = self.reader.transaction(196, hash, anew).await.unwrap();
+            let record = found.value.expect("a transaction of this chain");
+            if record.receipt.is_some() {
+                return record;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("{hash} waits for its block");
     }
 
     /// The explanation with what the chain alone can tell.

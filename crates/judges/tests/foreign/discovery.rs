@@ -58,9 +58,10 @@ const OPERATIONS: [(&str, &str, &str); 45] = [
 ];
 
 /// What is not sold: decisions section 1.
-const FREE: [&str; 9] = [
+const FREE: [&str; 10] = [
     "/",
     "/.well-known/x402",
+    "/artifacts/{sha256}",
     "/freshness",
     "/healthz",
     "/llms.txt",

@@ -130,6 +130,7 @@ fn collect(
                     latency_ms: 0,
                     mode: sources.mode_of(source),
                     cached: false,
+                    reference: false,
                 });
                 scanned.silent.push((source, reason));
             }
