@@ -1,5 +1,7 @@
 //! A chain, an upstream and the service, and what must hold of every payment between them.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use alloy_primitives::{Address, B256, U64, U256, keccak256};
 use alloy_sol_types::SolEvent;
 use judges::{
@@ -32,6 +34,11 @@ pub(crate) const SWAP: Priced = Priced {
     amount: U256::from_limbs([10_000, 0, 0, 0]),
 };
 
+fn unix_now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap().as_secs()
+}
+
 /// What the buyer holds of each asset at the start.
 pub(crate) const FUNDS: U256 = U256::from_limbs([1_000_000_000, 0, 0, 0]);
 
@@ -59,9 +66,9 @@ impl World {
         let toolchain = Toolchain::from_env().unwrap();
         let chain = Anvil::start(&toolchain).await.unwrap();
         install_tokens(&chain, FUNDS).await.unwrap();
-        let upstream = ReplayServer::start(Recordings::embedded().unwrap())
-            .await
-            .unwrap();
+        // The service is the one that is shipped: its clock is the machine's, and a swap has to end after now.
+        let recordings = Recordings::embedded().unwrap().at(unix_now());
+        let upstream = ReplayServer::start(recordings).await.unwrap();
         let (facilitator, facilitator_url) = facilitator(&chain).await.unzip();
         let service = Service::start(&ServiceConfig {
             rpc_url: chain.rpc().url().to_owned(),
