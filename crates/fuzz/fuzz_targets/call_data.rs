@@ -18,7 +18,10 @@ fuzz_target!(|data: &[u8]| {
     };
     // The canonical text is a signature of its own, and the same one.
     let again = Signature::parse(signature.text()).expect("a canonical text");
-    assert_eq!((again.text(), again.selector()), (signature.text(), signature.selector()));
+    assert_eq!(
+        (again.text(), again.selector()),
+        (signature.text(), signature.selector())
+    );
 
     let call = [signature.selector().as_slice(), &arguments[1..]].concat();
     let Some(decoded) = signature.decode(&call) else {
