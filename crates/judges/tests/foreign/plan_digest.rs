@@ -73,3 +73,23 @@ async fn tampered_plans_have_another_digest() {
         }
     }
 }
+
+/// Of two members of one name a reader would take the one and a signer the other.
+#[tokio::test]
+async fn a_member_that_stands_twice_is_refused() {
+    let toolchain = Toolchain::from_env().unwrap();
+    for plan in plans() {
+        let valid_until = format!(r#""valid_until":{}"#, plan.json["valid_until"]);
+        let doubled = plan
+            .text
+            .replacen(&valid_until, &format!("{valid_until},{valid_until}"), 1);
+        assert_ne!(doubled, plan.text);
+        match recompute(&toolchain, &doubled).await {
+            Err(JudgeError::Ended { status, log, .. }) => {
+                assert_eq!(status, "exit status: 1", "{log}");
+                assert!(log.contains("a member stands twice"), "{log}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -204,6 +204,7 @@ pub const MEMBERS: &[Member] = &[
             "mcp-server",
             "plan-builder",
             "plan-checks",
+            "replay",
             "route-catalog",
             "settlement",
             "x402-wire",
