@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use crate::{Counts, Operation, Parameter, Route, render::sorted};
 
-/// The Markdown table of all routes, for the documentation.
-pub fn docs_table() -> String {
+/// The Markdown table of all routes, for the documentation. `page` gives the link to the page of an operation that has one.
+pub fn docs_table(page: impl Fn(Operation) -> Option<String>) -> String {
     let mut table = String::from(
         "| Method | Path | Price | Parameters | Purpose | Refused uncharged when |\n\
          |---|---|---|---|---|---|\n",
@@ -18,11 +18,15 @@ pub fn docs_table() -> String {
             list if list.is_empty() => "none".to_owned(),
             list => list,
         };
+        let path = match page(operation) {
+            Some(link) => format!("[`{}`]({link})", route.path),
+            None => format!("`{}`", route.path),
+        };
         // Writing to a `String` cannot fail.
         let _ = writeln!(
             table,
-            "| {} | `{}` | ${} | {parameters} | {} | {} |",
-            route.method, route.path, route.price, route.summary, route.refuses
+            "| {} | {path} | ${} | {parameters} | {} | {} |",
+            route.method, route.price, route.summary, route.refuses
         );
     }
     table

@@ -166,7 +166,7 @@ fn the_well_known_document_lists_every_path_once() {
 #[test]
 fn the_text_documents() {
     insta::assert_snapshot!("llms_txt", catalog().llms_txt());
-    insta::assert_snapshot!("docs_table", docs_table());
+    insta::assert_snapshot!("docs_table", docs_table(|_| None));
     insta::assert_snapshot!("routes_table", routes_table());
 }
 
