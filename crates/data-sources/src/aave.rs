@@ -46,7 +46,7 @@ const PRICE_DIGITS: u32 = 8;
 /// Digits of a health factor.
 const HEALTH_DIGITS: u32 = 18;
 /// Accounts whose positions are kept.
-const KEPT_ACCOUNTS: u64 = 2_000;
+const KEPT_ACCOUNTS: usize = 2_000;
 
 /// A token that may be a reserve.
 struct Token {

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     provenance::{Clock, Provenance, SourceStatus, Sourced},
+    recent::Recent,
 };
 
 /// How long a failure is not repeated: callers that wait behind one must not queue up another.
@@ -45,7 +46,7 @@ impl Ages {
 /// Of any number of callers one fetches. The fetch runs in a task of its own: a caller that goes
 /// away does not end it for the others.
 pub struct Cached<K, T> {
-    slots: moka::future::Cache<K, Arc<Slot<T>>>,
+    slots: Recent<K, Arc<Slot<T>>>,
     ages: Ages,
     clock: Arc<dyn Clock>,
 }
@@ -72,9 +73,9 @@ where
     T: Clone + Send + Sync + 'static,
 {
     /// An empty one.
-    pub fn new(capacity: u64, ages: Ages, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(capacity: usize, ages: Ages, clock: Arc<dyn Clock>) -> Self {
         Self {
-            slots: moka::future::Cache::new(capacity),
+            slots: Recent::new(capacity),
             ages,
             clock,
         }
@@ -98,8 +99,7 @@ where
     {
         let slot = self
             .slots
-            .get_with(key, async { Arc::new(Slot::empty()) })
-            .await;
+            .get_or_insert_with(key, || Arc::new(Slot::empty()));
         let limit = max_age.unwrap_or(Duration::MAX);
         let (fresh, stale) = (self.ages.fresh.min(limit), self.ages.stale.min(limit));
         let started = self.clock.now();
@@ -159,8 +159,8 @@ where
     }
 
     /// The value that is kept under `key`, of any age, and when it was fetched.
-    pub async fn peek(&self, key: &K) -> Option<(Timestamp, Sourced<T>)> {
-        let slot = self.slots.get(key).await?;
+    pub fn peek(&self, key: &K) -> Option<(Timestamp, Sourced<T>)> {
+        let slot = self.slots.get(key)?;
         let state = slot.lock();
         let held = state.value.as_ref()?;
         Some((held.at, held.served(None)))

@@ -34,7 +34,7 @@ const MIB: usize = 1024 * 1024;
 /// Largest body of the two lists of everything.
 const MAX_LIST_BYTES: usize = 32 * MIB;
 /// Pools whose history is kept.
-const KEPT_CHARTS: u64 = 500;
+const KEPT_CHARTS: usize = 500;
 
 /// DefiLlama. Clones share everything.
 #[derive(Clone, Debug)]

@@ -63,7 +63,7 @@ const IMPLEMENTATION_SLOT: B256 =
 /// Receipts with thousands of logs are larger than other answers.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// Transactions that are kept.
-const KEPT_TRANSACTIONS: u64 = 4_096;
+const KEPT_TRANSACTIONS: usize = 4_096;
 /// A transaction that no block holds may be in one the next moment.
 const RECENT: Ages = Ages::seconds(5, 5);
 /// One that is deep in the chain stays as it is.

@@ -42,6 +42,7 @@ pub mod perplexity;
 pub mod polymarket;
 mod ports;
 mod provenance;
+mod recent;
 mod reviewed;
 pub mod rpc;
 pub mod rss;

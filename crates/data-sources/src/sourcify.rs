@@ -23,7 +23,7 @@ const SIGNATURES_URL: &str = "signatures_url";
 /// Verified code does not change; that there is none may change any day.
 const AGES: Ages = Ages::seconds(6 * 3_600, 7 * 86_400);
 /// Contracts that are kept.
-const KEPT: u64 = 1_024;
+const KEPT: usize = 1_024;
 /// Most implementations of a proxy that are read.
 const MAX_IMPLEMENTATIONS: usize = 4;
 /// Most signatures of a selector.

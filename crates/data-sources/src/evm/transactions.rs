@@ -34,7 +34,7 @@ impl EvmReader {
         max_age: Option<Duration>,
     ) -> Result<Sourced<Option<Record>>, Error> {
         let key = (chain_id, hash);
-        if let Some((at, kept)) = self.settled.peek(&key).await {
+        if let Some((at, kept)) = self.settled.peek(&key) {
             let age = Duration::try_from(self.now().duration_since(at)).unwrap_or_default();
             if max_age.is_none_or(|limit| age <= limit) {
                 return Ok(kept);

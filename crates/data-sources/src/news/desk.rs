@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Searches and symbols that are kept at once.
-const KEPT: u64 = 256;
+const KEPT: usize = 256;
 const SEARCHES: Ages = Ages::seconds(600, 3600);
 const SYMBOLS: Ages = Ages::seconds(120, 900);
 const SOCIAL: Ages = Ages::seconds(1800, 2 * 3600);

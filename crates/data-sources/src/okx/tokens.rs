@@ -30,7 +30,7 @@ impl TokenList for Okx {
 impl Okx {
     /// When the token list that is held was fetched; `None` before the first one.
     pub async fn token_list_fetched_at(&self) -> Option<Timestamp> {
-        Some(self.tokens.peek(&()).await?.0)
+        Some(self.tokens.peek(&())?.0)
     }
 
     async fn fetch(&self) -> Result<Sourced<TokenSnapshot>, SourceError> {

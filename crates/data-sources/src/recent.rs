@@ -1,0 +1,73 @@
+//! A bounded map that forgets what was not used for the longest time.
+
+use std::{
+    hash::Hash,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use hashlink::LruCache;
+
+/// Values by key, at most as many as the capacity. Clones share them. It is made for the answers of upstreams: it is asked
+/// a few times in a call, so that one lock is enough.
+pub(crate) struct Recent<K, V> {
+    entries: Arc<Mutex<LruCache<K, V>>>,
+}
+
+impl<K: Hash + Eq, V: Clone> Recent<K, V> {
+    /// An empty one; nothing is allocated before it is used.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            entries: Arc::new(Mutex::new(LruCache::new(capacity))),
+        }
+    }
+
+    /// The value of a key, which counts as its use.
+    pub(crate) fn get(&self, key: &K) -> Option<V> {
+        self.lock().get(key).cloned()
+    }
+
+    /// The value of a key; `make` gives the one of a key that is not known.
+    pub(crate) fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> V) -> V {
+        let mut entries = self.lock();
+        if let Some(value) = entries.get(&key) {
+            return value.clone();
+        }
+        let value = make();
+        entries.insert(key, value.clone());
+        value
+    }
+
+    /// Sets the value of a key.
+    pub(crate) fn insert(&self, key: K, value: V) {
+        self.lock().insert(key, value);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<K, V>> {
+        // Whoever panicked did so in `make`, before anything was changed.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, V> Clone for Recent<K, V> {
+    fn clone(&self) -> Self {
+        Self {
+            entries: self.entries.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_used_for_the_longest_time_is_forgotten() {
+        let recent = Recent::new(2);
+        recent.insert("a", 1);
+        assert_eq!(recent.get_or_insert_with("b", || 2), 2);
+        assert_eq!(recent.get(&"a"), Some(1));
+        assert_eq!(recent.clone().get_or_insert_with("c", || 3), 3);
+        assert_eq!(recent.get(&"b"), None);
+        assert_eq!(recent.get_or_insert_with("a", || 4), 1);
+    }
+}
