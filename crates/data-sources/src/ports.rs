@@ -72,8 +72,8 @@ pub struct Token {
     pub address: Address,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
-    /// Its name. Untrusted text without control characters.
-    pub name: String,
+    /// Its name; `None` when the source has none. Untrusted text without control characters.
+    pub name: Option<String>,
     /// Its unit; `None` when the source does not know it, which is not zero.
     pub decimals: Option<u8>,
     /// Its logo, an `https` URL. Untrusted: never fetched here.

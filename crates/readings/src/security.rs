@@ -11,6 +11,9 @@
 //! the taxes ([`tax_level`]), and of what the sources state themselves. A source that states a
 //! level which is missing or not one of its words counts as [`RiskLevel::High`].
 //!
+//! *Origin*: what the chain's own market says against a token ([`Scan::of_origin`]) counts as a scan that was not
+//! completed: it can only add risks. A level of 4 or 5 is [`RiskLevel::High`], one of 2 or 3 [`RiskLevel::Medium`].
+//!
 //! *Verdict* of the contract: `danger` from [`RiskLevel::High`] on; otherwise `unknown` while no
 //! complete scan rules a honeypot out; otherwise `caution` at [`RiskLevel::Medium`] and `safe` below.
 //!
@@ -43,10 +46,10 @@ pub use self::{
         Taxes, TokenReport,
     },
     scan::{Liquidity, Ownership, Pool, Rating, Scan, TokenText},
-    trades::{Probe, Quoted, TradeSide, Traded, Trades},
+    trades::{Probe, Quoted, TradeSide, Traded, Trades, atoms_worth, one_token},
     verdict::{Judgement, Sign, Verdict},
     vetting::{Vetting, vet},
 };
 
 /// The version of the rules above; it changes whenever a judgement could.
-pub const RULES_VERSION: &str = "1";
+pub const RULES_VERSION: &str = "2";

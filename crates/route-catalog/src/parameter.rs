@@ -107,7 +107,7 @@ pub static COMMON_QUERY: [Parameter; 2] = [
         PROVENANCE,
         Rule::Flag,
         "1",
-        "Add `meta.provenance`: the source, time and method of every field.",
+        "Add `meta.provenance`: the source, time and method of the main members.",
     ),
 ];
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method, Unavailable, Warning};
+use crate::answer::{Answered, Method, Warning};
 use crate::reply::ErrorReply;
 
 /// The list changes rarely; it is read again every six hours.
@@ -35,30 +35,35 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .first()
         .map(|source| source.source)
         .unwrap_or_default();
-    let unknown_decimals = page.iter().any(|token| token.decimals.is_none());
     let data = json!({
         "chain_id": found.value.chain_id,
         "count": all.len(),
         "tokens": page.iter().map(row).collect::<Vec<_>>(),
         "next_cursor": (end < all.len()).then(|| end.to_string()),
     });
-    let unknown = unknown_decimals.then(|| Unavailable {
-        field: "data.tokens[].decimals".to_owned(),
-        reason: "not_named_by_source".to_owned(),
-        source,
-    });
-    let warning = fallback.then(|| Warning {
-        code: "fallback_list",
-        message:
-            "the list is of a catalogue, not of the chain's aggregator: not every token of it \
-                  can be swapped"
-                .to_owned(),
-    });
+    let mut warnings = Vec::new();
+    if fallback {
+        warnings.push(Warning {
+            code: "fallback_list",
+            message:
+                "the list is of a catalogue, not of the chain's aggregator: not every token of it \
+                 can be swapped"
+                    .to_owned(),
+        });
+    }
+    if found.value.rejected > 0 {
+        warnings.push(Warning {
+            code: "rows_left_out",
+            message: format!(
+                "{} rows of the source's list are left out: unreadable, repeated, or in contradiction to each other",
+                found.value.rejected
+            ),
+        });
+    }
     Ok(Answered {
-        unavailable: unknown.into_iter().collect(),
         sources: found.sources,
-        warnings: warning.into_iter().collect(),
-        none: &["next_cursor", "logo_url"],
+        warnings,
+        none: &["next_cursor"],
         ..Answered::new(data, FRESH_SECONDS).origin("tokens", source, Method::Direct)
     })
 }

@@ -123,6 +123,14 @@ fn warnings(board: &Board, unranked: bool) -> Vec<Warning> {
                 .to_owned(),
         });
     }
+    if board.total_volume_24h_usd.is_some() {
+        warnings.push(Warning {
+            code: "volume_counts_both_sides",
+            message: "the total adds up the volumes of the tokens: a swap between two of them \
+                      counts twice"
+                .to_owned(),
+        });
+    }
     if board.coverage.with_volume < board.tokens.len() {
         warnings.push(Warning {
             code: "volume_incomplete",

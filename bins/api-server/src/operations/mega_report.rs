@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use route_catalog::Operation;
 use serde_json::{Map, Value, json};
 
-use super::crypto_news::{no_index, snapshot, undated};
+use super::crypto_news::{core_source, no_index, snapshot, undated};
 use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method, Unavailable};
+use crate::answer::{Answered, Method, Part, Unavailable, Warning, fresh_together};
 use crate::reply::ErrorReply;
 use crate::snapshots::{Dataset, News};
 
@@ -71,7 +71,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     );
     let now = sources.now();
     let mut report = Report::default();
-    let mut as_of = None;
+    let mut headlines_source = "";
     match &news {
         Ok(snapshot) => {
             let digest = &snapshot.value;
@@ -85,19 +85,21 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             report
                 .sections
                 .insert("sentiment".to_owned(), json!(digest.brief));
-            as_of = Some(snapshot.as_of);
-            report
-                .ages
-                .push((snapshot.age_seconds(now), News::PACE.fresh.as_secs()));
+            report.as_of = Some(snapshot.as_of);
+            report.ages.push(Part {
+                age: snapshot.age_seconds(now),
+                fresh: News::PACE.fresh.as_secs(),
+            });
             report.legs.got(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });
-            let source = super::crypto_news::core_source(snapshot);
-            report
-                .legs
-                .unavailable
-                .extend(undated("sections.headlines", headlines, source));
+            headlines_source = core_source(snapshot);
+            report.legs.unavailable.extend(undated(
+                "sections.headlines",
+                headlines,
+                headlines_source,
+            ));
             if digest.brief.fear_greed.is_none() {
                 report
                     .legs
@@ -127,12 +129,13 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         ));
     }
     let data = json!({ "sections": report.sections, "missing": report.missing });
-    let fresh_seconds = fresh_seconds(&report.ages);
-    let mut answered = Answered::new(data, fresh_seconds)
-        .with_legs(report.legs)
-        .origin("sections/headlines", "okx.news", Method::Derived);
-    answered.as_of = as_of;
-    Ok(answered)
+    let mut answered = Answered::new(data, fresh_together(report.ages)).with_legs(report.legs);
+    answered.as_of = report.as_of;
+    answered.warnings = report.warnings;
+    Ok(match headlines_source {
+        "" => answered,
+        source => answered.origin("sections/headlines", source, Method::Derived),
+    })
 }
 
 /// A report in the making.
@@ -141,8 +144,12 @@ struct Report {
     sections: Map<String, Value>,
     missing: Vec<&'static str>,
     legs: Legs,
+    /// What the sections' routes say about their data, each once.
+    warnings: Vec<Warning>,
     /// How old each section is, and up to which age it is fresh.
-    ages: Vec<(u64, u64)>,
+    ages: Vec<Part>,
+    /// The time of the oldest section.
+    as_of: Option<Timestamp>,
 }
 
 impl Report {
@@ -151,8 +158,16 @@ impl Report {
             Ok(answered) => answered,
             Err(error) => return self.missing(section.name, &error),
         };
-        self.ages
-            .push((answered.age_seconds(now), answered.fresh_seconds));
+        self.ages.push(Part {
+            age: answered.age_seconds(now),
+            fresh: answered.fresh_seconds,
+        });
+        self.as_of = self.as_of.into_iter().chain([answered.as_of(now)]).min();
+        for warning in answered.warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
         let (value, inner) = match section.list {
             Some(list) => (
                 cut(answered.data.get(list).cloned().unwrap_or_default()),
@@ -184,17 +199,6 @@ impl Report {
     }
 }
 
-/// Up to which age the whole is fresh, so that it is exactly when every section is: a market that is closed since Friday
-/// is fresh on Sunday, a ranking of Friday is not.
-fn fresh_seconds(ages: &[(u64, u64)]) -> u64 {
-    let stale = ages
-        .iter()
-        .filter(|(age, fresh)| age > fresh)
-        .map(|(_, fresh)| *fresh);
-    let fresh = ages.iter().map(|(_, fresh)| *fresh);
-    stale.min().or(fresh.max()).unwrap_or(0)
-}
-
 /// The first rows of a list.
 fn cut(mut value: Value) -> Value {
     if let Value::Array(rows) = &mut value {
@@ -214,14 +218,16 @@ fn cut_members(value: Value) -> Value {
     }
 }
 
-/// What another route answers without parameters. It shares that route's caches; whatever age it has is the caller's to judge.
+/// What another route answers without parameters, not older than the caller takes: an older section is missing, and the
+/// others are still told. It shares that route's caches, which ask for what they do not hold young
+/// enough.
 fn other_route<'a>(
     sources: &'a Sources,
     call: &Call,
     operation: Operation,
 ) -> Pin<Box<dyn Future<Output = Result<Answered, ErrorReply>> + Send + 'a>> {
     let parsed = operation.route().parse(None, b"");
-    let (payer, request_id) = (call.payer, call.request_id);
+    let (payer, request_id, max_age) = (call.payer, call.request_id, call.max_age_seconds());
     Box::pin(async move {
         let parameters = parsed.unwrap_or_default();
         let call = Call {
@@ -229,24 +235,8 @@ fn other_route<'a>(
             parameters,
             payer,
             request_id,
-            max_age: None,
+            max_age,
         };
         super::answer(sources, &call).await
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_whole_is_fresh_when_every_section_is() {
-        let verdict = |ages: &[(u64, u64)]| {
-            let age = ages.iter().map(|(age, _)| *age).max().unwrap();
-            age <= fresh_seconds(ages)
-        };
-        assert!(verdict(&[(60, 4500), (200_000, 300_000), (10, 30)]));
-        assert!(!verdict(&[(60, 4500), (200_000, 300_000), (31, 30)]));
-        assert!(!verdict(&[(4501, 4500)]));
-    }
 }

@@ -1,15 +1,21 @@
 //! `GET /price`.
 
+mod asked;
+
 use std::time::Duration;
 
 use alloy_primitives::Address;
-use data_sources::{Error, Provenance, SourceErrorKind, SourceStatus, Sourced, TokenPrice};
+use data_sources::{Error, Provenance, SourceError, SourceErrorKind, Sourced, TokenPrice};
 use jiff::Timestamp;
 use readings::Figure;
 use readings::token::consensus::{Confidence, Consensus, Quote, Weakness, agree};
 use readings::token::market::TokenMarket;
+use readings::token::pools::{self, DexPair, platform_of};
 use serde_json::{Value, json};
 
+use self::asked::Asked;
+use super::legs::Legs;
+use super::token_security::trading;
 use super::{Call, fault};
 use crate::Sources;
 use crate::answer::{Answered, Method, Unavailable, Warning, seconds};
@@ -18,6 +24,14 @@ use crate::reply::ErrorReply;
 const FRESH_SECONDS: u64 = 60;
 /// The home chain as catalogues of prices call it.
 const PLATFORM: &str = "xlayer";
+/// The pairs of exchanges.
+const PAIRS: &str = "dexscreener.pairs";
+/// The market of a token, which has its liquidity.
+const INFO: &str = "okx.price-info";
+/// Time for trying out what a token that nobody lists is traded at.
+const TRADE_PATIENCE: Duration = Duration::from_millis(2_500);
+/// Digits of a price that is computed from a trade.
+const TRADED_DIGITS: u32 = 15;
 /// What stands for a source when the price is of several.
 const MEDIAN: &str = "median";
 
@@ -34,6 +48,8 @@ pub(super) struct Spot {
     pub(super) as_of: Option<Timestamp>,
     /// Dollars in the token's pools.
     pub(super) liquidity_usd: Option<Figure>,
+    /// For how many seconds all of it counts as fresh.
+    pub(super) fresh_seconds: u64,
 }
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
@@ -55,9 +71,9 @@ pub(super) async fn about(
         Some(_) => Method::Direct,
         None => Method::Median,
     };
-    let answered = Answered::new(spot.data(), FRESH_SECONDS)
+    let answered = Answered::new(spot.data(), spot.fresh_seconds)
         .origin("price_usd", spot.source(), method)
-        .origin("liquidity_usd", "okx.price-info", Method::Direct);
+        .origin("liquidity_usd", INFO, Method::Direct);
     let unavailable = gap(&spot, &sources).into_iter().collect();
     Ok(Answered {
         sources,
@@ -69,7 +85,7 @@ pub(super) async fn about(
 
 /// Why the liquidity is not known.
 fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
-    let source = "okx.price-info";
+    let source = INFO;
     let asked = sources.iter().find(|asked| asked.source == source);
     let reason = asked.and_then(|asked| asked.status.reason());
     spot.liquidity_usd.is_none().then(|| Unavailable {
@@ -80,7 +96,7 @@ fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
 }
 
 /// The price of `token` from the aggregator, checked by a second source, and by a third one when the
-/// two differ or one of them has none.
+/// two differ or one of them has none. What nobody lists is priced by what a small trade would bring.
 ///
 /// # Errors
 ///
@@ -98,30 +114,68 @@ pub(super) async fn spot(
         sources.defillama.token_price(PLATFORM, token, max_age),
     );
     let mut asked = Asked::new(sources);
-    let market = asked.take("okx.price-info", market);
+    let market = asked.take(INFO, market);
     let price = asked.take("okx.market-price", price);
     let liquidity_usd = market.as_ref().and_then(|market| market.liquidity_usd);
     asked.quotes.extend(aggregator(price, market));
     let check = asked.take("defillama.coins", check);
-    asked.quotes.extend(check);
+    // A price that is older than the caller takes confirms none that is not.
+    let young = |quote: &Quote| within(quote, max_age, now);
+    let alone = asked.quotes.is_empty();
+    asked
+        .quotes
+        .extend(check.filter(|quote| alone || young(quote)));
     let agreed = agree(&asked.quotes, now);
     if agreed.is_none_or(|agreed| agreed.confidence != Confidence::Confirmed) {
         let pairs = sources.dexscreener.pairs(PLATFORM, token, max_age).await;
-        let pairs = asked.take("dexscreener.pairs", pairs);
-        asked.quotes.extend(pairs.and_then(|pairs| {
-            let deepest = readings::token::pools::spot(PLATFORM, &token.to_string(), &pairs)?;
-            Some(Quote {
-                source: "dexscreener.pairs",
-                price_usd: deepest.price_usd,
-                as_of: None,
-                liquidity_usd: Some(deepest.liquidity_usd),
-                certainty_ratio: None,
-            })
-        }));
+        let pairs = asked.take(PAIRS, pairs);
+        asked
+            .quotes
+            .extend(pairs.and_then(|pairs| deepest(PLATFORM, token, &pairs)));
     }
-    let Some(consensus) = agree(&asked.quotes, now) else {
+    let consensus = match agree(&asked.quotes, now) {
+        Some(consensus) => consensus,
+        None => match traded(sources, &mut asked, token, max_age).await {
+            Some(consensus) => consensus,
+            None => return Err(asked.failure(token)),
+        },
+    };
+    let chain_id = sources.okx.reviewed().chain_id;
+    Ok(told(&asked, token, chain_id, consensus, liquidity_usd))
+}
+
+/// The price of `token` on a chain of another platform of exchanges, from its deepest pool there.
+///
+/// # Errors
+///
+/// As [`spot`].
+pub(super) async fn elsewhere(
+    sources: &Sources,
+    chain_id: u64,
+    token: Address,
+    max_age: Option<Duration>,
+) -> Result<Sourced<Spot>, Error> {
+    let platform = platform_of(chain_id).ok_or(Error::NotPriced { token })?;
+    let mut asked = Asked::new(sources);
+    let pairs = sources.dexscreener.pairs(platform, token, max_age).await;
+    let pairs = asked.take(PAIRS, pairs);
+    asked
+        .quotes
+        .extend(pairs.and_then(|pairs| deepest(platform, token, &pairs)));
+    let Some(consensus) = agree(&asked.quotes, sources.now()) else {
         return Err(asked.failure(token));
     };
+    let liquidity_usd = consensus.used.first().and_then(|quote| quote.liquidity_usd);
+    Ok(told(&asked, token, chain_id, consensus, liquidity_usd))
+}
+
+fn told(
+    asked: &Asked<'_>,
+    token: Address,
+    chain_id: u64,
+    consensus: Consensus,
+    liquidity_usd: Option<Figure>,
+) -> Sourced<Spot> {
     let made_of = |quote: &&Quote| consensus.source.is_none_or(|source| source == quote.source);
     let as_of = consensus
         .used
@@ -129,18 +183,66 @@ pub(super) async fn spot(
         .filter(made_of)
         .filter_map(|quote| quote.as_of)
         .min();
-    let sources_used = asked.provenance(&consensus);
-    let spot = Spot {
+    let (sources, fresh_seconds) = asked.provenance(&consensus, liquidity_usd.is_some());
+    let value = Spot {
         token,
-        chain_id: sources.okx.reviewed().chain_id,
+        chain_id,
         consensus,
         as_of,
         liquidity_usd,
+        fresh_seconds,
     };
-    Ok(Sourced {
-        value: spot,
-        sources: sources_used,
+    Sourced { value, sources }
+}
+
+/// Whether a price is as young as the caller wants it; a source that does not say when it looked looked just now.
+fn within(quote: &Quote, max_age: Option<Duration>, now: Timestamp) -> bool {
+    let age = |as_of| Duration::try_from(now.duration_since(as_of)).unwrap_or_default();
+    let limits = max_age.zip(quote.as_of);
+    limits.is_none_or(|(max_age, as_of)| age(as_of) <= max_age)
+}
+
+fn deepest(platform: &str, token: Address, pairs: &[DexPair]) -> Option<Quote> {
+    let deepest = pools::spot(platform, &token.to_string(), pairs)?;
+    Some(Quote {
+        source: PAIRS,
+        price_usd: deepest.price_usd,
+        as_of: None,
+        liquidity_usd: Some(deepest.liquidity_usd),
+        certainty_ratio: None,
     })
+}
+
+/// What a small trade there and back says of the price.
+async fn traded(
+    sources: &Sources,
+    asked: &mut Asked<'_>,
+    token: Address,
+    max_age: Option<Duration>,
+) -> Option<Consensus> {
+    let trading = trading::smallest(&sources.okx, token, max_age);
+    let Ok(trading) = tokio::time::timeout(TRADE_PATIENCE, trading).await else {
+        let limit_ms = u64::try_from(TRADE_PATIENCE.as_millis()).unwrap_or(u64::MAX);
+        asked.silent(Error::Source(SourceError {
+            source: trading::SOURCE,
+            kind: SourceErrorKind::Timeout { limit_ms },
+        }));
+        return None;
+    };
+    let mut legs = Legs::default();
+    trading.list(&mut legs, sources);
+    asked.list(legs.sources);
+    if let Some(error) = trading.failure() {
+        asked.silent(error.clone());
+    }
+    let price = trading.trades.traded_price_usd()?.round_sf(TRADED_DIGITS)?;
+    Some(Consensus::traded(Quote {
+        source: trading::SOURCE,
+        price_usd: Figure(price),
+        as_of: trading.as_of(),
+        liquidity_usd: None,
+        certainty_ratio: None,
+    }))
 }
 
 /// The aggregator's price; that of its market data when it gives none.
@@ -151,7 +253,7 @@ fn aggregator(price: Option<TokenPrice>, market: Option<TokenMarket>) -> Option<
         // More digits after the point than a figure holds are no price.
         (!price_usd.get().is_zero()).then_some(("okx.market-price", price_usd, price.as_of))
     });
-    let derived = market.map(|market| ("okx.price-info", market.price_usd, market.as_of));
+    let derived = market.map(|market| (INFO, market.price_usd, market.as_of));
     let (source, price_usd, as_of) = direct.or(derived)?;
     Some(Quote {
         source,
@@ -160,79 +262,6 @@ fn aggregator(price: Option<TokenPrice>, market: Option<TokenMarket>) -> Option<
         liquidity_usd,
         certainty_ratio: None,
     })
-}
-
-/// The sources that were asked for a price, and what they said.
-struct Asked<'a> {
-    sources: &'a Sources,
-    quotes: Vec<Quote>,
-    provenance: Vec<Provenance>,
-    /// What kept a source from saying anything.
-    failure: Option<Error>,
-    unknown: bool,
-}
-
-impl<'a> Asked<'a> {
-    fn new(sources: &'a Sources) -> Self {
-        Self {
-            sources,
-            quotes: Vec::new(),
-            provenance: Vec::new(),
-            failure: None,
-            unknown: false,
-        }
-    }
-
-    fn take<T>(&mut self, source: &'static str, leg: Result<Sourced<T>, Error>) -> Option<T> {
-        match leg {
-            Ok(sourced) => {
-                self.provenance.extend(sourced.sources);
-                Some(sourced.value)
-            }
-            Err(error) => {
-                self.provenance.push(Provenance {
-                    status: SourceStatus::Unavailable {
-                        reason: error.reason(),
-                    },
-                    mode: self.sources.mode_of(source),
-                    as_of: None,
-                    ..Provenance::local(source, self.sources.now())
-                });
-                if matches!(error, Error::NotPriced { .. }) {
-                    self.unknown = true;
-                } else if self.failure.as_ref().is_none_or(is_disabled) {
-                    self.failure = Some(error);
-                }
-                None
-            }
-        }
-    }
-
-    /// Why there is no price.
-    fn failure(self, token: Address) -> Error {
-        match self.failure {
-            Some(error) if !(self.unknown && is_disabled(&error)) => error,
-            _ => Error::NotPriced { token },
-        }
-    }
-
-    /// Who took part. A source that only confirmed the price does not age it.
-    fn provenance(&self, consensus: &Consensus) -> Vec<Provenance> {
-        let mut provenance = self.provenance.clone();
-        for source in &mut provenance {
-            if consensus.source.is_some_and(|of| of != source.source) {
-                source.as_of = None;
-                source.fetched_at = self.sources.now();
-            }
-        }
-        // The core source comes first.
-        provenance.sort_by_key(|source| consensus.source != Some(source.source));
-        provenance
-    }
-}
-
-fn is_disabled(error: &Error) -> bool {
-    matches!(error, Error::Source(error) if matches!(error.kind, SourceErrorKind::Disabled { .. }))
 }
 
 impl Spot {
@@ -288,5 +317,6 @@ fn words(weakness: Weakness) -> &'static str {
         Weakness::Old => "older than ten minutes",
         Weakness::Unsure => "one that its source is not sure of",
         Weakness::Thin => "one with hardly any liquidity behind it",
+        Weakness::Traded => "what ten dollars' worth of it would bring now",
     }
 }

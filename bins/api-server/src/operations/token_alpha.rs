@@ -1,6 +1,6 @@
 //! `GET /token-alpha`.
 
-use data_sources::{Error, Sourced};
+use data_sources::{Error, Provenance, Sourced};
 use readings::derivatives::SymbolMarket;
 use readings::news::{Article, mentions_symbol, rank};
 use readings::social::Mood;
@@ -9,19 +9,20 @@ use readings::token::coin::Coin;
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
-use super::crypto_news::{snapshot, undated};
+use super::crypto_news::{core_source, snapshot, undated};
 use super::legs::Legs;
-use super::{Call, fault, funding_rates, token_details};
+use super::{Call, fault, funding_rates, token_deep_dive, token_details};
 use crate::Sources;
-use crate::answer::{Answered, Method, Unavailable};
+use crate::answer::{Answered, Method, Part, Unavailable, fresh_together};
 use crate::reply::ErrorReply;
 use crate::snapshots::{Dataset, News};
 
 /// Symbols are read again after two minutes; what is said of them carries the time at which its source last counted.
 const FRESH_SECONDS: u64 = 900;
+/// Funding is as `/funding-rates` has it.
+const DERIVATIVES_FRESH_SECONDS: u64 = 30;
 /// Most headlines of an answer.
 const MOST: usize = 20;
-const SOCIAL: &str = "okx.sentiment";
 const NEWS: &str = "okx.news";
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
@@ -37,18 +38,44 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         token_details::details(sources, &symbol, max_age),
     );
     let mut legs = Legs::default();
+    let now = sources.now();
+    let mut ages = Vec::new();
+    let mut aged = |provenance: &[Provenance], fresh| ages.push(Part::of(provenance, fresh, now));
+    let funding = of_the_coin(funding, coin.as_ref().ok().map(|coin| &coin.value));
+    if let Ok((_, of_market)) = &funding {
+        aged(&of_market.sources, DERIVATIVES_FRESH_SECONDS);
+    }
     let market = market(funding, &mut legs);
+    if let Ok(coin) = &coin {
+        aged(&coin.sources, token_details::FRESH_SECONDS);
+    }
     let paid = legs
         .take(sources, "price", coin)
         .and_then(|coin| price(&coin, &mut legs));
+    let social_source = core(mood.as_ref().map(|mood| mood.sources.as_slice()));
+    if let Ok(mood) = &mood {
+        aged(&mood.sources, FRESH_SECONDS);
+    }
     let said = legs.take(sources, "social", mood).map(|mood| social(&mood));
-    let mut fresh_seconds = FRESH_SECONDS;
+    let (mut news_source, mut as_of) = (NEWS, None);
     let news = match told {
-        Ok(told) => Some(legs.got(told)),
+        Ok(told) => {
+            aged(&told.sources, FRESH_SECONDS);
+            news_source = core(Ok::<_, &Error>(told.sources.as_slice()));
+            Some(legs.got(told))
+        }
         // The hourly snapshot knows less about a token, and is there when the source of symbols is not.
         Err(error) => {
             legs.failed(sources, &error);
             let of_snapshot = snapshot.ok().map(|snapshot| {
+                let provenance = snapshot.provenance();
+                let fresh = News::PACE.fresh.as_secs();
+                ages.push(Part {
+                    age: snapshot.age_seconds(now),
+                    fresh,
+                });
+                as_of = Some(snapshot.as_of);
+                news_source = core_source(&snapshot);
                 let about = |article: &&Article| mentions_symbol(article, &symbol);
                 let articles: Vec<Article> = snapshot
                     .value
@@ -59,12 +86,11 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
                     .collect();
                 legs.got(Sourced {
                     value: articles,
-                    sources: snapshot.provenance(),
+                    sources: provenance,
                 })
             });
-            match &of_snapshot {
-                Some(_) => fresh_seconds = News::PACE.fresh.as_secs(),
-                None => legs.missing("news", error.reason(), NEWS),
+            if of_snapshot.is_none() {
+                legs.missing("news", error.reason(), NEWS);
             }
             of_snapshot
         }
@@ -73,9 +99,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         return Err(nothing(&symbol, news.is_some(), &legs));
     }
     let news = news.map(|articles| {
-        let mut headlines = rank(articles, sources.now()).headlines;
+        let mut headlines = rank(articles, now).headlines;
         headlines.truncate(MOST);
-        legs.unavailable.extend(undated("news", &headlines, NEWS));
+        let undated = undated("news", &headlines, news_source);
+        legs.unavailable.extend(undated);
         headlines
     });
     let data = json!({
@@ -85,10 +112,42 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "social": said,
         "derivatives": market,
     });
-    Ok(Answered::new(data, fresh_seconds)
+    let mut answered = Answered::new(data, fresh_together(ages))
         .with_legs(legs)
-        .origin("news", NEWS, Method::Derived)
-        .origin("social", SOCIAL, Method::Direct))
+        .origin("news", news_source, Method::Derived);
+    answered.as_of = as_of;
+    Ok(match social_source {
+        "" => answered,
+        source => answered.origin("social", source, Method::Direct),
+    })
+}
+
+/// The first source of what was told.
+fn core<E>(told: Result<&[Provenance], E>) -> &'static str {
+    let first = told.ok().and_then(<[Provenance]>::first);
+    first.map_or("", |source| source.source)
+}
+
+/// Funding of this very coin: venues list coins by their tickers, and two coins can share one.
+fn of_the_coin(
+    funding: Result<(SymbolMarket, Legs), ErrorReply>,
+    coin: Option<&Coin>,
+) -> Result<(SymbolMarket, Legs), ErrorReply> {
+    let (market, legs) = funding?;
+    let agreeing = market
+        .venues
+        .iter()
+        .filter(|reading| !market.conflicting.contains(&reading.venue));
+    let marks: Vec<_> = agreeing
+        .filter_map(|reading| Some(reading.mark_px?.get()))
+        .collect();
+    match coin.and_then(|coin| coin.is_marked_at(&marks)) {
+        Some(false) => Err(fault::core_missing(
+            "derivatives",
+            token_deep_dive::ANOTHER_COIN,
+        )),
+        Some(true) | None => Ok((market, legs)),
+    }
 }
 
 /// The mood, from the source with shares if it has one, otherwise from the one that only counts.

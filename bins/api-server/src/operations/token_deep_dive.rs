@@ -8,6 +8,7 @@ use alloy_primitives::Address;
 use data_sources::Sourced;
 use readings::symbol::SymbolKey;
 use readings::token::coin::Coin;
+use readings::{Decimal, Figure};
 use route_catalog::{ErrorCode, HOME_CHAIN, SECURITY_CHAINS};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,17 +17,17 @@ use tokio::time::timeout;
 use self::deep::{Budget, Gathered, Outcome, Part};
 use super::{Call, fault, funding_rates, kol_sentiment, price, token_details, token_security};
 use crate::Sources;
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Method, fresh_together};
 use crate::reply::ErrorReply;
 
+/// Time for the core, which asks one catalogue after the other.
+const CORE: Duration = Duration::from_millis(3_500);
 /// Time for one part.
 const PART: Duration = Duration::from_millis(2_500);
 /// Time for the answer.
 const WHOLE: Duration = Duration::from_secs(6);
-/// How long the core counts as fresh.
-const CORE_FRESH_SECONDS: u64 = 300;
-/// How long a price counts as fresh.
-const PRICE_FRESH_SECONDS: u64 = 60;
+/// Why there are no derivatives where a venue lists another coin under the symbol.
+pub(super) const ANOTHER_COIN: &str = "derivatives_of_another_coin";
 /// Most opinion leaders that are named.
 const MAX_VOICES: usize = 5;
 
@@ -46,7 +47,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol of 1 to 64 characters"))?;
     let budget = Budget::start(PART, WHOLE);
     let details = timeout(
-        PART,
+        CORE,
         token_details::details(sources, &symbol, call.max_age()),
     );
     let (core, derivatives, voices) = tokio::join!(
@@ -58,6 +59,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .map_err(|_| fault::core_missing("token_details", "time_budget_exhausted"))?
         .map_err(|error| refusal(fault::reply(&error)))?;
     let place = Place::of(&core.value);
+    let derivatives = of_the_coin(derivatives, &core.value);
     let (security, dex_price) = tokio::join!(
         security(sources, &budget, &place, call),
         dex_price(sources, &budget, &place, call),
@@ -83,9 +85,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let Gathered {
         legs,
         warnings,
-        fresh_seconds,
+        ages,
     } = gathered;
-    let mut answered = Answered::new(data, fresh_seconds).with_legs(legs);
+    let mut answered = Answered::new(data, fresh_together(ages)).with_legs(legs);
     answered.warnings = warnings;
     answered.none = &["reason"];
     Ok(answered.origin("token_details", source, Method::Direct))
@@ -100,10 +102,40 @@ fn refusal(reply: ErrorReply) -> ErrorReply {
 }
 
 fn details_of(found: Sourced<Coin>) -> Answered {
-    let mut answered = Answered::new(&found.value, CORE_FRESH_SECONDS);
+    let mut answered = Answered::new(&found.value, token_details::FRESH_SECONDS);
     answered.warnings = token_details::warnings(&found.value);
+    answered.unavailable = token_details::gaps(&found.value, &found.sources);
     answered.sources = found.sources;
     answered
+}
+
+/// The derivatives, if they are of this very coin: venues list coins by their tickers, and two coins can share one.
+fn of_the_coin(derivatives: Outcome<Answered>, coin: &Coin) -> Outcome<Answered> {
+    let Outcome::Ok(answered) = &derivatives else {
+        return derivatives;
+    };
+    match coin.is_marked_at(&marks(&answered.data)) {
+        Some(false) => Outcome::Unavailable(ANOTHER_COIN.to_owned()),
+        Some(true) | None => derivatives,
+    }
+}
+
+/// The mark prices of an answer about one symbol, without those of venues that contradict the others.
+fn marks(data: &Value) -> Vec<Decimal> {
+    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut marks = Vec::new();
+    for market in list(data.get("markets")) {
+        let conflicting = list(market.get("conflicting"));
+        for reading in list(market.get("venues")) {
+            let conflicts = reading
+                .get("venue")
+                .is_some_and(|venue| conflicting.contains(venue));
+            let mark = reading.get("mark_px").and_then(Value::as_str);
+            let mark = mark.and_then(|mark| mark.parse::<Figure>().ok());
+            marks.extend(mark.filter(|_| !conflicts).map(Figure::get));
+        }
+    }
+    marks
 }
 
 async fn security(
@@ -118,7 +150,7 @@ async fn security(
             budget.spend(audit).await
         }
         Place::None => Outcome::NotApplicable("no_contract".to_owned()),
-        Place::Elsewhere => Outcome::NotApplicable("no_contract_on_covered_chain".to_owned()),
+        Place::Elsewhere => Outcome::Unavailable("no_contract_on_covered_chain".to_owned()),
         Place::Unknown => Outcome::Unavailable("contract_unknown".to_owned()),
     }
 }
@@ -129,18 +161,21 @@ async fn dex_price(
     place: &Place,
     call: &Call,
 ) -> Outcome<Answered> {
-    let address = match *place {
-        Place::Contract { chain_id, address } if chain_id == HOME_CHAIN.id => address,
-        Place::Contract { .. } | Place::Elsewhere => {
-            return Outcome::NotApplicable("not_on_home_chain".to_owned());
+    let (chain_id, address) = match *place {
+        Place::Contract { chain_id, address } => (chain_id, address),
+        Place::Elsewhere => {
+            return Outcome::Unavailable("no_contract_on_covered_chain".to_owned());
         }
         Place::None => return Outcome::NotApplicable("no_contract".to_owned()),
         Place::Unknown => return Outcome::Unavailable("contract_unknown".to_owned()),
     };
     let spot = async {
-        let found = price::spot(sources, address, call.max_age()).await;
+        let found = match chain_id == HOME_CHAIN.id {
+            true => price::spot(sources, address, call.max_age()).await,
+            false => price::elsewhere(sources, chain_id, address, call.max_age()).await,
+        };
         let found = found.map_err(|error| fault::reply(&error))?;
-        let mut answered = Answered::new(found.value.data(), PRICE_FRESH_SECONDS);
+        let mut answered = Answered::new(found.value.data(), found.value.fresh_seconds);
         answered.warnings = found.value.warnings();
         answered.sources = found.sources;
         Ok(answered)
@@ -275,6 +310,36 @@ mod tests {
             place(Some(&[(Some(1), "not an address")])),
             Place::Elsewhere
         );
+    }
+
+    #[test]
+    fn derivatives_of_another_coin_with_the_symbol_are_not_its_own() {
+        let venue = |venue: &str, mark| json!({"venue": venue, "mark_px": mark});
+        let told = |venues: Value, conflicting: Value| {
+            let data =
+                json!({"symbol": "X", "markets": [{"venues": venues, "conflicting": conflicting}]});
+            Outcome::Ok(Answered {
+                data,
+                ..Answered::default()
+            })
+        };
+        let coin = Coin {
+            price_usd: Some("118.4".parse().unwrap()),
+            ..unpriced("x".to_owned(), "X".to_owned(), "X".to_owned())
+        };
+        let kept = |outcome| match of_the_coin(outcome, &coin) {
+            Outcome::Ok(_) => None,
+            Outcome::Unavailable(reason) | Outcome::NotApplicable(reason) => Some(reason),
+        };
+        let of = |mark: &str| json!([venue("okx", json!(mark)), venue("bybit", json!(null))]);
+        assert_eq!(kept(told(of("118"), json!([]))), None);
+        assert_eq!(
+            kept(told(of("0.018"), json!([]))).as_deref(),
+            Some(ANOTHER_COIN)
+        );
+        // A venue that the others contradict says nothing, and without a mark nobody can say.
+        assert_eq!(kept(told(of("0.018"), json!(["okx"]))), None);
+        assert_eq!(kept(told(json!([]), json!([]))), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `GET /token-details`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use data_sources::{Error, Provenance, SourceError, SourceErrorKind, Sourced};
@@ -13,7 +14,13 @@ use crate::answer::{Answered, Method, Unavailable, Warning};
 use crate::reply::ErrorReply;
 
 /// Catalogues update a coin every minute or two.
-const FRESH_SECONDS: u64 = 300;
+pub(super) const FRESH_SECONDS: u64 = 300;
+const MARKETS: &str = "coingecko.markets";
+const CONTRACTS: &str = "coingecko.contracts";
+/// Where another catalogue can stand in, the first one is not waited for longer.
+const PATIENCE: Duration = Duration::from_millis(1_200);
+/// Contracts only complete a coin: what is in hand does not wait for them longer.
+const CONTRACTS_PATIENCE: Duration = Duration::from_millis(900);
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let text = call.parameters.text("symbol").unwrap_or_default();
@@ -49,7 +56,16 @@ pub(super) async fn details(
     max_age: Option<Duration>,
 ) -> Result<Sourced<Coin>, Error> {
     let mut asked = Asked::default();
-    if let Some(found) = asked.take(sources, coingecko(sources, symbol, max_age).await) {
+    let coins = sources.coingecko.coins(symbol, max_age);
+    let coins = match sources.coinpaprika.source().disabled() {
+        None => in_time(MARKETS, PATIENCE, coins).await,
+        Some(_) => coins.await,
+    };
+    let found = match coins {
+        Ok(coins) => coingecko(sources, symbol, coins).await,
+        Err(error) => Err(error),
+    };
+    if let Some(found) = asked.take(sources, found) {
         return Ok(asked.with(found));
     }
     let unlisted = asked.failure.is_none() && asked.unknown;
@@ -70,13 +86,31 @@ pub(super) async fn details(
     Err(asked.failure())
 }
 
-/// The highest ranked coin, when it has a price, and its contracts.
+/// What `source` gives within its time; its answer to a later caller is kept all the same.
+async fn in_time<T>(
+    source: &'static str,
+    patience: Duration,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let late = |_| {
+        Err(Error::Source(SourceError {
+            source,
+            kind: SourceErrorKind::Timeout {
+                limit_ms: u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
+            },
+        }))
+    };
+    tokio::time::timeout(patience, work)
+        .await
+        .unwrap_or_else(late)
+}
+
+/// The highest ranked coin of what was found, when it has a price, and its contracts.
 async fn coingecko(
     sources: &Sources,
     symbol: &SymbolKey,
-    max_age: Option<Duration>,
+    found: Sourced<Arc<Vec<Coin>>>,
 ) -> Result<Sourced<Coin>, Error> {
-    let found = sources.coingecko.coins(symbol, max_age).await?;
     let mut coin = choose(symbol, found.value.to_vec()).ok_or_else(unknown)?;
     let mut provenance = found.sources;
     for source in &mut provenance {
@@ -85,7 +119,7 @@ async fn coingecko(
     if coin.price_usd.is_none() {
         // A coin that is listed is not unknown.
         return Err(Error::Source(SourceError {
-            source: "coingecko.markets",
+            source: MARKETS,
             kind: SourceErrorKind::Malformed {
                 path: "$.current_price".to_owned(),
                 expected: "a price",
@@ -93,14 +127,12 @@ async fn coingecko(
             },
         }));
     }
-    match sources.coingecko.contracts(&coin.id).await {
+    let contracts = sources.coingecko.contracts(&coin.id);
+    match in_time(CONTRACTS, CONTRACTS_PATIENCE, contracts).await {
         Ok(contracts) => {
             coin.contracts = Some(contracts.value.to_vec());
-            // Contracts do not change with the market: they do not age the answer.
-            provenance.extend(contracts.sources.into_iter().map(|source| Provenance {
-                fetched_at: sources.now(),
-                ..source
-            }));
+            // Contracts do not change with the market.
+            provenance.extend(contracts.as_reference().sources);
         }
         Err(Error::Source(error)) => {
             let mode = sources.mode_of(error.source);
@@ -163,17 +195,18 @@ fn unknown() -> Error {
     }
 }
 
-fn gaps(coin: &Coin, sources: &[Provenance]) -> Vec<Unavailable> {
+/// Why a member of a coin is not known, where a source could have told it.
+pub(super) fn gaps(coin: &Coin, sources: &[Provenance]) -> Vec<Unavailable> {
     let failed = sources
         .iter()
-        .find(|source| source.source == "coingecko.contracts")
+        .find(|source| source.source == CONTRACTS)
         .and_then(|source| source.status.reason());
     let gap = failed
         .filter(|_| coin.contracts.is_none())
         .map(|reason| Unavailable {
             field: "data.contracts".to_owned(),
             reason: reason.to_owned(),
-            source: "coingecko.contracts",
+            source: CONTRACTS,
         });
     gap.into_iter().collect()
 }

@@ -64,11 +64,13 @@ pub(super) async fn audit(
         && report.token.symbol.is_none()
     {
         report.token.symbol = Some(listed.symbol.clone());
-        report.token.name = report.token.name.or_else(|| Some(listed.name.clone()));
-        legs.got(data_sources::Sourced {
+        report.token.name = report.token.name.or_else(|| listed.name.clone());
+        // A name does not age a scan.
+        let named = data_sources::Sourced {
             value: (),
             sources: list.sources,
-        });
+        };
+        legs.got(named.as_reference());
     }
     unknowns(&mut legs, &report, &scanned, "");
     let origins = origins(&report, &scanned, "");
@@ -111,7 +113,8 @@ pub(super) fn report(
     }
     let holding = held.holding(&scanned.scans);
     held.list(legs, sources);
-    let mut report = SecurityReport::new(scanned.chain_id, scanned.token, &scanned.scans, &holding);
+    let scans = held.with_origin(&scanned.scans);
+    let mut report = SecurityReport::new(scanned.chain_id, scanned.token, &scans, &holding);
     held.complete(&mut report);
     let list = match scanned.chain_id == HOME_CHAIN.id {
         true => holders::SOURCE,

@@ -50,7 +50,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     if rows.is_empty() {
         return Err(fault::core_missing("rankings", "no_altcoin_ranked"));
     }
-    let _core = match &searched {
+    let core = match &searched {
         Some(_) => "coingecko.trending",
         None => "okx.hot-tokens",
     };
@@ -61,11 +61,13 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         message: format!("the rankings name {} altcoins", rows.len()),
     });
     let data = json!({ "count": rows.len(), "rankings_answered": answered_by, "altcoins": rows });
+    // The ranking that the rows are of comes first, not one that failed.
+    legs.sources.sort_by_key(|source| source.source != core);
     Ok(Answered {
         warnings: warning.into_iter().collect(),
         ..Answered::new(data, FRESH_SECONDS).with_legs(legs).origin(
             "altcoins",
-            "coingecko.trending",
+            core,
             Method::Derived,
         )
     })

@@ -22,6 +22,8 @@ use crate::reply::ErrorReply;
 
 /// How old the parts may be when they are asked for.
 const PART_AGE: Duration = Duration::from_secs(30);
+/// A quote that does not state a member.
+const UNSTATED: &str = "not_named_by_source";
 /// How long the answer counts as fresh.
 const FRESH_SECONDS: u64 = 60;
 
@@ -31,7 +33,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         call.max_age()
             .map_or(PART_AGE, |max_age| max_age.min(PART_AGE)),
     );
-    let (scanned, held, trading, spot) = tokio::join!(
+    let (scanned, held, mut trading, spot) = tokio::join!(
         scans::of(sources, HOME_CHAIN.id, token, max_age),
         holders::held(sources, token, max_age),
         trading::probe(&sources.okx, token, max_age),
@@ -40,10 +42,17 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let scanned = scanned?;
     let mut legs = Legs::default();
     let report = token_security::report(&mut legs, sources, &scanned, &held);
+    let price_usd = spot
+        .as_ref()
+        .ok()
+        .map(|found| found.value.consensus.price_usd);
+    trading
+        .sell_what_cannot_be_bought(sources, token, price_usd, max_age)
+        .await;
     trading.list(&mut legs, sources);
     let holding = held.holding(&scanned.scans);
     let vetting = vet(
-        &scanned.scans,
+        &held.with_origin(&scanned.scans),
         &holding,
         report.holders.creator_pct,
         &trading.trades,
@@ -191,20 +200,49 @@ fn gaps(legs: &mut Legs, judgement: &Judgement, trading: &Trading, core: &'stati
     if open {
         legs.missing(
             "tradeability.round_trip[].loss_pct",
-            reason(TradeSide::Sell),
+            missing(trades, TradeSide::Sell).unwrap_or_else(|| reason(TradeSide::Buy)),
             trading::SOURCE,
         );
     }
+    let quotes = |side| {
+        let probes = trades.probes.iter().map(move |probe| probe.side(side));
+        probes.filter_map(|traded| match traded {
+            Traded::Quoted(quoted) => Some(quoted),
+            _ => None,
+        })
+    };
+    let quoted = quotes(TradeSide::Buy)
+        .chain(quotes(TradeSide::Sell))
+        .next()
+        .is_some();
     for (known, member) in [
         (trades.price_impact_pct().is_some(), "price_impact_pct"),
         (trades.most_hops().is_some(), "route_count"),
     ] {
         if !known {
+            let unstated = quoted.then(|| UNSTATED.to_owned());
             legs.missing(
                 &format!("tradeability.{member}"),
-                reason(TradeSide::Buy),
+                unstated.unwrap_or_else(|| reason(TradeSide::Buy)),
                 trading::SOURCE,
             );
+        }
+    }
+    for (side, list) in [
+        (TradeSide::Buy, "buy_quote"),
+        (TradeSide::Sell, "sell_quote"),
+    ] {
+        for (unstated, member) in [
+            (
+                quotes(side).any(|quote| quote.price_impact_pct.is_none()),
+                "price_impact_pct",
+            ),
+            (quotes(side).any(|quote| quote.hops.is_none()), "hops"),
+        ] {
+            if unstated {
+                let field = format!("tradeability.{list}[].{member}");
+                legs.missing(&field, UNSTATED, trading::SOURCE);
+            }
         }
     }
     if judgement.score.is_none() {
@@ -224,7 +262,7 @@ fn missing(trades: &Trades, side: TradeSide) -> Option<String> {
         })
 }
 
-/// The price as `/price` has it; where nobody prices the token, what the smallest purchase costs.
+/// The price as `/price` has it; where nobody prices the token, what the smallest purchase cost when it was quoted.
 fn priced(
     sources: &Sources,
     legs: &mut Legs,
@@ -240,7 +278,7 @@ fn priced(
                     "price_usd": readings::Figure(price),
                     "source": trading::SOURCE,
                     "confidence": "derived",
-                    "as_of": seconds(sources.now()),
+                    "as_of": trading.as_of().map(seconds),
                 }))
             }
             None => legs.take(sources, "price", Err::<Sourced<Value>, _>(error)),

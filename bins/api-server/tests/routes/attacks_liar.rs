@@ -26,6 +26,8 @@ pub enum Lie {
     Deep,
     /// Never there.
     Silence,
+    /// Never there for addresses with this in them, and otherwise the truth.
+    SilenceOn(&'static str),
     /// The connection ends without a byte.
     Hangup,
     /// Every figure is `NaN`.
@@ -98,6 +100,7 @@ async fn answer(
         Lie::Business => reply(200, "application/json", business.to_string().as_bytes()),
         Lie::Deep => reply(200, "application/json", "[".repeat(200_000).as_bytes()),
         Lie::Huge => return endless(stream).await,
+        Lie::SilenceOn(part) if target.contains(part) => std::future::pending().await,
         Lie::Silence => {
             tokio::time::sleep(Duration::from_secs(600)).await;
             return None;

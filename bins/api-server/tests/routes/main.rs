@@ -18,12 +18,15 @@ mod attacks_liar;
 mod attacks_surroundings;
 mod attacks_upstreams;
 mod chain;
+mod composites;
 mod defi;
 mod markets;
 mod news;
 mod pages;
+mod prices;
 mod security;
 mod shop;
 #[path = "../support/mod.rs"]
 mod support;
 mod tokens;
+mod vetting;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::shop::{Shop, unreachable};
+use crate::shop::{Shop, gap, source, unreachable};
 
 const USDG: &str = "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8";
 const USDT0: &str = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736";
@@ -12,21 +12,6 @@ const STRANGER: &str = "0x00000000000000000000000000000000DeaDBeef";
 
 fn audit(token: &str, chain: &str) -> String {
     format!("/token-security?address={token}&chain={chain}")
-}
-
-fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
-    let sources = body["meta"]["sources"].as_array().unwrap();
-    sources
-        .iter()
-        .find(|source| source["id"] == id)
-        .unwrap_or(&Value::Null)
-}
-
-fn gap<'a>(body: &'a Value, field: &str) -> &'a Value {
-    let gaps = body["meta"]["unavailable"].as_array().unwrap();
-    gaps.iter()
-        .find(|gap| gap["field"] == field)
-        .unwrap_or(&Value::Null)
 }
 
 #[tokio::test]

@@ -129,6 +129,33 @@ fn no_floats(target: &str, value: &Value, path: &str) {
     }
 }
 
+/// The source of an answer with this id.
+pub fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
+    let sources = body["meta"]["sources"].as_array().unwrap();
+    sources
+        .iter()
+        .find(|source| source["id"] == id)
+        .unwrap_or(&Value::Null)
+}
+
+/// What an answer says of a member that could not be had.
+pub fn gap<'a>(body: &'a Value, field: &str) -> &'a Value {
+    let gaps = body["meta"]["unavailable"].as_array().unwrap();
+    gaps.iter()
+        .find(|gap| gap["field"] == field)
+        .unwrap_or(&Value::Null)
+}
+
+/// The codes of an answer's warnings.
+pub fn codes(body: &Value) -> Vec<&str> {
+    let warnings = body["meta"]["warnings"].as_array();
+    let codes = warnings
+        .into_iter()
+        .flatten()
+        .map(|warning| &warning["code"]);
+    codes.map(|code| code.as_str().unwrap()).collect()
+}
+
 /// The time of the recordings.
 pub fn recorded_at() -> Timestamp {
     Timestamp::from_second(i64::try_from(RECORDED_AT).unwrap()).unwrap()

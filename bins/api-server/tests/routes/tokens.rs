@@ -2,19 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::shop::Shop;
+use crate::shop::{Shop, codes, source};
 
 const WOKB: &str = "/price?token=0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 const NOBODY: &str = "/price?token=0x1000000000000000000000000000000000000001";
-
-fn codes(body: &Value) -> Vec<&str> {
-    let warnings = &body["meta"]["warnings"];
-    if warnings.is_null() {
-        Vec::new()
-    } else {
-        column(warnings, "code")
-    }
-}
 
 fn column<'a>(rows: &'a Value, name: &str) -> Vec<&'a str> {
     rows.as_array()
@@ -22,14 +13,6 @@ fn column<'a>(rows: &'a Value, name: &str) -> Vec<&'a str> {
         .iter()
         .map(|row| row[name].as_str().unwrap())
         .collect()
-}
-
-fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
-    let sources = body["meta"]["sources"].as_array().unwrap();
-    sources
-        .iter()
-        .find(|source| source["id"] == id)
-        .unwrap_or(&Value::Null)
 }
 
 #[tokio::test]
@@ -51,11 +34,11 @@ async fn a_price_is_confirmed_by_a_second_source() {
         column(&data["quotes"], "source"),
         ["okx.market-price", "defillama.coins"]
     );
-    // What only confirmed the price does not age it.
+    // The price has its own time; that of the answer is also that of what confirmed it.
     assert_eq!(data["as_of"], "2026-11-21T01:01:50Z");
     assert_eq!(
         (&body["meta"]["as_of"], &body["meta"]["verdict"]),
-        (&data["as_of"], &json!("fresh"))
+        (&json!("2026-11-21T01:01:15Z"), &json!("fresh"))
     );
     assert!(codes(&body).is_empty());
     assert_eq!(source(&body, "dexscreener.pairs"), &Value::Null);
@@ -232,7 +215,10 @@ async fn the_board_has_the_curated_tokens_and_what_moved() {
         json!({"curated": 10, "curated_priced": 9, "with_volume": 11})
     );
     assert_eq!(data["total_volume_24h_usd"], "22546524.41");
-    assert_eq!(codes(&body), ["tokens_not_priced"]);
+    assert_eq!(
+        codes(&body),
+        ["tokens_not_priced", "volume_counts_both_sides"]
+    );
     assert_eq!(
         (&data["chain_id"], &body["meta"]["verdict"]),
         (&json!(196), &json!("fresh"))
@@ -256,7 +242,14 @@ async fn a_board_without_rankings_is_the_curated_one() {
     let shop = Shop::in_scenario("rankings_down").await;
     let body = shop.buy("/market-alpha").await;
     assert_eq!(body["data"]["tokens"].as_array().unwrap().len(), 9);
-    assert_eq!(codes(&body), ["tokens_not_priced", "ranking_missing"]);
+    assert_eq!(
+        codes(&body),
+        [
+            "tokens_not_priced",
+            "ranking_missing",
+            "volume_counts_both_sides"
+        ]
+    );
     assert_eq!(
         source(&body, "okx.hot-tokens")["reason"],
         "upstream_http_503"
@@ -380,8 +373,13 @@ async fn what_several_rankings_name_is_trending() {
     );
     assert_eq!(source(&body, "okx.hot-tokens")["status"], "unavailable");
     let shop = Shop::without(&["coingecko"]).await;
-    let body = shop.buy("/trending-altcoins").await;
+    let body = shop.buy("/trending-altcoins?provenance=1").await;
     assert_eq!(codes(&body), ["fewer_than_three"]);
+    let origin = &body["meta"]["provenance"]["/data/altcoins"]["source"];
+    assert_eq!(
+        (origin, &body["meta"]["sources"][0]["id"]),
+        (&json!("okx.hot-tokens"), origin)
+    );
     let shop = Shop::without(&["okx", "coingecko"]).await;
     shop.refused("/trending-altcoins", 503, "upstream_unavailable")
         .await;

@@ -32,7 +32,7 @@ struct Body {
 struct Row {
     chain_id: u64,
     address: Address,
-    name: String,
+    name: Option<String>,
     symbol: String,
     decimals: Option<u8>,
     #[serde(rename = "logoURI")]
@@ -88,7 +88,10 @@ fn token(raw: &RawValue) -> Option<Token> {
     usable.then(|| Token {
         address: row.address,
         symbol,
-        name: clean(&row.name, 64),
+        name: row
+            .name
+            .map(|name| clean(&name, 64))
+            .filter(|name| !name.is_empty()),
         decimals: row.decimals,
         logo_url: row.logo.as_deref().and_then(https),
     })

@@ -101,7 +101,7 @@ fn token(row: &Node<'_>) -> Result<Token, SourceErrorKind> {
     Ok(Token {
         address: parsed,
         symbol,
-        name: name.unwrap_or_default(),
+        name: name.filter(|name| !name.is_empty()),
         decimals,
         logo_url,
     })
@@ -132,6 +132,16 @@ mod tests {
             tokens[0].address.to_string(),
             "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"
         );
+    }
+
+    #[test]
+    fn a_missing_name_is_no_empty_name() {
+        let mut rows = json!([row(A, "USD₮0", json!("6")), row(B, "USDG", json!("6"))]);
+        rows[0]["tokenName"] = json!("");
+        rows[1]["tokenName"] = json!("Global Dollar");
+        let (tokens, _) = read(&Node::root(&rows)).unwrap();
+        let names: Vec<_> = tokens.iter().map(|token| token.name.as_deref()).collect();
+        assert_eq!(names, [None, Some("Global Dollar")]);
     }
 
     #[test]

@@ -166,7 +166,7 @@ async fn a_quote_is_the_one_that_was_asked_for() {
     let ten = U256::from(10_000_000);
     let quote = okx.shown_quote(USDT0, USDG, ten, None).await.unwrap().value;
     assert_eq!(quote.amount_out_atoms, U256::from(9_998_100));
-    assert_eq!((quote.hops, quote.received_decimals), (1, Some(6)));
+    assert_eq!((quote.hops, quote.received_decimals), (Some(1), Some(6)));
     assert_eq!(
         reason(okx.shown_quote(USDT0, WOKB, ten, None).await),
         "upstream_malformed"

@@ -6,7 +6,7 @@ use alloy_primitives::Address;
 use rust_decimal::Decimal;
 
 use super::{Check, Holder, RiskLevel};
-use crate::Figure;
+use crate::{Figure, token::market::TokenOrigin};
 
 /// One scanner's view of one token. What it does not state is absent: unknown, not `false`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -104,6 +104,41 @@ pub struct Pool {
 }
 
 impl Scan {
+    /// What a market says against a token by where it is from: that it is a honeypot, that its creator emptied other
+    /// pools, that it is a risk. Only what speaks against it, since a market that says nothing has not looked: `None`
+    /// when that is nothing.
+    #[must_use]
+    pub fn of_origin(source: &'static str, origin: &TokenOrigin) -> Option<Self> {
+        let tagged = |tag: &str| {
+            origin
+                .tags
+                .iter()
+                .any(|told| told.eq_ignore_ascii_case(tag))
+        };
+        let found = [
+            (Check::Honeypot, tagged("honeypot")),
+            (
+                Check::LinkedToRugPulls,
+                origin.creator_rug_pulls.is_some_and(|count| count > 0),
+            ),
+        ];
+        let level = match origin.risk_level {
+            None | Some(0 | 1) => None,
+            Some(2 | 3) => Some(RiskLevel::Medium),
+            Some(4..) => Some(RiskLevel::High),
+        };
+        let scan = Self {
+            source,
+            rating: level.map(|level| Rating {
+                level,
+                readable: true,
+            }),
+            findings: found.into_iter().filter(|(_, found)| *found).collect(),
+            ..Self::default()
+        };
+        (!scan.is_empty()).then_some(scan)
+    }
+
     /// What it says of one check.
     #[must_use]
     pub fn finding(&self, check: Check) -> Option<bool> {
@@ -171,6 +206,49 @@ mod tests {
         assert!(!unrated.clears());
         unrated.sell_tax_pct = Some(Figure::default());
         assert!(unrated.clears());
+    }
+
+    #[test]
+    fn an_origin_speaks_against_a_token_or_not_at_all() {
+        let origin = |risk_level, creator_rug_pulls, tags: &[&str]| {
+            let origin = TokenOrigin {
+                risk_level,
+                creator_rug_pulls,
+                tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+                ..TokenOrigin::default()
+            };
+            Scan::of_origin("okx.advanced-info", &origin)
+        };
+        assert_eq!(origin(None, None, &[]), None);
+        assert_eq!(origin(Some(1), Some(0), &["communityRecognized"]), None);
+        let level = |level| {
+            origin(Some(level), None, &[])
+                .unwrap()
+                .rating
+                .unwrap()
+                .level
+        };
+        assert_eq!([2, 3].map(level), [RiskLevel::Medium; 2]);
+        assert_eq!([4, 5, 9].map(level), [RiskLevel::High; 3]);
+        let rugged = origin(Some(1), Some(2), &["Honeypot"]).unwrap();
+        assert_eq!(
+            rugged.findings,
+            BTreeMap::from([(Check::Honeypot, true), (Check::LinkedToRugPulls, true)])
+        );
+        assert!(rugged.rating.is_none() && !rugged.clears());
+        // Beside a scan that sees nothing it turns the verdict; alone it never clears a token.
+        let verdict = |scans: &[Scan]| crate::security::Judgement::of(scans).verdict;
+        let clean = scan(Some("LOW"));
+        assert_eq!(
+            verdict(&[clean.clone(), rugged]),
+            crate::security::Verdict::Danger
+        );
+        let doubtful = origin(Some(2), None, &[]).unwrap();
+        assert_eq!(
+            verdict(&[clean, doubtful.clone()]),
+            crate::security::Verdict::Caution
+        );
+        assert_eq!(verdict(&[doubtful]), crate::security::Verdict::Unknown);
     }
 
     #[test]

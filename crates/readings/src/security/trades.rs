@@ -7,6 +7,9 @@ use serde::{Serialize, Serializer};
 use super::{RiskLevel, Sign};
 use crate::{Figure, percent_change};
 
+/// A way there and back that loses more, in percent, tells no price.
+const AGREEMENT_PCT: Decimal = Decimal::TEN;
+
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,8 +42,8 @@ pub struct Quoted {
     pub amount_out_atoms: U256,
     /// Effect on the price in percent as the exchange states it; negative is a loss.
     pub price_impact_pct: Option<Figure>,
-    /// Pools on the way.
-    pub hops: usize,
+    /// Pools on the way, when they are stated.
+    pub hops: Option<usize>,
     /// Whether the exchange itself calls the token a honeypot.
     #[serde(skip)]
     pub honeypot: Option<bool>,
@@ -49,7 +52,8 @@ pub struct Quoted {
     pub received_decimals: Option<u8>,
 }
 
-/// Both ways at one size. The sale is of what the purchase would give.
+/// Both ways at one size. The sale is of what the purchase would give; where nothing can be bought, of an amount that
+/// is worth about as much.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// Dollars that go in.
@@ -122,10 +126,10 @@ impl Trades {
             .min()
     }
 
-    /// The most pools that any quote goes through.
+    /// The most pools that any quote goes through, of those that state them.
     #[must_use]
     pub fn most_hops(&self) -> Option<usize> {
-        self.quotes().map(|(_, quote)| quote.hops).max()
+        self.quotes().filter_map(|(_, quote)| quote.hops).max()
     }
 
     /// Dollars that one token costs by the smallest purchase, when the token's unit is stated.
@@ -134,9 +138,26 @@ impl Trades {
         let (_, quote) = self.quotes().find(|(side, _)| *side == TradeSide::Buy)?;
         let decimals = quote.received_decimals?;
         let usd = decimal(quote.amount_in_atoms)?.checked_div(Decimal::from(self.atoms_per_usd))?;
-        let unit = decimal(U256::from(10).checked_pow(U256::from(decimals))?)?;
+        let unit = decimal(one_token(decimals)?)?;
         usd.checked_mul(unit)?
             .checked_div(decimal(quote.amount_out_atoms)?)
+    }
+
+    /// Dollars that one token brings when what the smallest purchase gives is sold again, when the token's unit is stated.
+    /// `None` where the way there and back loses more than [`AGREEMENT_PCT`]: nobody can say then what it is worth.
+    #[must_use]
+    pub fn traded_price_usd(&self) -> Option<Decimal> {
+        let probe = self.probes.first()?;
+        let (Traded::Quoted(buy), Traded::Quoted(sell)) = (&probe.buy, &probe.sell) else {
+            return None;
+        };
+        if probe.round_trip_loss_pct()?.abs() > AGREEMENT_PCT {
+            return None;
+        }
+        let unit = decimal(one_token(buy.received_decimals?)?)?;
+        let usd = decimal(sell.amount_out_atoms)?.checked_div(Decimal::from(self.atoms_per_usd))?;
+        usd.checked_mul(unit)?
+            .checked_div(decimal(sell.amount_in_atoms)?)
     }
 
     /// What trading shows against the token:
@@ -201,6 +222,23 @@ impl Trades {
                 })
         })
     }
+}
+
+/// How many atoms of a token of so many decimals are worth `usd` dollars at `price_usd` for a whole one; rounded down, and
+/// never none.
+#[must_use]
+pub fn atoms_worth(usd: u32, price_usd: Decimal, decimals: u8) -> Option<U256> {
+    let tokens = Decimal::from(usd).checked_div(price_usd)?;
+    let mantissa = U256::try_from(tokens.mantissa()).ok()?;
+    let scaled = mantissa.checked_mul(one_token(decimals)?)?;
+    let atoms = scaled.checked_div(U256::from(10).checked_pow(U256::from(tokens.scale()))?)?;
+    (!atoms.is_zero()).then_some(atoms)
+}
+
+/// The atoms of one whole token.
+#[must_use]
+pub fn one_token(decimals: u8) -> Option<U256> {
+    U256::from(10).checked_pow(U256::from(decimals))
 }
 
 /// An amount as a decimal. Amounts beyond 28 digits lose their last digits: what is computed of them

@@ -71,7 +71,7 @@ mod tests {
             amount_in_atoms: U256::from(77),
             amount_out_atoms: U256::from(back),
             price_impact_pct: None,
-            hops: 1,
+            hops: Some(1),
             honeypot: None,
             received_decimals: None,
         })
@@ -82,7 +82,7 @@ mod tests {
             amount_in_atoms: U256::from(10_000_000),
             amount_out_atoms: U256::from(77),
             price_impact_pct: None,
-            hops: 1,
+            hops: Some(1),
             honeypot: None,
             received_decimals: None,
         });

@@ -6,10 +6,13 @@ use jiff::{Timestamp, civil::Date};
 use serde::Serialize;
 
 use super::larger_first;
-use crate::{Figure, symbol::SymbolKey};
+use crate::{Decimal, Figure, median, percent_change, symbol::SymbolKey};
 
 /// Most other coins that are named beside the one that was chosen.
 pub const MAX_ALTERNATIVES: usize = 10;
+
+/// Perpetuals whose mark is further from a coin's price, in percent of it, are of another coin of that name.
+const SAME_COIN_PCT: Decimal = Decimal::from_parts(20, 0, 0, false, 0);
 
 /// A coin: the core of what there is to say about a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -104,6 +107,15 @@ impl Coin {
             .as_ref()?
             .iter()
             .find(|contract| contract.chain_id == Some(chain_id))
+    }
+
+    /// Whether perpetuals with these marks (dollars for one coin) can be of this coin: a symbol alone does not say so, a
+    /// price does. `None` while one side has no price.
+    #[must_use]
+    pub fn is_marked_at(&self, marks: &[Decimal]) -> Option<bool> {
+        let price = self.price_usd?.get();
+        let change = percent_change(price, median(marks)?);
+        Some(change.is_some_and(|change| change.abs() <= SAME_COIN_PCT))
     }
 
     /// Whether the catalogue says that it is a coin of its own chain and nowhere a token.
@@ -249,6 +261,26 @@ mod tests {
                 .0,
             "usdt0"
         );
+    }
+
+    #[test]
+    fn a_perpetual_at_another_price_is_of_another_coin() {
+        let marked = |price: Option<&str>, marks: &[&str]| {
+            let mut coin = coin("x", "X", None, None);
+            coin.price_usd = price.map(|text| text.parse().unwrap());
+            let marks: Vec<Decimal> = marks.iter().map(|mark| mark.parse().unwrap()).collect();
+            coin.is_marked_at(&marks)
+        };
+        assert_eq!(marked(Some("0.0000052"), &["0.0000053"]), Some(true));
+        assert_eq!(marked(Some("100"), &["120", "119", "900"]), Some(true));
+        assert_eq!(marked(Some("100"), &["120.1"]), Some(false));
+        assert_eq!(marked(Some("0.0000052"), &["0.0052"]), Some(false));
+        assert_eq!(
+            marked(Some("1e-28"), &["79228162514264337593543950335"]),
+            Some(false)
+        );
+        assert_eq!(marked(None, &["1"]), None);
+        assert_eq!(marked(Some("1"), &[]), None);
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub enum Weakness {
     Unsure,
     /// There is hardly any liquidity behind it.
     Thin,
+    /// Nobody lists it: it is what a small trade would bring.
+    Traded,
 }
 
 /// How a price was confirmed.
@@ -76,6 +78,21 @@ pub struct Consensus {
     pub spread_pct: Option<Figure>,
     /// Why the only price is a weak one.
     pub weakness: Option<Weakness>,
+}
+
+impl Consensus {
+    /// What a small trade would bring, where no source lists a price.
+    #[must_use]
+    pub fn traded(quote: Quote) -> Self {
+        Self {
+            price_usd: quote.price_usd,
+            source: Some(quote.source),
+            confidence: Confidence::SingleSource,
+            used: vec![quote],
+            spread_pct: None,
+            weakness: Some(Weakness::Traded),
+        }
+    }
 }
 
 impl Quote {

@@ -63,6 +63,22 @@ pub struct DexPrice {
     pub liquidity_usd: Figure,
 }
 
+/// What the source of pairs calls an EVM chain whose tokens are scanned.
+#[must_use]
+pub fn platform_of(chain_id: u64) -> Option<&'static str> {
+    Some(match chain_id {
+        1 => "ethereum",
+        10 => "optimism",
+        56 => "bsc",
+        137 => "polygon",
+        196 => "xlayer",
+        8453 => "base",
+        42161 => "arbitrum",
+        43114 => "avalanche",
+        _ => return None,
+    })
+}
+
 /// The price of the token at `address` on `platform`, from the pair with the most dollars in it.
 /// Where the token is what others are priced in, its price follows from theirs.
 #[must_use]
@@ -185,6 +201,14 @@ mod tests {
             market_cap_usd: None,
             fdv_usd: None,
         }
+    }
+
+    #[test]
+    fn chains_have_one_name_there_and_back() {
+        for chain_id in [1, 10, 56, 137, 196, 8453, 42161, 43114] {
+            assert_eq!(platform_of(chain_id).and_then(chain_of), Some(chain_id));
+        }
+        assert_eq!(platform_of(59144), None);
     }
 
     #[test]

@@ -99,7 +99,8 @@ struct Candidate<'a> {
 
 /// The coins that most rankings name, at most [`MAX_ROWS`]; among equals the better places. Bitcoin,
 /// what is meant to be worth a dollar, wrapped and staked forms, imitations and tokens of a high risk
-/// are left out. A symbol that is only talked about is no coin.
+/// are left out. A symbol that is only talked about is no coin, and what is said of a symbol is not said
+/// of a token of an exchange that bears it.
 #[must_use]
 pub fn trending(rankings: Rankings<'_>) -> Vec<TrendingRow> {
     let mut found = candidates(rankings);
@@ -139,7 +140,10 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
     }
     for (place, mention) in numbered(rankings.mentioned) {
         let key = SymbolKey::new(&mention.symbol);
-        if let Some(candidate) = key.and_then(|key| by_symbol.get_mut(&key)) {
+        let candidate = key.and_then(|key| by_symbol.get_mut(&key));
+        // Mentions are counted by symbol: they are of the coin that a catalogue lists under it, never of a token of an
+        // exchange that bears it.
+        if let Some(candidate) = candidate.filter(|candidate| candidate.searched.is_some()) {
             candidate.mentioned.get_or_insert((place, mention));
         }
     }

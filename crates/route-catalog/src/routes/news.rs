@@ -126,8 +126,10 @@ pub(crate) const MEGA_REPORT: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Daily briefing",
     description: "Daily briefing: headlines, sentiment, opinion-leader alpha, trending tokens and \
-                  yield, with derivatives and macro where available. Sections that could not be \
-                  built are named in `missing`.",
+                  yield, with derivatives and macro where available. Each section is what its own route \
+                  answers, from the same caches: what no cache holds young enough is asked for once. \
+                  Fresh while every section is. Sections that could not be built are named in \
+                  `missing`.",
     refuses: "headlines and trending are both missing",
     query: &[],
     body: &[],

@@ -166,7 +166,8 @@ pub(crate) const MARKET_ALPHA: Route = Route {
     price: MicroUsd::dollars("0.005"),
     summary: "Live pricing of curated tokens",
     description: "Market intelligence for the curated tokens of chain 196: price, changes, volume, \
-                  liquidity, holders, and the movers.",
+                  liquidity, holders, and the movers. `total_volume_24h_usd` adds up the volumes of \
+                  the tokens: a swap between two of them counts twice.",
     refuses: "fewer than half of the tokens are priced",
     query: &[],
     body: &[],

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::super::legs::Legs;
-use crate::answer::{Answered, Unavailable, Warning, seconds};
+use crate::answer::{self, Answered, Unavailable, Warning, seconds};
 use crate::reply::ErrorReply;
 
 /// How long parts may take.
@@ -38,8 +38,11 @@ impl Budget {
         let left = self.ends.saturating_duration_since(Instant::now());
         match timeout(self.part.min(left), work).await {
             Ok(Ok(value)) => Outcome::Ok(value),
-            // The sources answered that there is none.
-            Ok(Err(refused)) if refused.code() == ErrorCode::NotFound => {
+            // The sources answered that there is no such thing; that they have no figure of it is another answer.
+            Ok(Err(refused))
+                if refused.code() == ErrorCode::NotFound
+                    && refused.reason() == "symbol_not_found" =>
+            {
                 Outcome::NotApplicable(refused.reason().to_owned())
             }
             Ok(Err(refused)) => Outcome::Unavailable(refused.reason().to_owned()),
@@ -84,8 +87,8 @@ pub(in crate::operations) struct Part {
 pub(in crate::operations) struct Gathered {
     pub(in crate::operations) legs: Legs,
     pub(in crate::operations) warnings: Vec<Warning>,
-    /// The longest time for which one of the parts counts as fresh.
-    pub(in crate::operations) fresh_seconds: u64,
+    /// How old each part is, and for how long it counts as fresh.
+    pub(in crate::operations) ages: Vec<answer::Part>,
 }
 
 impl Gathered {
@@ -114,7 +117,10 @@ impl Gathered {
         // Its own gaps are named before its place in the answer changes.
         let answered = answered.complete();
         let as_of = seconds(answered.as_of(now));
-        self.fresh_seconds = self.fresh_seconds.max(answered.fresh_seconds);
+        self.ages.push(answer::Part {
+            age: answered.age_seconds(now),
+            fresh: answered.fresh_seconds,
+        });
         self.warnings.extend(answered.warnings);
         self.legs.got(data_sources::Sourced {
             value: (),
@@ -191,6 +197,12 @@ mod tests {
             .spend(async { Err::<(), _>(none()) })
             .await;
         assert!(matches!(none, Outcome::NotApplicable(reason) if reason == "symbol_not_found"));
+        let unpriced =
+            ErrorReply::new(ErrorCode::NotFound, "none").detail("reason", "token_not_priced");
+        let unpriced = budget(60_000, 60_000)
+            .spend(async { Err::<(), _>(unpriced) })
+            .await;
+        assert!(matches!(unpriced, Outcome::Unavailable(reason) if reason == "token_not_priced"));
     }
 
     #[test]
@@ -241,6 +253,6 @@ mod tests {
                 ("data.derivatives", "upstream_timeout"),
             ]
         );
-        assert_eq!(gathered.fresh_seconds, 60);
+        assert_eq!(gathered.ages, [answer::Part { age: 0, fresh: 60 }]);
     }
 }

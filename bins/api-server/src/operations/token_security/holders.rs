@@ -13,6 +13,8 @@ use readings::{
 use super::super::legs::Legs;
 use crate::Sources;
 
+/// Where a token is from.
+const ORIGIN: &str = "okx.advanced-info";
 /// The list of holders.
 pub(in crate::operations) const SOURCE: &str = "okx.token-holders";
 
@@ -57,6 +59,13 @@ impl Held {
             .map(|holders| holders.as_slice())
             .unwrap_or_default();
         Holding::of(scans, holders, &pools)
+    }
+
+    /// All that speaks for or against the token: the scans, and what its market says against it. The latter is no scan
+    /// that an answer could be made of.
+    pub(in crate::operations) fn with_origin(&self, scans: &[Scan]) -> Vec<Scan> {
+        let origin = value(&self.origin).and_then(|origin| Scan::of_origin(ORIGIN, origin));
+        scans.iter().cloned().chain(origin).collect()
     }
 
     /// What the creator holds, in percent.

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
-use data_sources::{Error, SourceToken, Sourced, okx::Okx};
-use readings::security::{Probe, Quoted, Traded, Trades};
+use data_sources::{Error, SourceToken, Sourced, TokenList, okx::Okx};
+use jiff::Timestamp;
+use readings::Figure;
+use readings::security::{Probe, Quoted, Traded, Trades, atoms_worth, one_token};
 
 use super::super::legs::Legs;
 use crate::Sources;
@@ -13,6 +15,10 @@ use crate::Sources;
 const SIZES: [u32; 2] = [10, 1000];
 /// Time for a purchase and its sale.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Time for the sale of what cannot be bought.
+const FURTHER_PATIENCE: Duration = Duration::from_millis(2_500);
+/// Why a sale is not tried at first where there is no way to buy.
+const NOTHING_BOUGHT: &str = "nothing_bought";
 /// The source of the quotes.
 pub(in crate::operations) const SOURCE: &str = "okx.quote";
 
@@ -31,35 +37,157 @@ pub(in crate::operations) async fn probe(
     token: Address,
     max_age: Option<Duration>,
 ) -> Trading {
-    let dollars = &okx.reviewed().source_tokens;
-    let Some(counter) = dollars
-        .iter()
-        .find(|dollar| dollar.address != token)
-        .cloned()
-    else {
+    let Some(mut trading) = Trading::against_a_dollar(okx, token) else {
         return Trading::default();
     };
-    let atoms_per_usd = 10u64
-        .checked_pow(u32::from(counter.decimals))
-        .unwrap_or_default();
-    let one = |usd| both_ways(okx, counter.address, token, usd, atoms_per_usd, max_age);
-    let (small, large) = tokio::join!(one(SIZES[0]), one(SIZES[1]));
-    let mut trading = Trading {
-        trades: Trades {
-            probes: Vec::new(),
-            atoms_per_usd,
-        },
-        counter: Some(counter),
-        asked: Vec::new(),
+    let (small, large) = tokio::join!(
+        trading.both_ways(okx, token, SIZES[0], max_age),
+        trading.both_ways(okx, token, SIZES[1], max_age),
+    );
+    trading.add(small);
+    trading.add(large);
+    trading
+}
+
+/// The smallest probe of [`probe`] alone.
+pub(in crate::operations) async fn smallest(
+    okx: &Okx,
+    token: Address,
+    max_age: Option<Duration>,
+) -> Trading {
+    let Some(mut trading) = Trading::against_a_dollar(okx, token) else {
+        return Trading::default();
     };
-    for (probe, asked) in [small, large] {
-        trading.trades.probes.push(probe);
-        trading.asked.extend(asked);
-    }
+    let small = trading.both_ways(okx, token, SIZES[0], max_age).await;
+    trading.add(small);
     trading
 }
 
 impl Trading {
+    fn against_a_dollar(okx: &Okx, token: Address) -> Option<Self> {
+        let dollars = &okx.reviewed().source_tokens;
+        let counter = dollars.iter().find(|dollar| dollar.address != token)?;
+        let atoms_per_usd = 10u64.checked_pow(u32::from(counter.decimals))?;
+        Some(Self {
+            trades: Trades {
+                probes: Vec::new(),
+                atoms_per_usd,
+            },
+            counter: Some(counter.clone()),
+            asked: Vec::new(),
+        })
+    }
+
+    fn add(&mut self, (probe, asked): (Probe, Asked)) {
+        self.trades.probes.push(probe);
+        self.asked.extend(asked);
+    }
+
+    /// Asks for the sale where the exchange knows no way to buy: whoever holds the token wants to know. How much is worth a
+    /// probe's dollars follows from a price, without one a whole token is tried.
+    pub(in crate::operations) async fn sell_what_cannot_be_bought(
+        &mut self,
+        sources: &Sources,
+        token: Address,
+        price_usd: Option<Figure>,
+        max_age: Option<Duration>,
+    ) {
+        let Some(counter) = self.counter.as_ref().map(|counter| counter.address) else {
+            return;
+        };
+        let untried = |probe: &Probe| probe.buy == Traded::NoRoute;
+        if !self.trades.probes.iter().any(untried) {
+            return;
+        }
+        let asked = &mut self.asked;
+        let probes = &mut self.trades.probes;
+        let further = async {
+            let decimals = match sources.okx.tokens(None).await {
+                Ok(list) => {
+                    let mut listed = list.value.tokens.iter();
+                    let decimals = listed
+                        .find(|listed| listed.address == token)
+                        .and_then(|listed| listed.decimals);
+                    let named = list.map(|_| ());
+                    asked.extend(decimals.map(|_| Ok(named.as_reference())));
+                    decimals
+                }
+                Err(_) => None,
+            };
+            for probe in probes.iter_mut().filter(|probe| untried(probe)) {
+                let amount = decimals.and_then(|decimals| match price_usd {
+                    Some(price) => atoms_worth(probe.usd, price.get(), decimals),
+                    None => one_token(decimals),
+                });
+                probe.sell = match amount {
+                    Some(amount) => {
+                        let sold = sources
+                            .okx
+                            .shown_quote(token, counter, amount, max_age)
+                            .await;
+                        outcome(sold, asked)
+                    }
+                    None => Traded::Unavailable("decimals_unknown".to_owned()),
+                };
+            }
+        };
+        // What was not answered until then was not tried.
+        let _ = tokio::time::timeout(FURTHER_PATIENCE, further).await;
+    }
+
+    /// The time of the oldest quote.
+    pub(in crate::operations) fn as_of(&self) -> Option<Timestamp> {
+        let quotes = self.asked.iter().filter_map(|asked| asked.as_ref().ok());
+        quotes
+            .flat_map(|quote| &quote.sources)
+            .filter(|source| !source.reference)
+            .map(|source| source.as_of.unwrap_or(source.fetched_at))
+            .min()
+    }
+
+    /// What kept a quote from being there, if that was not the exchange's own answer.
+    pub(in crate::operations) fn failure(&self) -> Option<&Error> {
+        self.asked.iter().find_map(|asked| asked.as_ref().err())
+    }
+
+    /// A purchase for so many dollars, and the sale of what it gives.
+    async fn both_ways(
+        &self,
+        okx: &Okx,
+        token: Address,
+        usd: u32,
+        max_age: Option<Duration>,
+    ) -> (Probe, Asked) {
+        let mut asked = Asked::new();
+        let mut probe = Probe {
+            usd,
+            buy: late(),
+            sell: late(),
+        };
+        let Some(counter) = self.counter.as_ref().map(|counter| counter.address) else {
+            return (probe, asked);
+        };
+        let trade = async {
+            let atoms_per_usd = U256::from(self.trades.atoms_per_usd);
+            let amount = U256::from(usd).saturating_mul(atoms_per_usd);
+            let bought = okx.shown_quote(counter, token, amount, max_age).await;
+            probe.buy = outcome(bought, &mut asked);
+            probe.sell = match &probe.buy {
+                Traded::Quoted(quote) => {
+                    let sold = okx
+                        .shown_quote(token, counter, quote.amount_out_atoms, max_age)
+                        .await;
+                    outcome(sold, &mut asked)
+                }
+                Traded::NoRoute => Traded::Unavailable(NOTHING_BOUGHT.to_owned()),
+                Traded::Unavailable(reason) => Traded::Unavailable(reason.clone()),
+            };
+        };
+        // What was answered until then stays.
+        let _ = tokio::time::timeout(PATIENCE, trade).await;
+        (probe, asked)
+    }
+
     /// Lists who was asked. That there is no way is an answer, not a failure.
     pub(in crate::operations) fn list(&self, legs: &mut Legs, sources: &Sources) {
         for asked in &self.asked {
@@ -72,41 +200,6 @@ impl Trading {
 }
 
 type Asked = Vec<Result<Sourced<()>, Error>>;
-
-/// A purchase for so many dollars, and the sale of what it gives.
-async fn both_ways(
-    okx: &Okx,
-    counter: Address,
-    token: Address,
-    usd: u32,
-    atoms_per_usd: u64,
-    max_age: Option<Duration>,
-) -> (Probe, Asked) {
-    let mut asked = Asked::new();
-    let mut probe = Probe {
-        usd,
-        buy: late(),
-        sell: late(),
-    };
-    let trade = async {
-        let amount = U256::from(usd).saturating_mul(U256::from(atoms_per_usd));
-        let bought = okx.shown_quote(counter, token, amount, max_age).await;
-        probe.buy = outcome(bought, &mut asked);
-        probe.sell = match &probe.buy {
-            Traded::Quoted(quote) => {
-                let sold = okx
-                    .shown_quote(token, counter, quote.amount_out_atoms, max_age)
-                    .await;
-                outcome(sold, &mut asked)
-            }
-            Traded::NoRoute => Traded::Unavailable("nothing_bought".to_owned()),
-            Traded::Unavailable(reason) => Traded::Unavailable(reason.clone()),
-        };
-    };
-    // What was answered until then stays.
-    let _ = tokio::time::timeout(PATIENCE, trade).await;
-    (probe, asked)
-}
 
 fn late() -> Traded {
     Traded::Unavailable("upstream_timeout".to_owned())

@@ -104,7 +104,7 @@ impl Asked {
             price_impact_pct: row
                 .find("priceImpactPercent")
                 .and_then(|impact| signed(&impact)),
-            hops: hops.map_or(0, |hops| hops.len().min(MAX_HOPS)),
+            hops: hops.map(|hops| hops.len().min(MAX_HOPS)),
             honeypot: honeypots
                 .into_iter()
                 .flatten()
@@ -162,14 +162,18 @@ mod tests {
         assert_eq!(quote.price_impact_pct.unwrap().to_string(), "-0.06");
         assert_eq!(
             (quote.hops, quote.honeypot, quote.received_decimals),
-            (2, Some(false), Some(18))
+            (Some(2), Some(false), Some(18))
         );
         let mut silent = answer();
         silent[0]["fromToken"]["isHoneyPot"] = json!("yes");
         silent[0]["toToken"]["isHoneyPot"] = json!(null);
         silent[0]["priceImpactPercent"] = json!("NaN");
+        silent[0]["dexRouterList"] = json!(null);
         let quote = read(&silent).unwrap();
-        assert_eq!((quote.honeypot, quote.price_impact_pct), (None, None));
+        assert_eq!(
+            (quote.honeypot, quote.price_impact_pct, quote.hops),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ fn quoted(amount_in: u64, amount_out: u64) -> Traded {
         amount_in_atoms: U256::from(amount_in),
         amount_out_atoms: U256::from(amount_out),
         price_impact_pct: Some("-0.1".parse().unwrap()),
-        hops: 2,
+        hops: Some(2),
         honeypot: Some(false),
         received_decimals: Some(3),
     })
@@ -91,6 +91,48 @@ fn what_cannot_be_sold_is_a_trap() {
 }
 
 #[test]
+fn ways_that_are_not_stated_are_not_counted_as_none() {
+    let mut found = trades(quoted(5000, 9_970_000), Traded::NoRoute);
+    for probe in &mut found.probes {
+        for side in [&mut probe.buy, &mut probe.sell] {
+            if let Traded::Quoted(quote) = side {
+                quote.hops = None;
+            }
+        }
+    }
+    assert_eq!(found.most_hops(), None);
+}
+
+#[test]
+fn a_price_is_what_comes_back_and_nothing_when_little_does() {
+    let price = |back| {
+        let found = trades(quoted(5000, back), Traded::NoRoute).traded_price_usd();
+        found.map(|price| price.normalize().to_string())
+    };
+    // Five tokens for ten dollars, and 9.97 dollars for the five.
+    assert_eq!(price(9_970_000).as_deref(), Some("1.994"));
+    assert_eq!(price(9_000_000).as_deref(), Some("1.8"));
+    assert_eq!(price(8_990_000), None);
+    assert_eq!(
+        trades(Traded::NoRoute, quoted(1, 1)).traded_price_usd(),
+        None
+    );
+}
+
+#[test]
+fn amounts_are_worth_what_they_shall() {
+    let worth = |usd, price: &str, decimals| {
+        atoms_worth(usd, price.parse().unwrap(), decimals).map(|atoms| atoms.to_string())
+    };
+    assert_eq!(worth(10, "2.5", 18).as_deref(), Some("4000000000000000000"));
+    assert_eq!(worth(1000, "97251.4", 8).as_deref(), Some("1028262"));
+    assert_eq!(worth(10, "0.000000001", 0).as_deref(), Some("10000000000"));
+    for none in [("0", 18), ("97251.4", 0), ("0.0000001", 255)] {
+        assert_eq!(worth(10, none.0, none.1), None, "{none:?}");
+    }
+}
+
+#[test]
 fn losses_rise_in_steps() {
     for (back, signs) in [
         (9_710_000, None),
@@ -135,7 +177,7 @@ fn amounts_beyond_a_decimal_give_no_ratio() {
         amount_in_atoms: U256::MAX,
         amount_out_atoms: U256::MAX,
         price_impact_pct: None,
-        hops: 1,
+        hops: Some(1),
         honeypot: None,
         received_decimals: None,
     });

@@ -126,6 +126,22 @@ fn one_symbol_with_two_prices_is_two_coins() {
     assert_eq!(trending_of(&[unpriced], &[hot("ALPHA", "0.018")]).len(), 2);
 }
 
+#[test]
+fn a_stranger_does_not_take_the_mentions_of_the_coin_whose_symbol_it_bears() {
+    let stranger = || hot("XRP", "0.018");
+    let talk = [mentioned("XRP", "0.9", "0.1")];
+    let alone = rows(&[searched("sui", "SUI", "3")], &[stranger()], &talk);
+    let xrp = alone.iter().find(|row| row.symbol == "XRP").unwrap();
+    assert_eq!((xrp.named_by, xrp.why.len()), (1, 1));
+    // Beside the coin itself the mentions are the coin's.
+    let both = rows(&[searched("ripple", "XRP", "2.2")], &[stranger()], &talk);
+    let named: Vec<_> = both
+        .iter()
+        .map(|row| (row.name.as_deref(), row.named_by))
+        .collect();
+    assert_eq!(named, [(Some("ripple"), 2), (None, 1)]);
+}
+
 fn trending_of(coins: &[SearchedCoin], tokens: &[HotToken]) -> Vec<TrendingRow> {
     rows(coins, tokens, &[])
 }

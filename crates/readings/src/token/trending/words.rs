@@ -85,8 +85,6 @@ pub(super) fn risks(candidate: &Candidate<'_>) -> Vec<&'static str> {
             mention.bearish_ratio > mention.bullish_ratio,
             "mentions_mostly_bearish",
         );
-        // Mentions are counted by symbol, whichever coin was meant.
-        risk(candidate.searched.is_none(), "mentions_by_symbol_only");
     }
     risks
 }

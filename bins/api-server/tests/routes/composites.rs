@@ -1,0 +1,148 @@
+//! Answers of many parts: each part ages the whole, none is of another coin, and none holds the others up.
+
+use replay::{Recordings, ReplayServer};
+use serde_json::{Value, json};
+
+use crate::attacks_liar::{Liar, Lie};
+use crate::shop::{Shop, codes, gap, source};
+
+/// A shop whose first catalogue never answers at addresses with `part` in them.
+async fn hesitant(part: &'static str) -> (Shop, ReplayServer) {
+    let origin = ReplayServer::start(Recordings::embedded().unwrap())
+        .await
+        .unwrap();
+    let liar = Liar::before(origin.url(), Lie::SilenceOn(part)).await;
+    let url = format!("{}/api.coingecko.com", liar.url());
+    let shop = Shop::changed(move |config, _replay| {
+        let catalogue = config.upstreams.0.get_mut("coingecko").unwrap();
+        assert!(catalogue.set_url("base_url", url));
+    })
+    .await;
+    (shop, origin)
+}
+
+/// For how many seconds more an answer counts as fresh.
+fn left(body: &Value) -> i64 {
+    let meta = &body["meta"];
+    meta["max_age_seconds"].as_i64().unwrap() - meta["age_seconds"].as_i64().unwrap()
+}
+
+#[tokio::test]
+async fn the_part_that_ages_first_ages_the_whole() {
+    let shop = Shop::at_the_recording().await;
+    for target in [
+        "/token-deep-dive?symbol=BTC",
+        "/token-alpha?symbol=BTC",
+        "/mega-report",
+    ] {
+        let body = shop.buy(target).await;
+        assert_eq!(body["meta"]["verdict"], "fresh", "{target}");
+        // Funding is fresh for half a minute, whatever the rest is.
+        assert!((0..=30).contains(&left(&body)), "{target}: {}", left(&body));
+    }
+}
+
+#[tokio::test]
+async fn derivatives_of_another_coin_are_not_told() {
+    let shop = Shop::in_scenario("another_coin").await;
+    let body = shop.buy("/token-deep-dive?symbol=BTC").await;
+    let part = &body["data"]["derivatives"];
+    assert_eq!(
+        (&part["status"], &part["reason"], &part["data"]),
+        (
+            &json!("unavailable"),
+            &json!("derivatives_of_another_coin"),
+            &Value::Null
+        )
+    );
+    let body = shop.buy("/token-alpha?symbol=BTC").await;
+    assert_eq!(body["data"]["derivatives"], Value::Null);
+    assert_eq!(body["data"]["price"]["price_usd"], "0.018");
+    assert_eq!(
+        gap(&body, "data.derivatives")["reason"],
+        "derivatives_of_another_coin"
+    );
+    let plain = Shop::open().await;
+    let body = plain.buy("/token-alpha?symbol=BTC").await;
+    assert_eq!(body["data"]["derivatives"]["symbol"], "BTC");
+}
+
+#[tokio::test]
+async fn a_token_of_another_chain_has_the_price_of_its_pools_there() {
+    let shop = Shop::in_scenario("token_elsewhere").await;
+    let body = shop.buy("/token-deep-dive?symbol=OKB").await;
+    let part = &body["data"]["dex_price"];
+    assert_eq!(part["status"], "ok", "{part}");
+    assert_eq!(
+        (&part["data"]["chain_id"], &part["data"]["price_usd"]),
+        (&json!(1), &json!("118.4"))
+    );
+    assert_eq!(
+        (&part["data"]["source"], &part["data"]["confidence"]),
+        (&json!("dexscreener.pairs"), &json!("single_source"))
+    );
+    // Nobody scanned it: that is not that there is nothing to scan.
+    assert_eq!(body["data"]["security"]["status"], "unavailable");
+}
+
+#[tokio::test]
+async fn contracts_do_not_hold_up_a_coin_that_is_in_hand() {
+    let (shop, _origin) = hesitant("/coins/okb").await;
+    let body = shop.buy("/token-deep-dive?symbol=OKB").await;
+    let data = &body["data"];
+    assert_eq!(data["token_details"]["data"]["id"], "okb");
+    assert_eq!(
+        gap(&body, "data.token_details.data.contracts"),
+        &json!({"field": "data.token_details.data.contracts", "reason": "upstream_timeout", "source": "coingecko.contracts"})
+    );
+    assert_eq!(data["security"]["reason"], "contract_unknown");
+}
+
+#[tokio::test]
+async fn a_catalogue_that_hangs_leaves_time_for_the_other() {
+    let (shop, _origin) = hesitant("/coins/").await;
+    let body = shop.buy("/token-deep-dive?symbol=OKB").await;
+    assert_eq!(body["data"]["token_details"]["data"]["id"], "okb-okb");
+    assert_eq!(
+        source(&body, "coingecko.markets")["reason"],
+        "upstream_timeout"
+    );
+}
+
+#[tokio::test]
+async fn a_report_says_what_its_sections_say_and_leaves_out_what_is_too_old() {
+    let shop = Shop::without(&["coingecko"]).await;
+    let body = shop.buy("/mega-report").await;
+    assert!(
+        codes(&body).contains(&"fewer_than_three"),
+        "{:?}",
+        codes(&body)
+    );
+
+    let shop = Shop::at_the_recording().await;
+    let body = shop.buy("/mega-report?max_age=7200").await;
+    let missing = body["data"]["missing"].as_array().unwrap();
+    assert!(missing.contains(&json!("macro")), "{missing:?}");
+    assert_eq!(
+        gap(&body, "data.sections.macro")["reason"],
+        "older_than_max_age"
+    );
+    assert!(body["data"]["sections"]["headlines"].is_array());
+    assert!(body["meta"]["age_seconds"].as_u64().unwrap() <= 7200);
+}
+
+#[tokio::test]
+async fn members_name_the_source_that_they_are_from() {
+    // The source of symbols is silent: the hourly news stand in.
+    let shop = Shop::without(&["okx"]).await;
+    let body = shop.buy("/token-alpha?symbol=BTC&provenance=1").await;
+    let origin = body["meta"]["provenance"]["/data/news"]["source"]
+        .as_str()
+        .unwrap();
+    assert_eq!(source(&body, origin)["status"], "ok", "{origin}");
+    let body = shop.buy("/mega-report?provenance=1").await;
+    let origin = body["meta"]["provenance"]["/data/sections/headlines"]["source"]
+        .as_str()
+        .unwrap();
+    assert_eq!(source(&body, origin)["status"], "ok", "{origin}");
+}
