@@ -43,8 +43,9 @@ pub fn docs_page(
     let ids: Vec<_> = sources.iter().map(|id| format!("`{id}`")).collect();
     let _ = write!(
         page,
-        "\n## Freshness and sources\n\nFresh for {fresh_seconds} s (`meta.max_age_seconds`); older data is labelled `stale`, or \
-         refused when the caller\nsends `max_age`. In the answer below: {}.\n",
+        "\n## Freshness and sources\n\nThe answer below counts as fresh up to an age of {fresh_seconds} s (`meta.max_age_seconds`): one \
+         of several parts is\nfresh while each part is. Older data is labelled `stale`, or refused when the caller sends `max_age`. In \
+         the answer\nbelow: {}.\n",
         ids.join(", ")
     );
     let _ = write!(

@@ -63,7 +63,7 @@ pub(super) async fn about(
     token: Address,
     max_age: Option<Duration>,
 ) -> Result<Answered, ErrorReply> {
-    let found = spot(sources, token, max_age)
+    let found = spot(sources, token, max_age, max_age)
         .await
         .map_err(|error| fault::reply(&error))?;
     let (spot, sources) = (found.value, found.sources);
@@ -97,6 +97,7 @@ fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
 
 /// The price of `token` from the aggregator, checked by a second source, and by a third one when the
 /// two differ or one of them has none. What nobody lists is priced by what a small trade would bring.
+/// `kept` is how old a kept answer may be, `taken` how old the caller takes what was observed.
 ///
 /// # Errors
 ///
@@ -105,13 +106,14 @@ fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
 pub(super) async fn spot(
     sources: &Sources,
     token: Address,
-    max_age: Option<Duration>,
+    kept: Option<Duration>,
+    taken: Option<Duration>,
 ) -> Result<Sourced<Spot>, Error> {
     let now = sources.now();
     let (price, market, check) = tokio::join!(
-        sources.okx.spot(token, max_age),
-        sources.okx.market(token, max_age),
-        sources.defillama.token_price(PLATFORM, token, max_age),
+        sources.okx.spot(token, kept),
+        sources.okx.market(token, kept),
+        sources.defillama.token_price(PLATFORM, token, kept),
     );
     let mut asked = Asked::new(sources);
     let market = asked.take(INFO, market);
@@ -120,14 +122,14 @@ pub(super) async fn spot(
     asked.quotes.extend(aggregator(price, market));
     let check = asked.take("defillama.coins", check);
     // A price that is older than the caller takes confirms none that is not.
-    let young = |quote: &Quote| within(quote, max_age, now);
+    let young = |quote: &Quote| within(quote, taken, now);
     let alone = asked.quotes.is_empty();
     asked
         .quotes
         .extend(check.filter(|quote| alone || young(quote)));
     let agreed = agree(&asked.quotes, now);
     if agreed.is_none_or(|agreed| agreed.confidence != Confidence::Confirmed) {
-        let pairs = sources.dexscreener.pairs(PLATFORM, token, max_age).await;
+        let pairs = sources.dexscreener.pairs(PLATFORM, token, kept).await;
         let pairs = asked.take(PAIRS, pairs);
         asked
             .quotes
@@ -135,7 +137,7 @@ pub(super) async fn spot(
     }
     let consensus = match agree(&asked.quotes, now) {
         Some(consensus) => consensus,
-        None => match traded(sources, &mut asked, token, max_age).await {
+        None => match traded(sources, &mut asked, token, kept).await {
             Some(consensus) => consensus,
             None => return Err(asked.failure(token)),
         },

@@ -171,7 +171,7 @@ async fn dex_price(
     };
     let spot = async {
         let found = match chain_id == HOME_CHAIN.id {
-            true => price::spot(sources, address, call.max_age()).await,
+            true => price::spot(sources, address, call.max_age(), call.max_age()).await,
             false => price::elsewhere(sources, chain_id, address, call.max_age()).await,
         };
         let found = found.map_err(|error| fault::reply(&error))?;

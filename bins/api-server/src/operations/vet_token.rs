@@ -17,14 +17,14 @@ use super::{
     price::{self, Spot},
 };
 use crate::Sources;
-use crate::answer::{Answered, Method, seconds};
+use crate::answer::{Answered, Method, Part, fresh_together, seconds};
 use crate::reply::ErrorReply;
 
 /// How old the parts may be when they are asked for.
 const PART_AGE: Duration = Duration::from_secs(30);
 /// A quote that does not state a member.
 const UNSTATED: &str = "not_named_by_source";
-/// How long the answer counts as fresh.
+/// How long its parts count as fresh; the price says it itself.
 const FRESH_SECONDS: u64 = 60;
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
@@ -37,7 +37,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         scans::of(sources, HOME_CHAIN.id, token, max_age),
         holders::held(sources, token, max_age),
         trading::probe(&sources.okx, token, max_age),
-        price::spot(sources, token, max_age),
+        price::spot(sources, token, max_age, call.max_age()),
     );
     let scanned = scanned?;
     let mut legs = Legs::default();
@@ -61,6 +61,13 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .as_ref()
         .map(|found| found.value.warnings())
         .unwrap_or_default();
+    let now = sources.now();
+    let rest = Part::of(&legs.sources, FRESH_SECONDS, now);
+    let priced_at = spot
+        .as_ref()
+        .ok()
+        .map(|found| Part::of(&found.sources, found.value.fresh_seconds, now));
+    let fresh_seconds = fresh_together(priced_at.into_iter().chain([rest]));
     let price = priced(sources, &mut legs, spot, &trading);
     token_security::unknowns(&mut legs, &report, &scanned, "security.");
     gaps(&mut legs, &vetting.judgement, &trading, scanned.core());
@@ -97,7 +104,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         price,
     };
     let core = scanned.core();
-    let mut answered = Answered::new(data, FRESH_SECONDS).with_legs(legs);
+    let mut answered = Answered::new(data, fresh_seconds).with_legs(legs);
     answered.origins = origins;
     answered.none = none;
     answered.warnings = warnings;
