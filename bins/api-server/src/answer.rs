@@ -1,5 +1,7 @@
 //! The answer of a paid route: `data` and `meta` (decisions section 3).
 
+mod origin;
+
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
@@ -8,6 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use self::origin::{Method, Origin};
 use crate::operations::Call;
 use crate::operations::legs::Legs;
 use crate::reply::ErrorReply;
@@ -33,37 +36,6 @@ pub(crate) struct Answered {
     pub(crate) edition: Option<String>,
     /// Members whose `null` means that there is none, not that it could not be had.
     pub(crate) none: &'static [&'static str],
-}
-
-/// Which source a member of `data` came from.
-#[derive(Debug, Clone)]
-pub(crate) struct Origin {
-    field: String,
-    source: &'static str,
-    method: Method,
-}
-
-impl Origin {
-    /// `field` is a path below `data` with `/` between its members.
-    pub(crate) fn new(field: impl Into<String>, source: &'static str, method: Method) -> Self {
-        Self {
-            field: field.into(),
-            source,
-            method,
-        }
-    }
-}
-
-/// How a member was obtained.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Method {
-    /// As the source has it.
-    Direct,
-    /// Computed from what the source has.
-    Derived,
-    /// The middle of what several sources have.
-    Median,
 }
 
 /// A member that could not be had, and why.
@@ -179,19 +151,15 @@ impl Answered {
         self
     }
 
-    /// The oldest time of the data that was used. A source that names no time of its data is as old as its fetch; what
-    /// only names things does not age.
+    /// The oldest time of the data that was used.
     pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
-        oldest(&self.sources)
-            .into_iter()
-            .chain(self.as_of)
-            .min()
-            .unwrap_or(now)
+        let oldest = oldest(&self.sources).into_iter().chain(self.as_of).min();
+        oldest.unwrap_or(now)
     }
 
     /// Seconds since [`Self::as_of`], computed when answering.
     pub(crate) fn age_seconds(&self, now: Timestamp) -> u64 {
-        age(self.as_of(now), now)
+        u64::try_from(now.duration_since(self.as_of(now)).as_secs()).unwrap_or_default()
     }
 
     /// Refuses data that is older than the caller takes.
@@ -259,19 +227,16 @@ impl Answered {
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {
-        let entry = |origin: &Origin| {
-            let Origin {
-                field,
-                source,
-                method,
-            } = origin;
+        let entries = |origin: &Origin| {
+            let Origin { source, method, .. } = origin;
             let known = self.sources.iter().find(|s| s.source == *source);
             let as_of = known.and_then(|s| s.as_of).or(self.as_of);
             let as_of = seconds(as_of.or(known.map(|s| s.fetched_at)).unwrap_or(now));
             let value = serde_json::json!({ "source": source, "as_of": as_of, "method": method });
-            (format!("/data/{field}"), value)
+            let paths = origin.paths(&self.data).into_iter();
+            paths.map(move |path| (path, value.clone()))
         };
-        self.origins.iter().map(entry).collect()
+        self.origins.iter().flat_map(entries).collect()
     }
 }
 
@@ -288,22 +253,8 @@ impl<'a> SourceEntry<'a> {
     }
 }
 
-/// An answer's part: how old it is and for how long it counts as fresh, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) age: u64,
-    pub(crate) fresh: u64,
-}
-
-impl Part {
-    /// What `sources` told, fresh for so many seconds.
-    pub(crate) fn of(sources: &[Provenance], fresh: u64, now: Timestamp) -> Self {
-        let age = age(oldest(sources).unwrap_or(now), now);
-        Self { age, fresh }
-    }
-}
-
-/// The oldest time of what was used of `sources`.
+/// The oldest time of what is used of `sources`. One that names no time of its data is as old as its fetch; what only
+/// names things does not age.
 fn oldest(sources: &[Provenance]) -> Option<Timestamp> {
     let used = sources.iter().filter(|source| {
         !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
@@ -312,8 +263,20 @@ fn oldest(sources: &[Provenance]) -> Option<Timestamp> {
         .min()
 }
 
-fn age(time: Timestamp, now: Timestamp) -> u64 {
-    u64::try_from(now.duration_since(time).as_secs()).unwrap_or_default()
+/// An answer's part: how old it is and for how long it counts as fresh, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) age: u64,
+    pub(crate) fresh: u64,
+}
+
+impl Part {
+    /// What `sources` told, fresh for so many seconds. `None` when nothing of it ages.
+    pub(crate) fn of(sources: &[Provenance], fresh: u64, now: Timestamp) -> Option<Self> {
+        let age = now.duration_since(oldest(sources)?).as_secs();
+        let age = u64::try_from(age).unwrap_or_default();
+        Some(Self { age, fresh })
+    }
 }
 
 /// For how many seconds an answer of parts counts as fresh: it is fresh exactly while each of its parts is.

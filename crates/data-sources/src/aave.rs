@@ -2,21 +2,23 @@
 //!
 //! Yields are computed from the reserve's rate, which is a rate per year with 27 digits that compounds
 //! every second. A call that fails is not a zero: a reserve of which a figure is missing is left out,
-//! and an account of which one is missing is not answered.
+//! and an account of which one is missing is not answered. The rows of an account are compared with the
+//! totals that the pool states of it: what they do not cover is in a reserve that is not known here.
 
 mod contracts;
+mod tokens;
 mod units;
 
 use std::{sync::Arc, time::Duration};
 
-use alloy_primitives::{Address, Bytes, U256, address};
+use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall;
 use readings::{
     Decimal, Figure,
     defi::{
         apy, chains,
         market::Quoted,
-        position::{Position, Side},
+        position::{OnChain, Position, Side},
     },
 };
 
@@ -26,6 +28,7 @@ use self::{
         getPausedCall, getReserveConfigurationDataCall, getReserveDataCall, getUserAccountDataCall,
         getUserReserveDataCall,
     },
+    tokens::{TOKENS, Token},
     units::decimal,
 };
 use crate::{
@@ -45,70 +48,19 @@ const SOURCE: &str = "rpc.xlayer";
 const PRICE_DIGITS: u32 = 8;
 /// Digits of a health factor.
 const HEALTH_DIGITS: u32 = 18;
+/// Rows that lack more than this share of the pool's own total, and more than a cent, do not cover it:
+/// rates and prices are of one block, only roundings differ.
+const TOLERANCE: Decimal = Decimal::from_parts(1, 0, 0, false, 3);
+const CENT: Decimal = Decimal::from_parts(1, 0, 0, false, 2);
 /// Accounts whose positions are kept.
 const KEPT_ACCOUNTS: usize = 2_000;
-
-/// A token that may be a reserve.
-struct Token {
-    address: Address,
-    symbol: &'static str,
-    /// The symbol in ids, in ASCII.
-    id: &'static str,
-}
-
-const fn token(address: Address, symbol: &'static str, id: &'static str) -> Token {
-    Token {
-        address,
-        symbol,
-        id,
-    }
-}
-
-/// The reviewed tokens; whether one is a reserve is read from the chain.
-const TOKENS: [Token; 7] = [
-    token(
-        address!("0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
-        "USD₮0",
-        "usdt0",
-    ),
-    token(
-        address!("0x4ae46a509F6b1D9056937BA4500cb143933D2dc8"),
-        "USDG",
-        "usdg",
-    ),
-    token(
-        address!("0xB6CEceAB302E2E4948951eE7843FC24E92933061"),
-        "USDC",
-        "usdc",
-    ),
-    token(
-        address!("0xDe6539018B095353A40753Dc54C91C68c9487D4E"),
-        "GHO",
-        "gho",
-    ),
-    token(
-        address!("0xb7C00000bcDEeF966b20B3D884B98E64d2b06b4f"),
-        "xBTC",
-        "xbtc",
-    ),
-    token(
-        address!("0xE7B000003A45145decf8a28FC755aD5eC5EA025A"),
-        "xETH",
-        "xeth",
-    ),
-    token(
-        address!("0xe538905cf8410324e03A5A23C1c177a474D59b2b"),
-        "WOKB",
-        "wokb",
-    ),
-];
 
 /// Aave on chain 196. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct Aave {
     evm: EvmReader,
     markets: Cached<(), Arc<Vec<Quoted>>>,
-    positions: Cached<Address, Arc<Vec<Position>>>,
+    positions: Cached<Address, Arc<OnChain>>,
 }
 
 /// A reserve that can be used, and what its token is worth.
@@ -164,7 +116,7 @@ impl Aave {
         self.markets.get((), max_age, fetch).await
     }
 
-    /// What `account` has placed and owes.
+    /// What `account` has placed and owes, and whether that is all.
     ///
     /// # Errors
     ///
@@ -173,7 +125,7 @@ impl Aave {
         &self,
         account: Address,
         max_age: Option<Duration>,
-    ) -> Result<Sourced<Arc<Vec<Position>>>, Error> {
+    ) -> Result<Sourced<Arc<OnChain>>, Error> {
         let this = self.clone();
         let fetch = move || async move {
             let of_account = getUserAccountDataCall { user: account };
@@ -252,6 +204,7 @@ impl Read {
             symbol: self.token.symbol.to_owned(),
             underlying: Some(self.token.address.to_string()),
             apy_pct: apy::of_liquidity_rate(self.reserve.liquidity_rate)?,
+            is_base: true,
             tvl_usd: self.worth(unlent)?,
             source: SOURCE,
         })
@@ -270,6 +223,7 @@ impl Read {
             Side::Supply => "",
             Side::Borrow => "-borrow",
         };
+        let apy_pct = apy::of_liquidity_rate(rate).map(Figure);
         Position {
             position_id: format!("{CHAIN_ID}-{PROJECT}-{}{suffix}", self.token.id),
             chain_id: CHAIN_ID,
@@ -277,7 +231,8 @@ impl Read {
             asset: Some(self.token.symbol.to_owned()),
             amount: self.amount(atoms).map(Figure),
             value_usd: self.worth(atoms).map(|usd| Figure(usd.trunc_with_scale(6))),
-            apy_pct: apy::of_liquidity_rate(rate).map(Figure),
+            apy_source: apy_pct.map(|_| SOURCE),
+            apy_pct,
             health,
             opened_at: None,
             side,
@@ -286,7 +241,7 @@ impl Read {
     }
 }
 
-fn positions(results: &[Option<Bytes>]) -> Result<Vec<Position>, SourceError> {
+fn positions(results: &[Option<Bytes>]) -> Result<OnChain, SourceError> {
     let missing = || unusable("every figure of the account");
     let (account, parts) = results.split_first().ok_or_else(missing)?;
     let account = account.as_ref().ok_or_else(missing)?;
@@ -298,6 +253,8 @@ fn positions(results: &[Option<Bytes>]) -> Result<Vec<Position>, SourceError> {
         .map(|health| Figure(health.trunc_with_scale(4)));
     let mut reserves = 0_usize;
     let mut rows = Vec::new();
+    let (mut collateral, mut debt) = (Some(Decimal::ZERO), Some(Decimal::ZERO));
+    let plus = |sum: Option<Decimal>, worth: Option<Decimal>| sum?.checked_add(worth?);
     for (token, part) in TOKENS.iter().zip(parts.chunks(1 + RESERVE_LEGS)) {
         let (user, about) = part.split_first().ok_or_else(missing)?;
         let configuration = about.first().and_then(Option::as_ref).ok_or_else(missing)?;
@@ -309,14 +266,20 @@ fn positions(results: &[Option<Bytes>]) -> Result<Vec<Position>, SourceError> {
         let user = user
             .as_ref()
             .and_then(|returned| UserReserve::read(returned));
-        let (Some(user), Some(read)) = (user, reserve(token, about)) else {
-            return Err(missing());
-        };
+        let user = user.ok_or_else(missing)?;
+        if user.is_empty() {
+            continue;
+        }
+        let read = reserve(token, about).ok_or_else(missing)?;
         if !user.supplied.is_zero() {
+            if user.collateral {
+                collateral = plus(collateral, read.worth(user.supplied));
+            }
             let rate = read.reserve.liquidity_rate;
             rows.push(read.position(Side::Supply, user.supplied, rate, health));
         }
         if !user.borrowed.is_zero() {
+            debt = plus(debt, read.worth(user.borrowed));
             let rate = read.reserve.borrow_rate;
             rows.push(read.position(Side::Borrow, user.borrowed, rate, health));
         }
@@ -324,7 +287,22 @@ fn positions(results: &[Option<Bytes>]) -> Result<Vec<Position>, SourceError> {
     if reserves == 0 {
         return Err(unusable("a reserve that can be read"));
     }
-    Ok(rows)
+    let complete =
+        covers(account.totalCollateralBase, collateral) && covers(account.totalDebtBase, debt);
+    Ok(OnChain {
+        positions: rows,
+        complete,
+    })
+}
+
+/// Whether what was `read` is as much as the pool says, in dollars.
+fn covers(stated: U256, read: Option<Decimal>) -> bool {
+    let lacking = || {
+        let stated = decimal(stated, PRICE_DIGITS)?;
+        let slack = stated.checked_mul(TOLERANCE)?.checked_add(CENT)?;
+        Some(stated.checked_sub(read?)? > slack)
+    };
+    lacking() == Some(false)
 }
 
 fn unusable(expected: &'static str) -> SourceError {

@@ -226,6 +226,7 @@ impl Binance {
         Ok(premium.map(|(premium, _)| premium).as_of(Some(time)))
     }
 
+    /// Names units: rates are read with it, and are as old as they are.
     async fn intervals(&self) -> Result<Sourced<Intervals>, Error> {
         let this = self.clone();
         let fetch = move || async move {
@@ -251,7 +252,8 @@ impl Binance {
                 sources: list.sources,
             })
         };
-        self.intervals.get((), None, fetch).await
+        let intervals = self.intervals.get((), None, fetch).await?;
+        Ok(intervals.as_reference())
     }
 
     async fn interest(&self, name: &str) -> Result<Sourced<Option<Figure>>, Error> {

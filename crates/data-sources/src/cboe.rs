@@ -3,7 +3,7 @@
 //! After the close `prev_day_close` is already the close of the day itself, so the session before is
 //! the price less its change.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use readings::{
@@ -67,15 +67,15 @@ impl Cboe {
         &self.source
     }
 
-    /// The VIX index.
+    /// The VIX index, read again when the kept one was fetched longer ago than `max_age`.
     ///
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError).
-    pub async fn vix(&self) -> Result<Sourced<Observation>, Error> {
+    pub async fn vix(&self, max_age: Option<Duration>) -> Result<Sourced<Observation>, Error> {
         let this = self.clone();
         self.vix
-            .get((), None, move || async move { this.fetch().await })
+            .get((), max_age, move || async move { this.fetch().await })
             .await
     }
 

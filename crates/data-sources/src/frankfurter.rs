@@ -1,6 +1,6 @@
 //! Frankfurter: reference rates of the ECB, one set for each working day.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use jiff::{ToSpan, civil::Date};
 use readings::{
@@ -84,15 +84,16 @@ impl Frankfurter {
         &self.source
     }
 
-    /// The newest reference rates of the dollar.
+    /// The newest reference rates of the dollar, read again when the kept ones were fetched longer ago
+    /// than `max_age`.
     ///
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError).
-    pub async fn rates(&self) -> Result<Sourced<Rates>, Error> {
+    pub async fn rates(&self, max_age: Option<Duration>) -> Result<Sourced<Rates>, Error> {
         let this = self.clone();
         self.rates
-            .get((), None, move || async move { this.fetch().await })
+            .get((), max_age, move || async move { this.fetch().await })
             .await
     }
 
@@ -149,9 +150,9 @@ impl Answer {
             .next()
             .ok_or_else(|| malformed("$.rates", "a day with rates", "none"))?;
         let before = days.next().map(|(_, day)| day);
-        let as_of = Market::Currencies.valued_at(date);
+        let as_of = Market::Currencies.stated_at(date);
         let as_of =
-            as_of.ok_or_else(|| malformed("$.rates", "a day with reference rates", date))?;
+            as_of.ok_or_else(|| malformed("$.rates", "a weekday", date))?;
         let observation = |value, previous| Observation {
             value,
             previous,
@@ -243,6 +244,15 @@ mod tests {
         assert_eq!(dollar.value.to_string(), "99.6540");
         assert_eq!(dollar.previous, Some(dollar.value));
         assert_eq!(dollar.as_of.to_string(), "2026-11-20T13:15:00Z");
+    }
+
+    /// The first of May: the rules of holidays are ours, the rates are the source's.
+    #[test]
+    fn rates_of_a_day_that_the_calendar_takes_for_a_holiday_are_read() {
+        let json = format!(r#"{{"amount": 1, "base": "USD", "rates": {{"2026-05-01": {DAY}}}}}"#);
+        let rates = read(&json).unwrap();
+        assert_eq!(rates.fx.len(), 6);
+        assert_eq!(rates.fx[0].1.as_of.to_string(), "2026-05-01T12:15:00Z");
     }
 
     #[test]

@@ -3,16 +3,12 @@
 //!
 //! A missing observation is `"."` or an empty cell, and never zero.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use jiff::{
-    Timestamp, ToSpan,
-    civil::{Date, Weekday},
-    tz::TimeZone,
-};
+use jiff::{ToSpan, civil::Date};
 use readings::{
     Decimal, Figure,
-    macro_data::{Instrument, Market, Observation, new_york_date},
+    macro_data::{Instrument, Observation, new_york_date},
 };
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -109,12 +105,17 @@ impl Fred {
         &self.source
     }
 
-    /// The newest value of the series for `instrument`.
+    /// The newest value of the series for `instrument`, read again when the kept one was fetched longer
+    /// ago than `max_age`.
     ///
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError); [`Error::NotFound`] when no series is read for it.
-    pub async fn latest(&self, instrument: &Instrument) -> Result<Sourced<Observation>, Error> {
+    pub async fn latest(
+        &self,
+        instrument: &Instrument,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Observation>, Error> {
         let Some(series) = ALL.iter().find(|series| series.instrument == instrument) else {
             return Err(Error::NotFound {
                 reason: "symbol_not_found",
@@ -125,7 +126,7 @@ impl Fred {
         self.series
             .get(
                 series.id,
-                None,
+                max_age,
                 move || async move { this.fetch(series).await },
             )
             .await
@@ -242,8 +243,8 @@ fn newest(
     let (date, value) = values
         .next()
         .ok_or_else(|| malformed("$", "a value", "none"))?;
-    let as_of = valued_at(series.instrument.market, date)
-        .ok_or_else(|| malformed("$[].date", "a day on which the market is open", date))?;
+    let as_of = series.instrument.market.stated_at(date);
+    let as_of = as_of.ok_or_else(|| malformed("$[].date", "a weekday", date))?;
     Ok(Observation {
         value,
         previous: values.next().map(|(_, value)| value),
@@ -253,16 +254,6 @@ fn newest(
         lag_sessions: series.lag_sessions,
         live: false,
     })
-}
-
-/// The time of a daily value. A weekday that the calendar takes for a holiday has its value in the
-/// evening of New York; a weekend has none.
-fn valued_at(market: Market, date: Date) -> Option<Timestamp> {
-    let weekend = matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday);
-    let evening = || TimeZone::UTC.to_timestamp(date.at(21, 0, 0, 0)).ok();
-    market
-        .valued_at(date)
-        .or_else(|| evening().filter(|_| !weekend))
 }
 
 #[derive(Deserialize)]

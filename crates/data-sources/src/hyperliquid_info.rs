@@ -7,6 +7,7 @@
 
 mod account;
 mod history;
+mod kept;
 mod markets;
 mod predicted;
 mod prices;
@@ -15,6 +16,7 @@ mod trading;
 use std::{sync::Arc, time::Duration};
 
 use alloy_primitives::Address;
+use jiff::Timestamp;
 use readings::derivatives::{
     Account, Book, Candle, CoinReading, OpenOrder, PerpContext, SpotBalance, Venue, VenueReading,
     contract_for,
@@ -22,6 +24,7 @@ use readings::derivatives::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use self::kept::OldestFills;
 pub use self::{history::Told, predicted::Predicted};
 use crate::{
     binance::exchange::{malformed, not_listed},
@@ -69,6 +72,8 @@ pub struct HyperliquidInfo {
     spot: Cached<Address, Arc<Vec<SpotBalance>>>,
     orders: Cached<(Address, String), Arc<Vec<OpenOrder>>>,
     roles: Cached<Address, String>,
+    oldest: Cached<Address, OldestFills>,
+    kept_from: Cached<Address, Option<Timestamp>>,
 }
 
 impl HyperliquidInfo {
@@ -109,7 +114,9 @@ impl HyperliquidInfo {
             accounts: Cached::new(1000, Ages::seconds(5, 30), clock.clone()),
             spot: Cached::new(500, Ages::seconds(5, 30), clock.clone()),
             orders: Cached::new(500, Ages::seconds(5, 30), clock.clone()),
-            roles: Cached::new(500, Ages::seconds(600, 3600), clock),
+            roles: Cached::new(500, Ages::seconds(600, 3600), clock.clone()),
+            oldest: Cached::new(500, Ages::seconds(60, 60), clock.clone()),
+            kept_from: Cached::new(500, Ages::seconds(600, 600), clock),
         })
     }
 

@@ -3,7 +3,7 @@
 //! Columns are found by their header, because tenors come and go; a cell may be empty. A year's file
 //! is empty until its first trading day.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::civil::Date;
 use readings::{
@@ -79,15 +79,18 @@ impl Treasury {
         &self.source
     }
 
-    /// The newest curve.
+    /// The newest curve, read again when the kept one was fetched longer ago than `max_age`.
     ///
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError).
-    pub async fn curve(&self) -> Result<Sourced<Arc<Curve>>, Error> {
+    pub async fn curve(
+        &self,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Arc<Curve>>, Error> {
         let this = self.clone();
         self.curves
-            .get((), None, move || async move { this.fetch().await })
+            .get((), max_age, move || async move { this.fetch().await })
             .await
     }
 
@@ -164,8 +167,8 @@ fn newest(body: &[u8], today: Date) -> Result<Option<Curve>, SourceErrorKind> {
         return Ok(None);
     };
     let before = days.next();
-    let as_of = Market::UsTreasuries.valued_at(date);
-    let as_of = as_of.ok_or_else(|| malformed("$[].Date", "a day on which bonds trade", date))?;
+    let as_of = Market::UsTreasuries.stated_at(date);
+    let as_of = as_of.ok_or_else(|| malformed("$[].Date", "a weekday", date))?;
     let point = |(at, instrument): (usize, &'static Instrument)| {
         let value = yield_of(row.get(at))?;
         let previous = before
@@ -232,6 +235,15 @@ mod tests {
         );
         assert_eq!(point.previous.unwrap().to_string(), "4.11");
         assert_eq!(point.as_of.to_string(), "2026-11-20T20:30:00Z");
+    }
+
+    /// The rules of holidays are ours; a curve that the source states is there.
+    #[test]
+    fn a_curve_of_a_day_that_the_calendar_takes_for_a_holiday_is_read() {
+        let curve = curve("Date,\"10 Yr\"\n11/10/2026,4.11\n11/11/2026,4.08\n").unwrap();
+        let point = &curve.unwrap().points[0].1;
+        assert_eq!(point.value.to_string(), "4.08");
+        assert_eq!(point.as_of.to_string(), "2026-11-11T20:30:00Z");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! From data centres it often answers "Too Many Requests" in plain text.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use readings::{Decimal, Figure, macro_data::Instrument};
@@ -75,7 +75,8 @@ impl Yahoo {
         LOOKED_AT.iter().map(|(instrument, ..)| *instrument)
     }
 
-    /// Its price of `instrument` and the time of it.
+    /// Its price of `instrument` and the time of it, read again when the kept one was fetched longer ago
+    /// than `max_age`.
     ///
     /// # Errors
     ///
@@ -83,6 +84,7 @@ impl Yahoo {
     pub async fn price(
         &self,
         instrument: &Instrument,
+        max_age: Option<Duration>,
     ) -> Result<Sourced<(Decimal, Timestamp)>, Error> {
         let found = LOOKED_AT.iter().find(|(known, ..)| *known == instrument);
         let Some((instrument, symbol, path)) = found else {
@@ -90,7 +92,7 @@ impl Yahoo {
         };
         let this = self.clone();
         self.charts
-            .get(symbol, None, move || async move {
+            .get(symbol, max_age, move || async move {
                 this.fetch(instrument, symbol, path).await
             })
             .await

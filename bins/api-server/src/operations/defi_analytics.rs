@@ -45,15 +45,16 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
     };
     let ranked = tvl::rank(&protocols, chains.as_deref().map(Vec::as_slice));
-    let answered = Answered::new(ranked, FRESH_SECONDS)
+    let mut answered = Answered::new(ranked, FRESH_SECONDS)
         .with_legs(legs)
         .origin("protocols", PROTOCOLS, Method::Direct)
-        .origin("chains", CHAINS, Method::Direct)
-        .origin("total_tvl_usd", CHAINS, Method::Derived)
         .origin("gainers", PROTOCOLS, Method::Derived)
         .origin("losers", PROTOCOLS, Method::Derived);
-    Ok(Answered {
-        none: NONE,
-        ..answered
-    })
+    if chains.is_some() {
+        answered = answered
+            .origin("chains", CHAINS, Method::Direct)
+            .origin("total_tvl_usd", CHAINS, Method::Derived);
+    }
+    answered.none = NONE;
+    Ok(answered)
 }

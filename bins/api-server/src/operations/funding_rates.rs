@@ -11,7 +11,7 @@ use readings::derivatives::{
 };
 use readings::symbol::SymbolKey;
 use route_catalog::ErrorCode;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::legs::Legs;
@@ -39,12 +39,21 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             (None, markets, legs)
         }
     };
-    let core = legs.sources.first().map_or("", |source| source.source);
+    let core = legs.core();
     let data = json!({ "symbol": symbol, "markets": markets });
     let mut answered = Answered::new(data, FRESH_SECONDS)
         .with_legs(legs)
         .origin("markets", core, Method::Direct)
-        .origin("markets/aggregate", core, Method::Derived);
+        .origin("markets/*/aggregate", core, Method::Derived);
+    // Each venue speaks for itself.
+    for (at, market) in markets.iter().enumerate() {
+        for (of, reading) in market.venues.iter().enumerate() {
+            if let Some(funding) = &reading.funding {
+                let field = format!("markets/{at}/venues/{of}/funding");
+                answered = answered.origin(field, funding.source, Method::Direct);
+            }
+        }
+    }
     // Without a symbol there is none.
     if symbol.is_none() {
         answered.none = &["symbol"];
@@ -136,13 +145,17 @@ async fn overview(
     } = gathered;
     // A rate that another venue expects is no market of its own.
     let market = |(coin, venues): (String, Vec<VenueReading>)| SymbolMarket::new(coin, venues);
+    let any = !readings.is_empty();
     let known = readings.into_iter().map(market);
     let markets = known
         .filter(|market| market.aggregate.oi_usd.is_some())
         .collect();
     let top = top_by_open_interest(markets, TOP);
     if top.is_empty() {
-        return Err(none_answered(&down));
+        return Err(match any {
+            true => unranked(&down),
+            false => none_answered(&down),
+        });
     }
     let top = with_binance_interest(sources, top, &mut legs, max_age).await;
     let top = top_by_open_interest(top, TOP);
@@ -319,12 +332,21 @@ fn unknown(symbol: &str) -> ErrorReply {
     ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "symbol_not_found")
 }
 
+/// Only Binance answered, which states open interest contract by contract.
+fn unranked(down: &[(Venue, Error)]) -> ErrorReply {
+    let message = "no venue that states open interest of every coin answered; name a symbol";
+    ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
+        .detail("reason", "no_open_interest")
+        .detail("venues", silent(down))
+}
+
 fn none_answered(down: &[(Venue, Error)]) -> ErrorReply {
-    let venues: Vec<_> = down
-        .iter()
-        .map(|(venue, error)| json!({ "venue": venue.as_str(), "reason": error.reason() }))
-        .collect();
     ErrorReply::new(ErrorCode::UpstreamUnavailable, "no venue answered")
         .detail("reason", "no_venue_answered")
-        .detail("venues", venues)
+        .detail("venues", silent(down))
+}
+
+fn silent(down: &[(Venue, Error)]) -> Vec<Value> {
+    let venue = |(venue, error): &(Venue, Error)| json!({ "venue": venue.as_str(), "reason": error.reason() });
+    down.iter().map(venue).collect()
 }

@@ -8,7 +8,7 @@ use super::legs::Legs;
 use super::sub_wallet::address_or_own;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method, Warning};
+use crate::answer::{Answered, Method, Warning, seconds};
 use crate::reply::ErrorReply;
 
 /// What has happened does not change; new things happen.
@@ -44,13 +44,15 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let mut legs = Legs::default();
     let mut items = Vec::new();
     let mut covered = window;
+    let mut dropped_before = None;
     for told in [fills, funding, ledger].into_iter().flatten() {
         // A list that lacks one of the kinds that were asked for would tell a wrong story.
         let told = legs.got(told.map_err(|error| fault::reply(&error))?);
         covered.start = covered.start.max(told.covered.start);
+        dropped_before = dropped_before.max(told.dropped_before);
         items.extend(told.items);
     }
-    let truncated = covered.start > window.start;
+    let shortened = covered.start > window.start;
     let page = page(
         items,
         covered,
@@ -62,7 +64,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "address": user.to_string(),
         "window": covered,
         "items": page.items,
-        "truncated": truncated,
+        "truncated": shortened || dropped_before.is_some(),
         "next_cursor": page.next.map(|next| next.to_string()),
     });
     let mut answered =
@@ -70,12 +72,22 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             .with_legs(legs)
             .origin("items", HISTORY, Method::Direct);
     answered.none = &["next_cursor"];
-    if truncated {
+    if shortened {
         answered.warnings.push(Warning {
             code: "history_truncated",
             message: "the venue returned full lists: only the newest part of the window is told here, and \
                       next_cursor goes on before it"
                 .to_owned(),
+        });
+    }
+    if let Some(time) = dropped_before {
+        answered.warnings.push(Warning {
+            code: "venue_keeps_10000_fills",
+            message: format!(
+                "the venue keeps the newest 10,000 fills of an account, and none of before {}: the window \
+                 may have had more",
+                seconds(time)
+            ),
         });
     }
     Ok(answered)

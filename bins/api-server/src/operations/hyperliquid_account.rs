@@ -18,6 +18,7 @@ use crate::reply::ErrorReply;
 /// Accounts are read again after five seconds.
 const FRESH_SECONDS: u64 = 10;
 const ACCOUNT: &str = "hyperliquid.account";
+const ORDERS: &str = "hyperliquid.open-orders";
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let user = address_or_own(call)?;
@@ -78,11 +79,14 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "open_orders": orders,
         "open_orders_of": told,
     });
+    let has_orders = legs.has(ORDERS);
     let mut answered = Answered::new(data, FRESH_SECONDS)
         .with_legs(legs)
         .origin("margin_summary", ACCOUNT, Method::Direct)
-        .origin("positions", ACCOUNT, Method::Direct)
-        .origin("open_orders", "hyperliquid.open-orders", Method::Direct);
+        .origin("positions", ACCOUNT, Method::Direct);
+    if has_orders {
+        answered = answered.origin("open_orders", ORDERS, Method::Direct);
+    }
     // Nothing can liquidate such a position; such an order has no trigger.
     answered.none = &["liquidation_px", "trigger_px"];
     Ok(answered)

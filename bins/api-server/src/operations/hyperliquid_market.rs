@@ -15,6 +15,8 @@ const FRESH_SECONDS: u64 = 10;
 /// Prices of each side of the book.
 const DEPTH: usize = 5;
 const MARKETS: &str = "hyperliquid.markets";
+const BOOK: &str = "hyperliquid.book";
+const CANDLES: &str = "hyperliquid.candles";
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let max_age = call.max_age();
@@ -60,19 +62,28 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let (book, candles) = tokio::join!(sources.hyperliquid.book(&market.coin, max_age), candles);
     let book = legs.take(sources, "book", book).map(|book| book.top(DEPTH));
     data.insert("book".to_owned(), json!(book));
+    let has_book = legs.has(BOOK);
     if let Some(candles) = candles {
         let candles = legs.take(sources, "candles", candles);
         data.insert("candles".to_owned(), json!(candles.as_deref()));
     }
-    Ok(answered(data, legs).origin("book", "hyperliquid.book", Method::Direct))
+    let has_candles = legs.has(CANDLES);
+    let mut answered = answered(data, legs);
+    if has_book {
+        answered = answered.origin("book", BOOK, Method::Direct);
+    }
+    if has_candles {
+        answered = answered.origin("candles", CANDLES, Method::Direct);
+    }
+    Ok(answered)
 }
 
 fn answered(data: Map<String, Value>, legs: Legs) -> Answered {
     Answered::new(data, FRESH_SECONDS)
         .with_legs(legs)
         .origin("markets", MARKETS, Method::Direct)
-        .origin("markets/open_interest_usd", MARKETS, Method::Derived)
-        .origin("markets/funding_apr_pct", MARKETS, Method::Derived)
+        .origin("markets/*/open_interest_usd", MARKETS, Method::Derived)
+        .origin("markets/*/funding_apr_pct", MARKETS, Method::Derived)
 }
 
 /// The market that a caller means: by its name as the venue writes it, without the prefix of the dex,

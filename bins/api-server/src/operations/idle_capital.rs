@@ -8,9 +8,10 @@ use super::sub_wallet::address_or_own;
 use super::yields::{Held, dataset, holdings};
 use super::{Call, yields::Edition};
 use crate::Sources;
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Method, Part, fresh_together};
 use crate::reply::ErrorReply;
 
+/// Balances are read again after a moment; the markets beside them have the pace of their edition.
 const FRESH_SECONDS: u64 = 60;
 /// Members whose `null` means that there is none: a chain's own coin has no contract.
 const NONE: &[&str] = &["token_address"];
@@ -27,7 +28,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         unread,
         uncertain,
     } = held?;
-    let balances = legs.sources.first().map_or("", |source| source.source);
+    let balances = legs.core();
+    let now = sources.now();
+    let of_balances = Part::of(&legs.sources, FRESH_SECONDS, now);
+    let of_edition = edition.as_ref().and_then(|edition| edition.part(now));
     if let Some(edition) = &edition {
         edition.count_in(&mut legs);
     }
@@ -47,12 +51,16 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             legs.missing(field, "price_unknown", balances);
         }
     }
+    let total = idle::total_usd(&rows);
+    if total.is_none() {
+        legs.missing("total_idle_usd", "price_unknown", balances);
+    }
     let priced = rows.iter().all(|row| row.usd.is_some());
     let complete = unread.is_empty() && !uncertain && priced;
     let data = json!({
         "address": address.to_string(),
         "idle": rows,
-        "total_idle_usd": idle::total_usd(&rows),
+        "total_idle_usd": total,
         "total_idle_usd_complete": complete,
         "chains_unavailable": unread,
         "rules": {
@@ -61,12 +69,14 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             "alternatives": "grade A or B, the same token on the same chain, before gas",
         },
     });
-    let answered = Answered::new(data, FRESH_SECONDS).with_legs(legs);
-    Ok(Answered {
-        none: NONE,
-        ..answered
-            .origin("idle", balances, Method::Direct)
-            .origin("idle/best", dataset::SOURCE, Method::Derived)
-            .origin("total_idle_usd", balances, Method::Derived)
-    })
+    let fresh = fresh_together([of_balances, of_edition].into_iter().flatten());
+    let mut answered = Answered::new(data, fresh)
+        .with_legs(legs)
+        .origin("idle", balances, Method::Direct)
+        .origin("total_idle_usd", balances, Method::Derived);
+    if markets.is_some() {
+        answered = answered.origin("idle/*/best", dataset::SOURCE, Method::Derived);
+    }
+    answered.none = NONE;
+    Ok(answered)
 }

@@ -1,6 +1,6 @@
 //! What several sources gave, and what could not be had of them.
 
-use data_sources::{Error, Provenance, Sourced};
+use data_sources::{Error, Provenance, SourceStatus, Sourced};
 
 use crate::Sources;
 use crate::answer::Unavailable;
@@ -39,6 +39,18 @@ impl Legs {
             self.add(source);
         }
         sourced.value
+    }
+
+    /// The first source that gave something.
+    pub(crate) fn core(&self) -> &'static str {
+        let given = self.sources.iter().find(|source| gave(source));
+        given.map_or("", |source| source.source)
+    }
+
+    /// Whether `source` gave something.
+    pub(crate) fn has(&self, source: &str) -> bool {
+        let mut of = self.sources.iter().filter(|known| known.source == source);
+        of.any(gave)
     }
 
     /// Lists the source that failed.
@@ -80,4 +92,8 @@ impl Legs {
             None => self.sources.push(source),
         }
     }
+}
+
+fn gave(source: &Provenance) -> bool {
+    !matches!(source.status, SourceStatus::Unavailable { .. })
 }

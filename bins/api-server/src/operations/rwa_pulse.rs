@@ -5,17 +5,18 @@ use std::sync::Arc;
 use data_sources::{Error, Sourced};
 use readings::derivatives::PerpContext;
 use readings::news::{Headline, Topic, rank};
-use readings::rwa::{Omitted, tokenized};
+use readings::rwa::{MacroCore, Omitted, tokenized};
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::crypto_news::{core_source, snapshot, undated};
 use super::{Call, fault, tradfi_data};
 use crate::Sources;
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Method, Part, fresh_together};
+use crate::snapshots::{Dataset, News};
 use crate::reply::ErrorReply;
 
-/// Prices are read again after a minute; the macro readings have the pace of their markets.
+/// Prices are read again after a minute; the macro readings have the pace of their markets, and the news theirs.
 const FRESH_SECONDS: u64 = 60;
 /// Dexes that are asked at most: each one costs as much as the venue allows in a second.
 const DEXES: usize = 16;
@@ -24,8 +25,8 @@ const HEADLINES: usize = 10;
 const MARKETS: &str = "hyperliquid.markets";
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let ((core, mut legs, fresh_seconds), markets, categories, news) = tokio::join!(
-        tradfi_data::core(sources),
+    let ((core, mut legs, of_macro), markets, categories, news) = tokio::join!(
+        tradfi_data::core(sources, call.max_age()),
         markets(sources, call),
         sources.hyperliquid.categories(None),
         snapshot(sources),
@@ -67,24 +68,40 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
     };
     let mut rows = Vec::new();
+    let mut of_venue = Legs::default();
     match markets {
         Ok(answers) => {
             for (dex, answer) in answers {
                 match answer {
-                    Ok(markets) => rows.extend(legs.got(markets).iter().cloned()),
+                    Ok(markets) => rows.extend(of_venue.got(markets).iter().cloned()),
                     Err(error) => {
-                        legs.failed(sources, &error);
+                        of_venue.failed(sources, &error);
+                        of_venue.missing(
+                            &format!("tokenized[dex={dex}]"),
+                            error.reason(),
+                            MARKETS,
+                        );
                         omitted.push(Omitted::new(format!("tokenized.{dex}"), error.reason()));
                     }
                 }
             }
         }
         Err(error) => {
-            legs.failed(sources, &error);
+            of_venue.failed(sources, &error);
+            let source = error.source_id().unwrap_or(MARKETS);
+            of_venue.missing("tokenized", error.reason(), source);
             omitted.push(Omitted::new("tokenized", error.reason()));
         }
     }
-    let (assets, left_out) = tokenized(&rows, &categories, sources.now());
+    let now = sources.now();
+    let mut parts = vec![of_macro, Part::of(&of_venue.sources, FRESH_SECONDS, now)];
+    let told_by_venue = of_venue.has(MARKETS);
+    legs.unavailable.append(&mut of_venue.unavailable);
+    legs.got(Sourced {
+        value: (),
+        sources: of_venue.sources,
+    });
+    let (assets, left_out) = tokenized(&rows, &categories, now);
     omitted.extend(left_out);
     for (class, rows) in assets.classes() {
         if rows.iter().any(|row| row.premium_bps.is_none()) {
@@ -93,10 +110,16 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
     }
     let mut as_of = None;
+    let mut core_of_news = "";
     let news = match news {
         Ok(snapshot) => {
             let headlines = headlines(&snapshot.value, sources);
             as_of = Some(snapshot.as_of);
+            let fresh = News::PACE.fresh.as_secs();
+            let age = snapshot.age_seconds(now);
+            parts.push(Some(Part { age, fresh }));
+            parts.push(Part::of(&snapshot.sources, fresh, now));
+            core_of_news = core_source(&snapshot);
             legs.got(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
@@ -111,22 +134,42 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             Vec::new()
         }
     };
+    let origins = origins(&core);
     let data = json!({
         "macro": core,
         "tokenized": assets,
         "news": news,
         "omitted": omitted,
     });
-    let mut answered = Answered::new(data, fresh_seconds.max(FRESH_SECONDS))
-        .with_legs(legs)
-        .origin(
-            "macro/spread_2s10s_bp",
-            "treasury.yield-curve",
-            Method::Derived,
-        )
-        .origin("tokenized", MARKETS, Method::Derived);
+    let fresh = fresh_together(parts.into_iter().flatten());
+    let mut answered = Answered::new(data, fresh).with_legs(legs);
+    for (place, source, method) in origins {
+        answered = answered.origin(place, source, method);
+    }
+    if told_by_venue {
+        answered = answered.origin("tokenized", MARKETS, Method::Derived);
+    }
+    if !core_of_news.is_empty() {
+        answered = answered.origin("news", core_of_news, Method::Derived);
+    }
     answered.as_of = as_of;
     Ok(answered)
+}
+
+/// Where the macro readings that are there came from.
+fn origins(core: &MacroCore) -> Vec<(&'static str, &'static str, Method)> {
+    let ten = core.us10y.as_ref();
+    let spread = ten.filter(|_| core.spread_2s10s_bp.is_some());
+    let of = [
+        ("macro/us10y", ten, Method::Direct),
+        ("macro/us2y", core.us2y.as_ref(), Method::Direct),
+        ("macro/vix", core.vix.as_ref(), Method::Direct),
+        ("macro/spread_2s10s_bp", spread, Method::Derived),
+    ];
+    let there = of.into_iter();
+    there
+        .filter_map(|(place, reading, method)| Some((place, reading?.source, method)))
+        .collect()
 }
 
 /// The markets of one dex, or why there are none.

@@ -1,15 +1,20 @@
 //! `GET /tradfi-data`.
 
-use data_sources::{Error, Sourced, yahoo::Yahoo};
-use readings::macro_data::{CrossCheck, Instrument, MacroData, Observation, Reading, spread_bp};
+mod told;
+
+use std::time::Duration;
+
+use data_sources::yahoo::Yahoo;
+use readings::macro_data::{CrossCheck, Instrument, MacroData, Observation, Reading};
 use readings::rwa::MacroCore;
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
+use self::told::{Curve, Fill, Told, volatility, yields};
 use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Method, Part};
 use crate::reply::ErrorReply;
 
 /// The source that checks and never stands alone.
@@ -39,7 +44,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         })?),
         None => None,
     };
-    let Gathered { data, legs } = gather(sources, only).await;
+    let Gathered { data, legs } = gather(sources, only, call.max_age()).await;
     if data.readings().next().is_none() {
         let reason = legs
             .unavailable
@@ -49,23 +54,24 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     }
     let fresh_seconds = data.fresh_seconds();
     let derived = data.dollar.derived_index.is_some();
-    let core = legs.sources.first().map_or("", |source| source.source);
+    let places = places(&data);
     let shown = match only {
         Some(_) => without_gaps(json!(data)),
         None => json!(data),
     };
-    let mut answered = Answered::new(shown, fresh_seconds).with_legs(legs).origin(
-        "yields/spread_2s10s_bp",
-        core,
-        Method::Derived,
-    );
-    for reading in data.readings() {
-        let method = if reading.method == "derived" {
-            Method::Derived
-        } else {
-            Method::Direct
+    let mut answered = Answered::new(shown, fresh_seconds).with_legs(legs);
+    for (place, reading) in places {
+        let method = match reading.method {
+            "derived" => Method::Derived,
+            _ => Method::Direct,
         };
-        answered = answered.origin(reading.symbol, reading.source, method);
+        answered = answered.origin(place, reading.source, method);
+    }
+    if let (Some(ten), Some(_)) = (&data.yields.ten_years, data.yields.spread_2s10s_bp) {
+        answered = answered.origin("yields/spread_2s10s_bp", ten.source, Method::Derived);
+    }
+    if !data.cross_checks.is_empty() {
+        answered = answered.origin("cross_checks", SECOND, Method::Direct);
     }
     if derived {
         answered.warnings.push(crate::answer::Warning {
@@ -76,20 +82,53 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     Ok(answered)
 }
 
-/// The readings that `/rwa-pulse` does not do without, the sources of them, and for how many seconds
-/// they count as fresh.
-pub(super) async fn core(sources: &Sources) -> (MacroCore, Legs, u64) {
+/// Every reading with its path below `data`.
+fn places(data: &MacroData) -> Vec<(String, &Reading)> {
+    let lists = [
+        ("indices", &data.indices),
+        ("commodities", &data.commodities),
+        ("fx", &data.fx),
+    ];
+    let in_lists = lists.into_iter().flat_map(|(name, list)| {
+        let readings = list.iter().enumerate();
+        readings.map(move |(at, reading)| (format!("{name}/{at}"), reading))
+    });
+    let (dollar, yields) = (&data.dollar, &data.yields);
+    let single = [
+        ("volatility/vix", &data.volatility.vix),
+        ("dollar/derived_index", &dollar.derived_index),
+        ("dollar/broad_index", &dollar.broad_index),
+        ("yields/3m", &yields.three_months),
+        ("yields/2y", &yields.two_years),
+        ("yields/10y", &yields.ten_years),
+        ("yields/30y", &yields.thirty_years),
+    ];
+    let single = single
+        .into_iter()
+        .filter_map(|(place, reading)| Some((place.to_owned(), reading.as_ref()?)));
+    in_lists.chain(single).collect()
+}
+
+/// The readings that `/rwa-pulse` does not do without, the sources of them, and how old they are.
+pub(super) async fn core(
+    sources: &Sources,
+    max_age: Option<Duration>,
+) -> (MacroCore, Legs, Option<Part>) {
     let mut legs = Legs::default();
     let mut data = MacroData::default();
-    tokio::join!(yields(sources, None), volatility(sources)).fill(sources, &mut data, &mut legs);
-    let fresh_seconds = data.fresh_seconds();
+    tokio::join!(
+        yields(sources, None, max_age),
+        async { Some(volatility(sources, max_age).await) }
+    )
+    .fill(sources, &mut data, &mut legs);
+    let part = Part::of(&legs.sources, data.fresh_seconds(), sources.now());
     let core = MacroCore {
         us10y: data.yields.ten_years,
         us2y: data.yields.two_years,
         spread_2s10s_bp: data.yields.spread_2s10s_bp,
         vix: data.volatility.vix,
     };
-    (core, legs, fresh_seconds)
+    (core, legs, part)
 }
 
 /// Readings with their sources.
@@ -99,18 +138,22 @@ struct Gathered {
 }
 
 /// Every reading, or one.
-async fn gather(sources: &Sources, only: Option<&'static Instrument>) -> Gathered {
+async fn gather(
+    sources: &Sources,
+    only: Option<&'static Instrument>,
+    max_age: Option<Duration>,
+) -> Gathered {
     let wants = |instrument: &Instrument| only.is_none_or(|only| only == instrument);
     let curve = async {
         match YIELDS.iter().any(|(instrument, _)| wants(instrument)) {
-            true => yields(sources, only).await,
+            true => yields(sources, only, max_age).await,
             false => Curve::default(),
         }
     };
     let vix = async {
         match wants(&Instrument::VIX) {
-            true => volatility(sources).await,
-            false => Vec::new(),
+            true => Some(volatility(sources, max_age).await),
+            false => None,
         }
     };
     let rates = async {
@@ -119,7 +162,7 @@ async fn gather(sources: &Sources, only: Option<&'static Instrument>) -> Gathere
                 && *instrument != Instrument::DOLLAR_BROAD
         };
         match only.is_none_or(fx) {
-            true => Some(sources.frankfurter.rates().await),
+            true => Some(sources.frankfurter.rates(max_age).await),
             false => None,
         }
     };
@@ -131,7 +174,10 @@ async fn gather(sources: &Sources, only: Option<&'static Instrument>) -> Gathere
             .filter(|(_, (of, _))| wants(of))
         {
             let fred = sources.fred.clone();
-            asked.spawn(async move { (at, instrument, place, fred.latest(instrument).await) });
+            asked.spawn(async move {
+                let answer = fred.latest(instrument, max_age).await;
+                (at, instrument, place, answer)
+            });
         }
         let mut answers = asked.join_all().await;
         answers.sort_by_key(|(at, ..)| *at);
@@ -141,7 +187,7 @@ async fn gather(sources: &Sources, only: Option<&'static Instrument>) -> Gathere
         let mut asked = tokio::task::JoinSet::new();
         for instrument in Yahoo::instruments().filter(|instrument| wants(instrument)) {
             let yahoo = sources.yahoo.clone();
-            asked.spawn(async move { (instrument, yahoo.price(instrument).await) });
+            asked.spawn(async move { (instrument, yahoo.price(instrument, max_age).await) });
         }
         let mut answers = asked.join_all().await;
         answers.sort_by_key(|(instrument, _)| instrument.symbol);
@@ -194,97 +240,6 @@ async fn gather(sources: &Sources, only: Option<&'static Instrument>) -> Gathere
         data = data.only(only);
     }
     Gathered { data, legs }
-}
-
-/// What a source told, or why it did not.
-type Told = Result<Sourced<Observation>, Error>;
-
-/// The yields, each with its place, and the failure of the source that was asked first.
-#[derive(Default)]
-struct Curve {
-    points: Vec<(&'static Instrument, &'static str, Told)>,
-    failed: Option<Error>,
-}
-
-/// The Treasury's curve; what it does not have is read from FRED.
-async fn yields(sources: &Sources, only: Option<&'static Instrument>) -> Curve {
-    let mut curve = Curve::default();
-    let answer = sources.treasury.curve().await;
-    let (points, from) = match answer {
-        Ok(answer) => (answer.value.points.clone(), answer.sources),
-        Err(error) => {
-            curve.failed = Some(error);
-            (Vec::new(), Vec::new())
-        }
-    };
-    for (instrument, place) in YIELDS {
-        let point = points.iter().find(|(of, _)| *of == instrument);
-        let answer = match point {
-            Some((_, observation)) => Ok(Sourced {
-                value: observation.clone(),
-                sources: from.clone(),
-            }),
-            None if only.is_none_or(|only| only == instrument) => {
-                sources.fred.latest(instrument).await
-            }
-            None => continue,
-        };
-        curve.points.push((instrument, place, answer));
-    }
-    curve
-}
-
-/// VIX from the exchange, otherwise from FRED: every answer, the good one last.
-async fn volatility(sources: &Sources) -> Vec<Told> {
-    match sources.cboe.vix().await {
-        Ok(vix) => vec![Ok(vix)],
-        Err(error) => vec![Err(error), sources.fred.latest(&Instrument::VIX).await],
-    }
-}
-
-/// Puts curve and volatility where they belong.
-trait Fill {
-    fn fill(self, sources: &Sources, data: &mut MacroData, legs: &mut Legs);
-}
-
-impl Fill for (Curve, Vec<Told>) {
-    fn fill(self, sources: &Sources, data: &mut MacroData, legs: &mut Legs) {
-        let (curve, mut vix) = self;
-        if let Some(error) = &curve.failed {
-            legs.failed(sources, error);
-        }
-        for (instrument, place, answer) in curve.points {
-            let reading = read(sources, legs, place, instrument, answer);
-            let yields = &mut data.yields;
-            *match place {
-                "yields.3m" => &mut yields.three_months,
-                "yields.2y" => &mut yields.two_years,
-                "yields.10y" => &mut yields.ten_years,
-                _ => &mut yields.thirty_years,
-            } = reading;
-        }
-        let yields = &mut data.yields;
-        let pair = yields.two_years.as_ref().zip(yields.ten_years.as_ref());
-        yields.spread_2s10s_bp = pair.and_then(|(two, ten)| spread_bp(two, ten));
-        if pair.is_some() && yields.spread_2s10s_bp.is_none() {
-            legs.missing("yields.spread_2s10s_bp", "yields_of_different_days", "");
-        }
-        let newest = [
-            &yields.ten_years,
-            &yields.two_years,
-            &yields.thirty_years,
-            &yields.three_months,
-        ];
-        let newest = newest.into_iter().flatten().next();
-        yields.curve_date = newest.map(|reading| Instrument::US10Y.market.date_of(reading.as_of));
-        let last = vix.pop();
-        for error in vix.into_iter().filter_map(Result::err) {
-            legs.failed(sources, &error);
-        }
-        if let Some(last) = last {
-            data.volatility.vix = read(sources, legs, "volatility.vix", &Instrument::VIX, last);
-        }
-    }
 }
 
 /// The reading of an answer; what is missing is named by its place.

@@ -32,7 +32,7 @@ pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, 
             .with_legs(legs)
             .origin("pools", super::yields::dataset::SOURCE, Method::Direct)
             .origin(
-                "pools/risk_grade",
+                "pools/*/risk_grade",
                 super::yields::dataset::SOURCE,
                 Method::Derived,
             )

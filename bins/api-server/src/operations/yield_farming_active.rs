@@ -1,21 +1,23 @@
 //! `GET /yield-farming-active`.
 
 use data_sources::aave;
-use readings::defi::position::{fill_yields, merged, total_usd};
+use readings::defi::position::{fill_yields, lacks_health, merged, total_usd};
 use serde_json::json;
 
 use super::legs::Legs;
 use super::sub_wallet::address_or_own;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Method, Part, Warning, fresh_together};
 use crate::reply::ErrorReply;
 
 const FRESH_SECONDS: u64 = 60;
+const OKX: &str = "okx.defi";
 /// Where OKX knows protocols.
 const CHAINS: [u64; 8] = [1, 10, 56, 137, aave::CHAIN_ID, 8453, 42161, 43114];
-/// Members whose `null` means that there is none: an account without a debt has no health.
-const NONE: &[&str] = &["health"];
+/// Members whose `null` means that there is none: an account without a debt has no health, and a yield that is not
+/// known no source.
+const NONE: &[&str] = &["health", "apy_source"];
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let address = address_or_own(call)?;
@@ -29,15 +31,26 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         return Err(fault::core_missing("positions", indexed.reason()));
     }
     let mut legs = Legs::default();
-    let complete = indexed.is_ok() && on_chain.is_ok();
-    let on_chain = legs
-        .take(sources, "positions", on_chain)
-        .unwrap_or_default();
+    let both = indexed.is_ok() && on_chain.is_ok();
+    let on_chain = legs.take(sources, "positions", on_chain);
+    let covered = on_chain.as_ref().is_none_or(|read| read.complete);
+    let on_chain = on_chain.as_deref().cloned().unwrap_or_default();
     let indexed = legs.take(sources, "positions", indexed).unwrap_or_default();
-    let mut positions = merged(on_chain.to_vec(), indexed.to_vec());
+    let core = legs.core();
+    let now = sources.now();
+    let mut parts = vec![Part::of(&legs.sources, FRESH_SECONDS, now)];
+    let mut positions = merged(on_chain, indexed.to_vec());
+    if lacks_health(&positions) {
+        legs.missing("positions[].health", "not_named_by_source", OKX);
+    }
     if positions.iter().any(|position| position.apy_pct.is_none()) {
-        match sources.yields.edition_if_any(sources.now()).await {
-            Some(edition) => fill_yields(&mut positions, &edition.markets),
+        match sources.yields.edition_if_any(now).await {
+            Some(edition) => {
+                if fill_yields(&mut positions, &edition.markets) {
+                    edition.count_in(&mut legs);
+                    parts.push(edition.part(now));
+                }
+            }
             None => legs.missing(
                 "positions[].apy_pct",
                 "yield_snapshot_missing",
@@ -46,17 +59,36 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
     }
     let total = total_usd(&positions);
+    let origins: Vec<_> = positions
+        .iter()
+        .map(|position| (position.source, position.apy_source))
+        .collect();
     let data = json!({
         "address": address.to_string(),
         "positions": positions,
         "total_usd": total,
-        "total_usd_complete": complete && total.is_some(),
+        "total_usd_complete": both && covered && total.is_some(),
     });
-    let answered = Answered::new(data, FRESH_SECONDS).with_legs(legs);
-    Ok(Answered {
-        none: NONE,
-        ..answered
-            .origin("positions", "okx.defi", Method::Direct)
-            .origin("total_usd", "okx.defi", Method::Derived)
-    })
+    let fresh = fresh_together(parts.into_iter().flatten());
+    let mut answered =
+        Answered::new(data, fresh)
+            .with_legs(legs)
+            .origin("total_usd", core, Method::Derived);
+    for (at, (source, apy_source)) in origins.into_iter().enumerate() {
+        answered = answered.origin(format!("positions/{at}"), source, Method::Direct);
+        if let Some(apy_source) = apy_source {
+            let field = format!("positions/{at}/apy_pct");
+            answered = answered.origin(field, apy_source, Method::Direct);
+        }
+    }
+    if !covered {
+        answered.warnings.push(Warning {
+            code: "positions_incomplete",
+            message: "the account has more at aave-v3 on chain 196 than the reserves that are read: positions and \
+                      total_usd lack it unless okx.defi knows it"
+                .to_owned(),
+        });
+    }
+    answered.none = NONE;
+    Ok(answered)
 }

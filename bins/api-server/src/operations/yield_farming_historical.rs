@@ -26,6 +26,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let points = legs.got(found.map_err(|error| fault::reply(&error))?);
     let days = call.parameters.integer("days").unwrap_or(DEFAULT_DAYS);
     let points = history::window(&points, days, sources.now());
+    if points.is_empty() {
+        let message = format!("the pool has no point in the last {days} days");
+        return Err(ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_results"));
+    }
     let newest = points.last().map(|point| point.time);
     let answered = Answered::new(json!({"pool": pool, "points": points}), FRESH_SECONDS)
         .with_legs(legs)

@@ -1,5 +1,7 @@
 //! `GET /yield-markets`.
 
+use std::collections::BTreeSet;
+
 use data_sources::{Error, Sourced, aave};
 use readings::Figure;
 use readings::defi::market::{self, Cursor, Filter, Market, Quoted, Sort};
@@ -68,6 +70,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let limit = call.parameters.integer("limit").unwrap_or(DEFAULT_LIMIT);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let page = market::page(wanted.collect(), sort, cursor.as_ref(), limit);
+    name_unsplit(&page.rows, &mut legs);
 
     let data = json!({
         "count": page.count,
@@ -81,11 +84,27 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             .with_legs(legs)
             .origin("markets", super::yields::dataset::SOURCE, Method::Direct)
             .origin(
-                "markets/risk_grade",
+                "markets/*/risk_grade",
                 super::yields::dataset::SOURCE,
                 Method::Derived,
             )
     })
+}
+
+/// A yield that its source states whole has parts that nobody knows: no reward is not what that means.
+fn name_unsplit(rows: &[Market], legs: &mut Legs) {
+    let mut named = BTreeSet::new();
+    for row in rows.iter().filter(|row| !row.reward_known) {
+        let parts = [
+            ("markets[].apy_base_pct", row.apy_base_pct.is_none()),
+            ("markets[].apy_reward_pct", row.apy_reward_pct.is_none()),
+        ];
+        for (field, _) in parts.into_iter().filter(|(_, unknown)| *unknown) {
+            if named.insert((field, row.source)) {
+                legs.missing(field, "split_not_stated", row.source);
+            }
+        }
+    }
 }
 
 /// The sources beside the edition, at the same time. Aave is read on its own chain only.

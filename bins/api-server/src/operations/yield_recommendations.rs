@@ -82,7 +82,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         ..answered
             .origin("recommendations", dataset::SOURCE, Method::Derived)
             .origin(
-                "recommendations/exit_liquidity_usd",
+                "recommendations/*/exit_liquidity_usd",
                 dataset::SOURCE,
                 Method::Direct,
             )

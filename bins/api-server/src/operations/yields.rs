@@ -20,6 +20,7 @@ pub(crate) use self::gas::gas_prices;
 pub(crate) use self::holdings::{Held, holdings};
 use super::fault;
 use super::legs::Legs;
+use crate::answer::Part;
 use crate::reply::ErrorReply;
 use crate::snapshots::{Absent, Current, Snapshot};
 
@@ -110,6 +111,11 @@ impl Edition {
     pub(crate) fn count_in(&self, legs: &mut Legs) {
         let sources = self.snapshot.provenance();
         legs.got(Sourced { value: (), sources });
+    }
+
+    /// It as a part of an answer.
+    pub(crate) fn part(&self, now: Timestamp) -> Option<Part> {
+        Part::of(&self.snapshot.sources, FRESH_SECONDS, now)
     }
 
     /// Its name.

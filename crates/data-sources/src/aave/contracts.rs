@@ -42,6 +42,8 @@ pub(super) struct Reserve {
 pub(super) struct UserReserve {
     pub(super) supplied: U256,
     pub(super) borrowed: U256,
+    /// Whether what is supplied counts as collateral.
+    pub(super) collateral: bool,
 }
 
 impl Configuration {
@@ -73,6 +75,11 @@ impl Reserve {
 }
 
 impl UserReserve {
+    /// Whether the account has and owes nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.supplied.is_zero() && self.borrowed.is_zero()
+    }
+
     pub(super) fn read(returned: &[u8]) -> Option<Self> {
         let read = getUserReserveDataCall::abi_decode_returns(returned).ok()?;
         Some(Self {
@@ -80,6 +87,7 @@ impl UserReserve {
             borrowed: read
                 .currentVariableDebt
                 .checked_add(read.currentStableDebt)?,
+            collateral: read.usageAsCollateralEnabled,
         })
     }
 }

@@ -114,7 +114,8 @@ impl HyperliquidInfo {
             .await
     }
 
-    /// What `user` is to the venue: `user`, `vault`, `agent`, `subAccount` or `missing`.
+    /// What `user` is to the venue: `user`, `vault`, `agent`, `subAccount` or `missing`. It names the
+    /// account, and does not age what is told of it.
     ///
     /// # Errors
     ///
@@ -130,7 +131,8 @@ impl HyperliquidInfo {
             let role = this.present::<Role>(ROLE, &body, HEAVY).await?;
             Ok(role.map(|role| clean(&role.role, WORD_CHARS)))
         };
-        self.roles.get(user, max_age, fetch).await
+        let role = self.roles.get(user, max_age, fetch).await?;
+        Ok(role.as_reference())
     }
 }
 

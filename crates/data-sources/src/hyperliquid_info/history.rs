@@ -28,7 +28,7 @@ use crate::{
 /// Weight of one call: 20, and 1 for every 20 items of what comes back, which is not known before.
 const WEIGHT: u32 = 40;
 /// Pages of one span that are asked for: all fills that the venue keeps.
-const PAGES: usize = 5;
+pub(super) const PAGES: usize = 5;
 /// How often a span that holds too much is shortened to its newest quarter.
 const SHORTENED: usize = 4;
 /// Most members of a ledger update, and most characters of a text in it.
@@ -42,6 +42,8 @@ pub struct Told {
     pub items: Vec<HistoryItem>,
     /// The span that is told: the wanted one, or its newest part when that holds too much.
     pub covered: Window,
+    /// The venue has dropped what happened before this time, and the wanted span reaches beyond it.
+    pub dropped_before: Option<Timestamp>,
 }
 
 impl HyperliquidInfo {
@@ -61,8 +63,19 @@ impl HyperliquidInfo {
         let mut sources = Vec::new();
         for _ in 0..=SHORTENED {
             if let Some(items) = self.span(user, kind, covered, &mut sources).await? {
+                let dropped_before = match kind {
+                    HistoryKind::Fill => {
+                        self.dropped_before(user, covered, items.len(), &mut sources)
+                            .await?
+                    }
+                    HistoryKind::Funding | HistoryKind::Ledger => None,
+                };
                 sources.truncate(1);
-                let value = Told { items, covered };
+                let value = Told {
+                    items,
+                    covered,
+                    dropped_before,
+                };
                 return Ok(Sourced { value, sources });
             }
             let length = covered.end.duration_since(covered.start);
@@ -101,7 +114,7 @@ impl HyperliquidInfo {
         Ok(None)
     }
 
-    async fn page(
+    pub(super) async fn page(
         &self,
         user: Address,
         kind: HistoryKind,
@@ -150,7 +163,7 @@ impl HyperliquidInfo {
 }
 
 /// What the venue tells at once.
-fn most(kind: HistoryKind) -> usize {
+pub(super) fn most(kind: HistoryKind) -> usize {
     match kind {
         HistoryKind::Fill => 2000,
         HistoryKind::Funding | HistoryKind::Ledger => 500,

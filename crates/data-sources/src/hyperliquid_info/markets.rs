@@ -39,7 +39,8 @@ impl HyperliquidInfo {
         self.dexs.get((), max_age, fetch).await
     }
 
-    /// What kind of asset the venue says each deployed market is: pairs of coin and category.
+    /// What kind of asset the venue says each deployed market is: pairs of coin and category, which name
+    /// things and do not age what is told with them.
     ///
     /// # Errors
     ///
@@ -56,7 +57,8 @@ impl HyperliquidInfo {
                 .await?;
             Ok(list.map(Arc::new))
         };
-        self.categories.get((), max_age, fetch).await
+        let categories = self.categories.get((), max_age, fetch).await?;
+        Ok(categories.as_reference())
     }
 
     /// Every market of `dex`, delisted ones included; the empty name is the venue's own.

@@ -162,6 +162,7 @@ impl Product {
             symbol: asset.to_owned(),
             underlying: None,
             apy_pct: apy::of_fraction(rate.0)?,
+            is_base: false,
             tvl_usd: self.tvl?.0,
             source: SOURCE,
         })

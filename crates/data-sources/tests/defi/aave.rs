@@ -33,13 +33,13 @@ fn account() -> Address {
 type Change = fn(selector: [u8; 4], asset: &str, outcome: &mut Outcome3);
 
 /// A node that answers the recorded requests with the recorded answers, after a change.
-struct Node {
+struct Node<F> {
     recordings: Vec<(Value, Value)>,
-    change: Change,
+    change: F,
 }
 
-impl Node {
-    fn new(change: Change) -> Self {
+impl<F: Fn([u8; 4], &str, &mut Outcome3)> Node<F> {
+    fn new(change: F) -> Self {
         let manifest: Value = serde_json::from_str(&recorded("aave/manifest.json")).unwrap();
         let read = |entry: &Value| {
             let file = entry["file"].as_str().unwrap();
@@ -76,7 +76,7 @@ impl Node {
     }
 }
 
-impl Respond for Node {
+impl<F: Fn([u8; 4], &str, &mut Outcome3) + Send + Sync> Respond for Node<F> {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let result = match body["method"].as_str().unwrap() {
@@ -89,7 +89,9 @@ impl Respond for Node {
     }
 }
 
-async fn aave(change: Change) -> (Aave, MockServer) {
+async fn aave(
+    change: impl Fn([u8; 4], &str, &mut Outcome3) + Send + Sync + 'static,
+) -> (Aave, MockServer) {
     let server = MockServer::start().await;
     Mock::given(any())
         .respond_with(Node::new(change))
@@ -136,7 +138,7 @@ async fn reserves_are_markets_with_what_is_not_lent_out() {
         "31231443.5433".to_owned(),
     );
     assert_eq!(rows[0], first);
-    assert_eq!(rows.len(), 6, "WOKB is no reserve");
+    assert_eq!(rows.len(), 10, "one reserve is frozen");
     assert_eq!(found.value[0].symbol, "USD₮0");
     assert_eq!(found.sources[0].source, "rpc.xlayer");
     let block = found.sources[0].as_of.unwrap();
@@ -155,7 +157,7 @@ async fn a_reserve_of_which_a_figure_is_missing_is_left_out() {
     })
     .await;
     let found = aave.markets(None).await.unwrap().value;
-    assert_eq!(found.len(), 5);
+    assert_eq!(found.len(), 9);
     assert!(!found.iter().any(|row| row.symbol == "USDG"));
 }
 
@@ -186,7 +188,7 @@ async fn reserves_that_take_no_deposits_are_no_markets() {
     for change in changes {
         let (aave, _server) = aave(change).await;
         let found = aave.markets(None).await.unwrap().value;
-        assert!(found.len() == 5 && !found.iter().any(|row| row.symbol == "USDG"));
+        assert!(found.len() == 9 && !found.iter().any(|row| row.symbol == "USDG"));
     }
 }
 
@@ -215,6 +217,8 @@ async fn a_rate_in_another_unit_is_no_yield() {
 async fn positions_are_read_with_debt_and_health() {
     let (aave, _server) = aave(unchanged).await;
     let found = aave.positions(account(), None).await.unwrap().value;
+    assert!(found.complete);
+    let found = &found.positions;
     let rows: Vec<_> = found
         .iter()
         .map(|row| {
@@ -235,7 +239,7 @@ async fn positions_are_read_with_debt_and_health() {
     );
     assert_eq!(found[0].health.unwrap().to_string(), "12.56");
     // 1112.44 × 0.9999 + 500.12 − 100.1 × 0.9995.
-    assert_eq!(total_usd(&found).unwrap().to_string(), "1512.39");
+    assert_eq!(total_usd(found).unwrap().to_string(), "1512.39");
 }
 
 #[tokio::test]
@@ -245,7 +249,81 @@ async fn an_account_without_positions_has_none_and_no_health() {
         .positions(Address::repeat_byte(0x11), None)
         .await
         .unwrap();
-    assert!(found.value.is_empty());
+    assert!(found.value.positions.is_empty() && found.value.complete);
+}
+
+/// The pool's own totals are of all reserves, also of those that were added since.
+#[tokio::test]
+async fn rows_that_do_not_cover_the_account_are_incomplete() {
+    const ACCOUNT: [u8; 4] = [0xbf, 0x92, 0x85, 0x7c];
+    let changes: [Change; 3] = [
+        // 2 dollars of collateral in another reserve; a debt of 1; a total that is no amount.
+        |selector, _, outcome| {
+            if selector == ACCOUNT {
+                plus(outcome, 0, 200_000_000);
+            }
+        },
+        |selector, _, outcome| {
+            if selector == ACCOUNT {
+                plus(outcome, 1, 100_000_000);
+            }
+        },
+        |selector, _, outcome| {
+            if selector == ACCOUNT {
+                let mut words = outcome.returnData.to_vec();
+                words[..32].fill(0xff);
+                outcome.returnData = words.into();
+            }
+        },
+    ];
+    for change in changes {
+        let (aave, _server) = aave(change).await;
+        let found = aave.positions(account(), None).await.unwrap().value;
+        assert_eq!(
+            (found.positions.len(), found.complete),
+            (3, false),
+            "{found:?}"
+        );
+    }
+    // Roundings.
+    let (held, _server) = aave(|selector, _, outcome| {
+        if selector == ACCOUNT {
+            plus(outcome, 0, 1_000_000);
+        }
+    })
+    .await;
+    let found = held.positions(account(), None).await.unwrap().value;
+    assert!(found.complete);
+}
+
+/// Adds to a word of what a call returned.
+fn plus(outcome: &mut Outcome3, word: usize, atoms: u64) {
+    let mut words = outcome.returnData.to_vec();
+    let place = word * 32..(word + 1) * 32;
+    let value = U256::from_be_slice(&words[place.clone()]) + U256::from(atoms);
+    words[place].copy_from_slice(&value.to_be_bytes::<32>());
+    outcome.returnData = words.into();
+}
+
+/// A matured token may lose its price; who has none of it is read all the same.
+#[tokio::test]
+async fn a_reserve_without_a_price_matters_to_those_who_are_in_it() {
+    let fails = |asset: &'static str| {
+        move |selector: [u8; 4], of: &str, outcome: &mut Outcome3| {
+            if selector == PRICE && of == asset {
+                *outcome = Outcome3 {
+                    success: false,
+                    returnData: Bytes::new(),
+                };
+            }
+        }
+    };
+    let matured = fails("9a09a9e491db3dd8ada5b1b889991ac9ad5fd362");
+    let (held, _server) = aave(matured).await;
+    let found = held.positions(account(), None).await.unwrap().value;
+    assert!(found.complete && found.positions.len() == 3);
+    let (held, _server) = aave(fails(USDG)).await;
+    assert!(held.positions(account(), None).await.is_err());
 }
 
 #[tokio::test]

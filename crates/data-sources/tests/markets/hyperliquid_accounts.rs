@@ -280,6 +280,70 @@ async fn a_long_history_is_told_page_by_page_and_a_longer_one_is_shortened() {
     assert_eq!(newest.to_string(), "2026-11-21T01:00:00Z");
 }
 
+/// A venue with a fill every minute until now, that keeps the newest `kept` and tells at most 2,000 at
+/// once, oldest first.
+async fn trading(kept: i64) -> wiremock::MockServer {
+    venue(move |kind, asked| {
+        (kind == "userFillsByTime").then(|| {
+            let (start, end) = (asked["startTime"].as_i64().unwrap(), asked["endTime"].as_i64().unwrap());
+            let mut row = recorded("hyperliquid/user_fills_by_time_example.json")[0].clone();
+            let times = (0..kept).rev().map(|minutes| (NOW - 60 * minutes) * 1000);
+            let told = times.filter(|time| (start..=end).contains(time)).take(2000);
+            let rows: Vec<_> = told
+                .map(|time| {
+                    row["time"] = json!(time);
+                    row["tid"] = json!(time);
+                    row.clone()
+                })
+                .collect();
+            answer(&json!(rows))
+        })
+    })
+    .await
+}
+
+#[tokio::test]
+async fn fills_that_the_venue_has_dropped_are_not_nothing() {
+    let minutes_ago = |minutes: i64| Timestamp::from_second(NOW - 60 * minutes).unwrap();
+    let dropped = async |kept: i64, from: i64, to: i64| {
+        let server = trading(kept).await;
+        let window = Window {
+            start: minutes_ago(from),
+            end: minutes_ago(to),
+        };
+        let hyperliquid = connect(&server, HyperliquidInfo::new);
+        let fills = hyperliquid.history(USER, HistoryKind::Fill, window).await;
+        let told = fills.unwrap().value;
+        let calls = server.received_requests().await.unwrap().len();
+        (told.items.len(), told.dropped_before, calls)
+    };
+    // Until now and few: nothing else is asked.
+    assert_eq!(dropped(10_000, 100, 0).await, (101, None, 1));
+    // Long ago: the venue has none of it any more, or only the end of it.
+    let oldest = Some(minutes_ago(9_999));
+    assert_eq!(dropped(10_000, 12_000, 11_000).await, (0, oldest, 6));
+    assert_eq!(dropped(10_000, 10_100, 9_990).await, (10, oldest, 6));
+    // Everything since then is there: one look at the oldest says so.
+    assert_eq!(dropped(10_000, 9_000, 8_900).await, (101, None, 2));
+    // An account with fewer fills than the venue keeps began to trade then.
+    assert_eq!(dropped(1_000, 12_000, 11_000).await, (0, None, 2));
+    assert_eq!(dropped(5_000, 12_000, 11_000).await, (0, None, 4));
+}
+
+#[tokio::test]
+async fn what_the_venue_keeps_is_not_asked_for_again_and_again() {
+    let server = trading(10_000).await;
+    let hyperliquid = connect(&server, HyperliquidInfo::new);
+    let end = Timestamp::from_second(NOW - 60 * 11_000).unwrap();
+    for hours in 1..4 {
+        let start = end - SignedDuration::from_hours(hours);
+        let window = Window { start, end };
+        let fills = hyperliquid.history(USER, HistoryKind::Fill, window).await;
+        assert!(fills.unwrap().value.dropped_before.is_some());
+    }
+    assert_eq!(server.received_requests().await.unwrap().len(), 5 + 3);
+}
+
 #[tokio::test]
 async fn a_moment_that_fills_a_page_ends_the_search() {
     let row = json!({"time": NOW * 1000, "hash": "0x0", "delta": {"type": "deposit", "usdc": "1"}});

@@ -1,6 +1,6 @@
 //! FRED, the Treasury, Cboe, Frankfurter and Yahoo.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use data_sources::{
     SourceConfig, cboe::Cboe, frankfurter::Frankfurter, fred::Fred, transport::Transport,
@@ -38,7 +38,7 @@ async fn the_curve_of_the_newest_day() {
         (request.url.path() == year).then(|| csv(&text("treasury/daily_yield_curve_2026.csv")))
     })
     .await;
-    let curve = connect(&server, Treasury::new).curve().await.unwrap();
+    let curve = connect(&server, Treasury::new).curve(None).await.unwrap();
     let shown: Vec<_> = curve
         .value
         .points
@@ -59,6 +59,48 @@ async fn the_curve_of_the_newest_day() {
     );
 }
 
+/// What is kept for minutes is read again for a caller that takes nothing so old.
+#[tokio::test]
+async fn a_caller_decides_how_old_a_macro_reading_may_be() {
+    let server = deciding(|request| match request.url.path() {
+        "/api/global/delayed_quotes/quotes/_VIX.json" => {
+            Some(answer(&recorded("cboe/delayed_quote_vix.json")))
+        }
+        "/v1/2026-11-11.." => Some(answer(&recorded("frankfurter/series_usd.json"))),
+        "/graph/fredgraph.csv" => Some(csv(&text("fred/fredgraph_vixcls.csv"))),
+        "/v8/finance/chart/%5EVIX" => Some(answer(&recorded("yahoo/chart_vix.json"))),
+        path => path
+            .ends_with("/2026/all")
+            .then(|| csv(&text("treasury/daily_yield_curve_2026.csv"))),
+    })
+    .await;
+    let clock = TestClock::at_recording();
+    let (cboe, treasury) = (
+        connect_at(&server, &clock, Cboe::new),
+        connect_at(&server, &clock, Treasury::new),
+    );
+    let (frankfurter, fred, yahoo) = (
+        connect_at(&server, &clock, Frankfurter::new),
+        connect_at(&server, &clock, Fred::new),
+        connect_at(&server, &clock, Yahoo::new),
+    );
+    let asked = async |max_age: Option<u64>| {
+        let max_age = max_age.map(Duration::from_secs);
+        let vix = &Instrument::VIX;
+        cboe.vix(max_age).await.unwrap();
+        treasury.curve(max_age).await.unwrap();
+        frankfurter.rates(max_age).await.unwrap();
+        fred.latest(vix, max_age).await.unwrap();
+        yahoo.price(vix, max_age).await.unwrap();
+        server.received_requests().await.unwrap().len()
+    };
+    assert_eq!(asked(None).await, 5);
+    clock.advance(60);
+    assert_eq!(asked(None).await, 5);
+    assert_eq!(asked(Some(61)).await, 5);
+    assert_eq!(asked(Some(10)).await, 10);
+}
+
 #[tokio::test]
 async fn the_first_days_of_a_year_are_in_the_file_before() {
     let server = deciding(|request| {
@@ -75,7 +117,7 @@ async fn the_first_days_of_a_year_are_in_the_file_before() {
     // 2027-01-02.
     clock.advance(42 * 86_400);
     let curve = connect_at(&server, &clock, Treasury::new)
-        .curve()
+        .curve(None)
         .await
         .unwrap();
     assert_eq!(curve.value.date.to_string(), "2026-12-31");
@@ -94,7 +136,7 @@ async fn fred_without_a_key_is_read_from_its_charts() {
     })
     .await;
     let vix = connect(&server, Fred::new)
-        .latest(&Instrument::VIX)
+        .latest(&Instrument::VIX, None)
         .await
         .unwrap();
     // The empty cell of the last day is no zero.
@@ -109,7 +151,7 @@ async fn fred_without_a_key_is_read_from_its_charts() {
     assert_eq!(
         reason(
             connect(&server, Fred::new)
-                .latest(&Instrument::USDJPY)
+                .latest(&Instrument::USDJPY, None)
                 .await
         ),
         "symbol_not_found"
@@ -125,7 +167,7 @@ async fn fred_with_a_key_and_when_the_key_is_refused() {
             .then(|| answer(&recorded("fred/observations_dgs10.json")))
     })
     .await;
-    let ten = keyed(&server).latest(&Instrument::US10Y).await.unwrap();
+    let ten = keyed(&server).latest(&Instrument::US10Y, None).await.unwrap();
     assert_eq!(
         (ten.value.value.to_string().as_str(), ten.value.source),
         ("4.08", "fred.series")
@@ -140,10 +182,10 @@ async fn fred_with_a_key_and_when_the_key_is_refused() {
         ),
     })
     .await;
-    let ten = keyed(&refusing).latest(&Instrument::US10Y).await.unwrap();
+    let ten = keyed(&refusing).latest(&Instrument::US10Y, None).await.unwrap();
     assert_eq!(ten.value.source, "fred.chart-csv");
     let silent = deciding(|_| Some(ResponseTemplate::new(403))).await;
-    let error = keyed(&silent).latest(&Instrument::US10Y).await.unwrap_err();
+    let error = keyed(&silent).latest(&Instrument::US10Y, None).await.unwrap_err();
     assert!(!format!("{error} {error:?}").contains(KEY));
 }
 
@@ -157,11 +199,11 @@ async fn pages_instead_of_data_are_refused() {
     ] {
         let server = deciding(move |_| Some(response.clone())).await;
         let told = [
-            reason(connect(&server, Treasury::new).curve().await),
-            reason(connect(&server, Fred::new).latest(&Instrument::SP500).await),
-            reason(connect(&server, Cboe::new).vix().await),
-            reason(connect(&server, Frankfurter::new).rates().await),
-            reason(connect(&server, Yahoo::new).price(&Instrument::VIX).await),
+            reason(connect(&server, Treasury::new).curve(None).await),
+            reason(connect(&server, Fred::new).latest(&Instrument::SP500, None).await),
+            reason(connect(&server, Cboe::new).vix(None).await),
+            reason(connect(&server, Frankfurter::new).rates(None).await),
+            reason(connect(&server, Yahoo::new).price(&Instrument::VIX, None).await),
         ];
         for reason in told {
             assert!(
@@ -185,14 +227,14 @@ async fn vix_and_rates_as_recorded() {
         _ => None,
     })
     .await;
-    let vix = connect(&server, Cboe::new).vix().await.unwrap();
+    let vix = connect(&server, Cboe::new).vix(None).await.unwrap();
     // `prev_day_close` is 17.42 as well.
     assert_eq!(vix.value.previous.unwrap().to_string(), "17.98");
     assert_eq!(
         vix.sources[0].as_of.unwrap().to_string(),
         "2026-11-20T21:14:59Z"
     );
-    let rates = connect(&server, Frankfurter::new).rates().await.unwrap();
+    let rates = connect(&server, Frankfurter::new).rates(None).await.unwrap();
     assert_eq!(rates.value.fx.len(), 6);
     assert_eq!(rates.value.dollar.unwrap().value.to_string(), "99.6540");
     assert_eq!(
@@ -210,7 +252,7 @@ async fn yahoo_is_asked_for_what_it_says() {
             (request.url.path() == "/v8/finance/chart/%5EVIX").then(|| answer(&body))
         })
         .await;
-        connect(&server, Yahoo::new).price(&Instrument::VIX).await
+        connect(&server, Yahoo::new).price(&Instrument::VIX, None).await
     };
     let (price, time) = chart(|_| {}).await.unwrap().value;
     assert_eq!(
@@ -246,7 +288,7 @@ async fn yahoo_is_asked_for_what_it_says() {
     ] {
         let server = deciding(move |_| Some(response.clone())).await;
         assert_eq!(
-            reason(connect(&server, Yahoo::new).price(&Instrument::VIX).await),
+            reason(connect(&server, Yahoo::new).price(&Instrument::VIX, None).await),
             expected
         );
     }

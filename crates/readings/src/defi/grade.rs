@@ -41,7 +41,7 @@ pub struct Facts<'a> {
     /// The yield that is counted, in percent.
     pub apy_pct: Decimal,
     /// How much of it is a reward.
-    pub reward_pct: Decimal,
+    pub reward_pct: Option<Decimal>,
     /// Whether there is a reward that is not counted.
     pub left_out: bool,
     /// Whether prices moving apart costs something.
@@ -71,6 +71,7 @@ const THIN: Rule = rule(2, "thin liquidity: less than 10 million dollars");
 const BASE_ONLY: Rule = rule(0, "base yield only");
 const SOME_REWARD: Rule = rule(1, "less than half of the yield is a reward");
 const MOSTLY_REWARD: Rule = rule(2, "half of the yield or more is a reward");
+const SPLIT_UNKNOWN: Rule = rule(1, "split of base and reward not stated");
 const LEFT_OUT: Rule = rule(
     0,
     "a reward is left out: its token is not on the list of liquid ones",
@@ -87,13 +88,14 @@ const NO_MEAN: Rule = rule(1, "30-day mean not known");
 const NEW_PROTOCOL: Rule = rule(2, "protocol not on the list of long-established ones");
 
 /// Every rule, as `/yield-alpha` publishes them.
-pub const RULES: [Rule; 17] = [
+pub const RULES: [Rule; 18] = [
     DEEP,
     MEDIUM,
     THIN,
     BASE_ONLY,
     SOME_REWARD,
     MOSTLY_REWARD,
+    SPLIT_UNKNOWN,
     LEFT_OUT,
     LOSS,
     LOSS_UNKNOWN,
@@ -212,11 +214,14 @@ fn liquidity(tvl_usd: Decimal) -> Rule {
 }
 
 fn reward(facts: &Facts<'_>) -> Rule {
-    if facts.reward_pct.is_zero() {
+    let Some(reward_pct) = facts.reward_pct else {
+        return SPLIT_UNKNOWN;
+    };
+    if reward_pct.is_zero() {
         return BASE_ONLY;
     }
     let half = Decimal::from(50);
-    match share_pct(facts.reward_pct, facts.apy_pct) {
+    match share_pct(reward_pct, facts.apy_pct) {
         Some(share) if share < half => SOME_REWARD,
         _ => MOSTLY_REWARD,
     }

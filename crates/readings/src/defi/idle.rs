@@ -147,9 +147,12 @@ pub fn idle(holdings: &[Holding], markets: &[Market]) -> Vec<Idle> {
     rows
 }
 
-/// The sum of what has a price, in dollars.
+/// The sum of what has a price, in dollars. `None` when there is something and nothing of it has a price.
 #[must_use]
 pub fn total_usd(rows: &[Idle]) -> Option<Figure> {
+    if !rows.is_empty() && rows.iter().all(|row| row.usd.is_none()) {
+        return None;
+    }
     sum(rows.iter().filter_map(|row| row.usd).map(|usd| usd.0)).map(|total| cut(total, 2))
 }
 

@@ -37,9 +37,9 @@ pub struct Market {
     pub symbol: String,
     /// The yield that is counted, in percent a year: a reward is part of it only when its token can be sold.
     pub apy_pct: Figure,
-    /// The base yield, as the source has it.
+    /// The base yield, as the source has it; `None` when it states one yield without a split.
     pub apy_base_pct: Option<Figure>,
-    /// The reward, as the source has it, counted or not.
+    /// The reward, as the source has it, counted or not; [`Self::reward_known`] tells none from unknown.
     pub apy_reward_pct: Option<Figure>,
     /// Value in it, in dollars.
     pub tvl_usd: Figure,
@@ -61,6 +61,9 @@ pub struct Market {
     /// Whether it holds one asset.
     #[serde(skip)]
     pub single_asset: Option<bool>,
+    /// Whether the source tells a reward from the base: without a reward there is none.
+    #[serde(skip)]
+    pub reward_known: bool,
 }
 
 /// Another source's reading of a market.
@@ -91,6 +94,8 @@ pub struct Quoted {
     pub underlying: Option<String>,
     /// The yield, in percent a year.
     pub apy_pct: Decimal,
+    /// Whether that is the base alone, beside which rewards may be paid; otherwise it may contain them.
+    pub is_base: bool,
     /// Value in it, in dollars; of a lending market what is not lent out.
     pub tvl_usd: Decimal,
     /// The source.
@@ -121,7 +126,7 @@ impl Market {
             project: &pool.project,
             tvl_usd: pool.tvl_usd.0,
             apy_pct: counted.apy_pct,
-            reward_pct: counted.reward_pct,
+            reward_pct: Some(counted.reward_pct),
             left_out: counted.left_out,
             il_risk: pool.il_risk,
             days: pool.days,
@@ -145,6 +150,7 @@ impl Market {
             also_reported: Vec::new(),
             underlying: pool.underlying.clone(),
             single_asset: pool.single_asset,
+            reward_known: true,
         })
     }
 
@@ -161,7 +167,7 @@ impl Market {
             project: &quoted.project,
             tvl_usd: quoted.tvl_usd,
             apy_pct: quoted.apy_pct,
-            reward_pct: Decimal::ZERO,
+            reward_pct: None,
             left_out: false,
             il_risk: Some(false),
             days: None,
@@ -179,7 +185,7 @@ impl Market {
             project: quoted.project.clone(),
             symbol: quoted.symbol.clone(),
             apy_pct,
-            apy_base_pct: Some(apy_pct),
+            apy_base_pct: quoted.is_base.then_some(apy_pct),
             apy_reward_pct: None,
             tvl_usd: cut(quoted.tvl_usd, 2),
             il_risk: Some("no"),
@@ -190,6 +196,7 @@ impl Market {
             also_reported: Vec::new(),
             underlying: quoted.underlying.iter().cloned().collect(),
             single_asset: Some(true),
+            reward_known: false,
         })
     }
 

@@ -33,6 +33,8 @@ pub struct Position {
     pub value_usd: Option<Figure>,
     /// The present yield of the market, in percent a year; of a debt what it costs.
     pub apy_pct: Option<Figure>,
+    /// Where the yield is from: it may come from another source than the row.
+    pub apy_source: Option<&'static str>,
     /// How far the account is from liquidation at this protocol: below 1 it is open to it.
     pub health: Option<Figure>,
     /// When it was opened; no source says.
@@ -43,18 +45,39 @@ pub struct Position {
     pub source: &'static str,
 }
 
+/// What the contracts of a protocol say of an account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnChain {
+    /// The rows.
+    pub positions: Vec<Position>,
+    /// Whether the rows cover the totals that the protocol itself states of the account. When they do
+    /// not, the account is in a reserve that was not read.
+    pub complete: bool,
+}
+
 /// One list of what two sources say. On-chain readings of a protocol replace what an index says of
-/// the same protocol on the same chain.
+/// the same protocol on the same chain; of an incomplete reading only the assets that it has.
 #[must_use]
-pub fn merged(on_chain: Vec<Position>, indexed: Vec<Position>) -> Vec<Position> {
-    let covered: Vec<_> = on_chain
-        .iter()
-        .map(|position| (position.chain_id, folded(&position.protocol)))
-        .collect();
-    let is_new =
-        |position: &Position| !covered.contains(&(position.chain_id, folded(&position.protocol)));
-    let mut all = on_chain;
-    all.extend(indexed.into_iter().filter(is_new));
+pub fn merged(on_chain: OnChain, indexed: Vec<Position>) -> Vec<Position> {
+    let OnChain {
+        positions,
+        complete,
+    } = on_chain;
+    let same_market = |one: &Position, other: &Position| {
+        one.chain_id == other.chain_id && folded(&one.protocol) == folded(&other.protocol)
+    };
+    let same_asset = |one: &Position, other: &Position| {
+        let symbol = |position: &Position| position.asset.as_deref().and_then(SymbolKey::new);
+        one.side == other.side && symbol(one) == symbol(other)
+    };
+    let is_new = |position: &Position| {
+        !positions.iter().any(|read| {
+            same_market(read, position) && (complete || same_asset(read, position))
+        })
+    };
+    let new: Vec<_> = indexed.into_iter().filter(is_new).collect();
+    let mut all = positions;
+    all.extend(new);
     all.sort_by(|a, b| {
         b.value_usd
             .cmp(&a.value_usd)
@@ -64,8 +87,9 @@ pub fn merged(on_chain: Vec<Position>, indexed: Vec<Position>) -> Vec<Position> 
 }
 
 /// Fills in the present yield of positions that do not state one: the single-asset market of the
-/// same chain, protocol and asset, if there is exactly one.
-pub fn fill_yields(positions: &mut [Position], markets: &[Market]) {
+/// same chain, protocol and asset, if there is exactly one. Whether any was filled in.
+pub fn fill_yields(positions: &mut [Position], markets: &[Market]) -> bool {
+    let mut filled = false;
     let open =
         |position: &&mut Position| position.apy_pct.is_none() && position.side == Side::Supply;
     for position in positions.iter_mut().filter(open) {
@@ -80,8 +104,19 @@ pub fn fill_yields(positions: &mut [Position], markets: &[Market]) {
         });
         if let (Some(market), None) = (fitting.next(), fitting.next()) {
             position.apy_pct = Some(market.apy_pct);
+            position.apy_source = Some(market.source);
+            filled = true;
         }
     }
+    filled
+}
+
+/// Whether the health of an account at a protocol is unknown although it owes something there.
+#[must_use]
+pub fn lacks_health(positions: &[Position]) -> bool {
+    positions
+        .iter()
+        .any(|position| position.side == Side::Borrow && position.health.is_none())
 }
 
 /// What is placed less what is owed, in dollars. `None` when the value of one position is not known:
@@ -112,6 +147,7 @@ mod tests {
             amount: None,
             value_usd: value.map(|value| value.parse().unwrap()),
             apy_pct: None,
+            apy_source: None,
             health: None,
             opened_at: None,
             side,
@@ -122,7 +158,7 @@ mod tests {
     #[test]
     fn the_chain_knows_better_than_an_index() {
         let chain = vec![position("aave-v3", "USDG", Some("500"), Side::Supply)];
-        let index = vec![
+        let mut index = vec![
             position("Aave V3", "USDG", Some("490"), Side::Supply),
             position("Curve", "2pool", Some("600"), Side::Supply),
             Position {
@@ -130,12 +166,47 @@ mod tests {
                 ..position("Aave V3", "USDG", Some("1"), Side::Supply)
             },
         ];
-        let all = merged(chain, index);
-        let shown: Vec<_> = all
-            .iter()
-            .map(|p| (p.chain_id, p.protocol.as_str()))
-            .collect();
-        assert_eq!(shown, [(196, "Curve"), (196, "aave-v3"), (8453, "Aave V3")]);
+        let read = |complete| OnChain {
+            positions: chain.clone(),
+            complete,
+        };
+        let shown = |all: &[Position]| -> Vec<String> {
+            let row = |p: &Position| {
+                let asset = p.asset.clone().unwrap_or_default();
+                format!("{} {} {asset}", p.chain_id, p.protocol)
+            };
+            all.iter().map(row).collect()
+        };
+        let others = ["196 Curve 2pool", "196 aave-v3 USDG", "8453 Aave V3 USDG"];
+        assert_eq!(shown(&merged(read(true), index.clone())), others);
+        // A reading that does not cover the account leaves what it lacks to the index.
+        let deposit = position("Aave V3", "xSOL", Some("400"), Side::Supply);
+        let debt = position("Aave V3", "USDG", Some("100"), Side::Borrow);
+        index.extend([deposit, debt]);
+        assert_eq!(shown(&merged(read(true), index.clone())), others);
+        assert_eq!(
+            shown(&merged(read(false), index)),
+            [
+                "196 Curve 2pool",
+                "196 aave-v3 USDG",
+                "196 Aave V3 xSOL",
+                "196 Aave V3 USDG",
+                "8453 Aave V3 USDG",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_debt_without_health_is_a_gap_and_a_deposit_is_not() {
+        let placed = position("aave-v3", "USDG", Some("500"), Side::Supply);
+        let owed = position("aave-v3", "GHO", Some("100"), Side::Borrow);
+        assert!(!lacks_health(std::slice::from_ref(&placed)));
+        assert!(lacks_health(&[placed, owed.clone()]));
+        let healthy = Position {
+            health: Some("1.5".parse().unwrap()),
+            ..owed
+        };
+        assert!(!lacks_health(&[healthy]));
     }
 
     #[test]
@@ -156,8 +227,15 @@ mod tests {
         let one = market("p", "USDG", "4.1", "2000000");
         let filled = |markets: &[Market], side| {
             let mut positions = [position("Aave V3", "usdg", None, side)];
-            fill_yields(&mut positions, markets);
-            positions[0].apy_pct.map(|apy| apy.to_string())
+            let filled = fill_yields(&mut positions, markets);
+            let [position] = positions;
+            assert_eq!(filled, position.apy_pct.is_some());
+            assert_eq!(
+                position.apy_source,
+                filled.then_some("defillama.pools"),
+                "a yield from elsewhere says where from"
+            );
+            position.apy_pct.map(|apy| apy.to_string())
         };
         assert_eq!(
             filled(std::slice::from_ref(&one), Side::Supply).as_deref(),

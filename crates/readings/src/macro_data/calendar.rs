@@ -35,13 +35,15 @@ pub enum Market {
     UsTreasuries,
     /// Oil in New York: 9:00 to 14:30.
     Oil,
-    /// Currencies: Sunday 17:00 to Friday 17:00 in New York; the ECB's rates are of 14:15 in Frankfurt
-    /// and published at 16:00.
+    /// Currencies: Sunday 17:00 to Friday 17:00 in New York, but not at Christmas and New Year; the
+    /// ECB's rates are of 14:15 in Frankfurt and published at 16:00.
     Currencies,
     /// Shares and indices as perpetuals reference them, day and night from Sunday 20:00 to Friday
     /// 20:00 in New York, without the holidays of the exchanges.
     EquitiesDayAndNight,
-    /// Metals and energy as futures trade: Sunday 18:00 to Friday 17:00 in New York.
+    /// Metals and energy as futures trade: Sunday 18:00 to Friday 17:00 in New York with a break from
+    /// 17:00 to 18:00, not at New Year, Good Friday and Christmas. On other holidays and short days of
+    /// the exchanges they halt early, each contract at its own time: none is taken for open after 13:00.
     CommodityFutures,
 }
 
@@ -67,8 +69,10 @@ impl Market {
             _ => true,
         };
         let open = match self {
-            Self::Currencies => week(time(17, 0, 0, 0), time(17, 0, 0, 0)),
-            Self::CommodityFutures => week(time(18, 0, 0, 0), time(17, 0, 0, 0)),
+            Self::Currencies => {
+                week(time(17, 0, 0, 0), time(17, 0, 0, 0)) && !is_quiet_session(date, clock)
+            }
+            Self::CommodityFutures => futures_trade(date, clock),
             Self::EquitiesDayAndNight => {
                 week(time(20, 0, 0, 0), time(20, 0, 0, 0)) && !is_holiday_session(date, clock)
             }
@@ -97,6 +101,21 @@ impl Market {
                 at(&NEW_YORK, date.to_datetime(closes))
             }
         }
+    }
+
+    /// [`Self::valued_at`] for a value that a source states: a weekday that the rules take for a holiday
+    /// has the usual time. A weekend has none.
+    #[must_use]
+    pub fn stated_at(self, date: Date) -> Option<Timestamp> {
+        if is_weekend(date) {
+            return None;
+        }
+        let usual = || match self {
+            Self::Currencies => at(&FRANKFURT, date.to_datetime(time(14, 15, 0, 0))),
+            Self::UsTreasuries => at(&NEW_YORK, date.to_datetime(time(15, 30, 0, 0))),
+            _ => at(&NEW_YORK, date.to_datetime(time(16, 0, 0, 0))),
+        };
+        self.valued_at(date).or_else(usual)
     }
 
     /// The newest daily value that must be published by `now`, from a source that is `lag` sessions
@@ -131,7 +150,7 @@ impl Market {
     }
 
     fn has_session(self, date: Date) -> bool {
-        if matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday) {
+        if is_weekend(date) {
             return false;
         }
         match self {
@@ -200,6 +219,45 @@ fn is_holiday_session(date: Date, clock: Time) -> bool {
     session.is_ok_and(us_holiday)
 }
 
+/// Whether futures of metals and energy trade. The session from 18:00 of one day to 17:00 of the next
+/// belongs to the next.
+fn futures_trade(date: Date, clock: Time) -> bool {
+    let short = us_holiday(date) || early_close(date);
+    let halts = time(if short { 13 } else { 17 }, 0, 0, 0);
+    let session = if clock >= time(18, 0, 0, 0) {
+        date.tomorrow().ok()
+    } else {
+        Some(date).filter(|_| clock < halts)
+    };
+    session.is_some_and(|day| !is_weekend(day) && !futures_rest(day))
+}
+
+/// Days without a session of futures: New Year, Good Friday and Christmas, as the exchanges keep them.
+fn futures_rest(date: Date) -> bool {
+    let year = date.year();
+    let rules = [
+        observed(year, 1, 1).filter(|day| day.year() == year),
+        good_friday(year),
+        observed(year, 12, 25),
+    ];
+    rules.contains(&Some(date))
+}
+
+/// The session of currencies from 17:00 of one day to 17:00 of the next belongs to the next; at
+/// Christmas and New Year hardly anybody quotes.
+fn is_quiet_session(date: Date, clock: Time) -> bool {
+    let session = if clock >= time(17, 0, 0, 0) {
+        date.tomorrow()
+    } else {
+        Ok(date)
+    };
+    session.is_ok_and(|day| [(1, 1), (12, 25)].contains(&(day.month(), day.day())))
+}
+
+fn is_weekend(date: Date) -> bool {
+    matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday)
+}
+
 /// Holidays of the US exchanges.
 fn us_holiday(date: Date) -> bool {
     let year = date.year();
@@ -207,7 +265,7 @@ fn us_holiday(date: Date) -> bool {
         observed(year, 1, 1).filter(|day| day.year() == year),
         nth(year, 1, 3, Weekday::Monday),
         nth(year, 2, 3, Weekday::Monday),
-        easter(year).and_then(|easter| easter.checked_sub(2.days()).ok()),
+        good_friday(year),
         last_monday_of_may(year),
         observed(year, 6, 19),
         observed(year, 7, 4),
@@ -218,10 +276,11 @@ fn us_holiday(date: Date) -> bool {
     rules.contains(&Some(date))
 }
 
-/// Days on which bonds rest and shares do not.
+/// Days on which bonds rest and shares do not. Veterans Day is not moved from a Saturday.
 fn bond_holiday(date: Date) -> bool {
     let year = date.year();
-    [nth(year, 10, 2, Weekday::Monday), observed(year, 11, 11)].contains(&Some(date))
+    let veterans = observed(year, 11, 11).filter(|day| day.day() >= 11);
+    [nth(year, 10, 2, Weekday::Monday), veterans].contains(&Some(date))
 }
 
 /// Days without reference rates of the ECB.
@@ -247,6 +306,10 @@ fn observed(year: i16, month: i8, day: i8) -> Option<Date> {
         Weekday::Sunday => date.tomorrow().ok(),
         _ => Some(date),
     }
+}
+
+fn good_friday(year: i16) -> Option<Date> {
+    easter(year)?.checked_sub(2.days()).ok()
 }
 
 fn nth(year: i16, month: i8, nth: i8, weekday: Weekday) -> Option<Date> {

@@ -109,7 +109,8 @@ pub(crate) const YIELD_FARMING_ACTIVE: Route = Route {
     resource: "/yield-farming-active",
     price: MicroUsd::dollars("0.001"),
     summary: "Open yield positions",
-    description: "The open yield positions of an account with their value, APY and health.",
+    description: "The open yield positions of an account with their value, APY and health. `apy_source` \
+                  names where the APY of a row is from.",
     refuses: ALL_SOURCES_DOWN,
     query: &[OPTIONAL_ADDRESS],
     body: &[],
@@ -126,8 +127,10 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
     resource: "/yield-farming-historical",
     price: MicroUsd::dollars("0.001"),
     summary: "Yield history",
-    description: "The APY and TVL history of a pool, or the realised positions of an account.",
-    refuses: "the pool is unknown",
+    description: "The APY and TVL history of a pool. Realised positions are those of a sub-wallet: an \
+                  `address` is refused without charge while none is provisioned.",
+    refuses: "the pool is unknown or has no point in the days asked for; when an `address` is named, \
+              because no sub-wallet is known (`no_sub_wallet`)",
     query: &[
         Parameter::optional(
             "pool",
@@ -139,7 +142,7 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
             "address",
             Rule::Address,
             "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984",
-            "The account.",
+            "A sub-wallet; any other address is refused.",
         ),
         Parameter::defaulted(
             "days",
@@ -166,12 +169,17 @@ pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
                   with the days to break even and the liquidity to leave again.",
     refuses: SNAPSHOT_MISSING,
     query: &[
-        OPTIONAL_ADDRESS,
+        Parameter::optional(
+            "address",
+            Rule::Address,
+            "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984",
+            "Account whose balances are to be placed, instead of an amount.",
+        ),
         Parameter::optional(
             "amount",
             Rule::Amount,
             "1000",
-            "Amount to place, in dollars.",
+            "Amount to place, in dollars. Without `address` the default is 1000, and `amount_assumed` says so.",
         ),
         Parameter::optional("asset", Rule::Symbol, "USDC", "Asset symbol."),
         Parameter::defaulted(

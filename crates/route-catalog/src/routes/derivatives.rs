@@ -11,6 +11,12 @@ const DEX: Parameter = Parameter::optional(
     "xyz",
     "Name of a builder-deployed perpetuals DEX. Default: the first-party one.",
 );
+const ONE_DEX: Parameter = Parameter::optional(
+    "dex",
+    Rule::Line { max: 16 },
+    "xyz",
+    "Name of one builder-deployed perpetuals DEX. Default: the first-party one and all of these.",
+);
 
 /// The candle intervals of the venue; the case tells minutes from months.
 const INTERVALS: &[&str] = &[
@@ -26,7 +32,8 @@ pub(crate) const FUNDING_RATES: Route = Route {
     summary: "Funding, open interest, long/short",
     description: "Funding rates, open interest and long/short ratios per venue, normalised to 8 \
                   hours and a year. Without `symbol` the top 20 by open interest.",
-    refuses: "no venue answers",
+    refuses: "no venue answers; without `symbol` also when none but Binance does, which states open \
+              interest coin by coin",
     query: &[Parameter::optional(
         "symbol",
         Rule::Symbol,
@@ -77,7 +84,7 @@ pub(crate) const HYPERLIQUID_ACCOUNT: Route = Route {
     description: "Margin summary, positions, spot balances and open orders of an account. An \
                   unused address has zeros, which is a real answer.",
     refuses: ALL_SOURCES_DOWN,
-    query: &[OPTIONAL_ADDRESS, DEX],
+    query: &[OPTIONAL_ADDRESS, ONE_DEX],
     body: &[],
     constraints: &[],
     core: &["account"],
@@ -93,7 +100,9 @@ pub(crate) const HL_TRANSACTION_HISTORY: Route = Route {
     price: MicroUsd::dollars("0.001"),
     summary: "Perpetuals account history",
     description: "Fills, funding payments and ledger updates of an account, merged and sorted by \
-                  time. `truncated` says when the venue holds no more than it returned.",
+                  time. `truncated` says when this is not all of the window: `next_cursor` goes on \
+                  before the part that is told, and of fills the venue keeps the newest 10,000 only \
+                  (`venue_keeps_10000_fills` in `meta.warnings`).",
     refuses: ALL_SOURCES_DOWN,
     query: &[
         OPTIONAL_ADDRESS,

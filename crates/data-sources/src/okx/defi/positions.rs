@@ -155,6 +155,7 @@ impl Place {
             amount: None,
             value_usd: self.value_usd,
             apy_pct: None,
+            apy_source: None,
             health: None,
             opened_at: None,
             side: Side::Supply,

@@ -5,7 +5,7 @@ fn calm() -> Facts<'static> {
         project: "aave-v3",
         tvl_usd: Decimal::from(512_000_000),
         apy_pct: Decimal::from(4),
-        reward_pct: Decimal::ZERO,
+        reward_pct: Some(Decimal::ZERO),
         left_out: false,
         il_risk: Some(false),
         days: Some(400),
@@ -43,17 +43,24 @@ fn every_rule_can_apply_and_costs_what_it_says() {
         ),
         (
             Facts {
-                reward_pct: d(1),
+                reward_pct: Some(d(1)),
                 ..calm()
             },
             SOME_REWARD,
         ),
         (
             Facts {
-                reward_pct: d(2),
+                reward_pct: Some(d(2)),
                 ..calm()
             },
             MOSTLY_REWARD,
+        ),
+        (
+            Facts {
+                reward_pct: None,
+                ..calm()
+            },
+            SPLIT_UNKNOWN,
         ),
         (
             Facts {
@@ -150,7 +157,7 @@ fn points_add_up_and_the_heaviest_come_first() {
         project: "some-farm",
         tvl_usd: Decimal::from(2_000_000),
         apy_pct: Decimal::from(400),
-        reward_pct: Decimal::from(390),
+        reward_pct: Some(Decimal::from(390)),
         il_risk: Some(true),
         ..calm()
     };

@@ -140,4 +140,5 @@ fn a_balance_without_a_price_is_shown_without_a_value() {
     assert_eq!(rows[1].usd, None);
     assert_eq!(rows[1].best.as_ref().unwrap().expected_usd_year, None);
     assert_eq!(total_usd(&rows).unwrap().to_string(), "5");
+    assert_eq!(total_usd(&rows[1..]), None, "of an unknown value");
 }

@@ -23,6 +23,7 @@ fn quoted(apy: &str) -> Quoted {
         symbol: "USD₮0".to_owned(),
         underlying: None,
         apy_pct: apy.parse().unwrap(),
+        is_base: false,
         tvl_usd: "31234567.8".parse().unwrap(),
         source: "okx.defi",
     }
@@ -159,7 +160,7 @@ fn two_tokens_of_one_name_are_two_markets() {
 #[test]
 fn a_quoted_yield_without_history_is_not_of_the_best_grade() {
     let row = Market::of_quoted(&quoted("4.2")).unwrap();
-    assert_eq!(row.risk_grade, Grade::B);
+    assert_eq!(row.risk_grade, Grade::C);
     assert_eq!(row.stablecoin, None, "no address, no class");
     for bad in ["0", "-1", "1001"] {
         assert_eq!(Market::of_quoted(&quoted(bad)), None, "{bad}");
@@ -266,4 +267,22 @@ fn cursors_of_other_lists_are_refused() {
         assert_eq!(Cursor::parse(text, Sort::Apy), Err(CursorError), "{text}");
     }
     assert!(Cursor::parse("apy:4.12:okx-1:2", Sort::Apy).is_ok());
+}
+
+#[test]
+fn a_yield_that_is_stated_whole_is_not_split() {
+    let split = "split of base and reward not stated".to_owned();
+    let whole = Market::of_quoted(&quoted("4.2")).unwrap();
+    assert_eq!((whole.apy_base_pct, whole.apy_reward_pct), (None, None));
+    assert!(!whole.reward_known && whole.why.contains(&split));
+    assert!(!whole.why.contains(&"base yield only".to_owned()));
+    // The rate of a reserve is its base; what is paid on top of it was not read.
+    let base = Quoted {
+        is_base: true,
+        ..quoted("4.2")
+    };
+    let base = Market::of_quoted(&base).unwrap();
+    assert_eq!(base.apy_base_pct, Some(base.apy_pct));
+    assert!(!base.reward_known && base.why.contains(&split));
+    assert!(market("p", "USDT0", "4.12", "31234567").reward_known);
 }

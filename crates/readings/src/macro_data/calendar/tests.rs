@@ -79,6 +79,13 @@ fn holidays_of_the_exchanges() {
             "{bonds_only}"
         );
     }
+    // Veterans Day on a Saturday is not kept, on a Sunday it is kept on Monday.
+    assert!(
+        Market::UsTreasuries
+            .valued_at(date(2028, 11, 10))
+            .is_some()
+    );
+    assert_eq!(Market::UsTreasuries.valued_at(date(2029, 11, 12)), None);
     for ecb in [
         date(2026, 4, 3),
         date(2026, 4, 6),
@@ -187,4 +194,89 @@ fn markets_open_and_close() {
     assert!(open(Market::EquitiesDayAndNight, "2026-11-27T02:00:00Z"));
     assert!(!open(Market::CommodityFutures, "2026-11-20T22:00:00Z"));
     assert!(open(Market::CommodityFutures, "2026-11-22T23:00:00Z"));
+}
+
+#[test]
+fn futures_rest_for_an_hour_each_day_and_on_the_great_holidays() {
+    let open = |now: &str| Market::CommodityFutures.state(ts(now)) == MarketState::Open;
+    // Wednesday, 17:00 to 18:00 in New York; the same in summer.
+    for (trading, resting, again) in [
+        (
+            "2026-11-18T21:59:59Z",
+            "2026-11-18T22:00:00Z",
+            "2026-11-18T23:00:00Z",
+        ),
+        (
+            "2026-07-15T20:59:59Z",
+            "2026-07-15T21:00:00Z",
+            "2026-07-15T22:00:00Z",
+        ),
+    ] {
+        assert!(open(trading) && !open(resting) && open(again), "{resting}");
+    }
+    assert!(!open("2026-11-18T22:59:59Z"));
+    for closed in [
+        // Good Friday, from the evening before until Sunday.
+        "2026-04-02T22:00:00Z",
+        "2026-04-03T15:00:00Z",
+        "2026-04-05T21:59:00Z",
+        // Christmas 2026 is a Friday; in 2025 a Thursday.
+        "2026-12-24T23:30:00Z",
+        "2026-12-25T15:00:00Z",
+        "2025-12-25T15:00:00Z",
+        "2025-12-25T22:59:00Z",
+        "2025-12-31T23:30:00Z",
+        "2026-01-01T15:00:00Z",
+        // Thanksgiving, in the afternoon, and the afternoon after it.
+        "2026-11-26T19:00:00Z",
+        "2026-11-27T18:30:00Z",
+    ] {
+        assert!(!open(closed), "{closed}");
+    }
+    for trading in [
+        "2026-04-05T22:00:00Z",
+        "2025-12-25T23:00:00Z",
+        "2026-01-01T23:00:00Z",
+        "2026-11-26T15:00:00Z",
+        "2026-11-26T23:00:00Z",
+    ] {
+        assert!(open(trading), "{trading}");
+    }
+}
+
+#[test]
+fn currencies_are_quiet_at_christmas_and_new_year() {
+    let open = |now: &str| Market::Currencies.state(ts(now)) == MarketState::Open;
+    assert!(open("2025-12-24T21:59:00Z") && !open("2025-12-24T22:00:00Z"));
+    assert!(!open("2025-12-25T12:00:00Z") && open("2025-12-25T22:00:00Z"));
+    assert!(!open("2026-01-01T12:00:00Z") && open("2026-01-01T22:00:00Z"));
+    assert!(open("2025-12-26T12:00:00Z"));
+}
+
+#[test]
+fn a_value_of_a_holiday_has_the_usual_time_and_one_of_a_weekend_none() {
+    for (market, holiday, usual) in [
+        (
+            Market::UsTreasuries,
+            date(2026, 11, 11),
+            "2026-11-11T20:30:00Z",
+        ),
+        (
+            Market::Currencies,
+            date(2026, 5, 1),
+            "2026-05-01T12:15:00Z",
+        ),
+        (
+            Market::UsEquities,
+            date(2026, 6, 19),
+            "2026-06-19T20:00:00Z",
+        ),
+    ] {
+        assert_eq!(market.valued_at(holiday), None);
+        assert_eq!(market.stated_at(holiday), Some(ts(usual)));
+        assert_eq!(market.stated_at(date(2026, 11, 14)), None);
+    }
+    let short = date(2026, 11, 27);
+    let close = Market::UsEquities.valued_at(short);
+    assert_eq!(Market::UsEquities.stated_at(short), close);
 }

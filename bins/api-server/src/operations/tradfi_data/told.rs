@@ -1,0 +1,176 @@
+//! Yields and volatility: the source that has them first, and the one that stands in for it.
+
+use std::time::Duration;
+
+use data_sources::{Error, Provenance, SourceStatus, Sourced};
+use readings::macro_data::{Instrument, MacroData, Observation, spread_bp};
+
+use super::super::legs::Legs;
+use super::{YIELDS, read};
+use crate::Sources;
+
+/// What a source told, or why it did not.
+pub(super) type Told = Result<Sourced<Observation>, Error>;
+
+/// The answer that is taken of two sources, and what became of the other one.
+pub(super) struct Chosen {
+    told: Told,
+    passed: Option<Passed>,
+}
+
+/// An answer that is not taken.
+enum Passed {
+    Failed(Error),
+    /// Its sources, as those that gave nothing.
+    Older(Vec<Provenance>),
+}
+
+/// The yields, each with its place, and the failure of the source that was asked first.
+#[derive(Default)]
+pub(super) struct Curve {
+    points: Vec<(&'static Instrument, &'static str, Chosen)>,
+    failed: Option<Error>,
+}
+
+impl Chosen {
+    fn only(told: Told) -> Self {
+        let passed = None;
+        Self { told, passed }
+    }
+
+    /// The newer one of two; of two of one time the first.
+    fn newer(first: Sourced<Observation>, second: Told) -> Self {
+        let (told, passed) = match second {
+            Err(error) => (first, Passed::Failed(error)),
+            Ok(second) if second.value.as_of > first.value.as_of => {
+                (second, Passed::Older(left_out(first.sources)))
+            }
+            Ok(second) => (first, Passed::Older(left_out(second.sources))),
+        };
+        Self {
+            told: Ok(told),
+            passed: Some(passed),
+        }
+    }
+
+    fn take(self, sources: &Sources, legs: &mut Legs) -> Told {
+        match self.passed {
+            Some(Passed::Failed(error)) => legs.failed(sources, &error),
+            Some(Passed::Older(sources)) => {
+                let value = ();
+                legs.got(Sourced { value, sources });
+            }
+            None => {}
+        }
+        self.told
+    }
+}
+
+/// Sources of an answer that was not taken: they age nothing, and are listed with the reason.
+fn left_out(mut sources: Vec<Provenance>) -> Vec<Provenance> {
+    for source in &mut sources {
+        let reason = source.status.reason().unwrap_or("older_than_another");
+        let reason = reason.to_owned();
+        source.status = SourceStatus::Unavailable { reason };
+        source.as_of = None;
+    }
+    sources
+}
+
+/// Whether a newer answer could not be had.
+fn is_stale(sources: &[Provenance]) -> bool {
+    let stale = |source: &Provenance| matches!(source.status, SourceStatus::Stale { .. });
+    sources.iter().any(stale)
+}
+
+/// The Treasury's curve; what it does not have, and what it cannot say anew, is read from FRED.
+pub(super) async fn yields(
+    sources: &Sources,
+    only: Option<&'static Instrument>,
+    max_age: Option<Duration>,
+) -> Curve {
+    let mut curve = Curve::default();
+    let answer = sources.treasury.curve(max_age).await;
+    let (points, from) = match answer {
+        Ok(answer) => (answer.value.points.clone(), answer.sources),
+        Err(error) => {
+            curve.failed = Some(error);
+            (Vec::new(), Vec::new())
+        }
+    };
+    let stale = is_stale(&from);
+    for (instrument, place) in YIELDS {
+        let wanted = only.is_none_or(|only| only == instrument);
+        let point = points.iter().find(|(of, _)| *of == instrument);
+        let first = point.map(|(_, observation)| Sourced {
+            value: observation.clone(),
+            sources: from.clone(),
+        });
+        let chosen = match first {
+            Some(first) if stale && wanted => {
+                Chosen::newer(first, sources.fred.latest(instrument, max_age).await)
+            }
+            Some(first) => Chosen::only(Ok(first)),
+            None if wanted => Chosen::only(sources.fred.latest(instrument, max_age).await),
+            None => continue,
+        };
+        curve.points.push((instrument, place, chosen));
+    }
+    curve
+}
+
+/// VIX from the exchange, and from FRED when the exchange does not answer or cannot say anew.
+pub(super) async fn volatility(sources: &Sources, max_age: Option<Duration>) -> Chosen {
+    let second = async || sources.fred.latest(&Instrument::VIX, max_age).await;
+    match sources.cboe.vix(max_age).await {
+        Ok(vix) if is_stale(&vix.sources) => Chosen::newer(vix, second().await),
+        Ok(vix) => Chosen::only(Ok(vix)),
+        Err(error) => Chosen {
+            told: second().await,
+            passed: Some(Passed::Failed(error)),
+        },
+    }
+}
+
+/// Puts curve and volatility where they belong.
+pub(super) trait Fill {
+    fn fill(self, sources: &Sources, data: &mut MacroData, legs: &mut Legs);
+}
+
+impl Fill for (Curve, Option<Chosen>) {
+    fn fill(self, sources: &Sources, data: &mut MacroData, legs: &mut Legs) {
+        let (curve, vix) = self;
+        if let Some(error) = &curve.failed {
+            legs.failed(sources, error);
+        }
+        for (instrument, place, chosen) in curve.points {
+            let answer = chosen.take(sources, legs);
+            let reading = read(sources, legs, place, instrument, answer);
+            let yields = &mut data.yields;
+            *match place {
+                "yields.3m" => &mut yields.three_months,
+                "yields.2y" => &mut yields.two_years,
+                "yields.10y" => &mut yields.ten_years,
+                _ => &mut yields.thirty_years,
+            } = reading;
+        }
+        let yields = &mut data.yields;
+        let pair = yields.two_years.as_ref().zip(yields.ten_years.as_ref());
+        yields.spread_2s10s_bp = pair.and_then(|(two, ten)| spread_bp(two, ten));
+        if pair.is_some() && yields.spread_2s10s_bp.is_none() {
+            legs.missing("yields.spread_2s10s_bp", "yields_of_different_days", "");
+        }
+        let newest = [
+            &yields.ten_years,
+            &yields.two_years,
+            &yields.thirty_years,
+            &yields.three_months,
+        ];
+        let newest = newest.into_iter().flatten().next();
+        yields.curve_date = newest.map(|reading| Instrument::US10Y.market.date_of(reading.as_of));
+        if let Some(vix) = vix {
+            let answer = vix.take(sources, legs);
+            data.volatility.vix = read(sources, legs, "volatility.vix", &Instrument::VIX, answer);
+        }
+    }
+}
