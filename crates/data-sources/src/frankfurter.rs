@@ -151,8 +151,7 @@ impl Answer {
             .ok_or_else(|| malformed("$.rates", "a day with rates", "none"))?;
         let before = days.next().map(|(_, day)| day);
         let as_of = Market::Currencies.stated_at(date);
-        let as_of =
-            as_of.ok_or_else(|| malformed("$.rates", "a weekday", date))?;
+        let as_of = as_of.ok_or_else(|| malformed("$.rates", "a weekday", date))?;
         let observation = |value, previous| Observation {
             value,
             previous,

@@ -124,11 +124,9 @@ impl Fred {
         };
         let this = self.clone();
         self.series
-            .get(
-                series.id,
-                max_age,
-                move || async move { this.fetch(series).await },
-            )
+            .get(series.id, max_age, move || async move {
+                this.fetch(series).await
+            })
             .await
     }
 

@@ -84,10 +84,7 @@ impl Treasury {
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError).
-    pub async fn curve(
-        &self,
-        max_age: Option<Duration>,
-    ) -> Result<Sourced<Arc<Curve>>, Error> {
+    pub async fn curve(&self, max_age: Option<Duration>) -> Result<Sourced<Arc<Curve>>, Error> {
         let this = self.clone();
         self.curves
             .get((), max_age, move || async move { this.fetch().await })

@@ -51,9 +51,11 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .origin("gainers", PROTOCOLS, Method::Derived)
         .origin("losers", PROTOCOLS, Method::Derived);
     if chains.is_some() {
-        answered = answered
-            .origin("chains", CHAINS, Method::Direct)
-            .origin("total_tvl_usd", CHAINS, Method::Derived);
+        answered = answered.origin("chains", CHAINS, Method::Direct).origin(
+            "total_tvl_usd",
+            CHAINS,
+            Method::Derived,
+        );
     }
     answered.none = NONE;
     Ok(answered)

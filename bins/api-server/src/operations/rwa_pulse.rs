@@ -10,11 +10,12 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::crypto_news::{core_source, snapshot, undated};
+use super::legs::Legs;
 use super::{Call, fault, tradfi_data};
 use crate::Sources;
 use crate::answer::{Answered, Method, Part, fresh_together};
-use crate::snapshots::{Dataset, News};
 use crate::reply::ErrorReply;
+use crate::snapshots::{Dataset, News};
 
 /// Prices are read again after a minute; the macro readings have the pace of their markets, and the news theirs.
 const FRESH_SECONDS: u64 = 60;
@@ -76,11 +77,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
                     Ok(markets) => rows.extend(of_venue.got(markets).iter().cloned()),
                     Err(error) => {
                         of_venue.failed(sources, &error);
-                        of_venue.missing(
-                            &format!("tokenized[dex={dex}]"),
-                            error.reason(),
-                            MARKETS,
-                        );
+                        of_venue.missing(&format!("tokenized[dex={dex}]"), error.reason(), MARKETS);
                         omitted.push(Omitted::new(format!("tokenized.{dex}"), error.reason()));
                     }
                 }

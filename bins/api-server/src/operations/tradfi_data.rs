@@ -116,10 +116,9 @@ pub(super) async fn core(
 ) -> (MacroCore, Legs, Option<Part>) {
     let mut legs = Legs::default();
     let mut data = MacroData::default();
-    tokio::join!(
-        yields(sources, None, max_age),
-        async { Some(volatility(sources, max_age).await) }
-    )
+    tokio::join!(yields(sources, None, max_age), async {
+        Some(volatility(sources, max_age).await)
+    })
     .fill(sources, &mut data, &mut legs);
     let part = Part::of(&legs.sources, data.fresh_seconds(), sources.now());
     let core = MacroCore {

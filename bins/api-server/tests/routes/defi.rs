@@ -171,6 +171,15 @@ async fn markets_of_three_sources_are_one_list() {
         (&dolomite["apy_pct"], &dolomite["source"]),
         (&json!("5.11"), &json!("okx.defi"))
     );
+    // Its yield is stated whole.
+    assert_eq!(
+        (&dolomite["apy_base_pct"], &dolomite["apy_reward_pct"]),
+        (&Value::Null, &Value::Null)
+    );
+    for part in ["apy_base_pct", "apy_reward_pct"] {
+        let field = format!("data.markets[].{part}");
+        assert_eq!(gap(&body, &field), Some("split_not_stated"));
+    }
     let usdg = row(&body, "markets", "0a1f6a52-2b1f-4c0e-9d2e-1c1e1f0b0196");
     assert_eq!(
         (&usdg["apy_pct"], &usdg["apy_base_pct"]),

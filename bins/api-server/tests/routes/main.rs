@@ -24,6 +24,7 @@ mod markets;
 mod news;
 mod pages;
 mod prices;
+mod provenance;
 mod security;
 mod shop;
 #[path = "../support/mod.rs"]

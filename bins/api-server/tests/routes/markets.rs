@@ -1,5 +1,6 @@
 //! Derivatives, accounts of the perpetuals venue, macro data and real-world assets.
 
+mod ages;
 mod macros;
 
 use serde_json::{Value, json};
@@ -173,6 +174,13 @@ async fn unknown_coins_and_silent_venues_cost_nothing() {
         assert_eq!(error["reason"], "no_venue_answered", "{target}");
         assert_eq!(error["venues"].as_array().unwrap().len(), 4);
     }
+    // Binance states open interest contract by contract: it cannot rank coins alone.
+    let binance_only = Shop::without(&["hyperliquid", "okx_futures", "bybit"]).await;
+    let error = binance_only
+        .refused("/funding-rates", 503, "upstream_unavailable")
+        .await;
+    assert_eq!(error["reason"], "no_open_interest");
+    binance_only.buy("/funding-rates?symbol=BTC").await;
     // Three are silent: nobody can say that the coin is listed nowhere.
     let three = Shop::without(&venues[1..]).await;
     three
@@ -350,6 +358,7 @@ async fn a_history_in_pages() {
         "/hl-transaction-history?address={ACCOUNT}&start=2026-11-01T00:00:00Z&end=2026-11-02T00:00:00Z"
     );
     assert_eq!(shop.buy(&quiet).await["data"]["items"], json!([]));
+    assert_eq!(shop.buy(&quiet).await["data"]["truncated"], false);
     let cursor = format!("/hl-transaction-history?address={ACCOUNT}&cursor=nonsense");
     shop.refused(&cursor, 400, "invalid_params").await;
 }

@@ -1,10 +1,13 @@
 //! A server in this process whose upstreams are recordings, and what every answer and refusal must hold.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 
 use api_server::Config;
 use data_sources::Clock;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use replay::{RECORDED_AT, Recordings, ReplayServer};
 use serde_json::Value;
 
@@ -30,6 +33,16 @@ impl Shop {
     pub async fn by_the_clock(clock: Arc<dyn Clock>) -> Self {
         let recordings = Recordings::embedded().unwrap();
         let world = World::at(clock, recordings, |_config, _replay| {}).await;
+        Self { world }
+    }
+
+    /// [`Self::by_the_clock`] with a configuration that a test changes first.
+    pub async fn changed_by_the_clock(
+        clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut Config, &ReplayServer),
+    ) -> Self {
+        let recordings = Recordings::embedded().unwrap();
+        let world = World::at(clock, recordings, change).await;
         Self { world }
     }
 
@@ -82,6 +95,27 @@ impl Shop {
         answer.is_refused(status, code);
         assert_eq!(self.world.paid(), before, "{target} was charged");
         answer.body()["error"].clone()
+    }
+}
+
+/// A clock of the data that a test moves, in seconds from the time of the recordings.
+#[derive(Default)]
+pub struct Moving(AtomicI64);
+
+impl Moving {
+    /// So many seconds after the recordings, or before them.
+    pub fn at(seconds: i64) -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(seconds)))
+    }
+
+    pub fn set(&self, seconds: i64) {
+        self.0.store(seconds, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Moving {
+    fn now(&self) -> Timestamp {
+        recorded_at() + SignedDuration::from_secs(self.0.load(Ordering::Relaxed))
     }
 }
 

@@ -285,7 +285,10 @@ async fn a_long_history_is_told_page_by_page_and_a_longer_one_is_shortened() {
 async fn trading(kept: i64) -> wiremock::MockServer {
     venue(move |kind, asked| {
         (kind == "userFillsByTime").then(|| {
-            let (start, end) = (asked["startTime"].as_i64().unwrap(), asked["endTime"].as_i64().unwrap());
+            let (start, end) = (
+                asked["startTime"].as_i64().unwrap(),
+                asked["endTime"].as_i64().unwrap(),
+            );
             let mut row = recorded("hyperliquid/user_fills_by_time_example.json")[0].clone();
             let times = (0..kept).rev().map(|minutes| (NOW - 60 * minutes) * 1000);
             let told = times.filter(|time| (start..=end).contains(time)).take(2000);

@@ -167,7 +167,10 @@ async fn fred_with_a_key_and_when_the_key_is_refused() {
             .then(|| answer(&recorded("fred/observations_dgs10.json")))
     })
     .await;
-    let ten = keyed(&server).latest(&Instrument::US10Y, None).await.unwrap();
+    let ten = keyed(&server)
+        .latest(&Instrument::US10Y, None)
+        .await
+        .unwrap();
     assert_eq!(
         (ten.value.value.to_string().as_str(), ten.value.source),
         ("4.08", "fred.series")
@@ -182,10 +185,16 @@ async fn fred_with_a_key_and_when_the_key_is_refused() {
         ),
     })
     .await;
-    let ten = keyed(&refusing).latest(&Instrument::US10Y, None).await.unwrap();
+    let ten = keyed(&refusing)
+        .latest(&Instrument::US10Y, None)
+        .await
+        .unwrap();
     assert_eq!(ten.value.source, "fred.chart-csv");
     let silent = deciding(|_| Some(ResponseTemplate::new(403))).await;
-    let error = keyed(&silent).latest(&Instrument::US10Y, None).await.unwrap_err();
+    let error = keyed(&silent)
+        .latest(&Instrument::US10Y, None)
+        .await
+        .unwrap_err();
     assert!(!format!("{error} {error:?}").contains(KEY));
 }
 
@@ -200,10 +209,18 @@ async fn pages_instead_of_data_are_refused() {
         let server = deciding(move |_| Some(response.clone())).await;
         let told = [
             reason(connect(&server, Treasury::new).curve(None).await),
-            reason(connect(&server, Fred::new).latest(&Instrument::SP500, None).await),
+            reason(
+                connect(&server, Fred::new)
+                    .latest(&Instrument::SP500, None)
+                    .await,
+            ),
             reason(connect(&server, Cboe::new).vix(None).await),
             reason(connect(&server, Frankfurter::new).rates(None).await),
-            reason(connect(&server, Yahoo::new).price(&Instrument::VIX, None).await),
+            reason(
+                connect(&server, Yahoo::new)
+                    .price(&Instrument::VIX, None)
+                    .await,
+            ),
         ];
         for reason in told {
             assert!(
@@ -234,7 +251,10 @@ async fn vix_and_rates_as_recorded() {
         vix.sources[0].as_of.unwrap().to_string(),
         "2026-11-20T21:14:59Z"
     );
-    let rates = connect(&server, Frankfurter::new).rates(None).await.unwrap();
+    let rates = connect(&server, Frankfurter::new)
+        .rates(None)
+        .await
+        .unwrap();
     assert_eq!(rates.value.fx.len(), 6);
     assert_eq!(rates.value.dollar.unwrap().value.to_string(), "99.6540");
     assert_eq!(
@@ -252,7 +272,9 @@ async fn yahoo_is_asked_for_what_it_says() {
             (request.url.path() == "/v8/finance/chart/%5EVIX").then(|| answer(&body))
         })
         .await;
-        connect(&server, Yahoo::new).price(&Instrument::VIX, None).await
+        connect(&server, Yahoo::new)
+            .price(&Instrument::VIX, None)
+            .await
     };
     let (price, time) = chart(|_| {}).await.unwrap().value;
     assert_eq!(
@@ -288,7 +310,11 @@ async fn yahoo_is_asked_for_what_it_says() {
     ] {
         let server = deciding(move |_| Some(response.clone())).await;
         assert_eq!(
-            reason(connect(&server, Yahoo::new).price(&Instrument::VIX, None).await),
+            reason(
+                connect(&server, Yahoo::new)
+                    .price(&Instrument::VIX, None)
+                    .await
+            ),
             expected
         );
     }

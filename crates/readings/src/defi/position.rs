@@ -71,9 +71,9 @@ pub fn merged(on_chain: OnChain, indexed: Vec<Position>) -> Vec<Position> {
         one.side == other.side && symbol(one) == symbol(other)
     };
     let is_new = |position: &Position| {
-        !positions.iter().any(|read| {
-            same_market(read, position) && (complete || same_asset(read, position))
-        })
+        !positions
+            .iter()
+            .any(|read| same_market(read, position) && (complete || same_asset(read, position)))
     };
     let new: Vec<_> = indexed.into_iter().filter(is_new).collect();
     let mut all = positions;

@@ -174,3 +174,48 @@ impl Fill for (Curve, Option<Chosen>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(source: &'static str, as_of: &str) -> Sourced<Observation> {
+        let as_of = as_of.parse().unwrap();
+        let value = Observation {
+            value: "17.42".parse::<readings::Figure>().unwrap().0,
+            previous: None,
+            as_of,
+            source,
+            delayed_minutes: 0,
+            lag_sessions: 0,
+            live: false,
+        };
+        let sources = vec![Provenance {
+            status: SourceStatus::Stale {
+                reason: "upstream_timeout".to_owned(),
+            },
+            ..Provenance::local(source, as_of)
+        }];
+        Sourced { value, sources }
+    }
+
+    #[test]
+    fn of_two_sources_the_newer_one_is_taken_and_the_other_named() {
+        let (thursday, friday) = ("2026-11-19T21:15:00Z", "2026-11-20T21:15:00Z");
+        let taken = |first: &str, second: &str| {
+            let chosen = Chosen::newer(told("first", first), Ok(told("second", second)));
+            let Some(Passed::Older(left)) = chosen.passed else {
+                panic!("the other one is not named");
+            };
+            assert_eq!(left[0].status.as_str(), "unavailable");
+            assert_eq!(
+                (left[0].status.reason(), left[0].as_of),
+                (Some("upstream_timeout"), None)
+            );
+            (chosen.told.unwrap().value.source, left[0].source)
+        };
+        assert_eq!(taken(thursday, friday), ("second", "first"));
+        assert_eq!(taken(friday, thursday), ("first", "second"));
+        assert_eq!(taken(friday, friday), ("first", "second"));
+    }
+}

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ACCOUNT, USDT0_POOL, gap, rows, without_xlayer};
-use crate::shop::Shop;
+use crate::shop::{Moving, Shop};
 
 #[tokio::test]
 async fn positions_have_debts_health_and_a_total() {
@@ -24,6 +24,7 @@ async fn positions_have_debts_health_and_a_total() {
         ]
     );
     assert_eq!(body["data"]["positions"][0]["health"], "12.56");
+    assert_eq!(body["data"]["positions"][0]["apy_source"], "rpc.xlayer");
     assert_eq!(body["data"]["positions"][3]["side"], "borrow");
     // 1512.39 of Aave and 250.5 of the pool on Base.
     assert_eq!(
@@ -62,6 +63,13 @@ async fn one_source_of_positions_is_enough_and_none_is_not() {
         body["data"]["positions"][0]["apy_pct"], "4.12",
         "of the one market that fits"
     );
+    let filled = &body["data"]["positions"][0];
+    assert_eq!(
+        (&filled["source"], &filled["apy_source"]),
+        (&json!("okx.defi"), &json!("defillama.pools"))
+    );
+    let sources = body["meta"]["sources"].as_array().unwrap();
+    assert!(sources.iter().any(|of| of["id"] == "defillama.pools"));
     assert_eq!(body["data"]["total_usd_complete"], false);
     assert_eq!(gap(&body, "data.positions"), Some("upstream_unreachable"));
 
@@ -74,6 +82,45 @@ async fn one_source_of_positions_is_enough_and_none_is_not() {
         )
         .await;
     assert_eq!(error["missing"], json!(["positions"]));
+}
+
+/// The pool's totals say that the account has more than the reserves that are known here.
+#[tokio::test]
+async fn a_reading_that_does_not_cover_the_account_is_no_total() {
+    let shop = Shop::in_scenario("aave_reserve_not_read").await;
+    let body = shop.buy(&format!("/yield-farming-active?{ACCOUNT}")).await;
+    assert_eq!(body["data"]["total_usd_complete"], false);
+    assert_eq!(body["meta"]["warnings"][0]["code"], "positions_incomplete");
+    assert_eq!(rows(&body, "positions").len(), 4);
+}
+
+/// A yield of an edition is as old as the edition.
+#[tokio::test]
+async fn a_yield_that_is_filled_in_ages_the_positions() {
+    let clock = Moving::at(0);
+    let shop = Shop::changed_by_the_clock(clock.clone(), |config, _replay| {
+        let table = config.chains.0.get_mut("196").expect("a chain");
+        table.rpc_urls = vec!["http://127.0.0.1:9".to_owned()];
+    })
+    .await;
+    let target = format!("/yield-farming-active?{ACCOUNT}");
+    assert_eq!(shop.buy(&target).await["meta"]["verdict"], "fresh");
+    clock.set(3600);
+    let body = shop.buy(&target).await;
+    assert_eq!(body["data"]["positions"][0]["apy_pct"], "4.12");
+    assert_eq!(
+        (&body["meta"]["verdict"], &body["meta"]["age_seconds"]),
+        (&json!("stale"), &json!(3600))
+    );
+}
+
+#[tokio::test]
+async fn a_history_without_points_is_not_sold() {
+    let clock = Moving::at(400 * 24 * 3600);
+    let shop = Shop::by_the_clock(clock).await;
+    let target = format!("/yield-farming-historical?pool={USDT0_POOL}&days=7");
+    let error = shop.refused(&target, 404, "not_found").await;
+    assert_eq!(error["reason"], "no_results");
 }
 
 #[tokio::test]

@@ -169,4 +169,5 @@ async fn the_pulse_needs_two_of_three_macro_readings() {
         omitted.iter().any(|of| of["field"] == "tokenized"),
         "{omitted:?}"
     );
+    assert_eq!(gaps(&no_venue, "data.tokenized").len(), 1);
 }

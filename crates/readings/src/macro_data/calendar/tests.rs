@@ -80,11 +80,7 @@ fn holidays_of_the_exchanges() {
         );
     }
     // Veterans Day on a Saturday is not kept, on a Sunday it is kept on Monday.
-    assert!(
-        Market::UsTreasuries
-            .valued_at(date(2028, 11, 10))
-            .is_some()
-    );
+    assert!(Market::UsTreasuries.valued_at(date(2028, 11, 10)).is_some());
     assert_eq!(Market::UsTreasuries.valued_at(date(2029, 11, 12)), None);
     for ecb in [
         date(2026, 4, 3),
@@ -261,11 +257,7 @@ fn a_value_of_a_holiday_has_the_usual_time_and_one_of_a_weekend_none() {
             date(2026, 11, 11),
             "2026-11-11T20:30:00Z",
         ),
-        (
-            Market::Currencies,
-            date(2026, 5, 1),
-            "2026-05-01T12:15:00Z",
-        ),
+        (Market::Currencies, date(2026, 5, 1), "2026-05-01T12:15:00Z"),
         (
             Market::UsEquities,
             date(2026, 6, 19),
