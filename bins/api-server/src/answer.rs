@@ -151,15 +151,19 @@ impl Answered {
         self
     }
 
-    /// The oldest time of the data that was used.
+    /// The oldest time of the data that was used. A source that names no time of its data is as old as its fetch; what
+    /// only names things does not age.
     pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
-        let oldest = oldest(&self.sources).into_iter().chain(self.as_of).min();
-        oldest.unwrap_or(now)
+        oldest(&self.sources)
+            .into_iter()
+            .chain(self.as_of)
+            .min()
+            .unwrap_or(now)
     }
 
     /// Seconds since [`Self::as_of`], computed when answering.
     pub(crate) fn age_seconds(&self, now: Timestamp) -> u64 {
-        u64::try_from(now.duration_since(self.as_of(now)).as_secs()).unwrap_or_default()
+        age(self.as_of(now), now)
     }
 
     /// Refuses data that is older than the caller takes.
@@ -253,16 +257,6 @@ impl<'a> SourceEntry<'a> {
     }
 }
 
-/// The oldest time of what is used of `sources`. One that names no time of its data is as old as its fetch; what only
-/// names things does not age.
-fn oldest(sources: &[Provenance]) -> Option<Timestamp> {
-    let used = sources.iter().filter(|source| {
-        !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
-    });
-    used.map(|source| source.as_of.unwrap_or(source.fetched_at))
-        .min()
-}
-
 /// An answer's part: how old it is and for how long it counts as fresh, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
@@ -271,12 +265,24 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// What `sources` told, fresh for so many seconds. `None` when nothing of it ages.
-    pub(crate) fn of(sources: &[Provenance], fresh: u64, now: Timestamp) -> Option<Self> {
-        let age = now.duration_since(oldest(sources)?).as_secs();
-        let age = u64::try_from(age).unwrap_or_default();
-        Some(Self { age, fresh })
+    /// What `sources` told, fresh for so many seconds.
+    pub(crate) fn of(sources: &[Provenance], fresh: u64, now: Timestamp) -> Self {
+        let age = age(oldest(sources).unwrap_or(now), now);
+        Self { age, fresh }
     }
+}
+
+/// The oldest time of what was used of `sources`.
+fn oldest(sources: &[Provenance]) -> Option<Timestamp> {
+    let used = sources.iter().filter(|source| {
+        !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
+    });
+    used.map(|source| source.as_of.unwrap_or(source.fetched_at))
+        .min()
+}
+
+fn age(time: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from(now.duration_since(time).as_secs()).unwrap_or_default()
 }
 
 /// For how many seconds an answer of parts counts as fresh: it is fresh exactly while each of its parts is.

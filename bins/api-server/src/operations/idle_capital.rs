@@ -31,7 +31,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let balances = legs.core();
     let now = sources.now();
     let of_balances = Part::of(&legs.sources, FRESH_SECONDS, now);
-    let of_edition = edition.as_ref().and_then(|edition| edition.part(now));
+    let of_edition = edition.as_ref().map(|edition| edition.part(now));
     if let Some(edition) = &edition {
         edition.count_in(&mut legs);
     }
@@ -69,7 +69,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             "alternatives": "grade A or B, the same token on the same chain, before gas",
         },
     });
-    let fresh = fresh_together([of_balances, of_edition].into_iter().flatten());
+    let fresh = fresh_together([of_balances].into_iter().chain(of_edition));
     let mut answered = Answered::new(data, fresh)
         .with_legs(legs)
         .origin("idle", balances, Method::Direct)

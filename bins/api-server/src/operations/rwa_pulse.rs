@@ -91,8 +91,11 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
     }
     let now = sources.now();
-    let mut parts = vec![of_macro, Part::of(&of_venue.sources, FRESH_SECONDS, now)];
+    let mut parts = vec![of_macro];
     let told_by_venue = of_venue.has(MARKETS);
+    if told_by_venue {
+        parts.push(Part::of(&of_venue.sources, FRESH_SECONDS, now));
+    }
     legs.unavailable.append(&mut of_venue.unavailable);
     legs.got(Sourced {
         value: (),
@@ -114,7 +117,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             as_of = Some(snapshot.as_of);
             let fresh = News::PACE.fresh.as_secs();
             let age = snapshot.age_seconds(now);
-            parts.push(Some(Part { age, fresh }));
+            parts.push(Part { age, fresh });
             parts.push(Part::of(&snapshot.sources, fresh, now));
             core_of_news = core_source(&snapshot);
             legs.got(Sourced {
@@ -138,7 +141,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "news": news,
         "omitted": omitted,
     });
-    let fresh = fresh_together(parts.into_iter().flatten());
+    let fresh = fresh_together(parts);
     let mut answered = Answered::new(data, fresh).with_legs(legs);
     for (place, source, method) in origins {
         answered = answered.origin(place, source, method);

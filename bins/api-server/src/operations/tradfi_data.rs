@@ -113,7 +113,7 @@ fn places(data: &MacroData) -> Vec<(String, &Reading)> {
 pub(super) async fn core(
     sources: &Sources,
     max_age: Option<Duration>,
-) -> (MacroCore, Legs, Option<Part>) {
+) -> (MacroCore, Legs, Part) {
     let mut legs = Legs::default();
     let mut data = MacroData::default();
     tokio::join!(yields(sources, None, max_age), async {

@@ -69,7 +69,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "total_usd": total,
         "total_usd_complete": both && covered && total.is_some(),
     });
-    let fresh = fresh_together(parts.into_iter().flatten());
+    let fresh = fresh_together(parts);
     let mut answered =
         Answered::new(data, fresh)
             .with_legs(legs)

@@ -114,7 +114,7 @@ impl Edition {
     }
 
     /// It as a part of an answer.
-    pub(crate) fn part(&self, now: Timestamp) -> Option<Part> {
+    pub(crate) fn part(&self, now: Timestamp) -> Part {
         Part::of(&self.snapshot.sources, FRESH_SECONDS, now)
     }
 
