@@ -110,10 +110,7 @@ fn places(data: &MacroData) -> Vec<(String, &Reading)> {
 }
 
 /// The readings that `/rwa-pulse` does not do without, the sources of them, and how old they are.
-pub(super) async fn core(
-    sources: &Sources,
-    max_age: Option<Duration>,
-) -> (MacroCore, Legs, Part) {
+pub(super) async fn core(sources: &Sources, max_age: Option<Duration>) -> (MacroCore, Legs, Part) {
     let mut legs = Legs::default();
     let mut data = MacroData::default();
     tokio::join!(yields(sources, None, max_age), async {
