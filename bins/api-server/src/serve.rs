@@ -111,7 +111,10 @@ impl Service<AnySettler, SqliteLedger> {
             retention_seconds: storage.answer_retention_seconds,
         };
         let journal = SqliteLedger::open(&storage.url, options)?;
-        let shelf = SqliteShelf::beside(&storage.url, ShelfOptions::default())?;
+        let options = ShelfOptions {
+            max_artifact_bytes: storage.artifact_max_bytes,
+        };
+        let shelf = SqliteShelf::beside(&storage.url, options)?;
         let settler = AnySettler::connect(settlement(&config.settlement), &terms).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;
         let sources = sources.with_shelf(Arc::new(shelf));

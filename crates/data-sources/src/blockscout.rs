@@ -198,6 +198,7 @@ impl Row {
             symbol: symbol.filter(|symbol| !symbol.is_empty()),
             decimals: decimals.filter(|decimals| *decimals <= MAX_DECIMALS),
             raw: Some(raw),
+            amount: None,
             price_usd: self
                 .token
                 .exchange_rate

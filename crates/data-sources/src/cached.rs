@@ -59,6 +59,8 @@ struct State<T> {
     value: Option<Held<T>>,
     failure: Option<(Timestamp, Error)>,
     flight: Option<watch::Receiver<()>>,
+    /// Whether the last fetch ended without any outcome.
+    broken_off: bool,
 }
 
 #[derive(Clone)]
@@ -147,10 +149,14 @@ where
         let now = self.clock.now();
         let state = slot.lock();
         match (&state.value, &state.failure) {
-            (Some(held), None) if landed => Ok(held.sourced.clone()),
+            // A fetch that broke off left the old value in its place, of whatever age that is.
+            (Some(held), None) if landed && !state.broken_off => Ok(held.sourced.clone()),
             (Some(held), failure) if held.age(now) <= stale => {
-                let refreshing = still_refreshing(held);
-                let error = failure.as_ref().map_or(&refreshing, |(_, error)| error);
+                let other = match state.broken_off {
+                    true => interrupted(),
+                    false => still_refreshing(held),
+                };
+                let error = failure.as_ref().map_or(&other, |(_, error)| error);
                 Ok(held.served(Some(error)))
             }
             (_, Some((_, error))) => Err(error.clone()),
@@ -174,8 +180,9 @@ where
         let (sender, receiver) = watch::channel(());
         let clock = self.clock.clone();
         tokio::spawn(async move {
-            let landing = Landing {
+            let mut landing = Landing {
                 slot: slot.clone(),
+                broken_off: true,
                 _sender: sender,
             };
             let at = clock.now();
@@ -189,6 +196,7 @@ where
                 Err(error) => state.failure = Some((clock.now(), error)),
             }
             drop(state);
+            landing.broken_off = false;
             drop(landing);
         });
         receiver
@@ -198,12 +206,15 @@ where
 /// Ends a flight however its task ends.
 struct Landing<T> {
     slot: Arc<Slot<T>>,
+    broken_off: bool,
     _sender: watch::Sender<()>,
 }
 
 impl<T> Drop for Landing<T> {
     fn drop(&mut self) {
-        self.slot.lock().flight = None;
+        let mut state = self.slot.lock();
+        state.flight = None;
+        state.broken_off = self.broken_off;
     }
 }
 
@@ -214,6 +225,7 @@ impl<T> Slot<T> {
                 value: None,
                 failure: None,
                 flight: None,
+                broken_off: false,
             }),
         }
     }

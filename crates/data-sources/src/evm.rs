@@ -21,7 +21,7 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, b256};
 use jiff::Timestamp;
 use plan_builder::ports::PortErrorReason;
-use readings::chain::{Network, Record, TokenFacts};
+use readings::chain::{Network, Record};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ pub struct EvmReader {
     inner: Arc<Inner>,
     recent: Cached<(u64, B256), Option<Record>>,
     settled: Cached<(u64, B256), Option<Record>>,
-    tokens: moka::future::Cache<(u64, Address), TokenFacts>,
+    tokens: tokens::Kept,
 }
 
 struct Inner {

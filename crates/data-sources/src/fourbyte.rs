@@ -12,7 +12,8 @@ use crate::{
     transport::{Limits, QUOTED_CHARS},
 };
 
-const SIGNATURES: &str = "fourbyte.signatures";
+/// The source of signatures.
+pub const SIGNATURES: &str = "fourbyte.signatures";
 /// Most signatures of a selector.
 const MAX_CANDIDATES: usize = 32;
 
@@ -40,7 +41,8 @@ impl Fourbyte {
         let asked = selector.to_string();
         let path = format!("/api/v1/signatures/?hex_signature={asked}");
         let ask = self.source.get(SIGNATURES, &path);
-        self.source
+        let found = self
+            .source
             .ask(ask, |reply| {
                 let mut page: Page = read_json(&reply.body)?;
                 if let Some(other) = page.results.iter().find(|row| row.hex_signature != asked) {
@@ -61,7 +63,8 @@ impl Fourbyte {
                         });
                 Ok(candidates.collect())
             })
-            .await
+            .await;
+        found.map(Sourced::as_reference)
     }
 }
 

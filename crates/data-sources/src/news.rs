@@ -13,7 +13,7 @@ use readings::news::Article;
 use serde_json::Value;
 
 pub use self::{
-    desk::{NewsDesk, NewsSources},
+    desk::{Leading, NewsDesk, NewsSources},
     leaders::SocialToken,
 };
 pub(crate) use self::{

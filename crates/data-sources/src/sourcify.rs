@@ -16,8 +16,10 @@ use crate::{
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
 
-const ABI: &str = "sourcify.abi";
-const SIGNATURES: &str = "sourcify.signatures";
+/// The source of interfaces.
+pub const ABI: &str = "sourcify.abi";
+/// The source of signatures.
+pub const SIGNATURES: &str = "sourcify.signatures";
 const SIGNATURES_URL: &str = "signatures_url";
 
 /// Verified code does not change; that there is none may change any day.
@@ -81,7 +83,8 @@ impl Sourcify {
         &self.source
     }
 
-    /// What is published about a contract. One that nobody published is not verified, which is an answer.
+    /// What is published about a contract. One that nobody published is not verified, which is an answer. It says what the
+    /// contract is: however long it was kept, it does not age what is read with it.
     ///
     /// # Errors
     ///
@@ -93,7 +96,8 @@ impl Sourcify {
     ) -> Result<Sourced<Arc<Published>>, Error> {
         let sourcify = self.clone();
         let fetch = || async move { sourcify.fetch(chain_id, address).await };
-        self.contracts.get((chain_id, address), None, fetch).await
+        let found = self.contracts.get((chain_id, address), None, fetch).await?;
+        Ok(found.as_reference())
     }
 
     async fn fetch(
@@ -133,7 +137,8 @@ impl Sourcify {
             texts.join(",")
         );
         let ask = self.source.get(SIGNATURES, &path).at(SIGNATURES_URL);
-        self.source
+        let found = self
+            .source
             .ask(ask, |reply| {
                 let answer: Lookup = read_json(&reply.body)?;
                 if !answer.ok {
@@ -154,7 +159,8 @@ impl Sourcify {
                 };
                 Ok(selectors.iter().map(of).collect())
             })
-            .await
+            .await;
+        found.map(Sourced::as_reference)
     }
 }
 

@@ -65,6 +65,11 @@ pub trait Shelf: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), ShelfError>> + Send;
 
+    /// Whether an artifact of `bytes` could be kept at `now`, for work that is paid for before its size is known. What has
+    /// expired makes room first; the disk is tried out, and what was tried is taken back. It reserves nothing.
+    fn has_room(&self, bytes: u64, now: u64)
+    -> impl Future<Output = Result<(), ShelfError>> + Send;
+
     /// The artifact with this digest, unless there is none or it has expired at `now`. Its bytes are checked against
     /// the digest.
     fn artifact(

@@ -51,6 +51,8 @@ pub struct Holding {
     pub decimals: Option<u8>,
     /// How much, in atoms; `None` when it could not be read, which is not zero.
     pub raw: Option<U256>,
+    /// How much in whole units, of a source that tells the balance so and not in atoms.
+    pub amount: Option<Figure>,
     /// Dollars for one whole unit, above zero.
     pub price_usd: Option<Figure>,
     /// What the source says about its danger.
@@ -195,6 +197,10 @@ pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
                 symbol: holding.symbol.or(indexed.symbol),
                 decimals: holding.decimals.or(indexed.decimals),
                 raw: holding.raw.or(indexed.raw),
+                amount: holding
+                    .amount
+                    .or(indexed.amount)
+                    .filter(|_| holding.raw.is_none()),
                 price_usd: holding.price_usd.or(indexed.price_usd),
                 risk: if holding.risk == Risk::Unknown {
                     indexed.risk
@@ -242,7 +248,10 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
     };
     let mut tokens: Vec<Balance> = holdings
         .into_iter()
-        .filter(|holding| holding.raw != Some(U256::ZERO))
+        .filter(|holding| match (holding.raw, holding.amount) {
+            (Some(raw), _) => !raw.is_zero(),
+            (None, amount) => amount.is_none_or(|amount| !amount.get().is_zero()),
+        })
         .map(balance)
         .collect();
     let values = |wanted: bool| {
@@ -262,7 +271,9 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
     let honest = || tokens.iter().filter(|token| token.risk != Risk::High);
     because(coverage == Coverage::ListedTokens, "only_listed_tokens");
     because(
-        tokens.iter().any(|token| token.raw.is_none()),
+        tokens
+            .iter()
+            .any(|token| token.raw.is_none() && token.amount.is_none()),
         "balance_unavailable",
     );
     because(
@@ -305,10 +316,10 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
 }
 
 fn balance(holding: Holding) -> Balance {
-    let amount = holding
-        .raw
-        .zip(holding.decimals)
-        .map(|(raw, decimals)| units(raw, decimals));
+    let amount = match holding.raw {
+        Some(raw) => holding.decimals.map(|decimals| units(raw, decimals)),
+        None => holding.amount.map(|amount| amount.to_string()),
+    };
     let value = amount
         .as_ref()
         .zip(holding.price_usd)

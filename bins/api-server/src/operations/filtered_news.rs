@@ -1,6 +1,10 @@
 //! `GET /filtered-news`.
 
-use readings::news::{Article, Topic, rank};
+use std::collections::BTreeSet;
+
+use data_sources::{Provenance, Sourced};
+use jiff::Timestamp;
+use readings::news::{Article, Headline, Ranking, Topic, rank};
 use route_catalog::ErrorCode;
 use serde_json::json;
 
@@ -8,11 +12,13 @@ use super::crypto_news::{snapshot, undated};
 use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Method, Part, Warning, fresh_together};
 use crate::reply::ErrorReply;
 use crate::snapshots::{Dataset, News};
 
 const SEARCH: &str = "okx.news";
+/// What a search found is asked for again after ten minutes.
+const SEARCH_FRESH_SECONDS: u64 = 600;
 /// Most headlines of an answer.
 const MOST: usize = 50;
 
@@ -24,26 +30,18 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         sources.news.search(asked, call.max_age()),
         snapshot(sources)
     );
+    let now = sources.now();
+    let keyword = asked.to_lowercase();
     let mut legs = Legs::default();
-    let mut matched: Vec<String> = Vec::new();
-    let mut articles: Vec<Article> = Vec::new();
-    let mut take = |article: &Article, found_by: Option<&str>| {
-        let terms = topic.matches(article);
-        if terms.is_empty() && found_by.is_none() {
-            return;
-        }
-        for term in terms.into_iter().chain(found_by) {
-            if !matched.iter().any(|known| known == term) {
-                matched.push(term.to_owned());
-            }
-        }
-        articles.push(article.clone());
-    };
+    let mut found = Found::default();
+    let mut parts = Vec::new();
     match searched {
-        Ok(found) => {
-            let keyword = asked.to_lowercase();
-            for article in legs.got(found) {
-                take(&article, Some(&keyword));
+        Ok(searched) => {
+            parts.push(age(&searched.sources, now));
+            for article in legs.got(searched) {
+                let mut terms = topic.matches(&article);
+                terms.push(&keyword);
+                found.take(&article, &terms);
             }
         }
         // Either of both is enough.
@@ -51,21 +49,41 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Err(error) => legs.failed(sources, &error),
     }
     let mut as_of = None;
-    if let Ok(snapshot) = &snapshot {
-        for article in &snapshot.value.articles {
-            take(article, None);
-        }
-        as_of = Some(snapshot.as_of);
-        for source in snapshot.provenance() {
-            legs.got(data_sources::Sourced {
+    let mut warning = None;
+    match &snapshot {
+        Ok(snapshot) => {
+            parts.push(Part {
+                age: snapshot.age_seconds(now),
+                fresh: News::PACE.fresh.as_secs(),
+            });
+            for article in &snapshot.value.articles {
+                let terms = topic.matches(article);
+                if !terms.is_empty() {
+                    found.take(article, &terms);
+                }
+            }
+            as_of = Some(snapshot.as_of);
+            legs.got(Sourced {
                 value: (),
-                sources: vec![source],
+                sources: snapshot.provenance(),
+            });
+        }
+        Err(absent) => {
+            legs.missing("headlines", absent.reason(), News::NAME);
+            warning = Some(Warning {
+                code: "snapshot_unavailable",
+                message:
+                    "The hourly snapshot of the news is not there: only what the search found is."
+                        .to_owned(),
             });
         }
     }
-    let mut headlines = rank(articles, sources.now()).headlines;
-    headlines.truncate(MOST);
+    let (headlines, matched) = found.ranked(now);
     if headlines.is_empty() {
+        // Nobody knows whether there is nothing before everything was looked through.
+        if let Err(absent) = snapshot {
+            return Err(absent);
+        }
         let message = "no headline of the last 72 hours matches the topic";
         return Err(ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_results"));
     }
@@ -78,9 +96,101 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "count": headlines.len(),
         "headlines": headlines,
     });
-    let mut answered = Answered::new(data, News::PACE.fresh.as_secs())
+    let mut answered = Answered::new(data, fresh_together(parts))
         .with_legs(legs)
         .origin("headlines", source, Method::Derived);
     answered.as_of = as_of;
+    answered.warnings.extend(warning);
     Ok(answered)
+}
+
+/// Articles about the topic, and the terms under which each was found.
+#[derive(Default)]
+struct Found {
+    articles: Vec<Article>,
+    terms: Vec<(String, Vec<String>)>,
+}
+
+impl Found {
+    fn take(&mut self, article: &Article, terms: &[&str]) {
+        let terms = terms.iter().map(|term| (*term).to_owned()).collect();
+        self.terms.push((article.url.clone(), terms));
+        self.articles.push(article.clone());
+    }
+
+    /// The headlines, and the terms of the reports behind them: what is too old to be told matched nothing.
+    fn ranked(self, now: Timestamp) -> (Vec<Headline>, Vec<String>) {
+        let Ranking {
+            mut headlines,
+            reports,
+            ..
+        } = rank(self.articles, now);
+        headlines.truncate(MOST);
+        let told: BTreeSet<String> = reports.into_iter().take(MOST).flatten().collect();
+        let mut matched: Vec<String> = Vec::new();
+        let terms = self.terms.into_iter().filter(|(url, _)| told.contains(url));
+        for term in terms.flat_map(|(_, terms)| terms) {
+            if !matched.contains(&term) {
+                matched.push(term);
+            }
+        }
+        (headlines, matched)
+    }
+}
+
+/// How old the oldest of what a search found is.
+fn age(sources: &[Provenance], now: Timestamp) -> Part {
+    let times = sources
+        .iter()
+        .map(|source| source.as_of.unwrap_or(source.fetched_at));
+    let age = times
+        .min()
+        .map_or(0, |oldest| now.duration_since(oldest).as_secs());
+    Part {
+        age: u64::try_from(age).unwrap_or_default(),
+        fresh: SEARCH_FRESH_SECONDS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use readings::news::Publisher;
+
+    use super::*;
+
+    #[test]
+    fn what_is_too_old_to_be_told_matched_nothing() {
+        let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
+        let article = |title: &str, url: &str, hours: i64| {
+            let then = now - jiff::SignedDuration::from_hours(hours);
+            let publisher = Publisher::of("coindesk");
+            let article = Article::new("coindesk", publisher, title.to_owned(), url).unwrap();
+            article.published(Some(then), now)
+        };
+        let mut found = Found::default();
+        found.take(
+            &article("A lender opens", "https://a.example/1", 2),
+            &["lending"],
+        );
+        found.take(
+            &article("An old bridge", "https://a.example/2", 80),
+            &["bridge"],
+        );
+        let (headlines, matched) = found.ranked(now);
+        assert_eq!((headlines.len(), matched), (1, vec!["lending".to_owned()]));
+    }
+
+    #[test]
+    fn a_search_that_is_stale_makes_the_answer_stale() {
+        let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
+        let fetched = now - jiff::SignedDuration::from_mins(20);
+        let search = age(&[Provenance::local("okx.news", fetched)], now);
+        let snapshot = Part {
+            age: 600,
+            fresh: 4500,
+        };
+        assert_eq!(fresh_together([search, snapshot]), SEARCH_FRESH_SECONDS);
+        assert!(search.age > SEARCH_FRESH_SECONDS);
+        assert_eq!(age(&[], now).age, 0);
+    }
 }

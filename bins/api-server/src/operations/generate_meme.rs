@@ -20,12 +20,18 @@ use crate::answer::{Answered, Method, seconds};
 use crate::artifacts;
 use crate::reply::ErrorReply;
 
+/// No image is larger than the answer that it comes in.
+const ROOM_BYTES: u64 = 24 << 20;
 /// For how long an image can be fetched.
 const KEPT_SECONDS: i64 = 86_400;
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    // Nothing is drawn that could not be kept.
+    // Nothing is drawn that could not be kept: the operator pays the model for it, and nobody else would.
     let shelf = sources.shelf().ok_or_else(no_shelf)?;
+    shelf
+        .has_room(ROOM_BYTES, unix(sources.now()))
+        .await
+        .map_err(|error| not_kept(&error))?;
     let prompt = call.parameters.text("prompt").unwrap_or_default();
     let model = call.parameters.text("model").unwrap_or_default();
     let drawn = ai::within_budget(draw(sources, prompt, model)).await?;

@@ -1,11 +1,12 @@
 //! `GET /kol-sentiment`.
 
+use data_sources::news::Leading;
 use readings::social::leaders;
 
 use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Method, Warning};
 use crate::reply::ErrorReply;
 
 /// Leaders are read every half hour.
@@ -15,32 +16,58 @@ const WINDOW: &str = "24h";
 
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let desk = &sources.news;
-    let (voices, moods) = tokio::join!(desk.leaders(call.max_age()), desk.moods(call.max_age()));
+    let (leading, moods) = tokio::join!(desk.leaders(call.max_age()), desk.moods(call.max_age()));
     let mut legs = Legs::default();
-    let tokens = match voices {
-        Ok(voices) => legs.got(voices),
-        Err(error) => return Err(fault::reply(&error)),
-    };
-    let mood = legs.take(sources, "overall", moods);
-    if mood.is_none() {
-        let reason = legs
-            .unavailable
-            .last()
-            .map(|gap| (gap.reason.clone(), gap.source));
-        let (reason, source) = reason.unwrap_or_default();
-        for field in [
-            "by_token[].score",
-            "by_token[].label",
-            "by_token[].mentions",
-        ] {
-            legs.missing(field, reason.clone(), source);
-        }
+    let leading = leading.map_err(|error| fault::reply(&error))?;
+    // Who talks is not what they think of it: without a mood there is no sentiment to sell.
+    let mood = moods.map_err(|error| fault::core_missing("sentiment", error.reason()))?;
+    let mood = legs.got(mood);
+    let failed: Vec<_> = leading
+        .failed
+        .iter()
+        .map(|(_, error)| error.clone())
+        .collect();
+    let (tokens, warning) = tokens(sources, leading, &mut legs);
+    for error in failed {
+        legs.missing(
+            "by_token",
+            error.reason(),
+            error.source_id().unwrap_or_default(),
+        );
     }
-    let told = leaders(&tokens, mood.as_ref(), WINDOW)
+    legs.unavailable.dedup();
+    let told = leaders(&tokens, &mood, WINDOW)
         .ok_or_else(|| fault::core_missing("kols", "no_opinion_leaders"))?;
-    Ok(Answered::new(told, FRESH_SECONDS)
+    if !told.has_mood() {
+        return Err(fault::core_missing("sentiment", "no_mood_of_these_tokens"));
+    }
+    let mut answered = Answered::new(told, FRESH_SECONDS)
         .with_legs(legs)
         .origin("top_voices", "okx.vibe", Method::Direct)
         .origin("by_token", "okx.sentiment", Method::Derived)
-        .origin("overall", "okx.sentiment", Method::Derived))
+        .origin("overall", "okx.sentiment", Method::Derived);
+    answered.warnings.extend(warning);
+    Ok(answered)
+}
+
+/// The tokens whose leaders are known; the others are named.
+pub(super) fn tokens(
+    sources: &Sources,
+    leading: Leading,
+    legs: &mut Legs,
+) -> (Vec<readings::social::TokenVoices>, Option<Warning>) {
+    let tokens = legs.got(leading.tokens);
+    let mut names = Vec::new();
+    for (symbol, error) in &leading.failed {
+        legs.failed(sources, error);
+        names.push(*symbol);
+    }
+    let warning = (!names.is_empty()).then(|| Warning {
+        code: "tokens_missing",
+        message: format!(
+            "The opinion leaders of {} could not be read: they are in no count.",
+            names.join(", ")
+        ),
+    });
+    (tokens, warning)
 }

@@ -3,6 +3,7 @@
 use data_sources::{Error, SourceErrorKind};
 use readings::social::digest;
 
+use super::kol_sentiment::tokens;
 use super::legs::Legs;
 use super::{Call, fault};
 use crate::Sources;
@@ -37,16 +38,21 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     if let Err(error) = &moods {
         optional(error);
     }
-    let tokens = voices.map(|voices| legs.got(voices)).unwrap_or_default();
+    let (tokens, warning) = match voices {
+        Ok(leading) => tokens(sources, leading, &mut legs),
+        Err(_) => (Vec::new(), None),
+    };
     let posts = posts.map(|posts| legs.got(posts)).unwrap_or_default();
     let mood = moods.map(|moods| legs.got(moods)).ok();
     let told = digest(&tokens, &posts, mood.as_ref()).ok_or_else(|| match &failure {
         Some(error) => fault::reply(error),
         None => fault::core_missing("posts", "no_posts"),
     })?;
-    Ok(Answered::new(told, FRESH_SECONDS).with_legs(legs).origin(
+    let mut answered = Answered::new(told, FRESH_SECONDS).with_legs(legs).origin(
         "digest",
         "okx.vibe",
         Method::Derived,
-    ))
+    );
+    answered.warnings.extend(warning);
+    Ok(answered)
 }

@@ -3,7 +3,7 @@
 mod gather;
 mod search;
 
-use readings::chain::{Explanation, Status, explain};
+use readings::chain::{Explanation, ShownAsset, Status, explain};
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::Instant;
@@ -48,6 +48,36 @@ struct Searched {
     unavailable: Vec<&'static str>,
 }
 
+/// Members that are null because tokens did not say what they are.
+fn unnamed(explained: &Explanation) -> Vec<&'static str> {
+    let transfers = explained.transfers.iter().flatten();
+    let changes = explained.balance_changes.iter().flatten();
+    let approvals = explained.approvals.iter().flatten();
+    let without = |assets: Vec<&ShownAsset>| {
+        let any = |lacks: fn(&ShownAsset) -> bool| assets.iter().any(|asset| lacks(asset));
+        (
+            any(|asset| asset.symbol.is_none()),
+            any(|asset| asset.amount.is_none()),
+        )
+    };
+    let of_transfers = without(transfers.map(|transfer| &transfer.asset).collect());
+    let of_changes = without(changes.map(|change| &change.asset).collect());
+    let nameless = approvals
+        .into_iter()
+        .any(|approval| approval.symbol.is_none());
+    let found = [
+        ("transfers[].symbol", of_transfers.0),
+        ("transfers[].amount", of_transfers.1),
+        ("balance_changes[].symbol", of_changes.0),
+        ("balance_changes[].amount", of_changes.1),
+        ("approvals[].symbol", nameless),
+    ];
+    found
+        .into_iter()
+        .filter_map(|(member, lacks)| lacks.then_some(member))
+        .collect()
+}
+
 pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let hash = call
         .parameters
@@ -67,9 +97,14 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         } else {
             "other_matches[]."
         };
-        let known = gather::gather(sources, record, deadline, &mut legs).await;
-        let explained = explain(record, &known);
+        let gathered = gather::gather(sources, record, deadline, &mut legs).await;
+        let explained = explain(record, &gathered.known);
         let source = gather::source(record);
+        if let Some(reason) = gathered.tokens_missing {
+            for member in unnamed(&explained) {
+                legs.missing(&format!("{field}{member}"), reason.clone(), source);
+            }
+        }
         for (member, reason) in &explained.missing {
             if *reason != "not_applicable" {
                 legs.missing(&format!("{field}{member}"), reason.clone(), source);

@@ -159,6 +159,10 @@ fn a_key_that_cannot_be_used_is_named() {
         ),
         ("storage.max_bytes = 'much'", "storage.max_bytes: "),
         (
+            "storage.artifact_max_bytes = 1000",
+            "storage.artifact_max_bytes: expected",
+        ),
+        (
             "chains.abc.rpc_urls = []",
             "chains.abc: expected a chain id",
         ),

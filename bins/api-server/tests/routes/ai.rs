@@ -269,3 +269,16 @@ async fn what_is_no_artifact_is_not_found() {
     answer.is_refused(405, "method_not_allowed");
     assert_eq!(answer.headers["allow"], "GET, HEAD, OPTIONS");
 }
+
+#[tokio::test]
+async fn without_room_for_an_image_no_model_is_asked() {
+    let shop = Shop::changed(|config, _replay| {
+        config.storage.artifact_max_bytes = 1000;
+        let openai = config.upstreams.0.get_mut("openai").expect("an upstream");
+        assert!(openai.set_url("base_url", "http://127.0.0.1:9".to_owned()));
+    })
+    .await;
+    // Had it been asked, the reason would be that it is out of reach.
+    let error = shop.refused(MEME, 503, "upstream_unavailable").await;
+    assert_eq!(error["reason"], "shelf_artifacts_full");
+}

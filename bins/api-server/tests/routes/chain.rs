@@ -2,9 +2,11 @@
 
 mod dev_chain;
 
+use replay::Recordings;
 use serde_json::{Value, json};
 
 use crate::shop::Shop;
+use crate::support::World;
 
 const TRANSFER: &str =
     "/tx-explainer?txHash=0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b";
@@ -141,6 +143,29 @@ async fn without_helpers_a_transaction_is_still_read() {
 }
 
 #[tokio::test]
+async fn a_helper_that_never_answers_takes_only_what_it_would_have_said() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let shop = Shop::changed(|config, _replay| {
+        let sourcify = config.upstreams.0.get_mut("sourcify").expect("an upstream");
+        for key in ["base_url", "signatures_url"] {
+            assert!(sourcify.set_url(key, address.clone()));
+        }
+    })
+    .await;
+    let body = shop.buy(TRANSFER).await;
+    // What the node says of the token is there all the same.
+    assert_eq!(body["data"]["transfers"][0]["amount"], "10");
+    assert_eq!(body["meta"]["unavailable"], json!([]), "{body}");
+    let abi = source(&body, "sourcify.abi").unwrap();
+    assert_eq!(
+        (&abi["status"], &abi["reason"]),
+        (&json!("unavailable"), &json!("upstream_timeout"))
+    );
+    assert!(body["data"]["contracts"][0].get("verified").is_none());
+}
+
+#[tokio::test]
 async fn a_malformed_hash_is_refused_before_anything_is_asked() {
     let shop = Shop::open().await;
     for bad in [
@@ -219,6 +244,27 @@ async fn without_the_index_nodes_and_explorers_answer_and_the_sum_is_partial() {
         source(&body, "okx.balances").unwrap()["status"],
         "unavailable"
     );
+}
+
+#[tokio::test]
+async fn what_a_node_says_is_spent_an_explorer_does_not_bring_back() {
+    let recordings = Recordings::embedded()
+        .unwrap()
+        .with_scenario("evm_rpc_spent");
+    let world = World::replaying(recordings, |config, _replay| {
+        let okx = config.upstreams.0.get_mut("okx").expect("an upstream");
+        assert!(okx.set_url("base_url", "http://127.0.0.1:9".to_owned()));
+    })
+    .await;
+    let body = Shop { world }
+        .buy(&format!("/portfolio?address={ACCOUNT}&chains=8453"))
+        .await;
+    let base = &body["data"]["chains"][0];
+    // The explorer still lists 10 USDC.
+    assert_eq!(base["coverage"], "indexed");
+    assert_eq!(base["usd"], "0");
+    let tokens = base["tokens"].as_array().unwrap();
+    assert!(tokens.iter().all(|token| token["address"] == ""), "{base}");
 }
 
 #[tokio::test]

@@ -156,6 +156,39 @@ async fn leaders_are_counted_as_they_are() {
 }
 
 #[tokio::test]
+async fn without_a_mood_there_is_no_sentiment_to_sell() {
+    let shop = Shop::in_scenario("okx_social_no_mood").await;
+    let error = shop
+        .refused("/kol-sentiment", 503, "core_data_missing")
+        .await;
+    assert_eq!(error["missing"], serde_json::json!(["sentiment"]));
+    assert_eq!(error["reason"], "upstream_business_50001");
+}
+
+#[tokio::test]
+async fn a_topic_is_searched_without_a_snapshot_and_that_is_said() {
+    let shop = Shop::changed(|config, _replay| config.datasets.news = false).await;
+    let body = shop.buy("/filtered-news?topic=DeFi").await;
+    assert_eq!(gap(&body, "data.headlines"), Some("no_snapshot"));
+    assert_eq!(
+        body["meta"]["warnings"][0]["code"], "snapshot_unavailable",
+        "{}",
+        body["meta"]
+    );
+    // A search is asked for again after ten minutes.
+    assert_eq!(body["meta"]["max_age_seconds"], 600);
+    // Whether nothing matches nobody can say who did not look through the snapshot.
+    let error = shop
+        .refused(
+            "/filtered-news?topic=quantum%20gravity",
+            503,
+            "core_data_missing",
+        )
+        .await;
+    assert_eq!(error["missing"], serde_json::json!(["snapshot"]));
+}
+
+#[tokio::test]
 async fn every_point_of_the_digest_leads_to_a_post() {
     let shop = Shop::open().await;
     let body = shop.buy("/twitter-summary").await;

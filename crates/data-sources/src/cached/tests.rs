@@ -172,3 +172,18 @@ async fn a_fetch_that_panics_is_a_failure_and_not_the_end() {
     assert!(bench.cached.get("k", None, broken).await.is_err());
     assert_eq!(bench.get(None).await.unwrap().value, 0);
 }
+
+#[tokio::test]
+async fn a_fetch_that_panics_does_not_make_an_old_value_fresh() {
+    let bench = Bench::new();
+    let broken = || async move { panic!("a bug") };
+    bench.get(None).await.unwrap();
+    bench.at(30);
+    let stale = bench.cached.get("k", None, broken).await.unwrap();
+    let reason = "upstream_unreachable".to_owned();
+    assert_eq!(stale.sources[0].status, SourceStatus::Stale { reason });
+    bench.at(61);
+    assert!(bench.cached.get("k", None, broken).await.is_err());
+    bench.at(62);
+    assert_eq!(bench.get(None).await.unwrap().value, 1);
+}

@@ -2,7 +2,10 @@
 
 use alloy_primitives::{B256, U256};
 use jiff::Timestamp;
-use readings::chain::{BlockRef, Log, Outcome, Receipt, Transaction, record::MAX_LOGS};
+use readings::chain::{
+    BlockRef, Log, Outcome, Receipt, Transaction,
+    record::{DEPOSIT_KIND, MAX_LOGS},
+};
 
 use crate::{
     error::SourceErrorKind,
@@ -34,12 +37,17 @@ pub(super) fn transaction(json: &Json<'_>, chain_id: u64, hash: B256) -> Read<Tr
         Some(list) => list.elements()?.len(),
         None => 0,
     };
+    let kind = object.find("type").map_or(Ok(0), |kind| small(&kind))?;
     Ok(Transaction {
         hash,
-        kind: object.find("type").map_or(Ok(0), |kind| small(&kind))?,
+        kind,
         from: object.member("from")?.address()?,
         to: object.find("to").map(|to| to.address()).transpose()?,
         value: object.member("value")?.quantity()?,
+        minted: match kind {
+            DEPOSIT_KIND => quantity(&object, "mint")?,
+            _ => None,
+        },
         input: input.bytes()?,
         gas_limit: quantity(&object, "gas")?,
         block,
@@ -90,6 +98,7 @@ pub(super) fn receipt(json: &Json<'_>, sent: &Transaction, block: BlockRef) -> R
         outcome,
         block,
         gas_used: object.member("gasUsed")?.quantity()?,
+        l1_gas: quantity(&object, "gasUsedForL1")?,
         gas_price: quantity(&object, "effectiveGasPrice")?,
         l1_fee: quantity(&object, "l1Fee")?,
         blobs,

@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, time::Duration};
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{SolCall, SolValue, sol};
+use jiff::Timestamp;
 use readings::chain::TokenFacts;
 
 use super::{EvmReader, Leg};
 use crate::{
-    error::Error,
+    error::{Error, SourceError, SourceErrorKind},
     provenance::{Provenance, Sourced},
     text::clean,
 };
@@ -16,6 +17,8 @@ use crate::{
 /// Tokens that are kept.
 const KEPT: u64 = 20_000;
 const KEPT_FOR: Duration = Duration::from_secs(86_400);
+/// Most batches that are sent to find the tokens that spoil one.
+const MAX_BATCHES: usize = 16;
 /// Most characters of a symbol.
 const MAX_SYMBOL_CHARS: usize = 32;
 /// More decimals than any token has.
@@ -27,7 +30,10 @@ sol! {
     function balanceOf(address account) external view returns (uint256 balance);
 }
 
-pub(super) fn cache() -> moka::future::Cache<(u64, Address), TokenFacts> {
+/// What is kept, and since when.
+pub(super) type Kept = moka::future::Cache<(u64, Address), (Timestamp, TokenFacts)>;
+
+pub(super) fn cache() -> Kept {
     moka::future::Cache::builder()
         .max_capacity(KEPT)
         .time_to_live(KEPT_FOR)
@@ -35,7 +41,8 @@ pub(super) fn cache() -> moka::future::Cache<(u64, Address), TokenFacts> {
 }
 
 impl EvmReader {
-    /// Symbol and decimals of tokens, as far as they say. A token that says neither is in the answer without both.
+    /// Symbol and decimals of tokens, as far as they say. A token that says neither is in the answer without both, and so
+    /// is one that makes every batch fail that it is in. They name things: their age is not that of what they are used for.
     ///
     /// # Errors
     ///
@@ -47,43 +54,91 @@ impl EvmReader {
     ) -> Result<Sourced<BTreeMap<Address, TokenFacts>>, Error> {
         let mut found = BTreeMap::new();
         let mut unknown = Vec::new();
+        let mut since = self.now();
         for token in tokens {
             match self.tokens.get(&(chain_id, *token)).await {
-                Some(facts) => drop(found.insert(*token, facts)),
+                Some((at, facts)) => {
+                    since = since.min(at);
+                    found.insert(*token, facts);
+                }
                 None => unknown.push(*token),
             }
         }
         if unknown.is_empty() {
-            let mut kept = Provenance::local(super::endpoints::source(chain_id), self.now());
+            let mut kept = Provenance::local(super::endpoints::source(chain_id), since);
             kept.cached = true;
             kept.mode = self.mode();
-            return Ok(Sourced {
+            let kept = Sourced {
                 value: found,
                 sources: vec![kept],
-            });
+            };
+            return Ok(kept.as_reference());
         }
+        // One token can spoil a batch, for example by using up its gas: then the others are asked without it.
+        let (mut open, mut told, mut failure) = (vec![unknown.as_slice()], None, None);
+        for _ in 0..MAX_BATCHES {
+            let Some(part) = open.pop() else { break };
+            match self.told_by(chain_id, part).await {
+                Ok(Sourced { value, sources }) => {
+                    told.get_or_insert(sources);
+                    for (token, facts) in value {
+                        if facts != TokenFacts::default() {
+                            let kept = (self.now(), facts.clone());
+                            self.tokens.insert((chain_id, token), kept).await;
+                        }
+                        found.insert(token, facts);
+                    }
+                }
+                Err(error) if !is_spoiled(&error) => return Err(error),
+                Err(error) => {
+                    failure = Some(error);
+                    if part.len() > 1 {
+                        let (one, other) = part.split_at(part.len() / 2);
+                        open.extend([other, one]);
+                    }
+                }
+            }
+        }
+        let sources = match (told, failure) {
+            (Some(sources), _) => sources,
+            (None, Some(error)) => return Err(error),
+            (None, None) => Vec::new(),
+        };
+        for token in unknown {
+            found.entry(token).or_default();
+        }
+        let value = found;
+        Ok(Sourced { value, sources }.as_reference())
+    }
+
+    /// What tokens say in one batch.
+    async fn told_by(
+        &self,
+        chain_id: u64,
+        tokens: &[Address],
+    ) -> Result<Sourced<Vec<(Address, TokenFacts)>>, Error> {
         let legs = |token: &Address| {
             [symbolCall {}.abi_encode(), decimalsCall {}.abi_encode()].map(|data| Leg {
                 to: *token,
                 data: data.into(),
             })
         };
-        let legs: Vec<Leg> = unknown.iter().flat_map(legs).collect();
+        let legs: Vec<Leg> = tokens.iter().flat_map(legs).collect();
         let batch = self.multicall(chain_id, &legs).await?;
-        for (token, told) in unknown.into_iter().zip(batch.value.results.chunks(2)) {
+        let facts = |(token, told): (&Address, &[Option<Bytes>])| {
             let facts = TokenFacts {
                 symbol: told.first().and_then(Option::as_ref).and_then(symbol),
                 decimals: told.last().and_then(Option::as_ref).and_then(decimals),
             };
-            if facts != TokenFacts::default() {
-                self.tokens.insert((chain_id, token), facts.clone()).await;
-            }
-            found.insert(token, facts);
-        }
-        Ok(Sourced {
-            value: found,
-            sources: batch.sources,
-        })
+            (*token, facts)
+        };
+        Ok(batch.map(|batch| {
+            tokens
+                .iter()
+                .zip(batch.results.chunks(2))
+                .map(facts)
+                .collect()
+        }))
     }
 
     /// The balance of a token, as a call of a batch; what it returns is read with [`amount`](Self::amount).
@@ -98,6 +153,19 @@ impl EvmReader {
     pub fn amount(returned: &Bytes) -> Option<U256> {
         (returned.len() == 32).then(|| U256::from_be_slice(returned))
     }
+}
+
+/// Whether a batch failed by what is in it, and not because no node answers.
+fn is_spoiled(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Source(SourceError {
+            kind: SourceErrorKind::Malformed { .. }
+                | SourceErrorKind::Business { .. }
+                | SourceErrorKind::TooLarge { .. },
+            ..
+        })
+    )
 }
 
 /// A text, or 32 bytes with one as the oldest tokens have it.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use readings::{
     news::Article,
-    social::{Mood, Post, TokenVoices},
+    social::{Mood, Post, TokenVoices, Voice},
     symbol::SymbolKey,
 };
 use tokio::task::JoinSet;
@@ -17,7 +17,7 @@ use crate::{
     cryptopanic::Cryptopanic,
     error::Error,
     okx::Okx,
-    provenance::{Clock, Provenance, Sourced},
+    provenance::{Clock, Sourced},
     rss::Rss,
     x_api::XApi,
 };
@@ -42,8 +42,28 @@ pub struct NewsDesk {
     mood_of: Cached<SymbolKey, Mood>,
     moods: Cached<(), Mood>,
     of_majors: Cached<(), Mood>,
-    leaders: Cached<(), Vec<TokenVoices>>,
+    leaders: Cached<&'static str, Vec<Voice>>,
     posts: Cached<(), Vec<Post>>,
+}
+
+/// Who talks about the large tokens.
+#[derive(Clone, Debug)]
+pub struct Leading {
+    /// Those of whom it is known.
+    pub tokens: Sourced<Vec<TokenVoices>>,
+    /// Those of whom it could not be had, and why.
+    pub failed: Vec<(&'static str, Error)>,
+}
+
+impl Default for Leading {
+    fn default() -> Self {
+        let tokens = Sourced {
+            value: Vec::new(),
+            sources: Vec::new(),
+        };
+        let failed = Vec::new();
+        Self { tokens, failed }
+    }
 }
 
 /// The adapters that a [`NewsDesk`] draws on.
@@ -73,7 +93,7 @@ impl NewsDesk {
             mood_of: Cached::new(KEPT, SYMBOLS, clock.clone()),
             moods: Cached::new(1, SOCIAL, clock.clone()),
             of_majors: Cached::new(1, SOCIAL, clock.clone()),
-            leaders: Cached::new(1, SOCIAL, clock.clone()),
+            leaders: Cached::new(KEPT, SOCIAL, clock.clone()),
             posts: Cached::new(1, SOCIAL, clock),
         }
     }
@@ -164,20 +184,41 @@ impl NewsDesk {
             .await
     }
 
-    /// Who talks about the large tokens. Tokens whose leaders cannot be had are left out, and the
-    /// failure is among the sources.
+    /// Who talks about the large tokens. Each token is kept for itself: one whose leaders cannot be had now is asked for
+    /// again by the next caller.
     ///
     /// # Errors
     ///
-    /// The first failure, when no token's leaders can be had.
-    pub async fn leaders(
-        &self,
-        max_age: Option<Duration>,
-    ) -> Result<Sourced<Vec<TokenVoices>>, Error> {
-        let okx = self.okx.clone();
-        self.leaders
-            .get((), max_age, || async move { all_leaders(&okx).await })
-            .await
+    /// A failure, when no token's leaders can be had.
+    pub async fn leaders(&self, max_age: Option<Duration>) -> Result<Leading, Error> {
+        let mut calls = JoinSet::new();
+        for (place, token) in MAJORS.iter().enumerate() {
+            let (okx, kept) = (self.okx.clone(), self.leaders.clone());
+            let fetch = move || async move { Ok(okx.leaders_of(token).await?) };
+            calls.spawn(async move {
+                let told = kept.get(token.symbol, max_age, fetch).await;
+                (place, token.symbol, told)
+            });
+        }
+        let mut told = calls.join_all().await;
+        told.sort_by_key(|(place, ..)| *place);
+        let mut leading = Leading::default();
+        for (_, symbol, told) in told {
+            match told {
+                Ok(voices) => {
+                    leading.tokens.sources.extend(voices.sources);
+                    leading.tokens.value.push(TokenVoices {
+                        symbol: symbol.to_owned(),
+                        voices: voices.value,
+                    });
+                }
+                Err(error) => leading.failed.push((symbol, error)),
+            }
+        }
+        match leading.failed.last() {
+            Some((_, error)) if leading.tokens.value.is_empty() => Err(error.clone()),
+            _ => Ok(leading),
+        }
     }
 
     /// Posts of the list of accounts that the operator chose.
@@ -191,50 +232,4 @@ impl NewsDesk {
             .get((), max_age, || async move { Ok(x_api.posts().await?) })
             .await
     }
-}
-
-async fn all_leaders(okx: &Okx) -> Result<Sourced<Vec<TokenVoices>>, Error> {
-    let mut calls = JoinSet::new();
-    for (place, token) in MAJORS.iter().enumerate() {
-        let okx = okx.clone();
-        calls.spawn(async move { (place, token.symbol, okx.leaders_of(token).await) });
-    }
-    let mut found = Vec::new();
-    let (mut sources, mut failure) = (Vec::<Provenance>::new(), None);
-    while let Some(call) = calls.join_next().await {
-        match call {
-            Ok((place, symbol, Ok(voices))) => {
-                // They are all of one source: the slowest stands for all.
-                let slower = |known: &Provenance| {
-                    voices
-                        .sources
-                        .first()
-                        .is_some_and(|new| new.latency_ms > known.latency_ms)
-                };
-                if sources.first().is_none_or(slower) {
-                    sources = voices.sources;
-                }
-                let voices = voices.value;
-                found.push((
-                    place,
-                    TokenVoices {
-                        symbol: symbol.to_owned(),
-                        voices,
-                    },
-                ));
-            }
-            Ok((_, _, Err(error))) => failure = Some(error),
-            Err(_) => {}
-        }
-    }
-    match failure {
-        Some(error) if found.is_empty() => return Err(error.into()),
-        Some(error) => sources.push(Provenance::unavailable(&error, okx.mode(), okx.now())),
-        None => {}
-    }
-    found.sort_by_key(|(place, _)| *place);
-    Ok(Sourced {
-        value: found.into_iter().map(|(_, token)| token).collect(),
-        sources,
-    })
 }

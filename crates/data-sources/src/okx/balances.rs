@@ -37,9 +37,9 @@ impl Okx {
     ) -> Result<Sourced<BTreeMap<u64, Vec<Holding>>>, Error> {
         let asked: Vec<u64> = chains.iter().copied().take(MAX_CHAINS).collect();
         let list: Vec<String> = asked.iter().map(u64::to_string).collect();
-        // Flagged tokens are wanted as well: they are shown as what they are.
+        // Flagged tokens are wanted as well: they are shown as what they are. `0` would filter them out.
         let path = format!(
-            "/api/v6/dex/balance/all-token-balances-by-address?address={}&chains={}&excludeRiskToken=0",
+            "/api/v6/dex/balance/all-token-balances-by-address?address={}&chains={}&excludeRiskToken=1",
             lower(account),
             list.join(",")
         );
@@ -69,7 +69,7 @@ struct Row {
     /// In whole units.
     #[serde(default, deserialize_with = "Figure::or_none")]
     balance: Option<Figure>,
-    /// In atoms.
+    /// In atoms; empty on chains where OKX does not know them.
     #[serde(default)]
     raw_balance: Option<String>,
     #[serde(default, deserialize_with = "Figure::or_none")]
@@ -109,10 +109,10 @@ fn by_chain(
         } else if let Some(known) = holdings
             .iter_mut()
             .find(|known| known.asset == holding.asset)
-            && known.raw != holding.raw
+            && (known.raw, known.amount) != (holding.raw, holding.amount)
         {
             // Two rows of one token that disagree: which one is right nobody can say.
-            known.raw = None;
+            (known.raw, known.amount) = (None, None);
         }
     }
     Ok(found)
@@ -167,6 +167,7 @@ impl Row {
             symbol: symbol.filter(|symbol| !symbol.is_empty()),
             decimals,
             raw,
+            amount: self.balance.filter(|_| raw.is_none()),
             // Zero is how an unknown price is often written.
             price_usd: self.token_price.filter(|price| price.get() > Decimal::ZERO),
             risk: match self.is_risk_token {
@@ -227,6 +228,23 @@ mod tests {
         .unwrap();
         assert_eq!((found[&196].len(), found[&196][0].raw), (1, None));
         assert_eq!(found[&8453][0].raw, Some(U256::from(5)));
+    }
+
+    #[test]
+    fn a_balance_without_atoms_is_still_a_balance() {
+        let found = read(json!([row("196", TOKEN, ""), row("8453", TOKEN, "5")])).unwrap();
+        let whole = &found[&196][0];
+        assert_eq!((whole.raw, whole.decimals), (None, None));
+        assert_eq!(
+            whole.amount.map(|amount| amount.to_string()),
+            Some("1".to_owned())
+        );
+        assert_eq!(found[&8453][0].amount, None);
+        // In whole units rows can disagree as well.
+        let mut other = row("196", TOKEN, "");
+        other["balance"] = json!("2");
+        let found = read(json!([row("196", TOKEN, ""), other])).unwrap();
+        assert_eq!((found[&196][0].raw, found[&196][0].amount), (None, None));
     }
 
     #[test]

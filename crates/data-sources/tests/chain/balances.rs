@@ -56,6 +56,7 @@ async fn an_explorer_lists_fungible_tokens() {
         symbol: Some("USDC".to_owned()),
         decimals: Some(6),
         raw: Some(U256::from(10_000_000)),
+        amount: None,
         price_usd: "0.9999".parse().ok(),
         risk: Risk::Unknown,
     };
@@ -154,7 +155,7 @@ async fn an_index_answers_for_all_chains_at_once() {
     assert_eq!(
         requests[0].url.query(),
         Some(
-            "address=0x1111111111111111111111111111111111111111&chains=196,8453&excludeRiskToken=0"
+            "address=0x1111111111111111111111111111111111111111&chains=196,8453&excludeRiskToken=1"
         )
     );
 }

@@ -45,7 +45,10 @@ async fn refused(change: impl FnOnce(&mut Value)) -> String {
 async fn an_interface_of_verified_code_is_read_once() {
     let (sourcify, server) = sourcify(changed(|_| {})).await;
     for _ in 0..2 {
-        let published = sourcify.contract(196, USDT0).await.unwrap().value;
+        let published = sourcify.contract(196, USDT0).await.unwrap();
+        // It says what the contract is, and does not age what is read with it.
+        assert!(published.sources.iter().all(|source| source.reference));
+        let published = published.value;
         assert!(published.facts.verified && published.facts.function(TRANSFER).is_some());
         assert!(published.implementations.is_empty());
     }

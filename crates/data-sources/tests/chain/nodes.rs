@@ -356,3 +356,55 @@ async fn a_batch_of_a_block_of_the_future_is_refused() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_deposit_says_what_it_made_and_others_make_nothing() {
+    let deposit: Change = |tx| {
+        tx["type"] = json!("0x7e");
+        tx["mint"] = json!("0xde0b6b3a7640000");
+    };
+    let record = read(&changed("eth_getTransactionByHash", deposit).await).await;
+    let ether = U256::from(1_000_000_000_000_000_000_u64);
+    assert_eq!(record.transaction.minted, Some(ether));
+    let forged: Change = |tx| tx["mint"] = json!("0xde0b6b3a7640000");
+    let record = read(&changed("eth_getTransactionByHash", forged).await).await;
+    assert_eq!(record.transaction.minted, None);
+    let counted: Change = |receipt| receipt["gasUsedForL1"] = json!("0x10");
+    let record = read(&changed("eth_getTransactionReceipt", counted).await).await;
+    assert_eq!(record.receipt.unwrap().l1_gas, Some(U256::from(16)));
+}
+
+#[tokio::test]
+async fn a_token_that_spoils_a_batch_does_not_take_the_units_of_the_others() {
+    let good: Address = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"
+        .parse()
+        .unwrap();
+    let hostile = Address::repeat_byte(0xee);
+    let server = MockServer::start().await;
+    let respond = |request: &Request| {
+        let text = String::from_utf8(request.body.clone()).unwrap();
+        if text.contains("eth_chainId") {
+            return answer(&recorded("evm_rpc/chain_id_xlayer"));
+        }
+        match text.contains(&"ee".repeat(20)) {
+            true => answer(
+                &json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "out of gas"}}),
+            ),
+            false => answer(&recorded("evm_rpc/facts_usdt0")),
+        }
+    };
+    Mock::given(any())
+        .respond_with(respond)
+        .mount(&server)
+        .await;
+    let reader = reader(&[&server]);
+    let facts = reader.token_facts(196, &[hostile, good]).await.unwrap();
+    assert_eq!(facts.value[&good].decimals, Some(6));
+    assert_eq!(facts.value[&hostile].decimals, None);
+    assert!(facts.sources.iter().all(|source| source.reference));
+    // Alone it is a failure: nothing was learned.
+    assert!(reader.token_facts(196, &[hostile]).await.is_err());
+    // What is kept states when it was told, and names things only.
+    let kept = reader.token_facts(196, &[good]).await.unwrap();
+    assert!(kept.sources[0].cached && kept.sources[0].reference);
+}

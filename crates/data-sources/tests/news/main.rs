@@ -115,6 +115,11 @@ pub const FEEDS: [&str; 6] = [
 
 /// Every source of news behind one server; CryptoPanic has no key.
 pub fn desk(server: &MockServer) -> NewsDesk {
+    desk_by(server, clock())
+}
+
+/// The same by the clock of a test.
+pub fn desk_by(server: &MockServer, clock_of_desk: Arc<dyn Clock>) -> NewsDesk {
     let transport = Transport::new().unwrap();
     let under = |name: &str| SourceConfig {
         urls: [("base_url".to_owned(), format!("{}/{name}", server.uri()))].into(),
@@ -133,5 +138,5 @@ pub fn desk(server: &MockServer) -> NewsDesk {
         cryptopanic: Cryptopanic::new(&transport, keyless, clock()).unwrap(),
         x_api: XApi::new(&transport, config(server, &["base_url"]), clock()).unwrap(),
     };
-    NewsDesk::new(sources, clock())
+    NewsDesk::new(sources, clock_of_desk)
 }

@@ -1,13 +1,29 @@
 //! OKX's sentiment, opinion leaders and news by symbol.
 
-use data_sources::{Error, SourceErrorKind};
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use data_sources::{Clock, Error, SourceErrorKind, news::Leading};
+use jiff::{SignedDuration, Timestamp};
 use readings::{news::Importance, symbol::SymbolKey};
 use serde_json::json as value;
 use wiremock::MockServer;
 
-use crate::{answering, at, desk, json, okx, page, recorded};
+use crate::{answering, at, desk, desk_by, json, now, okx, page, recorded};
 
 const SOCIAL: &str = "/okx/api/v6/dex/market/social";
+
+/// A clock that a test moves on, in seconds.
+#[derive(Default)]
+struct Hand(AtomicI64);
+
+impl Clock for Hand {
+    fn now(&self) -> Timestamp {
+        now() + SignedDuration::from_secs(self.0.load(Ordering::SeqCst))
+    }
+}
 
 fn symbol(text: &str) -> SymbolKey {
     SymbolKey::new(text).unwrap()
@@ -155,7 +171,7 @@ async fn leaders_lead_only_to_their_own_posts() {
     ]}));
     let server = MockServer::start().await;
     at(&server, &format!("{SOCIAL}/vibe/top-kols"), json(&body)).await;
-    let told = desk(&server).leaders(None).await.unwrap().value;
+    let told = desk(&server).leaders(None).await.unwrap().tokens.value;
     assert_eq!(told.len(), 7);
     let posts: Vec<_> = told[0]
         .voices
@@ -185,16 +201,38 @@ async fn tokens_without_leaders_are_left_out_and_named() {
         .respond_with(json(&recorded("okx_social/vibe_top_kols.json")))
         .mount(&server)
         .await;
-    let told = desk(&server).leaders(None).await.unwrap();
-    assert_eq!(
-        told.value
-            .iter()
-            .map(|token| token.symbol.as_str())
-            .collect::<Vec<_>>(),
-        ["ETH"]
-    );
-    assert_eq!(told.sources.len(), 2);
-    assert_eq!(told.sources[1].status.reason(), Some("upstream_http_404"));
+    let hand = Arc::new(Hand::default());
+    let news = desk_by(&server, hand.clone());
+    let symbols = |told: &Leading| -> Vec<String> {
+        let tokens = told.tokens.value.iter();
+        tokens.map(|token| token.symbol.clone()).collect()
+    };
+    let told = news.leaders(None).await.unwrap();
+    assert_eq!(symbols(&told), ["ETH"]);
+    let failed: Vec<_> = told
+        .failed
+        .iter()
+        .map(|(symbol, error)| (*symbol, error.reason()))
+        .collect();
+    assert_eq!(failed.len(), 6);
+    assert!(failed.contains(&("BTC", "upstream_http_404".to_owned())));
+    // What is there is kept, and what is not is not kept as all there is: it is asked for again.
+    hand.0.store(3, Ordering::SeqCst);
+    at(
+        &server,
+        &format!("{SOCIAL}/vibe/top-kols"),
+        json(&recorded("okx_social/vibe_top_kols.json")),
+    )
+    .await;
+    let told = news.leaders(None).await.unwrap();
+    assert_eq!(told.tokens.value.len(), 7);
+    assert!(told.failed.is_empty());
+    let asked = server.received_requests().await.unwrap();
+    let of_eth = asked.iter().filter(|request| {
+        let query = request.url.query().unwrap_or_default();
+        query.contains("0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2")
+    });
+    assert_eq!(of_eth.count(), 1);
     // Nobody at all is a failure, not an empty list.
     let empty = MockServer::start().await;
     let refused = desk(&empty).leaders(None).await.unwrap_err();

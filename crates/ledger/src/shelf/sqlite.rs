@@ -20,11 +20,16 @@ pub struct ShelfOptions {
     pub max_artifact_bytes: u64,
 }
 
+impl ShelfOptions {
+    /// The most bytes of artifacts where nothing else is said.
+    pub const USUAL_BYTES: u64 = 512 << 20;
+}
+
 impl Default for ShelfOptions {
     /// 512 MiB: some two hundred images a day.
     fn default() -> Self {
         Self {
-            max_artifact_bytes: 512 << 20,
+            max_artifact_bytes: Self::USUAL_BYTES,
         }
     }
 }
@@ -149,6 +154,12 @@ impl Shelf for SqliteShelf {
     async fn keep(&self, artifact: Artifact, now: u64) -> Result<(), ShelfError> {
         let max_bytes = self.options.max_artifact_bytes;
         self.submit(move |mut shelf| shelf.keep(&artifact, max_bytes, now))
+            .await
+    }
+
+    async fn has_room(&self, bytes: u64, now: u64) -> Result<(), ShelfError> {
+        let max_bytes = self.options.max_artifact_bytes;
+        self.submit(move |mut shelf| shelf.has_room(bytes, max_bytes, now))
             .await
     }
 

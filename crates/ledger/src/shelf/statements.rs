@@ -177,6 +177,40 @@ impl Statements<'_> {
         }
     }
 
+    pub(super) fn has_room(
+        &mut self,
+        bytes: u64,
+        max_bytes: u64,
+        now: u64,
+    ) -> Result<(), ShelfError> {
+        let kept = self.write("has_room", |transaction| {
+            forget_artifacts(transaction, now)?;
+            transaction.query_row(KEPT_BYTES, [], |row| seconds(row, 0))
+        })?;
+        let observed = kept.saturating_add(bytes);
+        if observed > max_bytes {
+            return Err(ShelfError::ArtifactsFull {
+                expected: max_bytes,
+                observed,
+            });
+        }
+        let path = self.path;
+        let mut run = || {
+            let attempt = self
+                .connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // More than the cache holds goes to the disk at once, or does not fit there.
+            attempt
+                .prepare_cached(
+                    "INSERT INTO artifact (sha256, media_type, expires_at, size, body)
+                     VALUES (x'', '', 0, ?1, zeroblob(?1))",
+                )?
+                .execute([stored(bytes)])?;
+            attempt.rollback()
+        };
+        run().map_err(|error| named(&error, path, "has_room"))
+    }
+
     pub(super) fn artifact(&self, sha256: B256, now: u64) -> Result<Option<Artifact>, ShelfError> {
         let found = self
             .connection
@@ -262,4 +296,34 @@ fn word(row: &Row<'_>, column: usize) -> rusqlite::Result<B256> {
     B256::try_from(bytes.as_slice()).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Blob, Box::new(error))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shelf::{file, schema};
+
+    #[test]
+    fn a_full_disk_is_seen_before_there_is_anything_to_keep() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shelf.db");
+        file::create(&path).unwrap();
+        let mut connection = schema::open(&path).unwrap();
+        let pages: u32 = connection
+            .pragma_query_value(None, "page_count", |row| row.get(0))
+            .unwrap();
+        // The same to SQLite as a disk without room.
+        connection
+            .pragma_update(None, "max_page_count", pages + 64)
+            .unwrap();
+        let mut shelf = Statements {
+            connection: &mut connection,
+            path: &path,
+        };
+        assert_eq!(
+            shelf.has_room(4 << 20, u64::MAX, 1),
+            Err(ShelfError::DiskFull)
+        );
+        assert_eq!(shelf.has_room(4 << 10, u64::MAX, 1), Ok(()));
+    }
 }

@@ -123,3 +123,27 @@ async fn pruning_takes_expired_leases_along() {
         .unwrap();
     assert_eq!(left, 0);
 }
+
+#[tokio::test]
+async fn room_is_known_before_it_is_needed_and_stays_free() {
+    let bench = Bench::new();
+    let shelf = bench.open_with(ShelfOptions {
+        max_artifact_bytes: 4 << 20,
+    });
+    shelf.has_room(4 << 20, NOW).await.unwrap();
+    shelf.keep(artifact("1", NOW + 10), NOW).await.unwrap();
+    assert_eq!(
+        shelf.has_room(4 << 20, NOW).await,
+        Err(ShelfError::ArtifactsFull {
+            expected: 4 << 20,
+            observed: (4 << 20) + 1,
+        })
+    );
+    // What has expired makes room, and what was tried is not there.
+    shelf.has_room(4 << 20, NOW + 10).await.unwrap();
+    let left: u32 = rusqlite::Connection::open(bench.path())
+        .unwrap()
+        .query_row("SELECT count(*) FROM artifact", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(left, 0);
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, U256, address};
 
 use super::{
     amount::Net,
@@ -35,9 +35,38 @@ pub struct Change {
     pub amount: U256,
 }
 
-/// The native coin that the transaction itself carries to its target.
+/// The system account of zkSync that takes the fee and gives back what is left of it.
+const BOOTLOADER: Address = address!("0000000000000000000000000000000000008001");
+
+/// The native coin that the transaction itself moves: what a deposit makes for its sender, and what it carries to its
+/// target.
 #[must_use]
-pub fn carried(record: &Record) -> Option<Transfer> {
+pub fn own_moves(record: &Record) -> Vec<Transfer> {
+    let minted = record.transaction.minted.filter(|minted| !minted.is_zero());
+    // It is made before the call, and stays when the call is undone.
+    let minted = minted.map(|amount| Transfer {
+        standard: Standard::Native,
+        token: None,
+        from: Address::ZERO,
+        to: record.transaction.from,
+        amount,
+        token_id: None,
+        log_index: None,
+    });
+    minted.into_iter().chain(carried(record)).collect()
+}
+
+/// Whether the logs name every movement of the native coin: then the fee and the carried coin are among them.
+#[must_use]
+pub fn native_is_logged(record: &Record, events: &Events) -> bool {
+    record.network.native_ledger.is_some()
+        && events
+            .transfers
+            .iter()
+            .any(|transfer| transfer.standard == Standard::Native)
+}
+
+fn carried(record: &Record) -> Option<Transfer> {
     let created = record.receipt.as_ref().and_then(|receipt| receipt.created);
     let undone = record
         .receipt
@@ -59,6 +88,25 @@ pub fn carried(record: &Record) -> Option<Transfer> {
 /// out. The second number counts holdings whose sums are beyond any real amount.
 #[must_use]
 pub fn changes(record: &Record, events: &Events, fee: Option<&Fee>) -> (Vec<Change>, usize) {
+    summed(record, events, Cost::Paid(fee))
+}
+
+/// The same changes as if the transaction had cost nothing.
+#[must_use]
+pub fn changes_without_fee(record: &Record, events: &Events) -> Vec<Change> {
+    summed(record, events, Cost::LeftOut).0
+}
+
+/// What becomes of the fee in a sum.
+enum Cost<'a> {
+    /// It is the sender's loss, as far as it is known.
+    Paid(Option<&'a Fee>),
+    /// It does not count.
+    LeftOut,
+}
+
+fn summed(record: &Record, events: &Events, cost: Cost<'_>) -> (Vec<Change>, usize) {
+    let logged = native_is_logged(record, events);
     let mut nets: BTreeMap<Holding, Net> = BTreeMap::new();
     let mut apply = |transfer: &Transfer| {
         let holding = |account| Holding {
@@ -79,23 +127,24 @@ pub fn changes(record: &Record, events: &Events, fee: Option<&Fee>) -> (Vec<Chan
                 .gain(transfer.amount);
         }
     };
+    let is_of_fee = |transfer: &Transfer| {
+        transfer.standard == Standard::Native
+            && (transfer.from == BOOTLOADER || transfer.to == BOOTLOADER)
+    };
     for transfer in &events.transfers {
+        if logged && matches!(cost, Cost::LeftOut) && is_of_fee(transfer) {
+            continue;
+        }
         apply(transfer);
     }
-    // Where the chain logs every movement of its coin, the fee and the carried coin are among them.
-    let logged = record.network.native_ledger.is_some()
-        && events
-            .transfers
-            .iter()
-            .any(|transfer| transfer.standard == Standard::Native);
     if !logged {
         for transfer in &events.native {
             apply(transfer);
         }
-        if let Some(transfer) = carried(record) {
+        for transfer in own_moves(record) {
             apply(&transfer);
         }
-        if let Some(fee) = fee {
+        if let Cost::Paid(Some(fee)) = cost {
             let holding = Holding {
                 account: record.transaction.from,
                 standard: Standard::Native,

@@ -1,11 +1,14 @@
 //! Transfers and approvals, as logs tell them. A contract can log what it likes: a log says what its contract claims.
 
+mod executions;
+
 use std::collections::BTreeSet;
 
 use alloy_dyn_abi::DynSolValue;
 use alloy_primitives::{Address, B256, U256};
 use alloy_sol_types::{SolEvent, sol};
 
+pub use self::executions::{Executions, executions};
 use super::{abi::Signature, builtin::PERMIT2, network::Network, record::Log};
 
 mod declared {
@@ -115,14 +118,16 @@ impl Grant {
         };
         bits >= 96
     }
+}
 
-    /// Whether it takes back what was allowed.
+impl Approval {
+    /// Whether it takes back what was allowed. Of an NFT one account is allowed at a time, and nobody is the zero address.
     #[must_use]
     pub fn is_revocation(&self) -> bool {
-        match self {
-            Self::Allowance(amount) | Self::Permit2(amount, _) => amount.is_zero(),
-            Self::Nft(_) => false,
-            Self::All(all) => !all,
+        match self.grant {
+            Grant::Allowance(amount) | Grant::Permit2(amount, _) => amount.is_zero(),
+            Grant::Nft(_) => self.spender.is_zero(),
+            Grant::All(all) => !all,
         }
     }
 }

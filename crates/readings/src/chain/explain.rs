@@ -77,7 +77,7 @@ pub struct Explanation {
     pub transfers: Option<Vec<ShownTransfer>>,
     /// Who may spend what; none while nothing can have changed.
     pub approvals: Option<Vec<ShownApproval>>,
-    /// Who has more and who has less; none while nothing can have changed.
+    /// Who has more and who has less; none while nothing can have changed, and where nobody can tell.
     pub balance_changes: Option<Vec<ShownChange>>,
     /// The contracts that took part.
     pub contracts: Vec<Contract>,
@@ -115,7 +115,7 @@ pub struct Contract {
     /// Contracts that it delegates to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implementations: Vec<String>,
-    /// Whether the code of one of these is verified; absent when there are none.
+    /// Whether the code of one of these is verified; absent when there are none, or when it could not be looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_verified: Option<bool>,
 }
@@ -132,13 +132,18 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     let events = events::read(record.network, logs.unwrap_or_default());
     let fee = fee::fee(record);
     let call = calls::root(transaction, known);
-    let (changes, unknown_sums) = balances::changes(record, &events, fee.as_ref().ok());
+    let untold = transaction.untold_balances();
+    let (changes, unknown_sums) = match untold {
+        Some(_) => (Vec::new(), 0),
+        None => balances::changes(record, &events, fee.as_ref().ok()),
+    };
     let view = View {
         record,
         known,
         status,
         events: &events,
         changes: &changes,
+        fee_is_known: fee.is_ok(),
         call: call.as_ref(),
     };
     let mut missing = Vec::new();
@@ -153,8 +158,11 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
             "balance_changes",
         ];
         missing.extend(pending.map(|field| (field, "pending".to_owned())));
-    } else if record.time.is_none() {
-        missing.push(("timestamp", "block_unavailable".to_owned()));
+    } else {
+        if record.time.is_none() {
+            missing.push(("timestamp", "block_unavailable".to_owned()));
+        }
+        missing.extend(untold.map(|reason| ("balance_changes", reason.to_owned())));
     }
     missing.extend(
         fee.as_ref()
@@ -196,7 +204,7 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
         signature_confidence: confidence,
         transfers: seen.then(|| shown::transfers(&view)),
         approvals: seen.then(|| shown::approvals(&view)),
-        balance_changes: seen.then(|| shown::changes(&view)),
+        balance_changes: (seen && untold.is_none()).then(|| shown::changes(&view)),
         contracts: contracts(&view),
         revert_reason,
         warnings,
@@ -214,6 +222,7 @@ struct View<'a> {
     status: Status,
     events: &'a Events,
     changes: &'a [balances::Change],
+    fee_is_known: bool,
     call: Option<&'a calls::Call>,
 }
 
@@ -309,9 +318,7 @@ fn contracts(view: &View<'_>) -> Vec<Contract> {
                 .iter()
                 .map(|address| address.to_checksum(None))
                 .collect(),
-            implementation_verified: facts
-                .filter(|facts| !facts.implementations.is_empty())
-                .map(|facts| facts.implementation_verified),
+            implementation_verified: facts.and_then(|facts| facts.implementation_verified),
         }
     };
     found.into_iter().map(shown).collect()

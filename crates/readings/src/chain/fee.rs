@@ -6,11 +6,8 @@ use serde::Serialize;
 use super::{
     amount::units,
     network::NATIVE_DECIMALS,
-    record::{Receipt, Record},
+    record::{DEPOSIT_KIND, Receipt, Record},
 };
-
-/// The type of a transaction that layer 1 puts into a rollup; its gas is paid there.
-const DEPOSIT_KIND: u64 = 0x7e;
 
 /// The fee, all parts of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

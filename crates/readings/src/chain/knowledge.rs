@@ -45,8 +45,8 @@ pub struct ContractFacts {
     pub verified: bool,
     /// Contracts that it delegates to, as far as known.
     pub implementations: Vec<Address>,
-    /// The same of one of the contracts that it delegates to.
-    pub implementation_verified: bool,
+    /// The same of one of the contracts that it delegates to; `None` when there are none, or when it is not known.
+    pub implementation_verified: Option<bool>,
     functions: BTreeMap<Selector, Signature>,
     errors: BTreeMap<Selector, Signature>,
 }
@@ -125,12 +125,21 @@ impl ContractFacts {
         Some(facts)
     }
 
-    /// Adds the interface of a contract that this one delegates to.
-    pub fn delegates_to(&mut self, address: Address, implementation: &Self) {
-        self.implementation_verified |= implementation.verified;
+    /// Adds the interface of a contract that this one delegates to; `None` when it could not be looked up.
+    pub fn delegates_to(&mut self, address: Address, implementation: Option<&Self>) {
+        let told = implementation.map(|implementation| implementation.verified);
+        let known = self.implementation_verified;
+        self.implementation_verified = match (known, told) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            _ if self.implementations.is_empty() => told,
+            _ => known.and(told),
+        };
         if !self.implementations.contains(&address) {
             self.implementations.push(address);
         }
+        let Some(implementation) = implementation else {
+            return;
+        };
         for (selector, signature) in &implementation.functions {
             self.functions
                 .entry(*selector)

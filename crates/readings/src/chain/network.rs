@@ -11,8 +11,10 @@ pub struct Network {
     pub name: &'static str,
     /// The symbol of its native coin, which has 18 decimals on every one of them.
     pub native_symbol: &'static str,
-    /// The contract that wraps the native coin: one coin for one token, with `Deposit` and `Withdrawal` logs.
+    /// The contract that wraps the native coin: one coin for one token.
     pub wrapped_native: Address,
+    /// Whether that contract logs each wrapping and unwrapping as `Deposit` and `Withdrawal`.
+    pub wrapped_logs: bool,
     /// The deployed `Multicall3`.
     pub multicall3: Address,
     /// Whether each receipt names a fee for the data on layer 1 beside the gas, so that a receipt without one is not complete.
@@ -38,6 +40,7 @@ const fn evm(
         name,
         native_symbol,
         wrapped_native,
+        wrapped_logs: true,
         multicall3: MULTICALL3,
         l1_data_fee: false,
         native_ledger: None,
@@ -75,6 +78,7 @@ pub static NETWORKS: [Network; 11] = [
         address!("e538905cf8410324e03A5A23C1c177a474D59b2b"),
     ),
     Network {
+        wrapped_logs: false,
         multicall3: address!("F9cda624FBC7e059355ce98a31693d299FACd963"),
         native_ledger: Some(address!("000000000000000000000000000000000000800A")),
         ..evm(
@@ -88,12 +92,15 @@ pub static NETWORKS: [Network; 11] = [
         l1_data_fee: true,
         ..evm(8453, "base", "ETH", OP_WETH)
     },
-    evm(
-        42_161,
-        "arbitrum",
-        "ETH",
-        address!("82aF49447D8a07e3bd95BD0d56f35241523fBab1"),
-    ),
+    Network {
+        wrapped_logs: false,
+        ..evm(
+            42_161,
+            "arbitrum",
+            "ETH",
+            address!("82aF49447D8a07e3bd95BD0d56f35241523fBab1"),
+        )
+    },
     evm(
         43_114,
         "avalanche",

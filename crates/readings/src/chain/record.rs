@@ -43,6 +43,8 @@ pub struct Transaction {
     pub to: Option<Address>,
     /// Native coin that it carries, in wei.
     pub value: U256,
+    /// Native coin that a deposit from layer 1 makes for its sender, in wei, whatever comes of the call.
+    pub minted: Option<U256>,
     /// Its calldata.
     pub input: Bytes,
     /// The gas that it may use, when the node says.
@@ -51,6 +53,23 @@ pub struct Transaction {
     pub block: Option<BlockRef>,
     /// How many EIP-7702 delegations it carries.
     pub delegations: usize,
+}
+
+/// The type of a transaction that layer 1 puts into a rollup of the OP stack; its gas is paid there.
+pub const DEPOSIT_KIND: u64 = 0x7e;
+
+impl Transaction {
+    /// Why its value, its logs and its fee do not tell what it does to balances; `None` when they do.
+    ///
+    /// Deposits of Arbitrum and zkSync make coins, and move them between accounts, in ways that no node writes down.
+    #[must_use]
+    pub fn untold_balances(&self) -> Option<&'static str> {
+        match self.kind {
+            0..=4 | 0x71 | DEPOSIT_KIND => None,
+            0x64 | 0x68 | 0x69 | 0xff => Some("rollup_deposit"),
+            _ => Some("unknown_transaction_type"),
+        }
+    }
 }
 
 /// What came of a transaction.
@@ -62,6 +81,8 @@ pub struct Receipt {
     pub block: BlockRef,
     /// Gas used.
     pub gas_used: U256,
+    /// The part of it that is for data on layer 1, where a chain counts that as gas.
+    pub l1_gas: Option<U256>,
     /// Price paid for each unit of gas, in wei, when the node says.
     pub gas_price: Option<U256>,
     /// Fee of a rollup for the data on layer 1, in wei, when the node says.

@@ -129,6 +129,7 @@ pub fn compile(
     let Ranking {
         mut headlines,
         sources,
+        ..
     } = rank(articles.clone(), now);
     let thin = TooThin {
         headlines: headlines.len(),

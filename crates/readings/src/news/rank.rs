@@ -46,6 +46,8 @@ pub struct Headline {
 pub struct Ranking {
     /// The headlines, heaviest first.
     pub headlines: Vec<Headline>,
+    /// The addresses of all reports behind each headline, in the same order.
+    pub reports: Vec<Vec<String>>,
     /// The sources that told of them, each once.
     pub sources: BTreeSet<String>,
 }
@@ -68,12 +70,18 @@ pub fn rank(articles: Vec<Article>, now: Timestamp) -> Ranking {
             .then_with(|| b.first.published_at.cmp(&a.first.published_at))
             .then_with(|| a.first.url.cmp(&b.first.url))
     });
+    let addresses = |story: &Story| story.reports().map(|report| report.url.clone()).collect();
+    let reports = weighed.iter().map(|(_, story)| addresses(story)).collect();
     let headlines = weighed
         .into_iter()
         .zip(1..)
         .map(|((score, story), rank)| headline(rank, Figure(score.round_dp(4)), &story))
         .collect();
-    Ranking { headlines, sources }
+    Ranking {
+        headlines,
+        reports,
+        sources,
+    }
 }
 
 fn headline(rank: usize, score: Figure, story: &Story) -> Headline {

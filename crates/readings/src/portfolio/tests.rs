@@ -12,6 +12,7 @@ fn holding(asset: Asset, symbol: &str, raw: u64, decimals: u8, price: &str) -> H
         symbol: Some(symbol.to_owned()),
         decimals: Some(decimals),
         raw: Some(U256::from(raw)),
+        amount: None,
         price_usd: price.parse().ok(),
         risk: Risk::Low,
     }
@@ -225,4 +226,38 @@ fn the_chain_knows_how_much_and_the_index_what_it_is_worth() {
     );
     assert_eq!(merged[0].price_usd.unwrap().to_string(), "2");
     assert_eq!(merged[0].risk, Risk::Low);
+}
+
+#[test]
+fn what_the_chain_says_is_gone_an_index_does_not_bring_back() {
+    let spent = holding(token(1), "A", 0, 6, "1");
+    let merged = merge(vec![spent], vec![holding(token(1), "A", 9, 6, "1")]);
+    let found = portfolio(ACCOUNT, vec![read(1, merged)]);
+    assert_eq!(found.chains[0].tokens.as_deref(), Some(&[][..]));
+    assert_eq!(found.total_usd.unwrap().to_string(), "0");
+}
+
+#[test]
+fn a_balance_in_whole_units_alone_is_valued() {
+    let mut whole = holding(token(1), "A", 0, 6, "2");
+    (whole.raw, whole.decimals, whole.amount) = (None, None, "1.5".parse().ok());
+    let found = portfolio(ACCOUNT, vec![read(1, vec![whole.clone()])]);
+    let shown = serde_json::to_value(&found.chains[0]).unwrap();
+    assert_eq!(
+        (&shown["status"], &shown["usd"]),
+        (&json!("ok"), &json!("3"))
+    );
+    assert_eq!(
+        (&shown["tokens"][0]["amount"], &shown["tokens"][0]["raw"]),
+        (&json!("1.5"), &json!(null))
+    );
+    // Atoms that a node read count before what an index says in whole units.
+    let merged = merge(vec![holding(token(1), "A", 7, 6, "1")], vec![whole.clone()]);
+    assert_eq!(
+        (merged[0].raw, merged[0].amount),
+        (Some(U256::from(7)), None)
+    );
+    whole.amount = "0".parse().ok();
+    let none = portfolio(ACCOUNT, vec![read(1, vec![whole])]);
+    assert_eq!(none.chains[0].tokens.as_deref(), Some(&[][..]));
 }

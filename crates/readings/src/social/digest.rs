@@ -56,7 +56,7 @@ pub struct PostPoint {
 /// post to lead to.
 #[must_use]
 pub fn digest(tokens: &[TokenVoices], posts: &[Post], mood: Option<&Mood>) -> Option<PostDigest> {
-    let mut points: Vec<(u64, PostPoint)> = tokens
+    let mut points: Vec<(Option<u64>, PostPoint)> = tokens
         .iter()
         .filter_map(|token| about_token(token, mood))
         .collect();
@@ -64,7 +64,7 @@ pub fn digest(tokens: &[TokenVoices], posts: &[Post], mood: Option<&Mood>) -> Op
     if points.is_empty() {
         return None;
     }
-    // The most followed first; the sort is stable, so that equals keep the source's order.
+    // The most followed first, those of whom it is not known last; the sort is stable, so that equals keep the source's order.
     points.sort_by_key(|(reach, _)| std::cmp::Reverse(*reach));
     points.truncate(MOST_POINTS);
     Some(PostDigest {
@@ -75,7 +75,7 @@ pub fn digest(tokens: &[TokenVoices], posts: &[Post], mood: Option<&Mood>) -> Op
 }
 
 /// What the leaders' first posts about a token say, and how its mentions went.
-fn about_token(token: &TokenVoices, mood: Option<&Mood>) -> Option<(u64, PostPoint)> {
+fn about_token(token: &TokenVoices, mood: Option<&Mood>) -> Option<(Option<u64>, PostPoint)> {
     let mut first: Vec<_> = token
         .voices
         .iter()
@@ -86,9 +86,12 @@ fn about_token(token: &TokenVoices, mood: Option<&Mood>) -> Option<(u64, PostPoi
         .collect();
     first.sort_by_key(|(_, at, _)| *at);
     let (earliest, at, _) = first.first()?;
-    let reach = first.iter().fold(0_u64, |sum, (voice, ..)| {
-        sum.saturating_add(voice.followers.unwrap_or(0))
-    });
+    let counted = first.iter().filter_map(|(voice, ..)| voice.followers);
+    let at_least = match counted.clone().count() == first.len() {
+        true => "",
+        false => "at least ",
+    };
+    let reach = counted.reduce(u64::saturating_add);
     let symbol = &token.symbol;
     let mut point = match first.len() {
         1 => format!(
@@ -102,7 +105,9 @@ fn about_token(token: &TokenVoices, mood: Option<&Mood>) -> Option<(u64, PostPoi
             minute(*at)
         ),
     };
-    point.push_str(&format!(" ({reach} followers together)"));
+    if let Some(reach) = reach {
+        point.push_str(&format!(" ({at_least}{reach} followers together)"));
+    }
     if let Some(change) = change_of_mentions(token, mood) {
         point.push_str(&change);
     }
@@ -140,7 +145,7 @@ fn change_of_mentions(token: &TokenVoices, mood: Option<&Mood>) -> Option<String
     ))
 }
 
-fn about_post(post: &Post) -> Option<(u64, PostPoint)> {
+fn about_post(post: &Post) -> Option<(Option<u64>, PostPoint)> {
     let url = canonical_url(&post.url)?;
     let subject = match post.symbols.as_slice() {
         [] => return None,
@@ -164,7 +169,7 @@ fn about_post(post: &Post) -> Option<(u64, PostPoint)> {
         point,
         evidence_urls: vec![url],
     };
-    Some((post.followers.unwrap_or(0), point))
+    Some((post.followers, point))
 }
 
 /// Symbols by how many posts are about them.
@@ -292,6 +297,25 @@ mod tests {
         // What is no link is no evidence.
         let bad = token("ETH", vec![voice("a", 1, Some((1, "javascript:alert(1)")))]);
         assert_eq!(digest(&[bad], &[], None), None);
+    }
+
+    #[test]
+    fn unknown_followers_are_not_none() {
+        let link = "https://x.com/a/status/1";
+        let unknown = |handle: &str| Voice {
+            followers: None,
+            ..voice(handle, 0, Some((1_795_136_400, link)))
+        };
+        let point = |voices: Vec<Voice>| {
+            let told = digest(&[token("ETH", voices)], &[], None).unwrap();
+            told.digest[0].point.clone()
+        };
+        assert_eq!(
+            point(vec![unknown("a")]),
+            "@a posts about ETH, first at 2026-11-20T01:00Z"
+        );
+        let known = voice("b", 7, Some((1_795_136_401, link)));
+        assert!(point(vec![unknown("a"), known]).ends_with(" (at least 7 followers together)"));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct Leaders {
     pub kol_count: usize,
     /// Over which time.
     pub window: String,
-    /// The mood of everything they talk about, weighed by followers; `null` when no mood is known.
+    /// The mood of everything they talk about, weighed by followers; `null` when no token has both.
     pub overall: Option<Overall>,
     /// How `overall` and `by_token` come about.
     pub method: &'static str,
@@ -81,8 +81,8 @@ pub struct TokenStanding {
     pub mentions: Option<u64>,
     /// Leaders who mention it.
     pub kols: usize,
-    /// Their followers together.
-    pub followers: u64,
+    /// The followers together of those of whom they are known; `null` when of none.
+    pub followers: Option<u64>,
 }
 
 /// One of the most followed.
@@ -101,12 +101,20 @@ pub struct TopVoice {
 const METHOD: &str =
     "mood of all mentions of a token, weighed by the followers of the leaders who mention it";
 
+impl Leaders {
+    /// Whether there is a mood of any token at all.
+    #[must_use]
+    pub fn has_mood(&self) -> bool {
+        self.by_token.iter().any(|token| token.score.is_some())
+    }
+}
+
 /// Puts together who talks about what, and the mood about it. `None` without a single leader.
 ///
 /// Leaders who talk about several tokens count once; those with most followers are kept when there
 /// are more than [`MAX_VOICES`].
 #[must_use]
-pub fn leaders(tokens: &[TokenVoices], mood: Option<&Mood>, window: &str) -> Option<Leaders> {
+pub fn leaders(tokens: &[TokenVoices], mood: &Mood, window: &str) -> Option<Leaders> {
     let mut by_handle: BTreeMap<String, TopVoice> = BTreeMap::new();
     for voice in tokens.iter().flat_map(|token| &token.voices) {
         let known = by_handle
@@ -157,12 +165,8 @@ pub fn leaders(tokens: &[TokenVoices], mood: Option<&Mood>, window: &str) -> Opt
     })
 }
 
-fn standing(
-    token: &TokenVoices,
-    counted: &dyn Fn(&Voice) -> bool,
-    mood: Option<&Mood>,
-) -> TokenStanding {
-    let found = SymbolKey::new(&token.symbol).and_then(|symbol| mood?.of(&symbol));
+fn standing(token: &TokenVoices, counted: &dyn Fn(&Voice) -> bool, mood: &Mood) -> TokenStanding {
+    let found = SymbolKey::new(&token.symbol).and_then(|symbol| mood.of(&symbol));
     let balance = found.and_then(|found| found.balance());
     let voices = || token.voices.iter().filter(|voice| counted(voice));
     TokenStanding {
@@ -171,9 +175,9 @@ fn standing(
         label: balance.map(MoodLabel::of),
         mentions: found.map(|found| found.mentions),
         kols: voices().count(),
-        followers: voices().fold(0, |sum, voice| {
-            sum.saturating_add(voice.followers.unwrap_or(0))
-        }),
+        followers: voices()
+            .filter_map(|voice| voice.followers)
+            .reduce(u64::saturating_add),
     }
 }
 
@@ -181,8 +185,10 @@ fn standing(
 fn overall(tokens: &[TokenStanding]) -> Option<Overall> {
     let (mut sum, mut weights) = (Decimal::ZERO, Decimal::ZERO);
     for token in tokens {
-        let Some(score) = token.score else { continue };
-        let weight = Decimal::from(token.followers);
+        let (Some(score), Some(followers)) = (token.score, token.followers) else {
+            continue;
+        };
+        let weight = Decimal::from(followers);
         sum = sum.checked_add(score.0.checked_mul(weight)?)?;
         weights = weights.checked_add(weight)?;
     }
@@ -233,7 +239,7 @@ mod tests {
             token("SOL", vec![voice("One", 900)]),
             token("ETH", vec![]),
         ];
-        let told = leaders(&tokens, Some(&moods()), "24h").unwrap();
+        let told = leaders(&tokens, &moods(), "24h").unwrap();
         assert_eq!(told.kol_count, 2);
         // (0.3 × 1000 − 0.3 × 900) ÷ 1900
         let overall = told.overall.unwrap();
@@ -253,26 +259,24 @@ mod tests {
 
     #[test]
     fn without_a_mood_there_is_a_count_and_no_verdict() {
-        let told = leaders(&[token("BTC", vec![voice("one", 1)])], None, "24h").unwrap();
+        let told = leaders(&[token("XYZ", vec![voice("one", 1)])], &moods(), "24h").unwrap();
+        assert!(!told.has_mood());
         assert_eq!((told.kol_count, told.overall), (1, None));
         assert_eq!(
             (told.by_token[0].score, told.by_token[0].mentions),
             (None, None)
         );
         assert!(told.bullish.is_empty() && told.bearish.is_empty());
-        assert_eq!(
-            leaders(&[token("BTC", vec![])], Some(&moods()), "24h"),
-            None
-        );
-        assert_eq!(leaders(&[], None, "24h"), None);
+        assert_eq!(leaders(&[token("BTC", vec![])], &moods(), "24h"), None);
+        assert_eq!(leaders(&[], &moods(), "24h"), None);
     }
 
     #[test]
     fn at_most_fifty_are_counted_those_with_most_followers() {
         let many = (0..80).map(|n| voice(&format!("v{n}"), n)).collect();
-        let told = leaders(&[token("BTC", many)], Some(&moods()), "24h").unwrap();
+        let told = leaders(&[token("BTC", many)], &moods(), "24h").unwrap();
         assert_eq!((told.kol_count, told.by_token[0].kols), (50, 50));
-        assert_eq!(told.by_token[0].followers, (30..80).sum::<u64>());
+        assert_eq!(told.by_token[0].followers, Some((30..80).sum::<u64>()));
         assert_eq!(told.top_voices.len(), 10);
     }
 
@@ -282,15 +286,16 @@ mod tests {
             followers: None,
             ..voice("silent", 0)
         };
-        let told = leaders(&[token("BTC", vec![silent])], Some(&moods()), "24h").unwrap();
+        let told = leaders(&[token("BTC", vec![silent])], &moods(), "24h").unwrap();
         assert_eq!((told.kol_count, told.overall), (1, None));
+        assert_eq!(told.by_token[0].followers, None);
         let huge = voice("huge", u64::MAX);
         let told = leaders(
             &[
                 token("BTC", vec![huge.clone(), voice("x", 7)]),
                 token("SOL", vec![huge]),
             ],
-            Some(&moods()),
+            &moods(),
             "24h",
         );
         assert!(told.is_some());

@@ -13,7 +13,8 @@ pub(crate) const TX_EXPLAINER: Route = Route {
     price: MicroUsd::dollars("0.01"),
     summary: "Transaction explained",
     description: "Decodes and explains an EVM transaction: action, transfers, approvals, balance \
-                  changes, fee and revert reason. Without `chain` eleven chains are searched.",
+                  changes, fee and revert reason. Without `chain` eleven chains are searched. What is an \
+                  hour deep in its chain stays fresh for a week, what is pending for 5 s.",
     refuses: "no chain knows the transaction",
     query: &[
         Parameter::required(

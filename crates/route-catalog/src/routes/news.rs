@@ -33,7 +33,7 @@ pub(crate) const FILTERED_NEWS: Route = Route {
     summary: "News by topic",
     description: "Headlines filtered by a topic such as DeFi, NFT, layer 2, regulation, ETF, \
                   stablecoin, hack, AI or RWA, with the terms that matched.",
-    refuses: "nothing matches",
+    refuses: "nothing matches, or neither search nor snapshot is there",
     query: &[Parameter::required(
         "topic",
         Rule::Line { max: 64 },
@@ -73,11 +73,11 @@ pub(crate) const KOL_SENTIMENT: Route = Route {
     summary: "Sentiment of opinion leaders",
     description: "Aggregated sentiment of up to the top 50 crypto opinion leaders, weighted by \
                   followers. `kol_count` is the number that was actually read.",
-    refuses: "there is no opinion-leader data",
+    refuses: "there is no opinion-leader data, or no mood of what they talk about",
     query: &[],
     body: &[],
     constraints: &[],
-    core: &["kols"],
+    core: &["kols", "sentiment"],
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/kol_sentiment.json"),
 };

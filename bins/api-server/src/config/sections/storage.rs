@@ -1,10 +1,14 @@
 //! `[storage]`.
 
+use ledger::ShelfOptions;
 use serde::Deserialize;
 use server_config::lenient;
 
 use super::problem;
 use crate::config::Problem;
+
+/// Room for one image at least.
+const LEAST_ARTIFACT_BYTES: u64 = 32 << 20;
 
 /// `[storage]`: the ledger.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,6 +22,9 @@ pub struct StorageSection {
     /// A cap on the ledger's size in bytes; none when absent.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub max_bytes: Option<u64>,
+    /// The most bytes that generated images take together, beside the ledger.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub artifact_max_bytes: u64,
 }
 
 impl Default for StorageSection {
@@ -26,6 +33,7 @@ impl Default for StorageSection {
             url: "sqlite://data/service.db".to_owned(),
             answer_retention_seconds: 86_400,
             max_bytes: None,
+            artifact_max_bytes: ShelfOptions::USUAL_BYTES,
         }
     }
 }
@@ -40,6 +48,13 @@ impl StorageSection {
                 problems,
                 "storage.answer_retention_seconds",
                 "expected at least 60",
+            );
+        }
+        if self.artifact_max_bytes < LEAST_ARTIFACT_BYTES {
+            problem(
+                problems,
+                "storage.artifact_max_bytes",
+                "expected at least 33554432",
             );
         }
     }

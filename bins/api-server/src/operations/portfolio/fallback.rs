@@ -134,15 +134,20 @@ async fn from_nodes(
         symbol: network.map(|network| network.native_symbol.to_owned()),
         decimals: Some(NATIVE_DECIMALS),
         raw: amount(0),
+        amount: None,
         price_usd: None,
         risk: Risk::Low,
     }];
     let read = tokens.iter().enumerate();
+    // Zeros stay: what the chain says is gone, an index that lags behind must not bring back.
     let read: Vec<_> = read
         .map(|(place, token)| (*token, amount(place.saturating_add(1))))
-        .filter(|(_, raw)| raw.is_none_or(|raw| !raw.is_zero()))
         .collect();
-    let held: Vec<Address> = read.iter().map(|(token, _)| *token).collect();
+    let held: Vec<Address> = read
+        .iter()
+        .filter(|(_, raw)| raw.is_none_or(|raw| !raw.is_zero()))
+        .map(|(token, _)| *token)
+        .collect();
     // Symbols and units of what is there; without them the balances are still true.
     let facts = match held.is_empty() {
         true => BTreeMap::new(),
@@ -159,6 +164,7 @@ async fn from_nodes(
             symbol,
             decimals,
             raw,
+            amount: None,
             price_usd: None,
             risk: Risk::Unknown,
         });
@@ -210,6 +216,7 @@ fn unread_native(chain_id: u64) -> Holding {
         symbol: Network::by_id(chain_id).map(|network| network.native_symbol.to_owned()),
         decimals: Some(NATIVE_DECIMALS),
         raw: None,
+        amount: None,
         price_usd: None,
         risk: Risk::Low,
     }

@@ -4,8 +4,13 @@
 use std::time::Duration;
 
 use alloy_primitives::{Address, Selector};
-use data_sources::{Error, Sourced};
-use readings::chain::{ContractFacts, Knowledge, Needs, Record, knowledge::Candidate};
+use data_sources::evm::EvmReader;
+use data_sources::sourcify::{self, Sourcify};
+use data_sources::{Error, SourceError, SourceErrorKind, Sourced, fourbyte};
+use readings::chain::{
+    ContractFacts, Knowledge, Needs, Record,
+    knowledge::{Candidate, Replay},
+};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -16,6 +21,14 @@ use crate::operations::legs::Legs;
 const ROUNDS: usize = 3;
 /// Time for all of it, of all transactions together: without it the answer is poorer, later than this it is none.
 pub(super) const PATIENCE: Duration = Duration::from_millis(3_500);
+
+/// What helps to read a transaction.
+#[derive(Default)]
+pub(super) struct Gathered {
+    pub(super) known: Knowledge,
+    /// Why symbols and units of tokens could not be had.
+    pub(super) tokens_missing: Option<String>,
+}
 
 /// The source of a record.
 pub(super) fn source(record: &Record) -> &'static str {
@@ -28,60 +41,63 @@ pub(super) async fn gather(
     record: &Record,
     deadline: Instant,
     legs: &mut Legs,
-) -> Knowledge {
-    let mut known = Knowledge::default();
-    let rounds = async {
-        for _ in 0..ROUNDS {
-            let needs = Needs::of(record, &known);
-            if needs.is_empty() {
-                break;
-            }
-            round(sources, record, &needs, &mut known, legs).await;
+) -> Gathered {
+    let mut gathered = Gathered::default();
+    for place in 0..ROUNDS {
+        let needs = Needs::of(record, &gathered.known);
+        // The first round names what came too late.
+        if needs.is_empty() || place > 0 && Instant::now() >= deadline {
+            break;
         }
-    };
-    let in_time = tokio::time::timeout_at(deadline, rounds).await.is_ok();
-    if !in_time {
-        tracing::debug!(
-            chain = record.network.name,
-            "what helps to read a transaction came too late"
-        );
+        round(sources, record, &needs, deadline, &mut gathered, legs).await;
     }
-    known
+    gathered
 }
 
+/// Asks for everything at once. What one source keeps waiting does not take away what another one gave.
 async fn round(
     sources: &Sources,
     record: &Record,
     needs: &Needs,
-    known: &mut Knowledge,
+    deadline: Instant,
+    gathered: &mut Gathered,
     legs: &mut Legs,
 ) {
     let chain_id = record.network.id;
     let tokens: Vec<Address> = needs.tokens.iter().copied().collect();
     let selectors: Vec<Selector> = needs.selectors.iter().copied().collect();
     let facts = async {
-        match tokens.is_empty() {
+        let (reader, tokens) = (sources.evm.clone(), tokens.clone());
+        let asked = async move { reader.token_facts(chain_id, &tokens).await };
+        match needs.tokens.is_empty() {
             true => None,
-            false => Some(sources.evm.token_facts(chain_id, &tokens).await),
+            false => Some(by(deadline, source(record), asked).await),
         }
     };
     let replay = async {
+        let (reader, record) = (sources.evm.clone(), record.clone());
+        let name = source(&record);
+        let run = async move { Ok(reader.replay(&record).await) };
         match needs.replay {
-            true => Some(sources.evm.replay(record).await),
+            true => Some(by(deadline, name, run).await),
             false => None,
         }
     };
     let (facts, replay, contracts, signatures) = tokio::join!(
         facts,
         replay,
-        contracts(sources, chain_id, needs),
-        signatures(sources, &selectors),
+        contracts(sources, chain_id, needs, deadline),
+        signatures(sources, &selectors, deadline),
     );
+    let known = &mut gathered.known;
+    let replay =
+        replay.map(|outcome| outcome.unwrap_or_else(|error| Replay::Unavailable(error.reason())));
     known.replay = known.replay.take().or(replay);
     match facts {
         Some(Ok(sourced)) => known.tokens.extend(legs.got(sourced)),
         Some(Err(error)) => {
             legs.failed(sources, &error);
+            gathered.tokens_missing = Some(error.reason());
             // Asked once is enough.
             known
                 .tokens
@@ -89,7 +105,15 @@ async fn round(
         }
         None => {}
     }
-    for (address, outcome) in contracts {
+    for Interface {
+        address,
+        outcome,
+        failures,
+    } in contracts
+    {
+        for error in failures {
+            legs.failed(sources, &error);
+        }
         match outcome {
             Ok(sourced) => drop(known.contracts.insert(address, legs.got(sourced))),
             Err(error) => {
@@ -117,51 +141,86 @@ async fn round(
     }
 }
 
+/// What could be learned of a contract.
+struct Interface {
+    address: Address,
+    outcome: Result<Sourced<ContractFacts>, Error>,
+    /// Why nothing is known of contracts that it delegates to.
+    failures: Vec<Error>,
+}
+
 /// The interfaces of contracts, with those of what they delegate to.
 async fn contracts(
     sources: &Sources,
     chain_id: u64,
     needs: &Needs,
-) -> Vec<(Address, Result<Sourced<ContractFacts>, Error>)> {
+    deadline: Instant,
+) -> Vec<Interface> {
     let mut asked = JoinSet::new();
     for address in needs.contracts.iter().copied() {
-        let sourcify = sources.sourcify.clone();
-        let reader = sources.evm.clone();
-        asked.spawn(async move {
-            let outcome = async {
-                let Sourced { value, sources } = sourcify.contract(chain_id, address).await?;
-                let mut facts = value.facts.clone();
-                let mut implementations = value.implementations.clone();
-                // Proxies that nobody published still say where they delegate to.
-                if implementations.is_empty() && !facts.has_functions() {
-                    implementations.extend(reader.implementation(chain_id, address).await);
-                }
-                for implementation in implementations {
-                    match sourcify.contract(chain_id, implementation).await {
-                        Ok(published) => facts.delegates_to(implementation, &published.value.facts),
-                        Err(_) => facts.delegates_to(implementation, &ContractFacts::default()),
-                    }
-                }
-                Ok(Sourced {
-                    value: facts,
-                    sources,
-                })
-            };
-            (address, outcome.await)
-        });
+        let (sourcify, reader) = (sources.sourcify.clone(), sources.evm.clone());
+        asked.spawn(interface(sourcify, reader, chain_id, address, deadline));
     }
     asked.join_all().await
+}
+
+async fn interface(
+    database: Sourcify,
+    reader: EvmReader,
+    chain_id: u64,
+    address: Address,
+    deadline: Instant,
+) -> Interface {
+    let published = |address| {
+        let database = database.clone();
+        let asked = async move { database.contract(chain_id, address).await };
+        by(deadline, sourcify::ABI, asked)
+    };
+    let mut failures = Vec::new();
+    let outcome = match published(address).await {
+        Ok(Sourced { value, sources }) => {
+            let mut facts = value.facts.clone();
+            let mut implementations = value.implementations.clone();
+            // Proxies that nobody published still say where they delegate to.
+            if implementations.is_empty() && !facts.has_functions() {
+                let asked = async move { Ok(reader.implementation(chain_id, address).await) };
+                let node = data_sources::evm::source(chain_id);
+                let found = by(deadline, node, asked).await;
+                implementations.extend(found.ok().flatten());
+            }
+            for implementation in implementations {
+                match published(implementation).await {
+                    Ok(told) => facts.delegates_to(implementation, Some(&told.value.facts)),
+                    Err(error) => {
+                        facts.delegates_to(implementation, None);
+                        failures.push(error);
+                    }
+                }
+            }
+            let value = facts;
+            Ok(Sourced { value, sources })
+        }
+        Err(error) => Err(error),
+    };
+    Interface {
+        address,
+        outcome,
+        failures,
+    }
 }
 
 /// What the databases list for selectors: the second one is asked for those of which the first knows nothing.
 async fn signatures(
     sources: &Sources,
     selectors: &[Selector],
+    deadline: Instant,
 ) -> Vec<Result<Sourced<Vec<(Selector, Vec<Candidate>)>>, Error>> {
     if selectors.is_empty() {
         return Vec::new();
     }
-    let first = sources.sourcify.signatures(selectors).await;
+    let (database, asked) = (sources.sourcify.clone(), selectors.to_vec());
+    let first = async move { database.signatures(&asked).await };
+    let first = by(deadline, sourcify::SIGNATURES, first).await;
     let listed = |selector: &Selector| {
         let found = first
             .as_ref()
@@ -176,12 +235,58 @@ async fn signatures(
         .filter(|selector| !listed(selector))
     {
         let fourbyte = sources.fourbyte.clone();
+        let found = async move { fourbyte.signatures(selector).await };
         asked.spawn(async move {
-            let found = fourbyte.signatures(selector).await;
+            let found = by(deadline, fourbyte::SIGNATURES, found).await;
             found.map(|sourced| sourced.map(|candidates| vec![(selector, candidates)]))
         });
     }
     let mut all = vec![first.map(|sourced| sourced.map(|listed| listed.into_iter().collect()))];
     all.extend(asked.join_all().await);
     all
+}
+
+/// What `work` gives by the deadline. It runs on afterwards: a source that keeps everybody waiting is found out, and what
+/// it says late serves the next caller.
+async fn by<T: Send + 'static>(
+    deadline: Instant,
+    source: &'static str,
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let kind = match tokio::time::timeout_at(deadline, tokio::spawn(work)).await {
+        Ok(Ok(outcome)) => return outcome,
+        Ok(Err(_)) => SourceErrorKind::Unreachable,
+        Err(_) => SourceErrorKind::Timeout {
+            limit_ms: u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX),
+        },
+    };
+    Err(SourceError { source, kind }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_comes_too_late_is_named_and_runs_on() {
+        let (open, gate) = oneshot::channel::<()>();
+        let (done, finished) = oneshot::channel();
+        let slow = async move {
+            let _ = gate.await;
+            let _ = done.send(());
+            Ok(1)
+        };
+        let late = by(Instant::now(), "sourcify.abi", slow).await.unwrap_err();
+        assert_eq!(
+            (late.source_id(), late.reason().as_str()),
+            (Some("sourcify.abi"), "upstream_timeout")
+        );
+        open.send(()).unwrap();
+        finished.await.expect("the work was not given up");
+        let in_time = async { Ok(2) };
+        let deadline = Instant::now() + PATIENCE;
+        assert_eq!(by(deadline, "sourcify.abi", in_time).await.unwrap(), 2);
+    }
 }

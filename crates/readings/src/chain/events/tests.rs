@@ -134,8 +134,9 @@ fn approvals_say_what_they_allow() {
             &Grant::Permit2(U256::from(500), 1_800_000_000),
         ]
     );
-    assert!(grants[0].is_unlimited() && grants[1].is_revocation() && grants[2].is_unlimited());
-    assert!(!grants[3].is_unlimited() && !grants[3].is_revocation());
+    assert!(grants[0].is_unlimited() && grants[2].is_unlimited() && !grants[3].is_unlimited());
+    let revoked = events.approvals.iter().map(Approval::is_revocation);
+    assert_eq!(revoked.collect::<Vec<_>>(), [false, true, false, false]);
     assert_eq!(events.approvals[3].token, TOKEN);
 }
 
@@ -210,4 +211,19 @@ fn a_chain_may_log_its_own_coin() {
         read(network(1), &logs).transfers[0].standard,
         Standard::Erc20
     );
+}
+
+#[test]
+fn an_nft_that_nobody_may_move_was_taken_back() {
+    let id = B256::from(U256::from(77));
+    let approved = |spender: Address| {
+        log(
+            TOKEN,
+            &[APPROVAL, ALICE.into_word(), spender.into_word(), id],
+            "",
+        )
+    };
+    let events = read(network(1), &[approved(BOB), approved(Address::ZERO)]);
+    let revoked = events.approvals.iter().map(Approval::is_revocation);
+    assert_eq!(revoked.collect::<Vec<_>>(), [false, true]);
 }

@@ -1,5 +1,9 @@
 //! What a transaction does, in one word and one sentence.
 
+mod executions;
+mod sides;
+mod tokens;
+
 use alloy_dyn_abi::DynSolValue;
 use alloy_primitives::{Address, U256};
 use serde::Serialize;
@@ -8,7 +12,7 @@ use super::{Status, View, warnings::Warning};
 use crate::chain::{
     amount::units,
     builtin::{Role, calls::Call, well_known},
-    events::{Grant, Standard, Transfer},
+    events::{Grant, Standard},
     network::NATIVE_DECIMALS,
     text::shown_symbol,
 };
@@ -41,11 +45,17 @@ struct Deed {
 pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
     let mut warnings = Vec::new();
     let deed = view.deed(&mut warnings);
-    let summary = match view.status {
+    let minted = view.record.transaction.minted;
+    let minted = minted.filter(|minted| !minted.is_zero());
+    let unchanged = match minted {
+        Some(_) => "",
+        None => ": nothing but the fee changed",
+    };
+    let mut summary = match view.status {
         Status::Success => format!("{} {}.", deed.past, deed.rest),
         Status::Pending => format!("Waits to {} {}.", deed.infinitive, deed.rest),
         Status::Reverted => format!(
-            "Tried to {} {}, and was reverted: nothing but the fee changed.",
+            "Tried to {} {}, and was reverted{unchanged}.",
             deed.infinitive, deed.rest
         ),
         Status::Unstated => format!(
@@ -53,6 +63,13 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
             deed.infinitive, deed.rest
         ),
     };
+    if let Some(minted) = minted {
+        // That stands whatever comes of the call.
+        summary.push_str(&format!(
+            " Layer 1 made {} for the sender.",
+            view.native(minted)
+        ));
+    }
     let action = Action {
         kind: deed.kind,
         summary,
@@ -210,40 +227,8 @@ impl View<'_> {
                 infinitive: "unwrap",
                 rest: self.native(number(values, 0)?),
             }),
-            (Role::SafeExecution, _) => {
-                let target = address(values, 0)?.to_checksum(None);
-                let what = call.inner.first().and_then(function).unwrap_or("a call");
-                let rest = format!(
-                    "{what} of {target} for the multi-signature account {}",
-                    to.to_checksum(None)
-                );
-                Some(Deed {
-                    kind: "safe_execution",
-                    past: "Executed",
-                    infinitive: "execute",
-                    rest,
-                })
-            }
-            (Role::UserOperations, _) => {
-                let count = call.inner.len().saturating_add(call.left_out);
-                let accounts: Vec<String> = call
-                    .inner
-                    .iter()
-                    .filter_map(|inner| inner.to)
-                    .take(MAX_NAMED)
-                    .map(|account| account.to_checksum(None))
-                    .collect();
-                let rest = format!(
-                    "{count} operations of contract accounts ({})",
-                    accounts.join(", ")
-                );
-                Some(Deed {
-                    kind: "user_operations",
-                    past: "Executed",
-                    infinitive: "execute",
-                    rest,
-                })
-            }
+            (Role::SafeExecution, _) => Some(self.safe_execution(call, to, address(values, 0)?)),
+            (Role::UserOperations, _) => Some(self.user_operations(call, to)),
             (Role::Supply, _) => Some(self.exchanged("supply", "Supplied to", "supply to", to)),
             (Role::Withdraw, _) => {
                 Some(self.exchanged("withdraw", "Withdrew from", "withdraw from", to))
@@ -274,154 +259,6 @@ impl View<'_> {
             }),
             _ => None,
         }
-    }
-
-    /// A transfer that a token was asked for: it happened only when the token logged it, with the amount that it logged.
-    fn moved(
-        &self,
-        call: &Call,
-        kind: &'static str,
-        (from, to, amount): (Address, Address, U256),
-        how: String,
-        warnings: &mut Vec<Warning>,
-    ) -> Deed {
-        let token = call.to.unwrap_or_default();
-        let places = |transfer: &&Transfer| {
-            transfer.token == Some(token) && transfer.from == from && transfer.to == to
-        };
-        let logged = self.events.transfers.iter().find(places);
-        if self.status == Status::Success && logged.is_none() {
-            warnings.push(Warning::new(
-                "no_transfer_logged",
-                "The call succeeded, but the token logged no such transfer: nothing moved, or it hides what did.",
-            ));
-            return self.any_call(call, token);
-        }
-        let asset = match logged {
-            Some(transfer) => self.asset_text(
-                transfer.standard,
-                Some(token),
-                transfer.token_id,
-                transfer.amount,
-            ),
-            None => self.asset_text(Standard::Erc20, Some(token), None, amount),
-        };
-        if logged.is_some_and(|transfer| {
-            transfer.standard == Standard::Erc20 && transfer.amount != amount
-        }) {
-            warnings.push(Warning::new(
-                "amount_differs",
-                "The token moved another amount than it was asked to: it takes a tax, or its logs are not exact.",
-            ));
-        }
-        let giver = match from == self.record.transaction.from {
-            true => String::new(),
-            false => format!(" from {}", from.to_checksum(None)),
-        };
-        Deed {
-            kind,
-            past: "Transferred",
-            infinitive: "transfer",
-            rest: format!("{asset}{giver} to {}{how}", to.to_checksum(None)),
-        }
-    }
-
-    fn approved(
-        &self,
-        call: &Call,
-        token: Address,
-        spender: Address,
-        amount: U256,
-        warnings: &mut Vec<Warning>,
-    ) -> Option<Deed> {
-        let owner = self.record.transaction.from;
-        let places = |approval: &&crate::chain::events::Approval| {
-            approval.token == token && approval.owner == owner && approval.spender == spender
-        };
-        let logged = self.events.approvals.iter().find(places);
-        if self.status == Status::Success && logged.is_none() {
-            warnings.push(Warning::new(
-                "no_approval_logged",
-                "The call succeeded, but the token logged no such approval: read the allowance itself before relying on it.",
-            ));
-            return None;
-        }
-        let spender = spender.to_checksum(None);
-        let text = call.reading.as_ref()?.signature.text();
-        let allowed = match logged.map(|approval| &approval.grant) {
-            Some(Grant::Allowance(amount)) => Some(*amount),
-            Some(Grant::Nft(id)) => {
-                let rest = format!("{spender} to move number {id} of {}", self.token(token));
-                return Some(Deed {
-                    kind: "approve",
-                    past: "Allowed",
-                    infinitive: "allow",
-                    rest,
-                });
-            }
-            _ if text.starts_with("approve(") => Some(amount),
-            _ => None,
-        };
-        Some(match allowed {
-            Some(amount) if amount.is_zero() => Deed {
-                kind: "revoke",
-                past: "Took back",
-                infinitive: "take back",
-                rest: format!("the allowance of {spender} for {}", self.token(token)),
-            },
-            Some(amount) => Deed {
-                kind: "approve",
-                past: "Allowed",
-                infinitive: "allow",
-                rest: format!("{spender} to spend {}", self.allowance(token, amount)),
-            },
-            None => Deed {
-                kind: "approve",
-                past: "Changed",
-                infinitive: "change",
-                rest: format!("the allowance of {spender} for {}", self.token(token)),
-            },
-        })
-    }
-
-    /// One thing given and another one taken by the sender, the fee aside.
-    fn trade(&self) -> Option<Deed> {
-        let (given, taken) = self.one_for_one()?;
-        Some(Deed {
-            kind: "swap",
-            past: "Swapped",
-            infinitive: "swap",
-            rest: format!("{given} for {taken}"),
-        })
-    }
-
-    fn one_for_one(&self) -> Option<(String, String)> {
-        if self.status != Status::Success {
-            return None;
-        }
-        let (given, taken) = self.sender_changes();
-        match (given.as_slice(), taken.as_slice()) {
-            ([given], [taken]) => Some((given.clone(), taken.clone())),
-            _ => None,
-        }
-    }
-
-    /// The same by a function of which nothing says that it trades: it may as well be a deposit that gives shares.
-    fn exchange(&self, call: &Call, to: Address) -> Option<Deed> {
-        let (given, taken) = self.one_for_one()?;
-        let how = match function(call) {
-            Some(name) => name.to_owned(),
-            None => "an unknown function".to_owned(),
-        };
-        Some(Deed {
-            kind: "exchange",
-            past: "Gave",
-            infinitive: "give",
-            rest: format!(
-                "{given} and got {taken} by calling {how} of {}",
-                self.contract(to)
-            ),
-        })
     }
 
     fn exchanged(
@@ -462,55 +299,6 @@ impl View<'_> {
             infinitive: "call",
             rest: format!("{what} of {}{inside}{}", self.contract(to), self.sides()),
         }
-    }
-
-    /// What the sender gave and got.
-    fn sides(&self) -> String {
-        if self.status != Status::Success {
-            return String::new();
-        }
-        let (given, taken) = self.sender_changes();
-        let list = |mut assets: Vec<String>| {
-            let more = assets.len().saturating_sub(MAX_NAMED);
-            assets.truncate(MAX_NAMED);
-            let named = assets.join(", ");
-            if more > 0 {
-                format!("{named} and {more} more")
-            } else {
-                named
-            }
-        };
-        match (given.is_empty(), taken.is_empty()) {
-            (true, true) => String::new(),
-            (false, true) => format!("; the sender gave {}", list(given)),
-            (true, false) => format!("; the sender got {}", list(taken)),
-            (false, false) => format!("; the sender gave {} and got {}", list(given), list(taken)),
-        }
-    }
-
-    /// The sender's losses and gains without the fee.
-    fn sender_changes(&self) -> (Vec<String>, Vec<String>) {
-        let sender = self.record.transaction.from;
-        let (changes, _) = crate::chain::balances::changes(self.record, self.events, None);
-        let (mut given, mut taken) = (Vec::new(), Vec::new());
-        for change in changes
-            .iter()
-            .filter(|change| change.holding.account == sender)
-        {
-            let holding = change.holding;
-            let text = self.asset_text(
-                holding.standard,
-                holding.token,
-                holding.token_id,
-                change.amount,
-            );
-            if change.negative {
-                given.push(text)
-            } else {
-                taken.push(text)
-            }
-        }
-        (given, taken)
     }
 
     fn native(&self, amount: U256) -> String {

@@ -7,6 +7,7 @@ use super::{MAX_SHOWN, View};
 use crate::chain::{
     abi::{Argument, Budget},
     amount::{units, with_sign},
+    balances,
     builtin::{Role, calls::Call, commands},
     events::{Grant, Standard},
     knowledge::TokenFacts,
@@ -175,8 +176,12 @@ fn inner(call: &Call, root: bool, budget: &mut Budget) -> ShownCall {
 }
 
 pub(super) fn transfers(view: &View<'_>) -> Vec<ShownTransfer> {
-    let carried = crate::chain::balances::carried(view.record);
-    let moved = carried.iter().chain(&view.events.transfers);
+    // Where the chain logs its own coin, what the transaction itself moves is among the logs.
+    let own = match balances::native_is_logged(view.record, view.events) {
+        true => Vec::new(),
+        false => balances::own_moves(view.record),
+    };
+    let moved = own.iter().chain(&view.events.transfers);
     moved
         .take(MAX_SHOWN)
         .map(|transfer| ShownTransfer {
@@ -219,7 +224,7 @@ pub(super) fn approvals(view: &View<'_>) -> Vec<ShownApproval> {
                 token_id: token_id.map(|id| id.to_string()),
                 expires,
                 unlimited: approval.grant.is_unlimited(),
-                revoked: approval.grant.is_revocation(),
+                revoked: approval.is_revocation(),
             }
         })
         .collect()

@@ -1,3 +1,5 @@
+mod unseen;
+
 use alloy_primitives::{B256, Bytes, U256, address, b256, hex};
 
 use super::*;
@@ -36,6 +38,7 @@ fn record(to: Address, input: &str, logs: Vec<Log>) -> Record {
             from: ALICE,
             to: Some(to),
             value: U256::ZERO,
+            minted: None,
             input: hex::decode(input).unwrap().into(),
             gas_limit: Some(U256::from(70_000)),
             block: Some(block),
@@ -45,6 +48,7 @@ fn record(to: Address, input: &str, logs: Vec<Log>) -> Record {
             outcome: Outcome::Success,
             block,
             gas_used: U256::from(50_675),
+            l1_gas: None,
             gas_price: Some(U256::from(20_000_001)),
             l1_fee: Some(U256::from(1_715_004)),
             blobs: None,
@@ -340,7 +344,7 @@ fn proxies_are_read_by_the_interface_of_their_implementation() {
         r#"[{"type":"function","name":"transfer","inputs":[{"name":"dst","type":"address"},{"name":"wad","type":"uint256"}]}]"#,
     );
     let mut proxy = ContractFacts::verified("[]").unwrap();
-    proxy.delegates_to(BOB, &implementation.unwrap());
+    proxy.delegates_to(BOB, Some(&implementation.unwrap()));
     let mut known = usdt0();
     known.contracts.insert(USDT0, proxy);
     let told = explain(

@@ -1,9 +1,16 @@
 //! What a reader should know beside the facts.
 
+use alloy_primitives::U256;
 use serde::Serialize;
 
 use super::{MAX_SHOWN, Status, View};
-use crate::chain::{knowledge::Replay, revert, signature::Confidence, text::shown_symbol};
+use crate::chain::{
+    balances, builtin::Role, events, knowledge::Replay, record::Receipt, revert,
+    signature::Confidence, text::shown_symbol,
+};
+
+/// The gas of a transaction that runs no code.
+const PLAIN_GAS: U256 = U256::from_limbs([21_000, 0, 0, 0]);
 
 /// Something that a reader should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -64,6 +71,28 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
         warn(
             "unreadable_transfer_logs",
             "Some logs look like transfers and have the form of none: balance changes may not be complete.",
+        );
+    }
+    if record.receipt.is_some()
+        && !view.fee_is_known
+        && record.transaction.untold_balances().is_none()
+        && !balances::native_is_logged(record, view.events)
+    {
+        warn(
+            "fee_not_in_changes",
+            "The fee is not known in full: the sender's change of the native coin does not contain it.",
+        );
+    }
+    if failed_inside(view) {
+        warn(
+            "inner_call_failed",
+            "The transaction succeeded, and a call that it was sent for failed: the contract that made it logged so.",
+        );
+    }
+    if native_is_unseen(view) {
+        warn(
+            "native_moves_unseen",
+            "Contracts move the native coin without a log: such movements inside the call are not among the transfers.",
         );
     }
     if unknown_sums > 0 {
@@ -168,14 +197,53 @@ fn call(view: &View<'_>, cut: bool, warn: &mut impl FnMut(&'static str, &str)) {
             "Some arguments are longer than what is shown of them.",
         );
     }
-    let plain_token = reading
-        .and_then(|reading| reading.row)
-        .is_some_and(|row| row.is_of_token());
-    if view.status == Status::Success && !plain_token && view.record.network.native_ledger.is_none()
-    {
-        warn(
-            "native_moves_unseen",
-            "Contracts move the native coin without a log: such movements inside the call are not among the transfers.",
+}
+
+/// Whether an account or a Safe logged that what it was called for failed.
+fn failed_inside(view: &View<'_>) -> bool {
+    let (Some(call), Some(receipt)) = (view.call, &view.record.receipt) else {
+        return false;
+    };
+    let mut failed = false;
+    call.visit(&mut |call| {
+        let runs = matches!(
+            call.role(),
+            Some(Role::SafeExecution | Role::UserOperations)
         );
+        if let Some(contract) = call.to.filter(|_| runs) {
+            failed |= events::executions(&receipt.logs, contract).failed > 0;
+        }
+    });
+    failed && view.status == Status::Success
+}
+
+/// Whether code ran that may have moved the native coin without a log.
+fn native_is_unseen(view: &View<'_>) -> bool {
+    let (transaction, network) = (&view.record.transaction, view.record.network);
+    if view.status != Status::Success || network.native_ledger.is_some() {
+        return false;
     }
+    let Some(call) = view.call else {
+        return match transaction.to {
+            Some(_) => view.record.receipt.as_ref().is_some_and(ran_code),
+            None => !transaction.value.is_zero(),
+        };
+    };
+    let Some(row) = call.reading.as_ref().and_then(|reading| reading.row) else {
+        return true;
+    };
+    match row.role {
+        // What wraps is known for one contract, and what unwraps is known when that one logs it.
+        Role::Wrap => call.to != Some(network.wrapped_native),
+        Role::Unwrap => call.to != Some(network.wrapped_native) || !network.wrapped_logs,
+        _ => !row.is_of_token(),
+    }
+}
+
+/// Whether a transaction without calldata used more gas than sending a coin does.
+fn ran_code(receipt: &Receipt) -> bool {
+    let own = receipt
+        .gas_used
+        .saturating_sub(receipt.l1_gas.unwrap_or_default());
+    own > PLAIN_GAS
 }

@@ -1,0 +1,121 @@
+//! What the sender gave and what it got.
+
+use alloy_primitives::Address;
+
+use super::{
+    super::{Status, View},
+    Deed, MAX_NAMED, function,
+};
+use crate::chain::{
+    balances::{self, Change},
+    builtin::calls::Call,
+    events::Standard,
+};
+
+impl View<'_> {
+    /// One thing given and another one taken by the sender, the fee aside.
+    pub(super) fn trade(&self) -> Option<Deed> {
+        let (given, taken) = self.one_for_one()?;
+        Some(Deed {
+            kind: "swap",
+            past: "Swapped",
+            infinitive: "swap",
+            rest: format!("{given} for {taken}"),
+        })
+    }
+
+    fn one_for_one(&self) -> Option<(String, String)> {
+        if self.status != Status::Success {
+            return None;
+        }
+        let (given, taken) = self.sender_changes();
+        match (given.as_slice(), taken.as_slice()) {
+            ([given], [taken]) => Some((given.clone(), taken.clone())),
+            _ => None,
+        }
+    }
+
+    /// The same by a function of which nothing says that it trades: it may as well be a deposit that gives shares.
+    pub(super) fn exchange(&self, call: &Call, to: Address) -> Option<Deed> {
+        let (given, taken) = self.one_for_one()?;
+        let how = match function(call) {
+            Some(name) => name.to_owned(),
+            None => "an unknown function".to_owned(),
+        };
+        Some(Deed {
+            kind: "exchange",
+            past: "Gave",
+            infinitive: "give",
+            rest: format!(
+                "{given} and got {taken} by calling {how} of {}",
+                self.contract(to)
+            ),
+        })
+    }
+
+    /// What the sender gave and got.
+    pub(super) fn sides(&self) -> String {
+        if self.status != Status::Success {
+            return String::new();
+        }
+        let (given, taken) = self.sender_changes();
+        let list = |mut assets: Vec<String>| {
+            let more = assets.len().saturating_sub(MAX_NAMED);
+            assets.truncate(MAX_NAMED);
+            let named = assets.join(", ");
+            if more > 0 {
+                format!("{named} and {more} more")
+            } else {
+                named
+            }
+        };
+        match (given.is_empty(), taken.is_empty()) {
+            (true, true) => String::new(),
+            (false, true) => format!("; the sender gave {}", list(given)),
+            (true, false) => format!("; the sender got {}", list(taken)),
+            (false, false) => format!("; the sender gave {} and got {}", list(given), list(taken)),
+        }
+    }
+
+    /// The sender's losses and gains without the fee. Nothing where they cannot be told.
+    fn sender_changes(&self) -> (Vec<String>, Vec<String>) {
+        let (mut given, mut taken) = (Vec::new(), Vec::new());
+        if self.record.transaction.untold_balances().is_some() {
+            return (given, taken);
+        }
+        let sender = self.record.transaction.from;
+        let changes = balances::changes_without_fee(self.record, self.events);
+        let may_return = self.native_may_return(&changes);
+        for change in changes
+            .iter()
+            .filter(|change| change.holding.account == sender)
+        {
+            let holding = change.holding;
+            let text = self.asset_text(
+                holding.standard,
+                holding.token,
+                holding.token_id,
+                change.amount,
+            );
+            match (change.negative, holding.standard) {
+                (true, Standard::Native) if may_return => given.push(format!("at most {text}")),
+                (true, _) => given.push(text),
+                (false, _) => taken.push(text),
+            }
+        }
+        (given, taken)
+    }
+
+    /// Whether a contract that was given native coins may have given some of them back: nothing logs that. What the
+    /// wrapping contract holds is accounted for by its tokens.
+    fn native_may_return(&self, changes: &[Change]) -> bool {
+        let network = self.record.network;
+        network.native_ledger.is_none()
+            && changes.iter().any(|change| {
+                change.holding.standard == Standard::Native
+                    && !change.negative
+                    && change.holding.account != self.record.transaction.from
+                    && change.holding.account != network.wrapped_native
+            })
+    }
+}

@@ -1,0 +1,135 @@
+//! What a token was asked for, and what it logged.
+
+use alloy_primitives::{Address, U256};
+
+use super::{
+    super::{Status, View, warnings::Warning},
+    Deed,
+};
+use crate::chain::{
+    builtin::calls::Call,
+    events::{Approval, Grant, Standard, Transfer},
+};
+
+impl View<'_> {
+    /// A transfer that a token was asked for: it happened only when the token logged it, with the amount that it logged.
+    pub(super) fn moved(
+        &self,
+        call: &Call,
+        kind: &'static str,
+        (from, to, amount): (Address, Address, U256),
+        how: String,
+        warnings: &mut Vec<Warning>,
+    ) -> Deed {
+        let token = call.to.unwrap_or_default();
+        let places = |transfer: &&Transfer| {
+            transfer.token == Some(token) && transfer.from == from && transfer.to == to
+        };
+        let logged = self.events.transfers.iter().find(places);
+        if self.status == Status::Success && logged.is_none() {
+            warnings.push(Warning::new(
+                "no_transfer_logged",
+                "The call succeeded, but the token logged no such transfer: nothing moved, or it hides what did.",
+            ));
+            return self.any_call(call, token);
+        }
+        let asset = match logged {
+            Some(transfer) => self.asset_text(
+                transfer.standard,
+                Some(token),
+                transfer.token_id,
+                transfer.amount,
+            ),
+            None => self.asset_text(Standard::Erc20, Some(token), None, amount),
+        };
+        if logged.is_some_and(|transfer| {
+            transfer.standard == Standard::Erc20 && transfer.amount != amount
+        }) {
+            warnings.push(Warning::new(
+                "amount_differs",
+                "The token moved another amount than it was asked to: it takes a tax, or its logs are not exact.",
+            ));
+        }
+        let giver = match from == self.record.transaction.from {
+            true => String::new(),
+            false => format!(" from {}", from.to_checksum(None)),
+        };
+        Deed {
+            kind,
+            past: "Transferred",
+            infinitive: "transfer",
+            rest: format!("{asset}{giver} to {}{how}", to.to_checksum(None)),
+        }
+    }
+
+    pub(super) fn approved(
+        &self,
+        call: &Call,
+        token: Address,
+        spender: Address,
+        amount: U256,
+        warnings: &mut Vec<Warning>,
+    ) -> Option<Deed> {
+        let owner = self.record.transaction.from;
+        let places = |approval: &&Approval| {
+            approval.token == token && approval.owner == owner && approval.spender == spender
+        };
+        let logged = self.events.approvals.iter().find(places);
+        if self.status == Status::Success && logged.is_none() {
+            warnings.push(Warning::new(
+                "no_approval_logged",
+                "The call succeeded, but the token logged no such approval: read the allowance itself before relying on it.",
+            ));
+            return None;
+        }
+        let nobody = spender.is_zero();
+        let spender = spender.to_checksum(None);
+        let text = call.reading.as_ref()?.signature.text();
+        let allowed = match logged.map(|approval| &approval.grant) {
+            Some(Grant::Allowance(amount)) => Some(*amount),
+            Some(Grant::Nft(id)) if nobody => {
+                let rest = format!(
+                    "the right of others to move number {id} of {}",
+                    self.token(token)
+                );
+                return Some(Deed {
+                    kind: "revoke",
+                    past: "Took back",
+                    infinitive: "take back",
+                    rest,
+                });
+            }
+            Some(Grant::Nft(id)) => {
+                let rest = format!("{spender} to move number {id} of {}", self.token(token));
+                return Some(Deed {
+                    kind: "approve",
+                    past: "Allowed",
+                    infinitive: "allow",
+                    rest,
+                });
+            }
+            _ if text.starts_with("approve(") => Some(amount),
+            _ => None,
+        };
+        Some(match allowed {
+            Some(amount) if amount.is_zero() => Deed {
+                kind: "revoke",
+                past: "Took back",
+                infinitive: "take back",
+                rest: format!("the allowance of {spender} for {}", self.token(token)),
+            },
+            Some(amount) => Deed {
+                kind: "approve",
+                past: "Allowed",
+                infinitive: "allow",
+                rest: format!("{spender} to spend {}", self.allowance(token, amount)),
+            },
+            None => Deed {
+                kind: "approve",
+                past: "Changed",
+                infinitive: "change",
+                rest: format!("the allowance of {spender} for {}", self.token(token)),
+            },
+        })
+    }
+}
