@@ -81,9 +81,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let (headlines, matched) = found.ranked(now);
     if headlines.is_empty() {
         // Nobody knows whether there is nothing before everything was looked through.
-        if let Err(absent) = snapshot {
-            return Err(absent);
-        }
+        snapshot?;
         let message = "no headline of the last 72 hours matches the topic";
         return Err(ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_results"));
     }
