@@ -11,11 +11,12 @@ use super::{EvmReader, Leg};
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     provenance::{Provenance, Sourced},
+    recent::Recent,
     text::clean,
 };
 
 /// Tokens that are kept.
-const KEPT: u64 = 20_000;
+const KEPT: usize = 20_000;
 const KEPT_FOR: Duration = Duration::from_secs(86_400);
 /// Most batches that are sent to find the tokens that spoil one.
 const MAX_BATCHES: usize = 16;
@@ -31,13 +32,10 @@ sol! {
 }
 
 /// What is kept, and since when.
-pub(super) type Kept = moka::future::Cache<(u64, Address), (Timestamp, TokenFacts)>;
+pub(super) type Kept = Recent<(u64, Address), (Timestamp, TokenFacts)>;
 
 pub(super) fn cache() -> Kept {
-    moka::future::Cache::builder()
-        .max_capacity(KEPT)
-        .time_to_live(KEPT_FOR)
-        .build()
+    Recent::new(KEPT)
 }
 
 impl EvmReader {
@@ -54,9 +52,11 @@ impl EvmReader {
     ) -> Result<Sourced<BTreeMap<Address, TokenFacts>>, Error> {
         let mut found = BTreeMap::new();
         let mut unknown = Vec::new();
-        let mut since = self.now();
+        let now = self.now();
+        let mut since = now;
         for token in tokens {
-            match self.tokens.get(&(chain_id, *token)).await {
+            let kept = self.tokens.get(&(chain_id, *token));
+            match kept.filter(|(at, _)| is_young(*at, now)) {
                 Some((at, facts)) => {
                     since = since.min(at);
                     found.insert(*token, facts);
@@ -84,7 +84,7 @@ impl EvmReader {
                     for (token, facts) in value {
                         if facts != TokenFacts::default() {
                             let kept = (self.now(), facts.clone());
-                            self.tokens.insert((chain_id, token), kept).await;
+                            self.tokens.insert((chain_id, token), kept);
                         }
                         found.insert(token, facts);
                     }
@@ -153,6 +153,11 @@ impl EvmReader {
     pub fn amount(returned: &Bytes) -> Option<U256> {
         (returned.len() == 32).then(|| U256::from_be_slice(returned))
     }
+}
+
+/// Whether what was told then still counts.
+fn is_young(at: Timestamp, now: Timestamp) -> bool {
+    Duration::try_from(now.duration_since(at)).is_ok_and(|age| age <= KEPT_FOR)
 }
 
 /// Whether a batch failed by what is in it, and not because no node answers.
