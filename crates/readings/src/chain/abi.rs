@@ -71,7 +71,7 @@ impl Signature {
         let parameters = inputs.iter().map(read).collect::<Option<Vec<_>>>()?;
         let types: Vec<String> = parameters
             .iter()
-            .map(|(_, ty)| ty.sol_type_name().into_owned())
+            .map(|(_, ty)| declaration::type_name(ty))
             .collect();
         let text = format!("{name}({})", types.join(","));
         let hash = alloy_primitives::keccak256(text.as_bytes());
@@ -137,7 +137,7 @@ impl Signature {
         named
             .map(|(((name, ty), member), value)| Argument {
                 name: name.clone(),
-                ty: ty.sol_type_name().into_owned(),
+                ty: declaration::type_name(ty),
                 value: render::value(value, Some(member), budget),
             })
             .collect()

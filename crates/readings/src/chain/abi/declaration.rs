@@ -1,5 +1,6 @@
 //! Declarations as people write them: `f(address to, (uint256 id, bytes data)[] items)`.
 
+use alloy_dyn_abi::DynSolType;
 use alloy_json_abi::Param;
 
 use super::MAX_DEPTH;
@@ -11,6 +12,21 @@ pub(super) fn parse(text: &str) -> Option<(&str, Vec<Param>)> {
     let mut reader = Reader { rest };
     let parameters = reader.list(0)?;
     reader.rest.is_empty().then_some((name, parameters))
+}
+
+/// The canonical name of a type, as it stands in the text that a selector is the hash of.
+///
+/// The library's own name of a tuple with one member has a comma at its end, which no compiler writes.
+pub(super) fn type_name(ty: &DynSolType) -> String {
+    match ty {
+        DynSolType::Array(inner) => format!("{}[]", type_name(inner)),
+        DynSolType::FixedArray(inner, length) => format!("{}[{length}]", type_name(inner)),
+        DynSolType::Tuple(members) => {
+            let members: Vec<String> = members.iter().map(type_name).collect();
+            format!("({})", members.join(","))
+        }
+        _ => ty.sol_type_name().into_owned(),
+    }
 }
 
 struct Reader<'a> {

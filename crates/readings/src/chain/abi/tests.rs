@@ -34,6 +34,34 @@ fn a_transfer_is_read_with_the_names_of_its_declaration() {
 }
 
 #[test]
+fn a_structure_of_one_member_has_the_selector_that_compilers_give_it() {
+    for (declared, canonical) in [
+        ("f((uint256 id) key)", "f((uint256))"),
+        (
+            "f((int48)[] keys,((bytes)[2]))",
+            "f((int48)[],((bytes)[2]))",
+        ),
+        ("f(uint)", "f(uint256)"),
+    ] {
+        let signature = signature(declared);
+        assert_eq!(signature.text(), canonical);
+        assert_eq!(
+            signature.selector().as_slice(),
+            &alloy_primitives::keccak256(canonical)[..4]
+        );
+    }
+    let data = [
+        signature("f((uint256 id) key)").selector().as_slice(),
+        &[0; 32],
+    ]
+    .concat();
+    let one = signature("f((uint256 id) key)");
+    let decoded = one.decode(&data).unwrap();
+    let shown = one.arguments(&decoded.values, &mut Budget::of(9));
+    assert_eq!(shown[0].ty, "(uint256)");
+}
+
+#[test]
 fn only_the_canonical_encoding_is_one() {
     let transfer = signature("transfer(address,uint256)");
     let good = hex::decode(TRANSFER).unwrap();
