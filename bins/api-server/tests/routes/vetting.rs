@@ -108,3 +108,20 @@ async fn what_cannot_be_bought_is_tried_to_be_sold() {
         "no_route"
     );
 }
+
+#[tokio::test]
+async fn a_price_that_is_derived_from_a_quote_is_as_old_as_the_quote() {
+    let clock = Arc::new(Moving(AtomicI64::new(0)));
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    let target = "/vet-token?address=0x7777777777777777777777777777777777777777";
+    let quoted = shop.buy(target).await;
+    assert_eq!(quoted["data"]["price"]["confidence"], "derived");
+    // Quotes are kept for half a minute.
+    clock.0.store(20, Ordering::Relaxed);
+    let kept = shop.buy(target).await;
+    assert_eq!(
+        kept["data"]["price"]["as_of"],
+        recorded_at().to_string().as_str()
+    );
+    assert_eq!(kept["data"]["price"], quoted["data"]["price"]);
+}
