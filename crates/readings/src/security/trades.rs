@@ -144,7 +144,7 @@ impl Trades {
     }
 
     /// Dollars that one token brings when what the smallest purchase gives is sold again, when the token's unit is stated.
-    /// `None` where the way there and back loses more than [`AGREEMENT_PCT`]: nobody can say then what it is worth.
+    /// `None` where the way there and back loses more than ten percent: nobody can say then what it is worth.
     #[must_use]
     pub fn traded_price_usd(&self) -> Option<Decimal> {
         let probe = self.probes.first()?;
