@@ -7,7 +7,7 @@ use readings::chain::abi::{Budget, Signature};
 
 const MOST_SHOWN: usize = 200;
 
-/// A signature in the first line, its arguments without the selector in the rest.
+// A signature in the first line, its arguments without the selector in the rest.
 fuzz_target!(|data: &[u8]| {
     let line = data.iter().position(|byte| *byte == b'\n');
     let Some((text, arguments)) = line.and_then(|end| data.split_at_checked(end)) else {

@@ -21,7 +21,7 @@ use crate::answer::{Answered, Method};
 use crate::reply::ErrorReply;
 
 /// Venues are read again after twenty seconds, and need a moment to answer.
-const FRESH_SECONDS: u64 = 30;
+pub(super) const FRESH_SECONDS: u64 = 30;
 /// Coins of an answer without a symbol.
 const TOP: usize = 20;
 

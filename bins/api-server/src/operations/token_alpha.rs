@@ -19,8 +19,6 @@ use crate::snapshots::{Dataset, News};
 
 /// Symbols are read again after two minutes; what is said of them carries the time at which its source last counted.
 const FRESH_SECONDS: u64 = 900;
-/// Funding is as `/funding-rates` has it.
-const DERIVATIVES_FRESH_SECONDS: u64 = 30;
 /// Most headlines of an answer.
 const MOST: usize = 20;
 const NEWS: &str = "okx.news";
@@ -43,7 +41,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let mut aged = |provenance: &[Provenance], fresh| ages.push(Part::of(provenance, fresh, now));
     let funding = of_the_coin(funding, coin.as_ref().ok().map(|coin| &coin.value));
     if let Ok((_, of_market)) = &funding {
-        aged(&of_market.sources, DERIVATIVES_FRESH_SECONDS);
+        aged(&of_market.sources, funding_rates::FRESH_SECONDS);
     }
     let market = market(funding, &mut legs);
     if let Ok(coin) = &coin {
