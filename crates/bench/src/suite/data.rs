@@ -107,7 +107,7 @@ async fn cached(server: &Server, effort: Effort, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// Waits until no dataset is absent.
+/// Waits until every dataset is there.
 async fn loaded(server: &Server) -> Result<(), BenchError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -118,7 +118,9 @@ async fn loaded(server: &Server) -> Result<(), BenchError> {
         let body = expect(answer, 200)?.body;
         let Freshness { datasets } = serde_json::from_slice(&body)?;
         // The token list is fetched by the first call for it.
-        let there = |set: &Dataset<'_>| set.verdict != "absent" || set.dataset == "token-list";
+        let there = |set: &Dataset<'_>| {
+            matches!(set.verdict, "fresh" | "stale") || set.dataset == "token-list"
+        };
         if datasets.iter().all(there) {
             return Ok(());
         }

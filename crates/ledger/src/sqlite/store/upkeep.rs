@@ -103,7 +103,8 @@ impl Store {
     }
 
     pub(in crate::sqlite) fn prune(&mut self, now: u64) -> Result<Pruned, Failure> {
-        let aged = self.aged_after(self.prune_after)?;
+        let passed = self.prune_after;
+        let aged = self.aged_after(passed)?;
         let mut pruned = Pruned {
             more: i64::try_from(aged.len()) == Ok(PRUNE_BATCH),
             ..Pruned::default()
@@ -129,6 +130,10 @@ impl Store {
         }
         if !pruned.more {
             self.prune_after = 0;
+            if passed > 0 {
+                // The pass has read pages that nobody works with: their memory goes back.
+                self.connection.execute_batch("PRAGMA shrink_memory")?;
+            }
         }
         Ok(pruned)
     }
