@@ -19,6 +19,20 @@ const MIGRATIONS: &[&str] = &[
 /// How long a write waits for a program that has locked the file (a backup, a shell) before it fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Pages that are held for the work, in KiB. The tail of the tables and the inner pages of the index fit many times over, the
+/// index of a large ledger never does and is read from the system's cache. Pages are allocated as they are used, so an idle
+/// ledger stays small; and a split page makes the commit walk through all of them, so more is not better.
+pub(super) const WORK_KIB: i32 = 4096;
+
+/// Pages that are held while entries are looked through, in KiB.
+pub(super) const UPKEEP_KIB: i32 = 256;
+
+/// Sets how much of the file the connection may hold in memory, in KiB; what it holds beyond that is given back.
+pub(super) fn hold_pages_of(connection: &Connection, kib: i32) -> rusqlite::Result<()> {
+    // Negative: in KiB and not in pages.
+    connection.pragma_update(None, "cache_size", -kib)
+}
+
 /// Opens the file at `path` and brings it to the newest schema.
 pub(super) fn open(path: &Path, max_bytes: Option<u64>) -> Result<Connection, LedgerError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -72,10 +86,6 @@ fn configure(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Resul
         -- On macOS a plain fsync stops at the drive's cache.
         PRAGMA fullfsync = ON;
         PRAGMA checkpoint_fullfsync = ON;
-        -- The tail of the tables and the inner pages of the index fit many times over, the index of a large ledger
-        -- never does and is read from the system's cache. Pages are allocated as they are used, so an idle ledger
-        -- stays small; and a split page makes the commit walk through all of them, so more is not better.
-        PRAGMA cache_size = -4096;
         -- A log that has grown under load shrinks again.
         PRAGMA journal_size_limit = 67108864;
         -- The writer checkpoints by itself, after it has answered.
@@ -87,6 +97,7 @@ fn configure(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Resul
         PRAGMA cell_size_check = ON;
         ",
     )?;
+    hold_pages_of(connection, WORK_KIB)?;
     if let Some(max_bytes) = max_bytes {
         let page_size: u64 = connection
             .pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0).map(u64::from))?;
@@ -215,6 +226,7 @@ mod tests {
         assert_eq!(number("synchronous"), 2);
         assert_eq!(number("max_page_count"), 256);
         assert_eq!(number("wal_autocheckpoint"), 0);
+        assert_eq!(number("cache_size"), -4096);
         assert_eq!(number("user_version"), 2);
     }
 

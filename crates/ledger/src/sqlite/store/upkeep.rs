@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 use super::{NONE, Store, seconds_in, state_in, stored};
 use crate::{
     journal::{Pruned, Recovery, Undecided},
-    sqlite::failure::Failure,
+    sqlite::{failure::Failure, schema},
     state::{EntryId, State},
 };
 
@@ -102,9 +102,17 @@ impl Store {
             .collect()
     }
 
+    /// Walks over every entry in its time. What it reads is nobody's working set, so it gets by with few pages: an idle
+    /// ledger of any size stays small.
     pub(in crate::sqlite) fn prune(&mut self, now: u64) -> Result<Pruned, Failure> {
-        let passed = self.prune_after;
-        let aged = self.aged_after(passed)?;
+        schema::hold_pages_of(&self.connection, schema::UPKEEP_KIB)?;
+        let pruned = self.prune_batch(now);
+        schema::hold_pages_of(&self.connection, schema::WORK_KIB)?;
+        pruned
+    }
+
+    fn prune_batch(&mut self, now: u64) -> Result<Pruned, Failure> {
+        let aged = self.aged_after(self.prune_after)?;
         let mut pruned = Pruned {
             more: i64::try_from(aged.len()) == Ok(PRUNE_BATCH),
             ..Pruned::default()
@@ -130,10 +138,6 @@ impl Store {
         }
         if !pruned.more {
             self.prune_after = 0;
-            if passed > 0 {
-                // The pass has read pages that nobody works with: their memory goes back.
-                self.connection.execute_batch("PRAGMA shrink_memory")?;
-            }
         }
         Ok(pruned)
     }
