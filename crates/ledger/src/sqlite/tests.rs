@@ -313,3 +313,21 @@ fn closing_finishes_what_is_queued() {
         })
     ));
 }
+
+/// Pruning gets by with few pages; the payments after it have theirs again.
+#[test]
+fn pruning_gives_the_pages_of_the_work_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let location = location::claim(path.to_str().unwrap()).unwrap();
+    let mut store = Store::open(location, Options::default()).unwrap();
+    let held = |store: &mut Store| -> i32 {
+        store
+            .connection()
+            .pragma_query_value(None, "cache_size", |row| row.get(0))
+            .unwrap()
+    };
+    let before = held(&mut store);
+    assert!(!store.prune(2_000_000_000).unwrap().more);
+    assert_eq!((before, held(&mut store)), (-4096, -4096));
+}
