@@ -1,15 +1,16 @@
 //! The answer of a paid route: `data` and `meta` (decisions section 3).
 
+mod object;
 mod origin;
-
-use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use data_sources::{Mode, Provenance, SourceStatus};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+pub(crate) use self::object::{LastTold, Object};
 pub(crate) use self::origin::{Method, Origin};
 use crate::operations::Call;
 use crate::operations::legs::Legs;
@@ -19,7 +20,7 @@ use crate::reply::ErrorReply;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answered {
     /// The route's own object.
-    pub(crate) data: Value,
+    pub(crate) data: Object,
     /// Where it came from, the core source first.
     pub(crate) sources: Vec<Provenance>,
     /// Members of `data` that could not be had.
@@ -54,9 +55,12 @@ pub(crate) struct Warning {
     pub(crate) message: String,
 }
 
+/// What `meta` takes at first; it may grow.
+const META_BYTES: usize = 1024;
+
 #[derive(Serialize)]
 struct Envelope<'a> {
-    data: &'a Value,
+    data: &'a RawValue,
     meta: Meta<'a>,
 }
 
@@ -99,6 +103,11 @@ impl Answered {
             tracing::error!(%error, "an answer cannot be written");
             Value::Null
         });
+        Self::of(data.into(), fresh_seconds)
+    }
+
+    /// `data` as it is kept, fresh for so many seconds.
+    pub(crate) fn of(data: Object, fresh_seconds: u64) -> Self {
         Self {
             data,
             fresh_seconds,
@@ -129,20 +138,18 @@ impl Answered {
     /// Names every `null` of `data` that is not explained yet: absent is never silent.
     #[must_use]
     pub(crate) fn complete(mut self) -> Self {
-        let mut nulls = BTreeSet::new();
-        collect_nulls(&self.data, &mut "data".to_owned(), &mut nulls);
         let source = self.sources.first().map_or("", |source| source.source);
-        for field in nulls {
+        for field in self.data.nulls() {
             let name = field.rsplit('.').next().unwrap_or_default();
             let explained = |unavailable: &Unavailable| {
-                field == unavailable.field
+                *field == unavailable.field
                     || field
                         .strip_prefix(unavailable.field.as_str())
                         .is_some_and(|rest| rest.starts_with(['.', '[']))
             };
             if !self.none.contains(&name) && !self.unavailable.iter().any(explained) {
                 self.unavailable.push(Unavailable {
-                    field,
+                    field: field.clone(),
                     reason: "not_named_by_source".to_owned(),
                     source,
                 });
@@ -206,7 +213,7 @@ impl Answered {
         let cached = self.sources.iter().any(|source| source.cached);
         let wants_provenance = call.parameters.provenance();
         let envelope = Envelope {
-            data: &self.data,
+            data: self.data.text(),
             meta: Meta {
                 route: call.operation.route().path,
                 as_of: seconds(self.as_of(now)),
@@ -227,7 +234,11 @@ impl Answered {
                 provenance: wants_provenance.then(|| self.provenance(now)),
             },
         };
-        Bytes::from(serde_json::to_vec(&envelope).unwrap_or_default())
+        let mut body = Vec::with_capacity(self.data.text().get().len().saturating_add(META_BYTES));
+        if let Err(error) = serde_json::to_writer(&mut body, &envelope) {
+            tracing::error!(%error, "an answer cannot be written");
+        }
+        body.into()
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {
@@ -302,32 +313,6 @@ pub(crate) fn fresh_together(parts: impl IntoIterator<Item = Part>) -> u64 {
     }
 }
 
-/// The paths of every `null`, with `[]` for any element of a list.
-fn collect_nulls(value: &Value, path: &mut String, nulls: &mut BTreeSet<String>) {
-    let length = path.len();
-    match value {
-        Value::Null => {
-            nulls.insert(path.clone());
-        }
-        Value::Array(items) => {
-            path.push_str("[]");
-            for item in items {
-                collect_nulls(item, path, nulls);
-            }
-        }
-        Value::Object(members) => {
-            for (name, member) in members {
-                path.push('.');
-                path.push_str(name);
-                collect_nulls(member, path, nulls);
-                path.truncate(length);
-            }
-        }
-        _ => {}
-    }
-    path.truncate(length);
-}
-
 /// RFC 3339 UTC in whole seconds, never later than the time itself.
 pub(crate) fn seconds(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second())
@@ -376,7 +361,9 @@ mod tests {
     #[test]
     fn no_null_is_silent() {
         let answered = Answered {
-            data: json!({"a": null, "rows": [{"b": null, "c": 1}, {"b": 2, "c": null}], "leg": {"x": null}, "next_cursor": null}),
+            data: Object::from(
+                json!({"a": null, "rows": [{"b": null, "c": 1}, {"b": 2, "c": null}], "leg": {"x": null}, "next_cursor": null}),
+            ),
             unavailable: vec![Unavailable {
                 field: "data.leg".to_owned(),
                 reason: "upstream_timeout".to_owned(),

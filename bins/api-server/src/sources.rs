@@ -37,16 +37,18 @@ use data_sources::transport::{Transport, TransportError};
 use data_sources::treasury::Treasury;
 use data_sources::x_api::XApi;
 use data_sources::yahoo::Yahoo;
-use data_sources::{Clock, Mode, Source, SourceConfig, UpstreamSpec};
+use data_sources::{Clock, Mode, Source, SourceConfig, Token, UpstreamSpec};
 use jiff::Timestamp;
 use ledger::SqliteShelf;
+use readings::news::Digest;
 use secrecy::SecretString;
 
+use crate::answer::LastTold;
 use crate::config::{Chains, Config, DatasetsSection, UpstreamMode, UpstreamTable, Upstreams};
 use crate::operations::yields::Yields;
 use crate::operations::yields::dataset::YieldPools;
 use crate::serve::ServeError;
-use crate::snapshots::{Current, News, Running, Snapshots, holder};
+use crate::snapshots::{Current, News, Running, Snapshot, Snapshots, holder};
 
 /// One adapter for each upstream, and the clock by which data ages.
 #[derive(Debug)]
@@ -86,10 +88,19 @@ pub struct Sources {
     /// What is gathered on a schedule.
     pub(crate) snapshots: Snapshots,
     pub(crate) yields: Yields,
+    pub(crate) told: Told,
     running: Running,
     gathers: DatasetsSection,
     shelf: Option<Arc<SqliteShelf>>,
     clock: DataClock,
+}
+
+/// What routes told last of data that changes rarely.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) news: LastTold<Snapshot<Digest>>,
+    /// By the first row and the row after the last.
+    pub(crate) tokens: LastTold<[Token], (usize, usize)>,
 }
 
 #[derive(Clone)]
@@ -161,6 +172,7 @@ impl Sources {
             yahoo: connect.one("yahoo", Yahoo::new)?,
             yields: Yields::new(told_okx, evm.clone(), clock.clone(), Current::nothing()),
             evm,
+            told: Told::default(),
             snapshots: Snapshots::default(),
             running: Running::default(),
             gathers: config.datasets,

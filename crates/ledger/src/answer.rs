@@ -1,13 +1,16 @@
 //! What a paid call answered, as it is kept for its payer.
 
+use std::sync::Arc;
+
 use alloy_primitives::{B256, keccak256};
 use bytes::Bytes;
 
-/// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes again.
+/// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes again. Cloning it
+/// copies no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     status: u16,
-    headers: Vec<(String, String)>,
+    headers: Arc<[(String, String)]>,
     body: Bytes,
     body_digest: B256,
 }
@@ -19,7 +22,7 @@ impl Answer {
         let body_digest = keccak256(&body);
         Self {
             status,
-            headers,
+            headers: headers.into(),
             body,
             body_digest,
         }
@@ -34,7 +37,7 @@ impl Answer {
     ) -> Self {
         Self {
             status,
-            headers,
+            headers: headers.into(),
             body,
             body_digest,
         }
@@ -52,7 +55,7 @@ impl Answer {
         &self.headers
     }
 
-    /// The body. Cloning it copies no bytes.
+    /// The body.
     #[must_use]
     pub fn body(&self) -> &Bytes {
         &self.body

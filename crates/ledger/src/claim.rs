@@ -1,6 +1,6 @@
 //! What a payment claims: one authorization for one request.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use alloy_primitives::{B256, Keccak256, U256};
 use x402_wire::AuthorizationKey;
@@ -32,8 +32,8 @@ pub struct Claim {
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestBinding {
     digest: B256,
-    method: String,
-    path: String,
+    method: Cow<'static, str>,
+    path: Cow<'static, str>,
 }
 
 impl RequestBinding {
@@ -43,7 +43,13 @@ impl RequestBinding {
     /// The digest is keccak-256 over a tag and the four parts, each preceded by its length in bytes as eight
     /// big-endian bytes, so that no two different requests share an encoding.
     #[must_use]
-    pub fn new(method: &str, path: &str, query: Option<&str>, body: &[u8]) -> Self {
+    pub fn new(
+        method: impl Into<Cow<'static, str>>,
+        path: impl Into<Cow<'static, str>>,
+        query: Option<&str>,
+        body: &[u8],
+    ) -> Self {
+        let (method, path) = (method.into(), path.into());
         let mut hasher = Keccak256::new();
         hasher.update(BINDING_TAG);
         for part in [
@@ -58,8 +64,8 @@ impl RequestBinding {
         }
         Self {
             digest: hasher.finalize(),
-            method: method.to_owned(),
-            path: path.to_owned(),
+            method,
+            path,
         }
     }
 
@@ -166,7 +172,7 @@ mod tests {
             b in ("[A-Z]{0,4}", "[/a-z]{0,6}", "[a-z=&]{0,6}", proptest::collection::vec(0u8..3, 0..6)),
         ) {
             let digest = |x: &(String, String, String, Vec<u8>)| {
-                RequestBinding::new(&x.0, &x.1, Some(&x.2), &x.3).digest()
+                RequestBinding::new(x.0.clone(), x.1.clone(), Some(&x.2), &x.3).digest()
             };
             prop_assert_eq!(a == b, digest(&a) == digest(&b));
         }

@@ -29,18 +29,21 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let end = limit.map_or(all.len(), |limit| {
         start.saturating_add(limit).min(all.len())
     });
-    let page = all.get(start..end).unwrap_or_default();
     let source = found
         .sources
         .first()
         .map(|source| source.source)
         .unwrap_or_default();
-    let data = json!({
-        "chain_id": found.value.chain_id,
-        "count": all.len(),
-        "tokens": page.iter().map(row).collect::<Vec<_>>(),
-        "next_cursor": (end < all.len()).then(|| end.to_string()),
-    });
+    let data = || {
+        let page = all.get(start..end).unwrap_or_default();
+        json!({
+            "chain_id": found.value.chain_id,
+            "count": all.len(),
+            "tokens": page.iter().map(row).collect::<Vec<_>>(),
+            "next_cursor": (end < all.len()).then(|| end.to_string()),
+        })
+    };
+    let data = sources.told.tokens.object(all, (start, end), data);
     let mut warnings = Vec::new();
     if fallback {
         warnings.push(Warning {
@@ -64,7 +67,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         sources: found.sources,
         warnings,
         none: &["next_cursor"],
-        ..Answered::new(data, FRESH_SECONDS).origin("tokens", source, Method::Direct)
+        ..Answered::of(data, FRESH_SECONDS).origin("tokens", source, Method::Direct)
     })
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method, Origin, Unavailable};
+use crate::answer::{Answered, Method, Object, Origin, Unavailable};
 use crate::reply::ErrorReply;
 
 const FRESH_SECONDS: u64 = 3600;
@@ -40,7 +40,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         });
     }
     Ok(Answered {
-        data: json!({
+        data: Object::from(json!({
             "to": approval.to.to_string(),
             "data": approval.data.to_string(),
             "value": "0",
@@ -57,7 +57,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             },
             "needs_reset": approval.needs_reset,
             "reviewed_version": approval.reviewed_version,
-        }),
+        })),
         origins: vec![Origin::new("data", source, Method::Derived)],
         sources: found.sources,
         unavailable,

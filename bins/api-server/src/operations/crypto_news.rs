@@ -17,8 +17,9 @@ const INDEX: &str = "alternative-me.fear-greed";
 pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, ErrorReply> {
     let snapshot = snapshot(sources).await?;
     let digest = &snapshot.value;
-    let data = json!({ "brief": digest.brief, "headlines": digest.headlines });
-    let mut answered = from_snapshot(Answered::new(data, News::PACE.fresh.as_secs()), &snapshot)
+    let data = || json!({ "brief": digest.brief, "headlines": digest.headlines });
+    let data = sources.told.news.object(&snapshot, (), data);
+    let mut answered = from_snapshot(Answered::of(data, News::PACE.fresh.as_secs()), &snapshot)
         .origin("headlines", core_source(&snapshot), Method::Derived)
         .origin("brief/sentiment", core_source(&snapshot), Method::Derived)
         .origin("brief/fear_greed", INDEX, Method::Direct);

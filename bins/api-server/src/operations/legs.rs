@@ -41,6 +41,15 @@ impl Legs {
         sourced.value
     }
 
+    /// Takes over the sources and the gaps of other legs.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.got(Sourced {
+            value: (),
+            sources: other.sources,
+        });
+        self.unavailable.extend(other.unavailable);
+    }
+
     /// The first source that gave something.
     pub(crate) fn core(&self) -> &'static str {
         let given = self.sources.iter().find(|source| gave(source));

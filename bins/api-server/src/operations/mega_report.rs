@@ -173,7 +173,7 @@ impl Report {
                 cut(answered.data.get(list).cloned().unwrap_or_default()),
                 format!("data.{list}"),
             ),
-            None => (cut_members(answered.data), "data".to_owned()),
+            None => (cut_members(answered.data.into_value()), "data".to_owned()),
         };
         self.sections.insert(section.name.to_owned(), value);
         self.legs.got(Sourced {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Call, fault};
 use crate::Sources;
-use crate::answer::{Answered, Method, Origin, Unavailable, seconds};
+use crate::answer::{Answered, Method, Object, Origin, Unavailable, seconds};
 use crate::reply::ErrorReply;
 
 /// A quote ages with every block; nothing older than this counts as fresh.
@@ -60,7 +60,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .map(|hop| json!({ "venue": hop.venue, "share_pct": hop.share_pct }))
         .collect();
     Ok(Answered {
-        data: json!({
+        data: Object::from(json!({
             "from_token": quote.request.from_token.to_string(),
             "to_token": quote.request.to_token.to_string(),
             "amount_atoms": quote.request.amount.to_string(),
@@ -92,7 +92,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             },
             "slippage_pct": quote.request.slippage.to_string(),
             "broadcast": false,
-        }),
+        })),
         origins: vec![
             Origin::new("quote", source, Method::Direct),
             Origin::new("tx", source, Method::Direct),

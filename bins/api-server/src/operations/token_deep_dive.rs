@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use self::deep::{Budget, Gathered, Outcome, Part};
 use super::{Call, fault, funding_rates, kol_sentiment, price, token_details, token_security};
 use crate::Sources;
-use crate::answer::{Answered, Method, fresh_together};
+use crate::answer::{Answered, Method, Object, fresh_together};
 use crate::reply::ErrorReply;
 
 /// Time for the core, which asks one catalogue after the other.
@@ -201,14 +201,14 @@ fn context(mut told: Answered, symbol: &SymbolKey) -> Answered {
         .take(MAX_VOICES)
         .cloned()
         .collect();
-    told.data = json!({
+    told.data = Object::from(json!({
         "kol_count": told.data.get("kol_count"),
         "window": told.data.get("window"),
         "overall": told.data.get("overall"),
         "mentioned": token.is_some(),
         "token": token,
         "top_voices": voices,
-    });
+    }));
     let kept = [
         "data.overall",
         "data.kol_count",
@@ -319,7 +319,7 @@ mod tests {
             let data =
                 json!({"symbol": "X", "markets": [{"venues": venues, "conflicting": conflicting}]});
             Outcome::Ok(Answered {
-                data,
+                data: data.into(),
                 ..Answered::default()
             })
         };
@@ -345,11 +345,11 @@ mod tests {
     #[test]
     fn leaders_are_told_as_far_as_they_talk_about_the_token() {
         let told = || Answered {
-            data: json!({
+            data: Object::from(json!({
                 "kol_count": 3, "window": "24h", "overall": {"score": "0.4"},
                 "by_token": [{"symbol": "BTC", "score": "0.1"}, {"symbol": "usd₮0", "score": "0.2"}],
                 "top_voices": [1, 2, 3, 4, 5, 6, 7],
-            }),
+            })),
             ..Answered::default()
         };
         let about = |symbol: &str| context(told(), &SymbolKey::new(symbol).unwrap()).data;

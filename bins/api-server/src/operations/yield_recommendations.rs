@@ -14,13 +14,15 @@ use serde_json::json;
 
 use super::Call;
 use super::legs::Legs;
-use super::yields::{FRESH_SECONDS, dataset, gas_prices, holdings};
+use super::yields::{dataset, gas_prices, holdings};
 use crate::Sources;
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Method, Part, fresh_together};
 use crate::reply::ErrorReply;
 
 /// What is assumed when neither an amount nor an account is named, in dollars.
 const USUAL_AMOUNT_USD: i64 = 1_000;
+/// For how long balances and the price of gas count as fresh.
+const MOVING_FRESH_SECONDS: u64 = 600;
 /// Members whose `null` means that there is none.
 const NONE: &[&str] = &["address", "amount_usd", "asset"];
 
@@ -46,14 +48,28 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let edition = sources.yields.edition(sources.now()).await?;
     let mut legs = Legs::default();
     edition.count_in(&mut legs);
+    // Balances and gas move faster than yields, and the answer is fresh only while they are.
+    let mut moving = Legs::default();
     let held = match address {
-        Some(address) => {
-            Some(holdings(sources, address, only.clone(), "recommendations", &mut legs).await?)
-        }
+        Some(address) => Some(
+            holdings(
+                sources,
+                address,
+                only.clone(),
+                "recommendations",
+                &mut moving,
+            )
+            .await?,
+        ),
         None => None,
     };
     let wanted = gas_chains(&edition.markets, &wish);
-    let of_gas = gas_prices(sources, call, &wanted, &mut legs).await;
+    let of_gas = gas_prices(sources, call, &wanted, &mut moving).await;
+    let now = sources.now();
+    let given = !moving.core().is_empty();
+    let of_moving = given.then(|| Part::of(&moving.sources, MOVING_FRESH_SECONDS, now));
+    let fresh = fresh_together([edition.part(now)].into_iter().chain(of_moving));
+    legs.join(moving);
     let rows: Vec<Recommendation> = match &held {
         Some(held) => recommend_for(&held.holdings, &edition.markets, &wish, &of_gas),
         None => recommend(&edition.markets, &wish, &of_gas),
@@ -76,7 +92,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "chains_unavailable": held.map(|held| held.unread).unwrap_or_default(),
         "snapshot_id": edition.snapshot_id(),
     });
-    let answered = Answered::new(data, FRESH_SECONDS).with_legs(legs);
+    let answered = Answered::new(data, fresh).with_legs(legs);
     Ok(Answered {
         none: NONE,
         ..answered

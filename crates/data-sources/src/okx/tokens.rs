@@ -20,10 +20,11 @@ const MAX_NAME_CHARS: usize = 64;
 
 impl TokenList for Okx {
     async fn tokens(&self, max_age: Option<Duration>) -> Result<Sourced<TokenSnapshot>, Error> {
-        let okx = self.clone();
-        self.tokens
-            .get((), max_age, || async move { Ok(okx.fetch().await?) })
-            .await
+        let fetch = || {
+            let okx = self.clone();
+            async move { Ok(okx.fetch().await?) }
+        };
+        self.tokens.get((), max_age, fetch).await
     }
 }
 

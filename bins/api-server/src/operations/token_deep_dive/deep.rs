@@ -131,7 +131,7 @@ impl Gathered {
             ..gap
         });
         self.legs.unavailable.extend(moved);
-        let mut data = answered.data;
+        let mut data = answered.data.into_value();
         drop_none(&mut data, answered.none);
         Part {
             status: "ok",
@@ -209,7 +209,8 @@ mod tests {
     fn gaps_move_with_their_part_and_none_is_not_a_gap() {
         let mut gathered = Gathered::default();
         let answered = Answered {
-            data: json!({"price_usd": null, "owner": null, "rows": [{"owner": null, "b": 1}]}),
+            data: json!({"price_usd": null, "owner": null, "rows": [{"owner": null, "b": 1}]})
+                .into(),
             none: &["owner"],
             fresh_seconds: 60,
             as_of: Some(now()),

@@ -188,6 +188,10 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
         ids.contains(&"rpc.base") && ids.contains(&"defillama.coins"),
         "{ids:?}"
     );
+    // Yields count as fresh for 45 minutes, gas for ten.
+    let meta = |member: &str| body["meta"][member].as_u64().unwrap();
+    let left = meta("max_age_seconds") - meta("age_seconds");
+    assert!((1..=600).contains(&left), "{}", body["meta"]);
 
     let dear = shop
         .buy("/yield-recommendations?amount=5&asset=USDC&chains=1")

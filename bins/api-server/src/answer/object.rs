@@ -1,0 +1,147 @@
+//! The object of an answer, as it is found out and as it is sent.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A route's own object. Its text and its gaps are found once, for all answers that hold it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Object(Arc<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    value: Value,
+    text: OnceLock<Box<RawValue>>,
+    nulls: OnceLock<BTreeSet<String>>,
+}
+
+impl Object {
+    /// The object, to be made part of another.
+    pub(crate) fn into_value(self) -> Value {
+        Arc::try_unwrap(self.0).map_or_else(|kept| kept.value.clone(), |kept| kept.value)
+    }
+
+    /// As it is sent.
+    pub(super) fn text(&self) -> &RawValue {
+        let text = || serde_json::value::to_raw_value(&self.0.value).unwrap_or_default();
+        self.0.text.get_or_init(text)
+    }
+
+    /// The paths of every `null`, from `data` on, with `[]` for any element of a list.
+    pub(super) fn nulls(&self) -> &BTreeSet<String> {
+        self.0.nulls.get_or_init(|| {
+            let mut nulls = BTreeSet::new();
+            collect_nulls(&self.0.value, &mut "data".to_owned(), &mut nulls);
+            nulls
+        })
+    }
+}
+
+impl From<Value> for Object {
+    fn from(value: Value) -> Self {
+        Self(Arc::new(Kept {
+            value,
+            ..Kept::default()
+        }))
+    }
+}
+
+impl Deref for Object {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.0.value
+    }
+}
+
+/// The object that a route told last. Calls for the same part of the same data share it.
+pub(crate) struct LastTold<T: ?Sized, P = ()>(Mutex<Option<Told<T, P>>>);
+
+struct Told<T: ?Sized, P> {
+    of: Arc<T>,
+    part: P,
+    object: Object,
+}
+
+impl<T: ?Sized, P: PartialEq> LastTold<T, P> {
+    /// What is told of a part of `of`; `tell` makes it when it is not the one that was told last.
+    pub(crate) fn object(&self, of: &Arc<T>, part: P, tell: impl FnOnce() -> Value) -> Object {
+        let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |told: &&Told<T, P>| Arc::ptr_eq(&told.of, of) && told.part == part;
+        if let Some(told) = last().as_ref().filter(same) {
+            return told.object.clone();
+        }
+        let object = Object::from(tell());
+        *last() = Some(Told {
+            of: of.clone(),
+            part,
+            object: object.clone(),
+        });
+        object
+    }
+}
+
+impl<T: ?Sized, P> Default for LastTold<T, P> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T: ?Sized, P> fmt::Debug for LastTold<T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LastTold")
+    }
+}
+
+fn collect_nulls(value: &Value, path: &mut String, nulls: &mut BTreeSet<String>) {
+    let length = path.len();
+    match value {
+        Value::Null => {
+            nulls.insert(path.clone());
+        }
+        Value::Array(items) => {
+            path.push_str("[]");
+            for item in items {
+                collect_nulls(item, path, nulls);
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                path.push('.');
+                path.push_str(name);
+                collect_nulls(member, path, nulls);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
+    path.truncate(length);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_told_again_of_the_same_data_only() {
+        let told = LastTold::default();
+        let (old, new): (Arc<[u8]>, Arc<[u8]>) = (Arc::from([1]), Arc::from([1]));
+        let tell = |of: &Arc<[u8]>, part: usize, value: &str| {
+            told.object(of, part, || json!(value))
+                .text()
+                .get()
+                .to_owned()
+        };
+        assert_eq!(tell(&old, 1, "first"), r#""first""#);
+        assert_eq!(tell(&old, 1, "never made"), r#""first""#);
+        assert_eq!(tell(&old, 2, "other part"), r#""other part""#);
+        assert_eq!(tell(&new, 2, "other data"), r#""other data""#);
+        assert_eq!(tell(&old, 2, "made again"), r#""made again""#);
+    }
+}
