@@ -168,7 +168,7 @@ impl<S: Settler, J: Journal> Till<S, J> {
                 observe::settled(&receipt);
                 let receipt = stored_receipt(&receipt);
                 tracing::info!(%entry, transaction = %receipt.transaction, "an unknown payment was settled");
-                self.record(entry, receipt).await;
+                self.record(entry, &receipt).await;
                 Decision::Settled
             }
             Reconciliation::NotSettled { reason } => {

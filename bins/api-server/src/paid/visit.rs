@@ -132,7 +132,7 @@ impl<S: Settler, J: Journal> Till<S, J> {
         receipt: &Receipt,
     ) -> Outcome {
         let stored = stored_receipt(receipt);
-        self.record(entry, stored.clone()).await;
+        self.record(entry, &stored).await;
         observe::settled(receipt);
         let stored = StoredAnswer {
             answer,
@@ -147,11 +147,11 @@ impl<S: Settler, J: Journal> Till<S, J> {
 
     /// Writes down that an entry is settled. What is known only here must not be lost to a full disk: a facilitator may
     /// not be able to tell it a second time.
-    pub(crate) async fn record(&self, entry: EntryId, receipt: StoredReceipt) {
-        if self.try_record(entry, receipt.clone()).await {
+    pub(crate) async fn record(&self, entry: EntryId, receipt: &StoredReceipt) {
+        if self.try_record(entry, receipt).await {
             return;
         }
-        let till = self.clone();
+        let (till, receipt) = (self.clone(), receipt.clone());
         self.shared.visits.spawn(async move {
             let _claim = till.begin_reconciling(entry);
             for seconds in RECORD_AGAIN_AFTER {
@@ -161,7 +161,7 @@ impl<S: Settler, J: Journal> Till<S, J> {
                     () = pause => false,
                     () = till.shared.closing.cancelled() => true,
                 };
-                if till.try_record(entry, receipt.clone()).await || closing {
+                if till.try_record(entry, &receipt).await || closing {
                     return;
                 }
             }
@@ -170,8 +170,9 @@ impl<S: Settler, J: Journal> Till<S, J> {
         });
     }
 
-    async fn try_record(&self, entry: EntryId, receipt: StoredReceipt) -> bool {
-        match self.journal().settle(entry, receipt, self.now()).await {
+    async fn try_record(&self, entry: EntryId, receipt: &StoredReceipt) -> bool {
+        let recorded = self.journal().settle(entry, receipt.clone(), self.now());
+        match recorded.await {
             Ok(())
             | Err(LedgerError::WrongState {
                 observed: State::Settled,

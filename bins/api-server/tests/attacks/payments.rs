@@ -1,22 +1,12 @@
-//! What must not pass as a paid call, each refused by name and free of charge.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::as_conversions,
-    reason = "test code"
-)]
-
-mod support;
+//! Payments that are forged, altered, misused or used again.
 
 use alloy_primitives::U256;
 use reqwest::Method;
 use serde_json::{Value, json};
-use support::buyer::header_of;
-use support::{TOKEN, World};
 use x402_wire::{Scheme, header};
+
+use crate::support::World;
+use crate::support::buyer::header_of;
 
 #[tokio::test]
 async fn a_deferred_payment_is_declined_by_a_server_that_settles_by_itself() {
@@ -53,49 +43,6 @@ async fn a_stored_answer_is_not_for_whoever_read_payer_and_nonce_on_the_chain() 
         .await;
     answer.is_refused(409, "payment_bound_elsewhere");
     assert!(!answer.text.contains("118.42"));
-}
-
-#[tokio::test]
-async fn bad_parameters_are_all_named_and_cost_nothing() {
-    let world = World::onchain().await;
-    assert_eq!(
-        world.buyer.get("/price?token=nonsense").await.status,
-        402,
-        "unpaid: probes see the price"
-    );
-    let payment = world
-        .buyer
-        .payment("/approve?token=nonsense&amount=-1")
-        .await;
-    let answer = world
-        .buyer
-        .get_paid("/approve?token=nonsense&amount=-1", &payment)
-        .await;
-    answer.is_refused(400, "invalid_params");
-    let paths: Vec<_> = answer.body()["error"]["problems"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|problem| problem["path"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(paths, ["query.token", "query.amount"]);
-
-    let draft = world.buyer.draft(Method::POST, "/swap").await;
-    let payment = header_of(&world.buyer.signed(&draft));
-    for (body, code) in [
-        (json!({"fromToken": TOKEN}), 400),
-        (json!([1]), 400),
-        (json!({"padding": "x".repeat(70_000)}), 413),
-    ] {
-        let answer = world.buyer.post_paid("/swap", &body, &payment).await;
-        assert_eq!(answer.status, code, "{}", answer.text);
-    }
-    assert_eq!(world.paid(), 0);
-    assert_eq!(
-        world.chain.transactions().len(),
-        0,
-        "nothing was verified or settled"
-    );
 }
 
 #[tokio::test]
@@ -309,121 +256,6 @@ async fn an_authorization_used_on_chain_is_declined_for_every_asset() {
             "no second transaction, reverting or not"
         );
     }
-}
-
-#[tokio::test]
-async fn headers_that_are_no_payment_are_declined_by_name() {
-    let world = World::onchain().await;
-    let target = world.price();
-    let deep = x402_wire::encode_header(&format!("{}{}", "[".repeat(3000), "]".repeat(3000)));
-    for garbage in ["!!!", "e30=", "bm90IGpzb24=", deep.as_str()] {
-        world
-            .buyer
-            .get_paid(&target, garbage)
-            .await
-            .is_refused(402, "invalid_payload");
-    }
-    let payment = world.buyer.payment(&target).await;
-    let twice = world
-        .buyer
-        .request(Method::GET, &target)
-        .header(header::PAYMENT_SIGNATURE, &payment)
-        .header(header::PAYMENT_SIGNATURE, &payment);
-    world
-        .buyer
-        .send(twice)
-        .await
-        .is_refused(402, "duplicate_payment_header");
-    let v1 = world
-        .buyer
-        .request(Method::GET, &target)
-        .header(header::X_PAYMENT, &payment);
-    world
-        .buyer
-        .send(v1)
-        .await
-        .is_refused(402, "unsupported_x402_v1");
-    let huge = world.buyer.request(Method::GET, &target);
-    let huge = huge.header(header::PAYMENT_SIGNATURE, "A".repeat(33 * 1024));
-    world
-        .buyer
-        .send(huge)
-        .await
-        .is_refused(431, "headers_too_large");
-    assert_eq!(world.paid(), 0);
-    assert_eq!(world.buyer.get_paid(&target, &payment).await.status, 200);
-}
-
-#[tokio::test]
-async fn methods_are_decided_before_payments() {
-    let world = World::onchain().await;
-    let payment = world.buyer.payment(&world.price()).await;
-    for (method, target, allow) in [
-        (Method::GET, "/swap", "POST"),
-        (Method::DELETE, "/price", "GET"),
-        (Method::PUT, "/yield-watch", "GET"),
-    ] {
-        let request = world
-            .buyer
-            .request(method, target)
-            .header(header::PAYMENT_SIGNATURE, &payment);
-        let answer = world.buyer.send(request).await;
-        answer.is_refused(405, "method_not_allowed");
-        assert!(
-            answer.headers["allow"].to_str().unwrap().contains(allow),
-            "{:?}",
-            answer.headers
-        );
-        assert!(
-            answer.body()["error"]["expected"]
-                .to_string()
-                .contains(allow)
-        );
-    }
-    world
-        .buyer
-        .get_paid("/nowhere", &payment)
-        .await
-        .is_refused(404, "not_found");
-
-    let head = world.buyer.request(Method::HEAD, &world.price());
-    let head = world
-        .buyer
-        .send(head.header(header::PAYMENT_SIGNATURE, &payment))
-        .await;
-    assert_eq!((head.status, head.text.as_str()), (402, ""));
-    assert_eq!(head.challenge().accepts.len(), 6);
-
-    let preflight = world
-        .buyer
-        .request(Method::OPTIONS, "/price")
-        .header("origin", "https://agent.example")
-        .header("access-control-request-headers", "payment-signature");
-    let preflight = world.buyer.send(preflight).await;
-    assert_eq!(preflight.status, 204);
-    let allowed = preflight.headers["access-control-allow-headers"]
-        .to_str()
-        .unwrap();
-    for name in [
-        "PAYMENT-SIGNATURE",
-        "X-PAYMENT",
-        "Access-Control-Expose-Headers",
-    ] {
-        assert!(allowed.contains(name), "{allowed}");
-    }
-    let unpaid = world
-        .buyer
-        .request(Method::GET, "/price")
-        .header("origin", "https://agent.example");
-    let unpaid = world.buyer.send(unpaid).await;
-    assert!(
-        unpaid.headers["access-control-expose-headers"]
-            .to_str()
-            .unwrap()
-            .contains("PAYMENT-REQUIRED")
-    );
-    assert_eq!(unpaid.headers["cache-control"], "no-store");
-    assert_eq!(world.paid(), 0);
 }
 
 #[tokio::test]

@@ -1,0 +1,15 @@
+//! What must not pass as a paid call, each refused by name and free of charge.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::as_conversions,
+    reason = "test code"
+)]
+
+mod payments;
+mod requests;
+#[path = "../support/mod.rs"]
+mod support;
