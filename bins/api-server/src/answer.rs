@@ -3,12 +3,11 @@
 mod object;
 mod origin;
 
-use bytes::Bytes;
 use data_sources::{Mode, Provenance, SourceStatus};
 use jiff::Timestamp;
+use ledger::Answer;
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 pub(crate) use self::object::{LastTold, Object};
 pub(crate) use self::origin::{Method, Origin};
@@ -57,12 +56,6 @@ pub(crate) struct Warning {
 
 /// What `meta` takes at first; it may grow.
 const META_BYTES: usize = 1024;
-
-#[derive(Serialize)]
-struct Envelope<'a> {
-    data: &'a RawValue,
-    meta: Meta<'a>,
-}
 
 #[derive(Serialize)]
 struct Meta<'a> {
@@ -192,7 +185,7 @@ impl Answered {
     }
 
     /// The headers that are kept with the answer.
-    pub(crate) fn headers(&self, now: Timestamp) -> Vec<(String, String)> {
+    fn headers(&self, now: Timestamp) -> Vec<(String, String)> {
         let left = self.fresh_seconds.saturating_sub(self.age_seconds(now));
         let mut headers = vec![
             ("age".to_owned(), self.age_seconds(now).to_string()),
@@ -207,38 +200,38 @@ impl Answered {
         headers
     }
 
-    /// The body.
-    pub(crate) fn render(&self, call: &Call, now: Timestamp) -> Bytes {
+    /// As it is sent and kept.
+    pub(crate) fn at(&self, call: &Call, now: Timestamp) -> Answer {
         let age_seconds = self.age_seconds(now);
         let cached = self.sources.iter().any(|source| source.cached);
         let wants_provenance = call.parameters.provenance();
-        let envelope = Envelope {
-            data: self.data.text(),
-            meta: Meta {
-                route: call.operation.route().path,
-                as_of: seconds(self.as_of(now)),
-                generated_at: seconds(now),
-                age_seconds,
-                max_age_seconds: self.fresh_seconds,
-                verdict: if age_seconds <= self.fresh_seconds {
-                    "fresh"
-                } else {
-                    "stale"
-                },
-                cache: if cached { "hit" } else { "miss" },
-                request_id: call.request_id.to_string(),
-                schema_version: "1",
-                sources: self.sources.iter().map(SourceEntry::of).collect(),
-                unavailable: &self.unavailable,
-                warnings: &self.warnings,
-                provenance: wants_provenance.then(|| self.provenance(now)),
+        let meta = Meta {
+            route: call.operation.route().path,
+            as_of: seconds(self.as_of(now)),
+            generated_at: seconds(now),
+            age_seconds,
+            max_age_seconds: self.fresh_seconds,
+            verdict: if age_seconds <= self.fresh_seconds {
+                "fresh"
+            } else {
+                "stale"
             },
+            cache: if cached { "hit" } else { "miss" },
+            request_id: call.request_id.to_string(),
+            schema_version: "1",
+            sources: self.sources.iter().map(SourceEntry::of).collect(),
+            unavailable: &self.unavailable,
+            warnings: &self.warnings,
+            provenance: wants_provenance.then(|| self.provenance(now)),
         };
-        let mut body = Vec::with_capacity(self.data.text().get().len().saturating_add(META_BYTES));
-        if let Err(error) = serde_json::to_writer(&mut body, &envelope) {
+        let mut rest = Vec::with_capacity(META_BYTES);
+        rest.extend_from_slice(br#","meta":"#);
+        if let Err(error) = serde_json::to_writer(&mut rest, &meta) {
             tracing::error!(%error, "an answer cannot be written");
         }
-        body.into()
+        rest.push(b'}');
+        let beginning = self.data.beginning();
+        beginning.answer(200, self.headers(now), &rest)
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {

@@ -9,7 +9,7 @@ use http::request::Parts;
 use http::{Method, Request, StatusCode};
 use http_edge::{BodyError, Handler, RequestId, read_body};
 use hyper::body::Incoming;
-use ledger::{Answer, Journal, RequestBinding};
+use ledger::{Journal, RequestBinding};
 use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, resolve};
 use settlement::Settler;
 use x402_wire::{Payment, Reason};
@@ -221,9 +221,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         let sources = self.sources.clone();
         let work = async move {
             let answered = operations::answer(&sources, &call).await?;
-            let now = sources.now();
-            let body = answered.render(&call, now);
-            Ok(Answer::new(200, answered.headers(now), body))
+            Ok(answered.at(&call, sources.now()))
         };
         let work = Work {
             budget_seconds: route.work_seconds,

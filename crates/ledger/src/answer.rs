@@ -1,8 +1,8 @@
 //! What a paid call answered, as it is kept for its payer.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
-use alloy_primitives::{B256, keccak256};
+use alloy_primitives::{B256, Keccak256, keccak256};
 use bytes::Bytes;
 
 /// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes again. Cloning it
@@ -73,6 +73,44 @@ impl Answer {
     }
 }
 
+/// How bodies begin. It is hashed once, for all answers that begin with it.
+#[derive(Clone)]
+pub struct Beginning {
+    bytes: Vec<u8>,
+    hasher: Keccak256,
+}
+
+impl Beginning {
+    /// A beginning of these bytes.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
+        let mut hasher = Keccak256::new();
+        hasher.update(&bytes);
+        Self { bytes, hasher }
+    }
+
+    /// The answer whose body goes on with `rest`; otherwise as [`Answer::new`].
+    #[must_use]
+    pub fn answer(&self, status: u16, headers: Vec<(String, String)>, rest: &[u8]) -> Answer {
+        let mut hasher = self.hasher.clone();
+        hasher.update(rest);
+        Answer {
+            status,
+            headers: headers.into(),
+            body: [&self.bytes, rest].concat().into(),
+            body_digest: hasher.finalize(),
+        }
+    }
+}
+
+impl fmt::Debug for Beginning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Beginning")
+            .field("bytes", &self.bytes.len())
+            .finish_non_exhaustive()
+    }
+}
+
 /// Everything that must be durable before settlement is asked for, so that a crash meanwhile loses neither the
 /// answer nor the means to find out whether it was paid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +147,20 @@ pub struct StoredAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_that_goes_on_is_the_answer_of_the_whole() {
+        let body: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let headers = vec![("age".to_owned(), "7".to_owned())];
+        let whole = Answer::new(200, headers.clone(), body.clone().into());
+        // 136 bytes are a block of the hash.
+        for at in [0, 1, 135, 136, 137, 500, 999, 1000] {
+            let (bytes, rest) = body.split_at(at);
+            let beginning = Beginning::new(bytes.to_vec());
+            assert_eq!(beginning.answer(200, headers.clone(), rest), whole, "{at}");
+            assert_eq!(beginning.answer(200, headers.clone(), rest), whole, "again");
+        }
+    }
 
     #[test]
     fn the_digest_belongs_to_the_body() {

@@ -5,17 +5,17 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use ledger::Beginning;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-/// A route's own object. Its text and its gaps are found once, for all answers that hold it.
+/// A route's own object. Its text and its gaps are found once, for all answers that tell it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object(Arc<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
     value: Value,
-    text: OnceLock<Box<RawValue>>,
+    beginning: OnceLock<Beginning>,
     nulls: OnceLock<BTreeSet<String>>,
 }
 
@@ -25,10 +25,15 @@ impl Object {
         Arc::try_unwrap(self.0).map_or_else(|kept| kept.value.clone(), |kept| kept.value)
     }
 
-    /// As it is sent.
-    pub(super) fn text(&self) -> &RawValue {
-        let text = || serde_json::value::to_raw_value(&self.0.value).unwrap_or_default();
-        self.0.text.get_or_init(text)
+    /// How a body with it begins, up to the member after `data`.
+    pub(super) fn beginning(&self) -> &Beginning {
+        self.0.beginning.get_or_init(|| {
+            let mut text = br#"{"data":"#.to_vec();
+            if let Err(error) = serde_json::to_writer(&mut text, &self.0.value) {
+                tracing::error!(%error, "an answer cannot be written");
+            }
+            Beginning::new(text)
+        })
     }
 
     /// The paths of every `null`, from `data` on, with `[]` for any element of a list.
@@ -133,15 +138,12 @@ mod tests {
         let told = LastTold::default();
         let (old, new): (Arc<[u8]>, Arc<[u8]>) = (Arc::from([1]), Arc::from([1]));
         let tell = |of: &Arc<[u8]>, part: usize, value: &str| {
-            told.object(of, part, || json!(value))
-                .text()
-                .get()
-                .to_owned()
+            told.object(of, part, || json!(value)).into_value()
         };
-        assert_eq!(tell(&old, 1, "first"), r#""first""#);
-        assert_eq!(tell(&old, 1, "never made"), r#""first""#);
-        assert_eq!(tell(&old, 2, "other part"), r#""other part""#);
-        assert_eq!(tell(&new, 2, "other data"), r#""other data""#);
-        assert_eq!(tell(&old, 2, "made again"), r#""made again""#);
+        assert_eq!(tell(&old, 1, "first"), "first");
+        assert_eq!(tell(&old, 1, "never made"), "first");
+        assert_eq!(tell(&old, 2, "other part"), "other part");
+        assert_eq!(tell(&new, 2, "other data"), "other data");
+        assert_eq!(tell(&old, 2, "made again"), "made again");
     }
 }
