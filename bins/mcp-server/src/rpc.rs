@@ -7,6 +7,7 @@ mod fault;
 mod id;
 mod members;
 mod message;
+mod quoted;
 #[cfg(test)]
 mod tests;
 
@@ -15,3 +16,4 @@ pub(crate) use fault::{Answer, Fault};
 pub(crate) use id::Id;
 pub(crate) use members::{Member, Members, MembersError};
 pub(crate) use message::{Message, string};
+pub(crate) use quoted::push_quoted;

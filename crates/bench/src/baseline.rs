@@ -53,7 +53,7 @@ where
                 async move { Ok::<_, Infallible>(reply.await) }
             });
             let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new()).pipeline_flush(true);
+            http.timer(TokioTimer::new());
             // A connection that breaks ends alone; the load generator reports it.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
         });

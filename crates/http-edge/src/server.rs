@@ -199,7 +199,6 @@ fn connection<H: Handler>(
         .header_read_timeout(limits.header_timeout)
         // A head is refused by our own count, with an answer that says why; hyper's bound lies above it.
         .max_buf_size(limits.max_header_bytes.saturating_mul(2).max(16 * 1024))
-        .pipeline_flush(true)
         .serve_connection(TokioIo::new(Box::pin(stream)), service)
 }
 

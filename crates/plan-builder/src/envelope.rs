@@ -147,9 +147,6 @@ pub(crate) struct Written {
     pub(crate) digest: Word,
 }
 
-/// Where the digest stands in a serialised body.
-const SUBMISSION: &str = r#""submission":{"adapter_owned_fields":["#;
-
 /// Room for a usual plan; a larger one makes more.
 const USUAL_BYTES: usize = 12 * 1024;
 
@@ -201,13 +198,10 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
     }
 }
 
-/// Where the list of `submission` ends, behind which the digest stands.
-///
-/// Quotes inside strings are escaped, so what is found is the member itself, and its list ends at the first bracket after
-/// it: the fields' names hold none.
+/// Where the list of `submission` ends, behind which the digest stands. It is the last one of an envelope: only times and
+/// digests follow it.
 fn end_of_fields(text: &str) -> Option<usize> {
-    let fields = text.rfind(SUBMISSION)? + SUBMISSION.len();
-    Some(fields + text.get(fields..)?.find(']')? + 1)
+    Some(text.rfind(']')? + 1)
 }
 
 /// The digest's member, as it follows the list.

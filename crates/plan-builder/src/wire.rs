@@ -38,29 +38,29 @@ impl Eip55 {
     /// An address with its spelling.
     #[must_use]
     pub fn of(address: Address) -> Self {
-        let mut spelling = [0; 42];
-        let _: &str = address.to_checksum_raw(&mut spelling, None);
-        Self { address, spelling }
+        SPELT.with_borrow_mut(|spelt| match spelt.find(|known| known.address == address) {
+            Some(known) => known,
+            None => spelt.keep(Self::spell(address)),
+        })
     }
 
     /// Reads the one spelling.
-    fn read(text: &str) -> Option<Self> {
-        READ.with_borrow_mut(|kept| {
-            let again = kept.iter().find(|kept| kept.spelling == text.as_bytes());
-            if again.is_some() {
-                return again.copied();
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        SPELT.with_borrow_mut(|spelt| {
+            let known = spelt.find(|known| known.spelling == text.as_bytes());
+            if known.is_some() {
+                return known;
             }
             let digits = text.strip_prefix("0x")?;
-            let read = Self::of(Address::new(hex::decode_to_array(digits).ok()?));
-            if read.spelling != text.as_bytes() {
-                return None;
-            }
-            kept.rotate_right(1);
-            if let Some(oldest) = kept.first_mut() {
-                *oldest = read;
-            }
-            Some(read)
+            let read = Self::spell(Address::new(hex::decode_to_array(digits).ok()?));
+            (read.spelling == text.as_bytes()).then(|| spelt.keep(read))
         })
+    }
+
+    fn spell(address: Address) -> Self {
+        let mut spelling = [0; 42];
+        let _: &str = address.to_checksum_raw(&mut spelling, None);
+        Self { address, spelling }
     }
 
     /// The address.
@@ -71,8 +71,30 @@ impl Eip55 {
 }
 
 thread_local! {
-    /// What was read last. A plan names the same few addresses again and again, and each new one takes a hash.
-    static READ: RefCell<[Eip55; 8]> = RefCell::new([Eip55::of(Address::ZERO); 8]);
+    static SPELT: RefCell<Spelt> = RefCell::new(Spelt {
+        last: [Eip55::spell(Address::ZERO); 16],
+        oldest: 0,
+    });
+}
+
+/// What was spelt last. A plan names the same few addresses again and again, and some of them stand in every plan.
+struct Spelt {
+    last: [Eip55; 16],
+    oldest: usize,
+}
+
+impl Spelt {
+    fn find(&self, is_it: impl Fn(&Eip55) -> bool) -> Option<Eip55> {
+        self.last.iter().find(|known| is_it(known)).copied()
+    }
+
+    fn keep(&mut self, new: Eip55) -> Eip55 {
+        if let Some(oldest) = self.last.get_mut(self.oldest) {
+            *oldest = new;
+        }
+        self.oldest = (self.oldest + 1) % self.last.len();
+        new
+    }
 }
 
 impl fmt::Debug for Eip55 {

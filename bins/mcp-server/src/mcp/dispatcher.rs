@@ -8,7 +8,7 @@ use super::era::{self, Declared, Era, LEGACY};
 use super::rendered::Rendered;
 use super::{About, RawArguments, ToolResult, Toolbox};
 use crate::observe::Calls;
-use crate::rpc::{Answer, Fault, Id, Message, string};
+use crate::rpc::{Answer, Fault, Id, Message, push_quoted, string};
 
 /// Serves a toolbox, whatever carries the messages.
 pub(crate) struct Dispatcher<T> {
@@ -117,8 +117,7 @@ impl<T: Toolbox> Dispatcher<T> {
             }
             Era::Legacy => b"{\"content\":[{\"type\":\"text\",\"text\":",
         });
-        // Writing to memory cannot fail.
-        drop(serde_json::to_writer(&mut body, &result.structured));
+        push_quoted(&mut body, &result.structured);
         body.extend_from_slice(b"}],\"structuredContent\":");
         body.extend_from_slice(result.structured.as_bytes());
         body.extend_from_slice(if result.is_error {

@@ -1,15 +1,19 @@
-//! A tool of the official Rust SDK that gives back a recorded result: what a call costs there before any work is done.
+//! A tool of the official Rust SDK that gives back what it is sent, or a recorded result: what a call costs there before
+//! any work is done.
 
 use std::sync::Arc;
 
 use rmcp::handler::server::ServerHandler;
+use rmcp::handler::server::router::tool::ToolRouter;
+use rmcp::handler::server::wrapper::{Json, Parameters};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, JsonObject,
     ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{tool, tool_handler, tool_router};
 use serde_json::Value;
 
 use crate::BenchError;
@@ -17,32 +21,45 @@ use crate::BenchError;
 /// How the SDK is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Setup {
-    /// As it comes: answers are streams of one event, and the tool returns structured content, which the SDK writes twice.
-    Default,
-    /// As it answers cheapest: no sessions, no streams, the text written beforehand.
+    /// As its documentation sets it up, with an echo: a tool with parsed parameters and structured content, which the SDK
+    /// writes twice; answers are streams of one event.
+    Echo,
+    /// As it answers cheapest: no parameters are read, the result is known and written beforehand, no sessions, no streams.
     Cheapest,
 }
 
-/// Gives the same result to every call of any tool, as structured content and as text.
+/// Serves a tool: an echo, or one that gives a recorded result to every call.
 ///
 /// # Errors
 /// When the recorded result is not JSON, no port can be had or the listener breaks.
-pub async fn serve(setup: Setup, result: &str) -> Result<(), BenchError> {
-    let text = match setup {
-        Setup::Default => None,
-        Setup::Cheapest => Some(result.into()),
-    };
-    let config = match setup {
-        Setup::Default => StreamableHttpServerConfig::default(),
-        Setup::Cheapest => StreamableHttpServerConfig::default()
-            .with_legacy_session_mode(false)
-            .with_json_response(true)
-            .with_sse_keep_alive(None),
-    };
-    let structured = serde_json::from_str(result)?;
-    let echo = Arc::new(Echo { structured, text });
+pub async fn serve(setup: Setup, recorded: &str) -> Result<(), BenchError> {
+    match setup {
+        Setup::Echo => {
+            let echo = Arc::new(Echo {
+                tool_router: Echo::tool_router(),
+            });
+            serve_tools(echo, StreamableHttpServerConfig::default()).await
+        }
+        Setup::Cheapest => {
+            let recorded = Arc::new(Recorded {
+                structured: serde_json::from_str(recorded)?,
+                text: recorded.into(),
+            });
+            let cheapest = StreamableHttpServerConfig::default()
+                .with_legacy_session_mode(false)
+                .with_json_response(true)
+                .with_sse_keep_alive(None);
+            serve_tools(recorded, cheapest).await
+        }
+    }
+}
+
+async fn serve_tools<T: ServerHandler>(
+    tools: Arc<T>,
+    config: StreamableHttpServerConfig,
+) -> Result<(), BenchError> {
     let sessions = Arc::new(LocalSessionManager::default());
-    let service = StreamableHttpService::new(move || Ok(echo.clone()), sessions, config);
+    let service = StreamableHttpService::new(move || Ok(tools.clone()), sessions, config);
     let listener = super::listen().await?;
     super::serve(listener, move |request| {
         let service = service.clone();
@@ -51,12 +68,33 @@ pub async fn serve(setup: Setup, result: &str) -> Result<(), BenchError> {
     .await
 }
 
+/// Says what it is sent.
 struct Echo {
-    structured: Value,
-    text: Option<Box<str>>,
+    tool_router: ToolRouter<Self>,
 }
 
+#[tool_router]
+impl Echo {
+    #[tool(name = "svc_prepare_swap", description = "Says what it is sent")]
+    async fn say(&self, Parameters(said): Parameters<JsonObject>) -> Json<JsonObject> {
+        Json(said)
+    }
+}
+
+#[tool_handler(router = self.tool_router)]
 impl ServerHandler for Echo {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+}
+
+/// Gives one result to every call of any tool, as structured content and as text.
+struct Recorded {
+    structured: Value,
+    text: Box<str>,
+}
+
+impl ServerHandler for Recorded {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }
@@ -66,10 +104,7 @@ impl ServerHandler for Echo {
         _: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(text) = &self.text else {
-            return Ok(CallToolResult::structured(self.structured.clone()).into());
-        };
-        let mut result = CallToolResult::success(vec![ContentBlock::text(&**text)]);
+        let mut result = CallToolResult::success(vec![ContentBlock::text(&*self.text)]);
         result.structured_content = Some(self.structured.clone());
         Ok(result.into())
     }

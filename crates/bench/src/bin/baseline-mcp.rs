@@ -1,4 +1,4 @@
-//! A tool of the official Rust SDK that gives back a recorded result: `baseline-mcp --setup default|cheapest RESULT`.
+//! A tool of the official Rust SDK that does no work of its own: `baseline-mcp --setup echo|cheapest RESULT`.
 #![expect(
     unused_crate_dependencies,
     reason = "the library of this package uses them"
@@ -10,13 +10,13 @@ use bench::BenchError;
 use bench::baseline::mcp;
 use clap::Parser;
 
-/// An echo over the official Rust SDK.
+/// An echo, or a recorded result, over the official Rust SDK.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// How the SDK is set up.
     #[arg(long, value_enum)]
     setup: mcp::Setup,
-    /// The recorded result, a JSON object.
+    /// The recorded result, a JSON object; an echo does not look at it.
     result: PathBuf,
 }
 

@@ -23,7 +23,7 @@ const TOOL: &str = "svc_prepare_swap";
 
 const BASELINE: &str = "official Rust SDK, echo of the plan";
 
-const CHEAPEST: &str = "the same, set up as cheap as it can be";
+const CHEAPEST: &str = "official Rust SDK as cheap as it can be, plan recorded";
 
 /// A third, as it can be shown.
 const THIRD: Ratio = Ratio::thousandths(330);
@@ -36,15 +36,14 @@ pub(super) async fn run(
     report: &mut Report,
 ) -> Result<(), BenchError> {
     let ours = site.plan_server()?;
-    let plan = plan_of(&call(&ours, &Era::Modern.message()).await?)?;
-    let echo = site.baseline_mcp(Setup::Default, &plan)?;
+    let (asked, asked_bare) = (Era::Modern.call(ARGUMENTS), Era::Bare.call(ARGUMENTS));
+    let plan = plan_of(&call(&ours, &asked).await?)?;
+    // An echo is sent what it shall say.
+    let said = Era::Modern.call(&plan);
+    let echo = site.baseline_mcp(Setup::Echo, &plan)?;
     let cheapest = site.baseline_mcp(Setup::Cheapest, &plan)?;
-    for (server, era) in [
-        (&echo, Era::Modern),
-        (&cheapest, Era::Modern),
-        (&cheapest, Era::Bare),
-    ] {
-        if !same(&plan_of(&call(server, &era.message()).await?)?, &plan)? {
+    for (server, message) in [(&echo, &said), (&cheapest, &asked), (&cheapest, &asked_bare)] {
+        if !same(&plan_of(&call(server, message).await?)?, &plan)? {
             return Err(BenchError::Answer {
                 what: "likeness to its baseline",
             });
@@ -53,9 +52,15 @@ pub(super) async fn run(
     let aggregator = site.fixed(&quote_answer())?;
     let asking = site.mcp_server(aggregator.address())?;
 
-    let servers = [&ours, &echo, &cheapest, &asking];
-    let [own, base, least, with_quote] = turns(servers, Era::Modern, effort).await?;
-    let [own_bare, least_bare] = turns([&ours, &cheapest], Era::Bare, effort).await?;
+    let calls = [
+        (&ours, &asked),
+        (&echo, &said),
+        (&cheapest, &asked),
+        (&asking, &asked),
+    ];
+    let [own, base, least, with_quote] = turns(calls, effort).await?;
+    let calls = [(&ours, &asked_bare), (&cheapest, &asked_bare)];
+    let [own_bare, least_bare] = turns(calls, effort).await?;
     for finding in [
         cpu("plan over MCP", &own, (BASELINE, &base), THIRD),
         p50("plan over MCP, p50", &own, (BASELINE, &base)),
@@ -95,7 +100,7 @@ enum Era {
 
 impl Era {
     /// A call of the tool.
-    fn message(self) -> Message {
+    fn call(self, arguments: &str) -> Message {
         let mut headers = HeaderMap::new();
         let mut header = |name: HeaderName, value| {
             headers.insert(name, HeaderValue::from_static(value));
@@ -115,7 +120,7 @@ impl Era {
             Self::Bare => "",
         };
         let body = format!(
-            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"{TOOL}","arguments":{ARGUMENTS}{meta}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"{TOOL}","arguments":{arguments}{meta}}}}}"#
         );
         Message {
             headers,
@@ -180,20 +185,18 @@ fn same(one: &str, other: &str) -> Result<bool, BenchError> {
     Ok(one == other || read(one)? == read(other)?)
 }
 
-/// What a call costs servers that take turns.
+/// What its call costs each of some servers that take turns.
 async fn turns<const N: usize>(
-    servers: [&Server; N],
-    era: Era,
+    calls: [(&Server, &Message); N],
     effort: Effort,
 ) -> Result<[Cost; N], BenchError> {
-    let message = era.message();
     let mut costs = [const { (Vec::new(), Vec::new()) }; N];
     for round in 0..=effort.rounds {
-        for (server, (cpu, p50)) in servers.iter().zip(&mut costs) {
-            let answer = call(server, &message).await?;
+        for ((server, message), (cpu, p50)) in calls.iter().zip(&mut costs) {
+            let answer = call(server, message).await?;
             plan_of(&answer)?;
             let posting = Posting {
-                message: message.clone(),
+                message: (*message).clone(),
                 times: effort.calls,
                 answer_length: answer.body.len(),
             };
@@ -252,7 +255,7 @@ mod tests {
 
     #[test]
     fn calls_are_json_and_differ_in_what_they_say_of_the_protocol() {
-        let [modern, bare] = [Era::Modern, Era::Bare].map(Era::message);
+        let [modern, bare] = [Era::Modern, Era::Bare].map(|era| era.call(ARGUMENTS));
         let parsed = |message: &Message| -> serde_json::Value {
             serde_json::from_slice(&message.body).unwrap()
         };

@@ -153,7 +153,7 @@ impl Site {
         let file = self.file("plan.json");
         std::fs::write(&file, plan).map_err(BenchError::io(&file))?;
         let setup = match setup {
-            Setup::Default => "default",
+            Setup::Echo => "echo",
             Setup::Cheapest => "cheapest",
         };
         let arguments = ["--setup".as_ref(), setup.as_ref(), file.as_os_str()];

@@ -4,6 +4,8 @@ use alloy_primitives::{Address, B256, U256};
 use plan_checks::Decimal;
 use serde_json::{Value, json};
 
+use crate::wire::Eip55;
+
 /// The form of an argument.
 #[derive(Debug)]
 pub(super) enum Kind {
@@ -92,7 +94,7 @@ pub(super) fn address(json: &Value) -> Option<Address> {
     let address = if one_case {
         text.to_ascii_lowercase().parse().ok()?
     } else {
-        Address::parse_checksummed(text, None).ok()?
+        Eip55::read(text)?.address()
     };
     (address != Address::ZERO).then_some(address)
 }

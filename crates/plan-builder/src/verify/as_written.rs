@@ -3,6 +3,7 @@
 //! compared member by member, and however a part was picked, it is the one that stands there.
 
 use alloy_primitives::B256;
+use memchr::memmem;
 use plan_checks::{Commitment, DigestStanding, UtcSeconds};
 use serde::de::DeserializeOwned;
 
@@ -23,8 +24,7 @@ pub(super) fn verify<R: RailPlan>(
     now: UtcSeconds,
     policy: &Policy,
 ) -> Option<Verified> {
-    let (_, from_payload) = text.split_once(r#","payload":"#)?;
-    let payload: R::Payload = value(from_payload)?;
+    let payload: R::Payload = value(behind(text, r#","payload":"#)?)?;
     let (_, tail) = text.rsplit_once(r#","schema_version":""#)?;
     let tail = tail.strip_prefix(SCHEMA_VERSION)?.strip_prefix('"')?;
     let simulation = match tail.strip_prefix(r#","simulation":"#) {
@@ -69,7 +69,7 @@ fn created_millis<R: RailPlan>(
     text: &str,
 ) -> Option<u64> {
     match R::evm(request, payload) {
-        Some(evm) if evm.exports.safe_tx_builder => value(text.split_once(r#","createdAt":"#)?.1),
+        Some(evm) if evm.exports.safe_tx_builder => value(behind(text, r#","createdAt":"#)?),
         _ => Some(0),
     }
 }
@@ -81,5 +81,10 @@ fn value<T: DeserializeOwned>(text: &str) -> Option<T> {
 
 /// The string that follows some text, as far as it has no escapes.
 fn string<'a>(text: &'a str, before: &str) -> Option<&'a str> {
-    Some(text.split_once(before)?.1.split_once('"')?.0)
+    Some(behind(text, before)?.split_once('"')?.0)
+}
+
+/// What follows the first occurrence of a mark.
+fn behind<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+    text.get(memmem::find(text.as_bytes(), mark.as_bytes())? + mark.len()..)
 }
