@@ -12,21 +12,42 @@ use x402_wire::Reason;
 use crate::paid::Declined;
 use crate::reply::{self, NO_STORE, PAYMENT_REQUIRED, PAYMENT_RESPONSE, Reply, header_value};
 
-/// Headers of unpaid calls that are kept, of about five kilobytes each.
+/// Headers that are kept, of about five kilobytes each.
 const MOST_KEPT: usize = 256;
 
 /// Answers 402.
 pub(crate) struct Challenger {
     catalog: Arc<Catalog>,
-    /// The header of an unpaid call is the same for every call with the same query, and checking its four kilobytes is
-    /// the largest part of answering.
+    /// The header is the same for every call with the same query that is declined for the same reason, and making and
+    /// checking its five kilobytes is the largest part of answering.
     kept: Mutex<Kept>,
 }
 
 #[derive(Default)]
 struct Kept {
-    headers: HashMap<Operation, HashMap<String, HeaderValue>>,
+    /// By operation, query and message.
+    headers: HashMap<Operation, HashMap<String, HashMap<String, HeaderValue>>>,
     count: usize,
+}
+
+impl Kept {
+    fn find(&self, operation: Operation, query: &str, message: &str) -> Option<HeaderValue> {
+        self.headers
+            .get(&operation)?
+            .get(query)?
+            .get(message)
+            .cloned()
+    }
+
+    fn keep(&mut self, operation: Operation, query: &str, message: &str, header: HeaderValue) {
+        if self.count >= MOST_KEPT {
+            *self = Self::default();
+        }
+        self.count = self.count.saturating_add(1);
+        let by_query = self.headers.entry(operation).or_default();
+        let by_message = by_query.entry(query.to_owned()).or_default();
+        by_message.insert(message.to_owned(), header);
+    }
 }
 
 impl Challenger {
@@ -80,27 +101,16 @@ impl Challenger {
             HeaderValue::from_maybe_shared(Bytes::from(header))
                 .unwrap_or(HeaderValue::from_static(""))
         };
-        if *declined != Declined::unpaid() {
+        if !declined.is_of_the_header() {
             return make();
         }
-        let key = query.unwrap_or_default();
+        let (query, message) = (query.unwrap_or_default(), declined.message.as_str());
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(header) = kept
-            .headers
-            .get(&operation)
-            .and_then(|by_query| by_query.get(key))
-        {
-            return header.clone();
+        if let Some(header) = kept.find(operation, query, message) {
+            return header;
         }
         let header = make();
-        if kept.count >= MOST_KEPT {
-            *kept = Kept::default();
-        }
-        kept.count = kept.count.saturating_add(1);
-        kept.headers
-            .entry(operation)
-            .or_default()
-            .insert(key.to_owned(), header.clone());
+        kept.keep(operation, query, message, header.clone());
         header
     }
 }
@@ -111,6 +121,18 @@ impl Declined {
         Self::new(
             Reason::PaymentMissing,
             "PAYMENT-SIGNATURE header is required",
+        )
+    }
+
+    /// Whether no payment could be read: what is said then is much the same for everybody, and says nothing of a payment.
+    fn is_of_the_header(&self) -> bool {
+        matches!(
+            self.reason,
+            Reason::PaymentMissing
+                | Reason::DuplicatePaymentHeader
+                | Reason::UnsupportedX402V1
+                | Reason::InvalidPayload
+                | Reason::InvalidX402Version
         )
     }
 }

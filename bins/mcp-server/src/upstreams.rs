@@ -252,6 +252,10 @@ impl PerpVenue for Upstreams {
 }
 
 impl Simulator for Upstreams {
+    fn simulates(&self, chain_id: u64) -> bool {
+        self.0.rpc.simulates(chain_id)
+    }
+
     async fn simulate(
         &self,
         chain_id: u64,

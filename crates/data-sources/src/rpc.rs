@@ -203,6 +203,10 @@ impl Accounts for RpcReader {
 }
 
 impl Simulator for RpcReader {
+    fn simulates(&self, chain_id: u64) -> bool {
+        !self.endpoints(chain_id).is_empty()
+    }
+
     async fn simulate(
         &self,
         chain_id: u64,

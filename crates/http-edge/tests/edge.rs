@@ -145,6 +145,27 @@ async fn a_head_above_the_limit_is_answered_431_with_a_reason() {
 }
 
 #[tokio::test]
+async fn requests_that_are_sent_at_once_are_answered_in_their_order() {
+    let running = start(Limits::default()).await;
+    let mut requests = String::new();
+    for body in ["one", "three", "fifteen"] {
+        requests += &format!(
+            "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+    }
+    requests += "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let answers = exchange(running.address, requests.as_bytes()).await;
+    let heads = answers.matches("HTTP/1.1 200 OK\r\n").count();
+    let places = ["\r\n\r\none", "\r\n\r\nthree", "\r\n\r\nfifteen"].map(|body| answers.find(body));
+    assert_eq!(heads, 4, "{answers}");
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{answers}"
+    );
+}
+
+#[tokio::test]
 async fn a_body_is_read_within_its_bounds() {
     let limits = Limits {
         max_body_bytes: 10,

@@ -289,6 +289,11 @@ pub struct PerpAsset {
 
 /// Whole-plan simulation against a chain's latest state.
 pub trait Simulator: Send + Sync {
+    /// Whether there is anything to ask for this chain. Where there is not, no calls are put together.
+    fn simulates(&self, _chain_id: u64) -> bool {
+        true
+    }
+
     /// Runs calls from an account one after another in one block that is then dropped; one outcome for each call.
     /// `None` when nothing is configured for this chain.
     ///
@@ -331,6 +336,10 @@ pub struct SimulatedLog {
 pub struct NoSimulator;
 
 impl Simulator for NoSimulator {
+    fn simulates(&self, _: u64) -> bool {
+        false
+    }
+
     async fn simulate(
         &self,
         _: u64,

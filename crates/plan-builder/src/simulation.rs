@@ -109,6 +109,9 @@ pub(crate) async fn run<S: Simulator>(
     steps: &[StepRecord],
     effect: Effect,
 ) -> Result<Option<Simulation>, Refusal> {
+    if !simulator.simulates(chain_id) {
+        return Ok(None);
+    }
     let reads = reads(account, effect);
     let mut calls = reads.clone();
     calls.extend(wire::steps(steps));

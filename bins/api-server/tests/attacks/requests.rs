@@ -1,5 +1,7 @@
 //! Requests that are none, or whose headers are no payment.
 
+use std::collections::HashSet;
+
 use reqwest::Method;
 use serde_json::json;
 use x402_wire::header;
@@ -91,6 +93,39 @@ async fn headers_that_are_no_payment_are_declined_by_name() {
         .is_refused(431, "headers_too_large");
     assert_eq!(world.paid(), 0);
     assert_eq!(world.buyer.get_paid(&target, &payment).await.status, 200);
+}
+
+/// Headers are kept for those who send the same: nobody may get what was said to somebody else.
+#[tokio::test]
+async fn header_and_body_of_a_402_say_the_same_however_often_they_were_said() {
+    let world = World::onchain().await;
+    let mut said = Vec::new();
+    for _ in 0..3 {
+        for target in [
+            &*world.price(),
+            "/price?token=other",
+            "/price",
+            "/all-tokens",
+        ] {
+            for payment in [None, Some("!!!"), Some("e30="), Some("bm90IGpzb24=")] {
+                let answer = match payment {
+                    None => world.buyer.get(target).await,
+                    Some(payment) => world.buyer.get_paid(target, payment).await,
+                };
+                assert_eq!(answer.status, 402, "{}", answer.text);
+                let (header, body) = (answer.challenge(), answer.body());
+                assert_eq!(body["error"], json!(header.error));
+                assert_eq!(body["resource"], json!(header.resource));
+                assert!(body["resource"]["url"].as_str().unwrap().ends_with(target));
+                said.push((target.to_owned(), payment, header.error));
+            }
+        }
+    }
+    let different = said.len() / 3;
+    let (first, again) = said.split_at(different);
+    assert!(again.chunks(different).all(|round| round == first));
+    assert_eq!(said.into_iter().collect::<HashSet<_>>().len(), different);
+    assert_eq!(world.paid(), 0);
 }
 
 #[tokio::test]

@@ -66,6 +66,10 @@ impl SwapQuotes for OnlySwaps {
 }
 
 impl Simulator for OnlySwaps {
+    fn simulates(&self, chain_id: u64) -> bool {
+        NoSimulator.simulates(chain_id)
+    }
+
     async fn simulate(
         &self,
         chain_id: u64,

@@ -42,7 +42,11 @@ pub(super) async fn run(
     let said = Era::Modern.call(&plan);
     let echo = site.baseline_mcp(Setup::Echo, &plan)?;
     let cheapest = site.baseline_mcp(Setup::Cheapest, &plan)?;
-    for (server, message) in [(&echo, &said), (&cheapest, &asked), (&cheapest, &asked_bare)] {
+    for (server, message) in [
+        (&echo, &said),
+        (&cheapest, &asked),
+        (&cheapest, &asked_bare),
+    ] {
         if !same(&plan_of(&call(server, message).await?)?, &plan)? {
             return Err(BenchError::Answer {
                 what: "likeness to its baseline",

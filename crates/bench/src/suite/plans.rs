@@ -68,12 +68,7 @@ pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), Bench
         kept_alive(verified.map_err(BenchError::from))
     };
     let [least, plan, made, verified] = in_turns(
-        [
-            &decode_and_hash,
-            &plan,
-            &texts_to_plan,
-            &texts_to_verified,
-        ],
+        [&decode_and_hash, &plan, &texts_to_plan, &texts_to_verified],
         ROUNDS,
         effort.plans,
     )?;

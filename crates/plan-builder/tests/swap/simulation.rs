@@ -194,6 +194,27 @@ fn what_could_not_be_run_is_said() {
 }
 
 #[test]
+fn a_chain_that_is_not_simulated_is_not_asked() {
+    struct Elsewhere;
+    impl Simulator for Elsewhere {
+        fn simulates(&self, chain_id: u64) -> bool {
+            chain_id != BASE
+        }
+
+        async fn simulate(
+            &self,
+            chain_id: u64,
+            _: Address,
+            _: &[Step],
+        ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
+            panic!("asked for {chain_id}");
+        }
+    }
+    let plan: Value = serde_json::from_str(build(&Elsewhere).unwrap().json()).unwrap();
+    assert_eq!(plan.get("simulation"), None);
+}
+
+#[test]
 fn the_record_is_inside_the_digest() {
     let sealed = build(&Chain {
         edit: |_: &mut Vec<SimulatedCall>| {},
