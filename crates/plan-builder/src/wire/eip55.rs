@@ -1,0 +1,128 @@
+//! Addresses with their checksum.
+
+use std::{cell::RefCell, fmt};
+
+use alloy_primitives::{Address, hex};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Text;
+
+/// An address, written with its checksum (EIP-55). Only that spelling is read.
+///
+/// The spelling takes a hash, so it is found once and kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Eip55 {
+    address: Address,
+    /// `0x` and forty hex digits.
+    spelling: [u8; 42],
+}
+
+impl Eip55 {
+    /// An address with its spelling.
+    #[must_use]
+    pub fn of(address: Address) -> Self {
+        SPELT.with_borrow_mut(|spelt| match spelt.find(|known| known.address == address) {
+            Some(known) => known,
+            None => spelt.keep(Self::spell(address)),
+        })
+    }
+
+    /// Reads the one spelling.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        SPELT.with_borrow_mut(|spelt| {
+            let known = spelt.find(|known| known.spelling == text.as_bytes());
+            if known.is_some() {
+                return known;
+            }
+            let digits = text.strip_prefix("0x")?;
+            let read = Self::spell(Address::new(hex::decode_to_array(digits).ok()?));
+            (read.spelling == text.as_bytes()).then(|| spelt.keep(read))
+        })
+    }
+
+    fn spell(address: Address) -> Self {
+        let mut spelling = [0; 42];
+        let _: &str = address.to_checksum_raw(&mut spelling, None);
+        Self { address, spelling }
+    }
+
+    /// The address.
+    #[must_use]
+    pub const fn address(self) -> Address {
+        self.address
+    }
+}
+
+thread_local! {
+    static SPELT: RefCell<Spelt> = RefCell::new(Spelt {
+        last: [Eip55::spell(Address::ZERO); 16],
+        oldest: 0,
+    });
+}
+
+/// What was spelt last. A plan names the same few addresses again and again, and some of them stand in every plan.
+struct Spelt {
+    last: [Eip55; 16],
+    oldest: usize,
+}
+
+impl Spelt {
+    fn find(&self, is_it: impl Fn(&Eip55) -> bool) -> Option<Eip55> {
+        self.last.iter().find(|known| is_it(known)).copied()
+    }
+
+    fn keep(&mut self, new: Eip55) -> Eip55 {
+        if let Some(oldest) = self.last.get_mut(self.oldest) {
+            *oldest = new;
+        }
+        self.oldest = (self.oldest + 1) % self.last.len();
+        new
+    }
+}
+
+impl fmt::Debug for Eip55 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.address, f)
+    }
+}
+
+impl Serialize for Eip55 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match str::from_utf8(&self.spelling) {
+            Ok(spelling) => serializer.serialize_str(spelling),
+            Err(error) => Err(serde::ser::Error::custom(error)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Eip55 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text(Self::read, "an address with its checksum"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_was_read_has_still_one_spelling() {
+        for _ in 0..3 {
+            for byte in 0..20 {
+                let address = Eip55::of(Address::repeat_byte(0xa0 + byte));
+                let text = serde_json::to_string(&address).unwrap();
+                assert_eq!(serde_json::from_str(&text).ok(), Some(address));
+                let other = text.replacen(|c: char| c.is_ascii_alphabetic() && c != 'x', "f", 1);
+                for wrong in [
+                    text.to_lowercase(),
+                    text.to_uppercase(),
+                    text.replace("0x", ""),
+                    other,
+                ] {
+                    let read = serde_json::from_str::<Eip55>(&wrong).ok();
+                    assert!(wrong == text || read.is_none(), "{wrong}");
+                }
+            }
+        }
+    }
+}
