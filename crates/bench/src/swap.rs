@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use data_sources::lifi::{self, Lifi, LifiConfig};
+use data_sources::lifi::{Lifi, LifiConfig};
 use data_sources::transport::Transport;
 use data_sources::{Clock, Mode};
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use http_body_util::Full;
-use plan_builder::ports::{PortError, PortErrorReason, SwapAsk, SwapQuote, SwapQuotes};
+use plan_builder::ports::{PortError, SwapAsk, SwapQuote, SwapQuotes};
 use plan_builder::{FeeDocument, Policy};
 use plan_checks::UtcSeconds;
 use tokio::net::TcpListener;
@@ -94,24 +94,6 @@ impl KeptQuote {
     /// The quote, once it was asked for.
     pub fn kept(&self) -> Option<&SwapQuote> {
         self.quote.get()
-    }
-}
-
-/// The aggregator's answer, at hand: every quote is read from it.
-#[derive(Debug)]
-pub struct AnswerAtHand {
-    /// When it is said to have come.
-    pub read_at: UtcSeconds,
-}
-
-impl SwapQuotes for AnswerAtHand {
-    async fn quote(&self, _: &SwapAsk) -> Result<SwapQuote, PortError> {
-        lifi::read_quote(QUOTE.as_bytes(), self.read_at).map_err(|error| PortError {
-            source_name: "lifi",
-            reason: PortErrorReason::Unavailable {
-                detail: error.to_string(),
-            },
-        })
     }
 }
 

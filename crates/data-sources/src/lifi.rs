@@ -9,14 +9,13 @@ mod quote;
 use std::{sync::Arc, time::Duration};
 
 use plan_builder::ports::{PortError, SwapAsk, SwapQuote, SwapQuotes};
-use plan_checks::{BasisPoints, Decimal, UtcSeconds};
+use plan_checks::{BasisPoints, Decimal};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;
 
 use crate::{
     adapter::{Adapter, Setting},
-    error::SourceErrorKind,
     json::Json,
     provenance::{Clock, Mode},
     transport::{Call, Limits, Media, SourceHealth, Transport, TransportError},
@@ -130,20 +129,10 @@ impl SwapQuotes for Lifi {
                 if let Some(fault) = failure::of(reply) {
                     return Err(fault);
                 }
-                Ok(read_quote(&reply.body, read_at)?)
+                Ok(quote::read(&Json::document(&reply.body)?, NAME, read_at)?)
             })
             .await
     }
-}
-
-/// Reads an answer of `GET /quote` that was received at a time.
-///
-/// # Errors
-///
-/// [`SourceErrorKind::Malformed`] with the place of the first member that is missing or has another
-/// form.
-pub fn read_quote(answer: &[u8], read_at: UtcSeconds) -> Result<SwapQuote, SourceErrorKind> {
-    quote::read(&Json::document(answer)?, NAME, read_at)
 }
 
 /// The parameters of a swap on one chain that goes nowhere else on its way.

@@ -9,7 +9,7 @@ use alloy_primitives::keccak256;
 use alloy_sol_types::SolCall as _;
 use data_sources::Clock;
 use jiff::Timestamp;
-use plan_builder::ports::{NoSimulator, SwapQuotes};
+use plan_builder::ports::NoSimulator;
 use plan_builder::swap::{self, SwapRequest};
 use plan_builder::{Moment, Policy, Request, Sealed, verify};
 use plan_checks::Rail;
@@ -19,7 +19,7 @@ use super::Effort;
 use crate::BenchError;
 use crate::measure::{Ratio, in_turns};
 use crate::report::{Amount, Finding, Limit, Report};
-use crate::swap::{ARGUMENTS, AnswerAtHand, KeptQuote, policy};
+use crate::swap::{ARGUMENTS, KeptQuote, policy};
 
 /// The clock of the measurement stands at [`MOMENT`].
 struct Standing;
@@ -57,18 +57,20 @@ pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), Bench
         Ok(call) => kept_alive(Ok((call, keccak256(calldata)))),
         Err(_) => Err(BenchError::Answer { what: "calldata" }),
     };
-    let answer = AnswerAtHand {
-        read_at: MOMENT.now(),
-    };
     let plan = || kept_alive(build(&request, &quotes, &policy));
-    let texts_to_plan = || kept_alive(build(&parsed()?, &answer, &policy));
-    let texts_to_verified = || {
+    let arguments_to_plan = || kept_alive(build(&parsed()?, &quotes, &policy));
+    let arguments_to_verified = || {
         let request = Request::parse(Rail::Swap, black_box(ARGUMENTS))?;
         let verified = verify(&request, black_box(sealed.json()), MOMENT.now(), &policy);
         kept_alive(verified.map_err(BenchError::from))
     };
     let [least, plan, made, verified] = in_turns(
-        [&decode_and_hash, &plan, &texts_to_plan, &texts_to_verified],
+        [
+            &decode_and_hash,
+            &plan,
+            &arguments_to_plan,
+            &arguments_to_verified,
+        ],
         ROUNDS,
         effort.plans,
     )?;
@@ -91,7 +93,7 @@ pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), Bench
         ours: Amount::Cpu(verified),
         limit: Limit::Times(
             Ratio::thousandths(1_000),
-            "parse, read the quote and build",
+            "parse and build",
             Amount::Cpu(made),
         ),
     });
@@ -111,11 +113,7 @@ fn parsed() -> Result<SwapRequest, BenchError> {
 }
 
 /// Builds with ports that answer at once.
-fn build(
-    request: &SwapRequest,
-    quotes: &impl SwapQuotes,
-    policy: &Policy,
-) -> Result<Sealed, BenchError> {
+fn build(request: &SwapRequest, quotes: &KeptQuote, policy: &Policy) -> Result<Sealed, BenchError> {
     let building = pin!(swap::build(request, quotes, &NoSimulator, policy, &MOMENT));
     match building.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(sealed) => Ok(sealed?),
