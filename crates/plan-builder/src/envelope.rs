@@ -1,7 +1,9 @@
 //! The envelope of service document 2.5, as it stands on the wire. Members are declared in the order of RFC 8785, so that
 //! the serde form of a canonically declared payload is the canonical one.
 
-use std::{borrow::Cow, io};
+mod along;
+
+use std::borrow::Cow;
 
 use plan_checks::{Assertion, CheckReport, Rail};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
@@ -178,17 +180,13 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
         digest: Word,
     ) -> bool {
         self.submission.payload_digest = Some(digest);
-        let mut rest = Same(text.as_bytes());
-        if serde_json::to_writer(&mut rest, self).is_err() || !rest.0.is_empty() {
+        if !along::is_written_as(self, text) {
             return false;
         }
         let computed = if R::DECLARED_CANONICAL {
             end_of_fields(text).and_then(|end| {
                 let (before, after) = text.split_at_checked(end)?;
-                Some(digest::keccak_of([
-                    before,
-                    after.strip_prefix(&member(digest))?,
-                ]))
+                Some(digest::keccak_of([before, after.get(MEMBER_BYTES..)?]))
             })
         } else {
             self.submission.payload_digest = None;
@@ -204,30 +202,10 @@ fn end_of_fields(text: &str) -> Option<usize> {
     Some(text.rfind(']')? + 1)
 }
 
+/// The length of [`member`].
+const MEMBER_BYTES: usize = r#","payload_digest":"0x""#.len() + 2 * 32;
+
 /// The digest's member, as it follows the list.
 fn member(digest: Word) -> String {
     format!(r#","payload_digest":"{}""#, digest.0)
-}
-
-/// Takes only the bytes that it expects.
-struct Same<'a>(&'a [u8]);
-
-impl io::Write for Same<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes).map(|()| bytes.len())
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self.0.strip_prefix(bytes) {
-            Some(rest) => {
-                self.0 = rest;
-                Ok(())
-            }
-            None => Err(io::ErrorKind::InvalidData.into()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

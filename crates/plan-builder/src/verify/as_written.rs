@@ -3,16 +3,16 @@
 //! compared member by member, and however a part was picked, it is the one that stands there.
 
 use alloy_primitives::B256;
-use memchr::memmem;
+use memchr::{memmem, memrchr};
 use plan_checks::{Commitment, DigestStanding, UtcSeconds};
 use serde::de::DeserializeOwned;
 
 use super::{Verified, judge_labels, judge_payload};
 use crate::{
     Policy,
-    envelope::SCHEMA_VERSION,
     rail::{RailPlan, rail_of},
     seal::{self, Labels},
+    simulation::Simulation,
     wire::Word,
 };
 
@@ -25,19 +25,14 @@ pub(super) fn verify<R: RailPlan>(
     policy: &Policy,
 ) -> Option<Verified> {
     let payload: R::Payload = value(behind(text, r#","payload":"#)?)?;
-    let (_, tail) = text.rsplit_once(r#","schema_version":""#)?;
-    let tail = tail.strip_prefix(SCHEMA_VERSION)?.strip_prefix('"')?;
-    let simulation = match tail.strip_prefix(r#","simulation":"#) {
-        Some(from_simulation) => Some(value(from_simulation)?),
-        None => None,
-    };
-    let claimed: B256 = string(tail, r#","payload_digest":""#)?.parse().ok()?;
+    let end = End::of(text)?;
     let labels = Labels {
-        artifact_id: string(text, r#","artifact_id":""#)?.to_owned(),
-        valid_until: string(tail, r#","valid_until":""#)?.parse().ok()?,
+        artifact_id: artifact_id(text)?.to_owned(),
+        valid_until: end.valid_until,
         created_millis: created_millis::<R>(request, &payload, text)?,
-        simulation,
+        simulation: end.simulation,
     };
+    let claimed = end.payload_digest;
     let commitment = Commitment {
         valid_until: labels.valid_until,
         now,
@@ -79,12 +74,50 @@ fn value<T: DeserializeOwned>(text: &str) -> Option<T> {
     T::deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
 }
 
-/// The string that follows some text, as far as it has no escapes.
-fn string<'a>(text: &'a str, before: &str) -> Option<&'a str> {
-    Some(behind(text, before)?.split_once('"')?.0)
-}
-
 /// What follows the first occurrence of a mark.
 fn behind<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     text.get(memmem::find(text.as_bytes(), mark.as_bytes())? + mark.len()..)
+}
+
+/// The string behind the account, as far as it has no escapes.
+fn artifact_id(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once('}')?;
+    let (id, _) = behind
+        .strip_prefix(r#","artifact_id":""#)?
+        .split_once('"')?;
+    Some(id)
+}
+
+/// The members behind `schema_version`.
+struct End {
+    simulation: Option<Simulation>,
+    payload_digest: B256,
+    valid_until: UtcSeconds,
+}
+
+impl End {
+    /// Reads them from the last byte backwards: up to the list of `submission`, what stands there has a fixed length.
+    fn of(text: &str) -> Option<Self> {
+        let text = text.strip_suffix(r#""}"#)?;
+        let (text, valid_until) = before_last(text, "2026-11-21T15:30:00Z".len())?;
+        let text = text.strip_suffix(r#""},"valid_until":""#)?;
+        let (text, payload_digest) = before_last(text, "0x".len() + 2 * B256::ZERO.len())?;
+        let (text, _) = text.split_at_checked(memrchr(b'{', text.as_bytes())?)?;
+        // Behind a version, which ends as text, or behind a simulation.
+        let simulation = if text.ends_with(r#"","submission":"#) {
+            None
+        } else {
+            Some(value(behind(text, r#","simulation":"#)?)?)
+        };
+        Some(Self {
+            simulation,
+            payload_digest: payload_digest.parse().ok()?,
+            valid_until: valid_until.parse().ok()?,
+        })
+    }
+}
+
+/// A text without its last bytes, and these.
+fn before_last(text: &str, bytes: usize) -> Option<(&str, &str)> {
+    text.split_at_checked(text.len().checked_sub(bytes)?)
 }
