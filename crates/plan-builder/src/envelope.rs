@@ -173,7 +173,7 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
         Some(Written { text, digest })
     }
 
-    /// Whether [`Self::write`] gives exactly this text. It is compared as it is written, and stands nowhere else.
+    /// Whether [`Self::write`] gives exactly this text, without writing it.
     pub(crate) fn is_written_as<R: RailPlan<Payload = P, Fees = F>>(
         &mut self,
         text: &str,

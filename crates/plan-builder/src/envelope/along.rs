@@ -14,7 +14,7 @@ use serde::{
 
 /// Whether `serde_json` writes a value as exactly this text.
 ///
-/// Of what no envelope has (negative and floating-point numbers, maps, variants of tuples) it says no.
+/// Of what no envelope has (negative and floating-point numbers, maps, structs and variants of tuples) it says no.
 pub(super) fn is_written_as<T: Serialize>(value: &T, text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut along = Along {
@@ -133,7 +133,7 @@ impl<'a, 't> Serializer for &'a mut Along<'t> {
     type Error = fmt::Error;
     type SerializeSeq = Members<'a, 't>;
     type SerializeTuple = Members<'a, 't>;
-    type SerializeTupleStruct = Members<'a, 't>;
+    type SerializeTupleStruct = Impossible<(), fmt::Error>;
     type SerializeTupleVariant = Impossible<(), fmt::Error>;
     type SerializeMap = Impossible<(), fmt::Error>;
     type SerializeStruct = Members<'a, 't>;
@@ -242,8 +242,8 @@ impl<'a, 't> Serializer for &'a mut Along<'t> {
         Members::of(self, b'[', b"]")
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, fmt::Error> {
-        Members::of(self, b'[', b"]")
+    fn serialize_tuple(self, length: usize) -> Result<Self::SerializeTuple, fmt::Error> {
+        self.serialize_seq(Some(length))
     }
 
     fn serialize_tuple_struct(
@@ -251,7 +251,7 @@ impl<'a, 't> Serializer for &'a mut Along<'t> {
         _: &'static str,
         _: usize,
     ) -> Result<Self::SerializeTupleStruct, fmt::Error> {
-        Members::of(self, b'[', b"]")
+        Err(fmt::Error)
     }
 
     fn serialize_tuple_variant(
@@ -336,20 +336,7 @@ impl ser::SerializeTuple for Members<'_, '_> {
     type Error = fmt::Error;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Passed {
-        value.serialize(self.next()?)
-    }
-
-    fn end(self) -> Passed {
-        self.close()
-    }
-}
-
-impl ser::SerializeTupleStruct for Members<'_, '_> {
-    type Ok = ();
-    type Error = fmt::Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Passed {
-        value.serialize(self.next()?)
+        ser::SerializeSeq::serialize_element(self, value)
     }
 
     fn end(self) -> Passed {

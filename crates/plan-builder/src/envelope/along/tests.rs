@@ -13,7 +13,7 @@ struct Document {
     number: u64,
     #[serde(rename = "odd \"name\"\\")]
     odd: String,
-    pair: (u8, String),
+    pair: [String; 2],
     small: i32,
     word: Word,
 }
@@ -74,7 +74,7 @@ prop_compose! {
         missing in proptest::option::of(text()),
         number in prop_oneof![Just(0), Just(u64::MAX), 0..2000_u64],
         odd in text(),
-        pair in (any::<u8>(), text()),
+        pair in [text(), text()],
         small in 0..1000,
         word in word(),
     ) -> Document {
@@ -126,12 +126,10 @@ fn a_string_that_is_not_escaped_is_not_taken_for_its_json() {
         ));
     }
     // One that is written with an escape does not make up for one that stands there without it.
-    for pair in [["a\"b", "a\\b"], ["\"", "\""], ["\\", "\\"]] {
-        let half = format!(
-            "[\"{}\",{}]",
-            pair[0],
-            serde_json::to_string(pair[1]).unwrap()
-        );
+    for (raw, escaped) in [("a\"b", "a\\b"), ("\"", "\""), ("\\", "\\")] {
+        let pair = vec![raw, escaped];
+        assert!(is_written_as(&pair, &serde_json::to_string(&pair).unwrap()));
+        let half = format!("[\"{raw}\",{}]", serde_json::to_string(escaped).unwrap());
         assert!(!is_written_as(&pair, &half), "{half}");
     }
 }
@@ -142,6 +140,9 @@ fn what_no_envelope_has_is_not_compared() {
     assert!(!is_written_as(&map, r#"{"a":1}"#));
     assert!(!is_written_as(&-1, "-1"));
     assert!(!is_written_as(&1.5, "1.5"));
+    #[derive(Serialize)]
+    struct Two(u8, u8);
+    assert!(!is_written_as(&Two(1, 2), "[1,2]"));
     #[derive(Serialize)]
     enum Pair {
         Of(u8, u8),
