@@ -186,7 +186,10 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
         let computed = if R::DECLARED_CANONICAL {
             end_of_fields(text).and_then(|end| {
                 let (before, after) = text.split_at_checked(end)?;
-                Some(digest::keccak_of([before, after.get(MEMBER_BYTES..)?]))
+                Some(digest::keccak_of([
+                    before,
+                    after.strip_prefix(&member(digest))?,
+                ]))
             })
         } else {
             self.submission.payload_digest = None;
@@ -201,9 +204,6 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
 fn end_of_fields(text: &str) -> Option<usize> {
     Some(text.rfind(']')? + 1)
 }
-
-/// The length of [`member`].
-const MEMBER_BYTES: usize = r#","payload_digest":"0x""#.len() + 2 * 32;
 
 /// The digest's member, as it follows the list.
 fn member(digest: Word) -> String {

@@ -97,16 +97,8 @@ impl Along<'_> {
     }
 
     fn pass_name(&mut self, name: &str) -> Passed {
-        if let Some((start, rest)) = self.ahead.split_at_checked(name.len() + 3)
-            && let [b'"', plain @ .., b'"', b':'] = start
-            && plain == name.as_bytes()
-        {
-            self.ahead = rest;
-            self.quotes += 2;
-            return Ok(());
-        }
         self.pass_string(name)?;
-        self.pass(b":")
+        self.pass_mark(b':')
     }
 
     fn pass_number(&mut self, number: u64) -> Passed {
@@ -350,8 +342,7 @@ impl ser::SerializeStruct for Members<'_, '_> {
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Passed {
         let along = self.next()?;
-        along.serialize_str(name)?;
-        along.pass_mark(b':')?;
+        along.pass_name(name)?;
         value.serialize(along)
     }
 

@@ -1,6 +1,6 @@
 //! The verifier's short way, for a plan that stands as this crate writes it: what follows from nothing else is picked from
-//! the text, everything is judged and written again, and it must give the same text, byte for byte. Then nothing has to be
-//! compared member by member, and however a part was picked, it is the one that stands there.
+//! the text, everything is judged and put together again, and it must be what the text says, byte for byte. Then nothing has
+//! to be compared member by member, and however a part was picked, it is the one that stands there.
 
 use alloy_primitives::B256;
 use memchr::{memmem, memrchr};
