@@ -1,8 +1,10 @@
 //! The handler of the paid API: what is decided about a request, in order.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use data_sources::Clock;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
@@ -68,33 +70,38 @@ impl<S: Settler, J: Journal> Api<S, J> {
         }
     }
 
-    async fn dispatch(&self, id: RequestId, request: Request<Incoming>) -> Reply {
+    /// Decides what can be decided from the head alone: nearly every unpaid call ends here.
+    fn dispatch(&self, id: RequestId, request: Request<Incoming>) -> Dispatched<'_> {
         let (parts, body) = request.into_parts();
         if !self.is_our_host(&parts) {
             let message = "the Host header names a host that is not served here";
-            return ErrorReply::new(ErrorCode::NotFound, message).into_reply(id);
+            let refusal = ErrorReply::new(ErrorCode::NotFound, message);
+            return Dispatched::Answered(refusal.into_reply(id));
         }
-        let path = parts.uri.path();
-        match resolve(parts.method.as_str(), path) {
+        Dispatched::Answered(match resolve(parts.method.as_str(), parts.uri.path()) {
             Resolution::Found { operation, head } => {
                 if head || !has_payment(&parts.headers) {
                     self.challenges.count(operation);
-                    return self.unpaid(operation, &parts, head, id);
+                    return Dispatched::Answered(self.unpaid(operation, &parts, head, id));
                 }
                 match self.admit(operation, &parts) {
                     Err(declined) => self.declined(operation, &parts, &declined, id),
-                    // Boxed: every other request would carry the room that this future needs.
-                    Ok(payment) => Box::pin(self.paid(operation, parts, body, payment, id)).await,
+                    Ok(payment) => {
+                        let paid = self.paid(operation, parts, body, payment, id);
+                        return Dispatched::Under(Box::pin(paid));
+                    }
                 }
             }
             Resolution::Options(allow) => preflight(allow),
             Resolution::MethodNotAllowed(allow) => method_not_allowed(&parts.method, allow, id),
             Resolution::NotFound => {
-                let reply = self.free(&parts, id).await;
-                observe::free_answer(reply.status().as_u16());
-                reply
+                return Dispatched::Under(Box::pin(async move {
+                    let reply = self.free(&parts, id).await;
+                    observe::free_answer(reply.status().as_u16());
+                    reply
+                }));
             }
-        }
+        })
     }
 
     /// What costs nothing: artifacts, and the endpoints of [`Free`].
@@ -154,59 +161,64 @@ impl<S: Settler, J: Journal> Api<S, J> {
             .reply(operation, parts.uri.query(), declined, id)
     }
 
-    async fn paid(
+    fn paid(
         &self,
         operation: Operation,
         parts: Parts,
         body: Incoming,
         payment: Payment,
         id: RequestId,
-    ) -> Reply {
+    ) -> impl Future<Output = Reply> + Send {
         let started = Instant::now();
-        let outcome = self.take(operation, &parts, body, payment, id).await;
-        let name = outcome.name();
-        observe::paid_call(operation, name, started.elapsed());
-        tracing::info!(
-            request_id = %id,
-            operation = operation.name(),
-            outcome = name,
-            milliseconds = started.elapsed().as_millis(),
-            "paid call"
-        );
-        match outcome {
-            Outcome::Declined(declined) => self.declined(operation, &parts, &declined, id),
-            Outcome::Refused(error) => error.into_reply(id),
-            Outcome::Served { stored, again } => served(&stored, again),
+        async move {
+            let ordered = self.body(operation, body).await;
+            let ordered =
+                ordered.and_then(|body| self.order(operation, &parts, &body, &payment, id));
+            let outcome = match ordered {
+                Ok((binding, work)) => self.till.take(payment, binding, work).await,
+                Err(refusal) => Outcome::Refused(refusal),
+            };
+            let name = outcome.name();
+            observe::paid_call(operation, name, started.elapsed());
+            tracing::info!(
+                request_id = %id,
+                operation = operation.name(),
+                outcome = name,
+                milliseconds = started.elapsed().as_millis(),
+                "paid call"
+            );
+            match outcome {
+                Outcome::Declined(declined) => self.declined(operation, &parts, &declined, id),
+                Outcome::Refused(error) => error.into_reply(id),
+                Outcome::Served { stored, again } => served(&stored, again),
+            }
         }
     }
 
-    async fn take(
+    async fn body(&self, operation: Operation, body: Incoming) -> Result<Bytes, ErrorReply> {
+        if !operation.route().takes_body() {
+            return Ok(Bytes::new());
+        }
+        let reading = Box::pin(read_body(body, self.max_body_bytes, self.body_timeout));
+        reading.await.map_err(|error| body_refused(&error))
+    }
+
+    /// The request that a payment is bound to, and the work that it pays for.
+    fn order(
         &self,
         operation: Operation,
         parts: &Parts,
-        body: Incoming,
-        payment: Payment,
+        body: &Bytes,
+        payment: &Payment,
         id: RequestId,
-    ) -> Outcome {
+    ) -> Result<(RequestBinding, Work), ErrorReply> {
         let query = parts.uri.query();
         let route = operation.route();
-        let body = if route.takes_body() {
-            match read_body(body, self.max_body_bytes, self.body_timeout).await {
-                Ok(body) => body,
-                Err(error) => return Outcome::Refused(body_refused(&error)),
-            }
-        } else {
-            bytes::Bytes::new()
-        };
-        let max_age = match max_age(&parts.headers) {
-            Ok(max_age) => max_age,
-            Err(refusal) => return Outcome::Refused(refusal),
-        };
-        let parameters = match route.parse(query, &body) {
-            Ok(parameters) => parameters,
-            Err(problems) => return Outcome::Refused(invalid_parameters(&problems)),
-        };
-        let binding = RequestBinding::new(route.method.as_str(), route.path, query, &body)
+        let max_age = max_age(&parts.headers)?;
+        let parameters = route
+            .parse(query, body)
+            .map_err(|problems| invalid_parameters(&problems))?;
+        let binding = RequestBinding::new(route.method.as_str(), route.path, query, body)
             .for_payment(
                 payment.payload().signature().as_str(),
                 payment.payload().payment_id(),
@@ -227,7 +239,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
             budget_seconds: route.work_seconds,
             answer: Box::pin(work),
         };
-        self.till.take(payment, binding, work).await
+        Ok((binding, work))
     }
 
     fn is_our_host(&self, parts: &Parts) -> bool {
@@ -242,14 +254,33 @@ impl<S: Settler, J: Journal> Api<S, J> {
     }
 }
 
+/// A request that is answered, or that something has to be awaited for.
+///
+/// A future stays as large as its largest moment. So the ones that have to wait are on the heap by themselves, made where
+/// they begin, and a request that is answered from its head carries none of them.
+enum Dispatched<'a> {
+    Answered(Reply),
+    Under(Pin<Box<dyn Future<Output = Reply> + Send + 'a>>),
+}
+
 impl<S: Settler, J: Journal> Handler for Api<S, J> {
-    async fn handle(&self, request: Request<Incoming>, id: RequestId) -> Reply {
+    fn handle(
+        &self,
+        request: Request<Incoming>,
+        id: RequestId,
+    ) -> impl Future<Output = Reply> + Send {
         let origin = request.headers().get(header::ORIGIN).cloned();
-        let mut reply = self.dispatch(id, request).await;
-        let headers = reply.headers_mut();
-        headers.insert(REQUEST_ID, header_value(&id.to_string()));
-        self.origins.allow(origin, headers);
-        reply
+        let dispatched = self.dispatch(id, request);
+        async move {
+            let mut reply = match dispatched {
+                Dispatched::Answered(reply) => reply,
+                Dispatched::Under(answering) => answering.await,
+            };
+            let headers = reply.headers_mut();
+            headers.insert(REQUEST_ID, header_value(&id.to_string()));
+            self.origins.allow(origin, headers);
+            reply
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use data_sources::Clock;
-use ledger::{Answer, Claim, EntryId, Journal, RequestBinding, Reservation, Standing};
+use ledger::{Answer, Claim, EntryId, Journal, LedgerError, RequestBinding, Reservation, Standing};
 use route_catalog::ErrorCode;
 use settlement::{Settler, Verification};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -121,16 +121,15 @@ impl<S: Settler, J: Journal> Till<S, J> {
         request: RequestBinding,
         work: Work,
     ) -> Outcome {
-        let standing = match judge_offline(&payment) {
-            Ok(standing) => standing,
+        let (proven, by_session) = match judge_offline(&payment) {
+            Ok(SignatureStanding::Recovered) => (true, false),
+            Ok(SignatureStanding::Contract(_)) => (false, false),
+            Ok(SignatureStanding::Session) => (false, true),
             Err(invalid) => return Outcome::Declined(invalid.into()),
         };
-        if standing == SignatureStanding::Session
-            && let Some(refused) = self.unsupported(&payment).await
-        {
+        if by_session && let Some(refused) = self.unsupported(&payment).await {
             return refused;
         }
-        let proven = standing == SignatureStanding::Recovered;
         let Some(place) = self.place(proven) else {
             let message = "too many paid calls are under way; the payment was not used";
             return Outcome::Refused(
@@ -148,8 +147,7 @@ impl<S: Settler, J: Journal> Till<S, J> {
             }
             // Too late to pay with, but an answer that it did pay for can still be fetched.
             Err(late @ Invalid::EndsTooSoon { .. }) => {
-                let key = payment.key();
-                match self.shared.journal.find(&key, &request, now).await {
+                match Box::pin(self.still_known(&payment, &request, now)).await {
                     Ok(Some(standing)) => Ok(Reservation::Standing(standing)),
                     Ok(None) => return Outcome::Declined(late.into()),
                     Err(error) => Err(error),
@@ -160,7 +158,7 @@ impl<S: Settler, J: Journal> Till<S, J> {
         match reservation {
             Ok(Reservation::Reserved(entry)) => self.visit(entry, payment, work, place).await,
             Ok(Reservation::Standing(Standing::Unknown { entry, .. })) => {
-                self.decide_and_answer(entry, &payment, &request).await
+                Box::pin(self.decide_and_answer(entry, &payment, &request)).await
             }
             Ok(Reservation::Standing(standing)) => standing::outcome(standing, &payment),
             Err(error) => {
@@ -168,6 +166,16 @@ impl<S: Settler, J: Journal> Till<S, J> {
                 Outcome::Refused(journal_failed())
             }
         }
+    }
+
+    async fn still_known(
+        &self,
+        payment: &Payment,
+        request: &RequestBinding,
+        now: u64,
+    ) -> Result<Option<Standing>, LedgerError> {
+        let key = payment.key();
+        self.shared.journal.find(&key, request, now).await
     }
 
     async fn visit(
@@ -195,7 +203,8 @@ impl<S: Settler, J: Journal> Till<S, J> {
 
     /// Whether the settler takes this scheme at all, before anything is written down for it.
     async fn unsupported(&self, payment: &Payment) -> Option<Outcome> {
-        match self.shared.settler.supports(payment.scheme()).await {
+        let asked = Box::pin(self.shared.settler.supports(payment.scheme()));
+        match asked.await {
             Verification::Valid => None,
             Verification::Invalid { reason, message } => {
                 Some(Outcome::Declined(visit::declined(reason, message)))

@@ -147,32 +147,38 @@ impl SqliteLedger {
     }
 }
 
+// What writes during a payment is queued at the call, so that its future holds no more than the wait for it.
 impl Journal for SqliteLedger {
-    async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
+    fn reserve(
+        &self,
+        claim: Claim,
+    ) -> impl Future<Output = Result<Reservation, LedgerError>> + Send {
         let digest = claim.key.digest();
-        let reservation = self
-            .submit("reserve", move |store| store.reserve(digest, &claim))
-            .await?;
-        if let Reservation::Standing(standing) = &reservation {
-            self.check(standing)?;
+        let reservation = self.submit("reserve", move |store| store.reserve(digest, &claim));
+        async move {
+            let reservation = reservation.await?;
+            if let Reservation::Standing(standing) = &reservation {
+                self.check(standing)?;
+            }
+            Ok(reservation)
         }
-        Ok(reservation)
     }
 
-    async fn find(
+    fn find(
         &self,
         key: &AuthorizationKey,
         request: &RequestBinding,
         now: u64,
-    ) -> Result<Option<Standing>, LedgerError> {
+    ) -> impl Future<Output = Result<Option<Standing>, LedgerError>> + Send {
         let (digest, request) = (key.digest(), request.digest());
-        let standing = self
-            .submit("find", move |store| store.find(digest, request, now))
-            .await?;
-        if let Some(standing) = &standing {
-            self.check(standing)?;
+        let standing = self.submit("find", move |store| store.find(digest, request, now));
+        async move {
+            let standing = standing.await?;
+            if let Some(standing) = &standing {
+                self.check(standing)?;
+            }
+            Ok(standing)
         }
-        Ok(standing)
     }
 
     fn start_work(&self, entry: EntryId) {
@@ -183,12 +189,12 @@ impl Journal for SqliteLedger {
             .push(entry);
     }
 
-    async fn begin_settlement(
+    fn begin_settlement(
         &self,
         entry: EntryId,
         settlement: Settlement,
         now: u64,
-    ) -> Result<(), LedgerError> {
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
         // Work that was done before its beginning was noted leaves nothing to note.
         self.marks
             .lock()
@@ -197,37 +203,38 @@ impl Journal for SqliteLedger {
         self.submit("begin_settlement", move |store| {
             store.begin_settlement(entry, &settlement, now)
         })
-        .await
     }
 
-    async fn settle(
+    fn settle(
         &self,
         entry: EntryId,
         receipt: StoredReceipt,
         now: u64,
-    ) -> Result<(), LedgerError> {
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
         self.submit("settle", move |store| store.settle(entry, &receipt, now))
-            .await
     }
 
-    async fn release(&self, entry: EntryId, reason: &str, now: u64) -> Result<(), LedgerError> {
+    fn release(
+        &self,
+        entry: EntryId,
+        reason: &str,
+        now: u64,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
         let reason = reason.to_owned();
         self.submit("release", move |store| store.release(entry, &reason, now))
-            .await
     }
 
-    async fn mark_unknown(
+    fn mark_unknown(
         &self,
         entry: EntryId,
         transaction: Option<String>,
         cause: &str,
         now: u64,
-    ) -> Result<(), LedgerError> {
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
         let cause = cause.to_owned();
         self.submit("mark_unknown", move |store| {
             store.mark_unknown(entry, transaction.as_deref(), &cause, now)
         })
-        .await
     }
 
     async fn undecided(

@@ -4,7 +4,7 @@ use data_sources::{Error, Provenance, Sourced, Token, TokenList, TokenSnapshot};
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
-use super::{Call, fault};
+use super::{Call, boxed, fault};
 use crate::Sources;
 use crate::answer::{Answered, Method, Warning};
 use crate::reply::ErrorReply;
@@ -80,7 +80,8 @@ async fn list(
         Ok(found) => return Ok((found, false)),
         Err(error) => error,
     };
-    let Ok(mut found) = sources.coingecko.tokens(call.max_age()).await else {
+    let fallback = boxed(|| sources.coingecko.tokens(call.max_age()));
+    let Ok(mut found) = fallback.await else {
         return Err(fault::reply(&error));
     };
     if let Error::Source(error) = &error {

@@ -7,7 +7,7 @@ use ledger::{
     StoredReceipt,
 };
 use route_catalog::ErrorCode;
-use settlement::{Receipt, Settlement, Settler, Verification};
+use settlement::{Cause, Receipt, Settlement, Settler, Verification};
 use tokio::time::timeout;
 use x402_wire::{Payment, Reason, SettlementResponse};
 
@@ -32,7 +32,9 @@ where
     J: Journal,
 {
     let (settler, journal) = (till.settler(), till.journal());
-    match settler.verify(&payment, till.now()).await {
+    // A settler that asks over HTTP has large futures, and a call is long done with the one when it makes the other.
+    let verified = Box::pin(settler.verify(&payment, till.now()));
+    match verified.await {
         Verification::Valid => {}
         Verification::Invalid { reason, message } => {
             till.release(entry, reason.as_str()).await;
@@ -79,43 +81,23 @@ where
         return Outcome::Refused(journal_failed());
     }
     // The settler has time limits of its own; this one only guards against one that forgets them.
-    let settled = timeout(till.shared.policy.settle_guard, settler.settle(&payment));
-    match settled.await {
-        Ok(Settlement::Settled(receipt)) => till.settled(entry, answer, &receipt).await,
+    let settled = Box::pin(settler.settle(&payment));
+    let outcome = timeout(till.shared.policy.settle_guard, settled).await;
+    match &outcome {
+        Ok(Settlement::Settled(receipt)) => till.settled(entry, answer, receipt).await,
         Ok(Settlement::Rejected { reason, message }) => {
-            if !till.release(entry, reason.as_str()).await {
-                // The journal still holds the entry as settling and would send it again: not a case for a new payment.
-                return standing::pending(&payment, None);
-            }
-            let failed = SettlementResponse::failed(
-                &reason,
-                "",
-                payment.requirements().network,
-                payment.payer(),
-            );
-            let receipt = Some(failed.to_header());
-            Outcome::Declined(Declined {
-                receipt,
-                ..declined(reason, message)
-            })
+            till.rejected(entry, &payment, reason, message.clone())
+                .await
         }
-        Ok(Settlement::NotSent { cause }) => {
-            tracing::warn!(%entry, %cause, "a settlement could not be sent");
-            if !till.release(entry, "settlement_not_sent").await {
-                return standing::pending(&payment, None);
-            }
-            Outcome::Refused(settlement_unavailable())
-        }
+        Ok(Settlement::NotSent { cause }) => till.not_sent(entry, &payment, cause).await,
         Ok(Settlement::Unknown { transaction, cause }) => {
-            tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
-            till.unknown(entry, transaction.clone(), &cause.to_string())
-                .await;
-            standing::pending(&payment, transaction.as_deref())
+            let cause = cause.to_string();
+            till.undecided(entry, &payment, transaction.clone(), &cause)
+                .await
         }
         Err(_elapsed) => {
-            till.unknown(entry, None, "the settler did not return")
-                .await;
-            standing::pending(&payment, None)
+            let cause = "the settler did not return";
+            till.undecided(entry, &payment, None, cause).await
         }
     }
 }
@@ -125,24 +107,65 @@ impl<S: Settler, J: Journal> Till<S, J> {
     ///
     /// The answer is durable since before the settlement. Should the record of the settlement itself fail, the caller has
     /// paid and gets the answer all the same, and the record is tried again.
-    pub(crate) async fn settled(
+    pub(crate) fn settled(
         &self,
         entry: EntryId,
         answer: Answer,
         receipt: &Receipt,
-    ) -> Outcome {
-        let stored = stored_receipt(receipt);
-        self.record(entry, &stored).await;
+    ) -> impl Future<Output = Outcome> + Send {
         observe::settled(receipt);
-        let stored = StoredAnswer {
-            answer,
-            receipt: stored,
-            settled_at: self.now(),
-        };
-        Outcome::Served {
-            stored,
-            again: false,
+        let receipt = stored_receipt(receipt);
+        async move {
+            self.record(entry, &receipt).await;
+            let stored = StoredAnswer {
+                answer,
+                receipt,
+                settled_at: self.now(),
+            };
+            Outcome::Served {
+                stored,
+                again: false,
+            }
         }
+    }
+
+    async fn rejected(
+        &self,
+        entry: EntryId,
+        payment: &Payment,
+        reason: &Reason,
+        message: Option<String>,
+    ) -> Outcome {
+        if !self.release(entry, reason.as_str()).await {
+            // The journal still holds the entry as settling and would send it again: not a case for a new payment.
+            return standing::pending(payment, None);
+        }
+        let network = payment.requirements().network;
+        let failed = SettlementResponse::failed(reason, "", network, payment.payer());
+        Outcome::Declined(Declined {
+            receipt: Some(failed.to_header()),
+            ..declined(reason.clone(), message)
+        })
+    }
+
+    async fn not_sent(&self, entry: EntryId, payment: &Payment, cause: &Cause) -> Outcome {
+        tracing::warn!(%entry, %cause, "a settlement could not be sent");
+        if !self.release(entry, "settlement_not_sent").await {
+            return standing::pending(payment, None);
+        }
+        Outcome::Refused(settlement_unavailable())
+    }
+
+    async fn undecided(
+        &self,
+        entry: EntryId,
+        payment: &Payment,
+        transaction: Option<String>,
+        cause: &str,
+    ) -> Outcome {
+        tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
+        self.unknown(entry, transaction.clone(), cause).await;
+        standing::pending(payment, transaction.as_deref())
     }
 
     /// Writes down that an entry is settled. What is known only here must not be lost to a full disk: a facilitator may
