@@ -20,6 +20,7 @@ use crate::{
 mod failure;
 mod location;
 mod schema;
+mod seen;
 mod stats;
 mod store;
 mod writer;

@@ -76,9 +76,14 @@ pub(super) fn fill(site: &Site, ledger: &Path, entries: u32) -> Result<(), Bench
         "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
          INSERT INTO entry (id, state, authorization, request, payer, valid_before, reserved_at,
                             changed_at, receipt, amount, method, path)
-         SELECT n, ?2, randomblob(32), randomblob(32), randomblob(20), ?3, ?4, ?4, n, '2000',
+         SELECT n, ?2, randomblob(16), randomblob(32), randomblob(20), ?3, ?4, ?4, n, '2000',
                 'GET', '/all-tokens' FROM number",
         params![entries, SETTLED, i64::from(u32::MAX), 1_700_000_000],
+    )?;
+    transaction.execute_batch(
+        "INSERT INTO seen (authorization, entry)
+         SELECT authorization, id FROM entry ORDER BY authorization;
+         UPDATE sweep SET past = (SELECT max(id) FROM entry), until = (SELECT max(id) FROM entry);",
     )?;
     transaction.commit()?;
     Ok(())

@@ -14,6 +14,7 @@ const APPLICATION_ID: i32 = 0x7834_6c64;
 const MIGRATIONS: &[&str] = &[
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
+    include_str!("schema/0003.sql"),
 ];
 
 /// How long a write waits for a program that has locked the file (a backup, a shell) before it fails.
@@ -205,7 +206,19 @@ mod tests {
         let version: u32 = connection
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .unwrap();
-        assert_eq!(version, 2);
+        assert_eq!(version, 3);
+        let seen: Vec<(i64, i64)> = connection
+            .prepare(
+                "SELECT entry.id, entry.state FROM seen JOIN entry
+                 ON entry.id = seen.entry AND entry.authorization = seen.authorization ORDER BY entry.id",
+            )
+            .unwrap()
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let all = State::ALL.map(|state| (state.code(), state.code()));
+        assert_eq!(seen, all);
     }
 
     #[test]
@@ -227,7 +240,7 @@ mod tests {
         assert_eq!(number("max_page_count"), 256);
         assert_eq!(number("wal_autocheckpoint"), 0);
         assert_eq!(number("cache_size"), -4096);
-        assert_eq!(number("user_version"), 2);
+        assert_eq!(number("user_version"), 3);
     }
 
     #[test]
@@ -257,7 +270,7 @@ mod tests {
         assert_eq!(
             open(&path, None).unwrap_err(),
             LedgerError::NewerSchema {
-                expected: 2,
+                expected: 3,
                 observed: 99
             }
         );

@@ -7,7 +7,13 @@ use rusqlite::{
     Connection, MAIN_DB, OptionalExtension, Row, params, types::Type, wal::CheckpointMode,
 };
 
-use super::{Options, failure::Failure, location::Location, schema};
+use super::{
+    Options,
+    failure::Failure,
+    location::Location,
+    schema,
+    seen::{Digest, Seen},
+};
 use crate::{
     answer::{Answer, StoredAnswer, StoredReceipt},
     claim::Claim,
@@ -30,6 +36,8 @@ pub(super) struct Store {
     connection: Connection,
     location: Location,
     retention_seconds: u64,
+    /// `None` until it is read, at first and after a rollback.
+    seen: Option<Seen>,
     next_entry: i64,
     next_answer: i64,
     next_receipt: i64,
@@ -52,10 +60,6 @@ struct Found {
 pub(super) const IS_TAKEN: &str =
     "SELECT EXISTS (SELECT 1 FROM entry WHERE payer = ?1 AND payment_id = ?2)";
 
-/// Bytes of an authorization's digest that are kept: beyond chance and beyond finding a second authorization with the
-/// digest of another payer's. Somebody who makes two of their own alike has one of them refused.
-const DIGEST_BYTES: usize = 16;
-
 impl Store {
     pub(super) fn open(location: Location, options: Options) -> Result<Self, LedgerError> {
         let connection = schema::open(location.path(), options.max_bytes)?;
@@ -63,19 +67,24 @@ impl Store {
             let sql = format!("SELECT coalesce(max(id), ?1) + 1 FROM {table}");
             connection.query_row(&sql, [before_first], |row| row.get(0))
         };
-        let numbers = || {
+        let read = || {
+            let seen = Seen::load(&connection)?;
+            // The newest entries may have been deleted, and their numbers must not come back: they are past.
+            let next_entry = next("entry", 0)?.max(seen.until().saturating_add(1));
             Ok((
-                next("entry", 0)?,
+                seen,
+                next_entry,
                 next("answer", NONE)?,
                 next("receipt", NONE)?,
             ))
         };
-        let (next_entry, next_answer, next_receipt) =
-            numbers().map_err(|error| super::failure::named(&error, location.path(), "open"))?;
+        let (seen, next_entry, next_answer, next_receipt) =
+            read().map_err(|error| super::failure::named(&error, location.path(), "open"))?;
         Ok(Self {
             connection,
             location,
             retention_seconds: options.retention_seconds,
+            seen: Some(seen),
             next_entry,
             next_answer,
             next_receipt,
@@ -100,8 +109,16 @@ impl Store {
         self.run("COMMIT")
     }
 
+    /// At the end of a batch, within its transaction.
+    pub(super) fn advance_seen(&mut self) -> rusqlite::Result<()> {
+        let (seen, connection) = self.seen()?;
+        seen.advance(connection)
+    }
+
     /// Undoes the open transaction, unless SQLite has done so already, as it does when the disk is full.
-    pub(super) fn roll_back(&self) {
+    pub(super) fn roll_back(&mut self) {
+        // It has followed what is undone.
+        self.seen = None;
         if !self.connection.is_autocommit()
             && let Err(error) = self.run("ROLLBACK")
         {
@@ -125,14 +142,24 @@ impl Store {
         self.connection.prepare_cached(sql)?.execute([]).map(drop)
     }
 
+    pub(super) fn seen(&mut self) -> rusqlite::Result<(&mut Seen, &Connection)> {
+        let seen = match self.seen.take() {
+            Some(seen) => seen,
+            None => Seen::load(&self.connection)?,
+        };
+        Ok((self.seen.insert(seen), &self.connection))
+    }
+
     pub(super) fn reserve(&mut self, digest: B256, claim: &Claim) -> Result<Reservation, Failure> {
+        let digest = kept(digest);
         // Nearly every authorization is new, and inserting it finds that out by the way.
         if claim.payment_id.is_none()
-            && let Some(entry) = self.insert(digest, claim)?
+            && !self.seen()?.0.holds(&digest)
+            && let Some(entry) = self.insert(digest, claim, Known::MaybeSeen)?
         {
             return Ok(Reservation::Reserved(entry));
         }
-        let found = self.look_up(digest)?;
+        let found = self.look_up(&digest)?;
         if let Some(found) = &found
             && let Some(standing) = self.standing(found, claim.request.digest(), claim.now)?
         {
@@ -144,10 +171,10 @@ impl Store {
             return Ok(Reservation::Standing(Standing::BoundElsewhere));
         }
         if let Some(released) = found {
-            self.forget_released(released.entry)?;
+            self.forget_released(&digest, released.entry)?;
         }
-        let entry = self.insert(digest, claim)?;
-        // What is not found and cannot be inserted either is an index that contradicts itself.
+        let entry = self.insert(digest, claim, Known::New)?;
+        // What is new and cannot be inserted either is a table that contradicts itself.
         let entry = entry.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         Ok(Reservation::Reserved(entry))
     }
@@ -158,19 +185,23 @@ impl Store {
         request: B256,
         now: u64,
     ) -> Result<Option<Standing>, Failure> {
-        match self.look_up(digest)? {
+        match self.look_up(&kept(digest))? {
             Some(found) => self.standing(&found, request, now),
             None => Ok(None),
         }
     }
 
-    fn look_up(&self, digest: B256) -> rusqlite::Result<Option<Found>> {
-        self.connection
+    fn look_up(&mut self, digest: &Digest) -> rusqlite::Result<Option<Found>> {
+        let (seen, connection) = self.seen()?;
+        let Some(entry) = seen.find(connection, digest)? else {
+            return Ok(None);
+        };
+        connection
             .prepare_cached(
                 "SELECT id, state, request, changed_at, answer, receipt, transaction_hash
-                 FROM entry WHERE authorization = ?1",
+                 FROM entry WHERE id = ?1 AND authorization = ?2",
             )?
-            .query_row([kept(&digest)], |row| {
+            .query_row(params![entry, digest], |row| {
                 Ok(Found {
                     entry: EntryId::new(row.get(0)?),
                     state: state_in(row, 1)?,
@@ -248,8 +279,10 @@ impl Store {
     }
 
     /// Makes room for a new reservation of the same authorization.
-    fn forget_released(&self, entry: EntryId) -> rusqlite::Result<()> {
-        self.connection
+    fn forget_released(&mut self, digest: &Digest, entry: EntryId) -> rusqlite::Result<()> {
+        let (seen, connection) = self.seen()?;
+        seen.remove(connection, digest, entry.number())?;
+        connection
             .prepare_cached("DELETE FROM entry WHERE id = ?1 AND state = ?2")?
             .execute(params![entry.number(), State::Released.code()])
             .map(drop)
@@ -264,8 +297,13 @@ impl Store {
             })
     }
 
-    /// Inserts a reserved entry; `None` when there is one of this authorization.
-    fn insert(&mut self, digest: B256, claim: &Claim) -> rusqlite::Result<Option<EntryId>> {
+    /// Inserts a reserved entry of an authorization that is not held; `None` when the table has it.
+    fn insert(
+        &mut self,
+        digest: Digest,
+        claim: &Claim,
+        known: Known,
+    ) -> rusqlite::Result<Option<EntryId>> {
         let id = next_number(&mut self.next_entry);
         let now = stored(claim.now);
         let inserted = self
@@ -273,13 +311,13 @@ impl Store {
             .prepare_cached(
                 "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
                  reserved_at, changed_at, amount, method, path, payment_id, open)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, 1)
-                 ON CONFLICT (authorization) DO NOTHING",
+                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, 1
+                 WHERE ?12 OR NOT EXISTS (SELECT 1 FROM seen WHERE authorization = ?3)",
             )?
             .execute(params![
                 id,
                 State::Reserved.code(),
-                kept(&digest),
+                digest,
                 claim.request.digest().as_slice(),
                 claim.key.payer.as_slice(),
                 stored(claim.valid_before),
@@ -288,14 +326,29 @@ impl Store {
                 claim.request.method(),
                 claim.request.path(),
                 claim.payment_id,
+                known == Known::New,
             ])?;
-        Ok((inserted == 1).then(|| EntryId::new(id)))
+        if inserted != 1 {
+            return Ok(None);
+        }
+        self.seen()?.0.add(digest, id);
+        Ok(Some(EntryId::new(id)))
     }
 }
 
-/// The part of an authorization's digest that is kept.
-fn kept(digest: &B256) -> &[u8] {
-    digest.get(..DIGEST_BYTES).unwrap_or_default()
+/// What is known of an authorization that is not held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It has been looked for and has no entry.
+    New,
+    /// The table may have it.
+    MaybeSeen,
+}
+
+/// The part of an authorization's digest that is kept: half of it is beyond chance and beyond finding a second authorization
+/// with the digest of another payer's. Somebody who makes two of their own alike has one of them refused.
+fn kept(digest: B256) -> Digest {
+    digest.0.first_chunk().copied().unwrap_or_default()
 }
 
 fn next_number(counter: &mut i64) -> i64 {

@@ -264,7 +264,7 @@ impl Writer {
             job.run(&mut self.store)
                 .map_err(|error| Lost::Request { name, error })?;
         }
-        Ok(())
+        self.store.advance_seen().map_err(Lost::Transaction)
     }
 
     fn is_full(&self, lost: &Lost) -> bool {

@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 use super::{NONE, Store, seconds_in, state_in, stored};
 use crate::{
     journal::{Pruned, Recovery, Undecided},
-    sqlite::{failure::Failure, schema},
+    sqlite::{failure::Failure, schema, seen::Digest},
     state::{EntryId, State},
 };
 
@@ -18,6 +18,7 @@ const PROBE_BYTES: i64 = 8192;
 /// The part of an entry that decides whether it is still needed.
 struct Aged {
     entry: EntryId,
+    digest: Digest,
     state: State,
     valid_before: u64,
     reserved_at: u64,
@@ -36,6 +37,7 @@ impl Aged {
             changed_at: seconds_in(row, 4)?,
             answer: row.get(5)?,
             receipt: row.get(6)?,
+            digest: row.get(7)?,
         })
     }
 }
@@ -145,14 +147,16 @@ impl Store {
     fn aged_after(&self, id: i64) -> rusqlite::Result<Vec<Aged>> {
         self.connection
             .prepare_cached(
-                "SELECT id, state, valid_before, reserved_at, changed_at, answer, receipt
+                "SELECT id, state, valid_before, reserved_at, changed_at, answer, receipt, authorization
                  FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?
             .query_map([id, PRUNE_BATCH], Aged::read)?
             .collect()
     }
 
-    fn delete(&self, aged: &Aged) -> rusqlite::Result<()> {
+    fn delete(&mut self, aged: &Aged) -> rusqlite::Result<()> {
+        let (seen, connection) = self.seen()?;
+        seen.remove(connection, &aged.digest, aged.entry.number())?;
         self.delete_row("DELETE FROM answer WHERE id = ?1", aged.answer)?;
         self.delete_row("DELETE FROM receipt WHERE id = ?1", aged.receipt)?;
         self.delete_row("DELETE FROM entry WHERE id = ?1", aged.entry.number())

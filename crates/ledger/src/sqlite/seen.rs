@@ -1,0 +1,174 @@
+//! Which authorizations have an entry.
+//!
+//! Digests are random. A table that takes each one as it comes changes another page for every payment, which is nearly half
+//! of what the payment writes. So new digests are held in memory, where they cost nothing, and go into the table in the order
+//! in which it keeps them: once there are enough they are sorted, and every batch of claims takes along as many of them as it
+//! has brought new ones. Neighbours share their pages, and no batch has more to do than another.
+//!
+//! What is held is only a copy of what the entries say. It is read again after a restart and after a rollback.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// What is kept of an authorization's digest.
+pub(super) type Digest = [u8; 16];
+
+/// Digests that are collected before they are sorted. A table with as many pages changes two of three of them for a whole
+/// generation, a smaller one each of its pages once. At a start up to twice as many entries are read.
+const GENERATION: usize = if cfg!(test) { 8 } else { 8192 };
+
+/// A digest that is held and has lost its entry.
+const NO_ENTRY: i64 = 0;
+
+/// The digests that are held, and how far they have come into table `seen`.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Those of the entries after `until`.
+    fresh: HashMap<Digest, i64>,
+    /// Those of the entries up to `until` that are not in the table yet, the next one last.
+    sorted: Vec<(Digest, i64)>,
+    /// Entries up to this one are in the table.
+    past: i64,
+    /// Entries up to this one are in the table or in `sorted`.
+    until: i64,
+    /// New digests since the last batch.
+    owed: usize,
+}
+
+impl Seen {
+    /// Reads what is not in the table, and the last entry that there has been as far as the table knows.
+    pub(super) fn load(connection: &Connection) -> rusqlite::Result<Self> {
+        let sweep = connection
+            .prepare_cached("SELECT past, until, reached FROM sweep")?
+            .query_row([], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?))
+            })?;
+        let (past, until, reached): (i64, i64, Vec<u8>) = sweep;
+        let mut seen = Self {
+            past,
+            until,
+            ..Self::default()
+        };
+        let mut statement =
+            connection.prepare_cached("SELECT authorization, id FROM entry WHERE id > ?1")?;
+        let mut rows = statement.query([past])?;
+        while let Some(row) = rows.next()? {
+            let (digest, entry): (Digest, i64) = (row.get(0)?, row.get(1)?);
+            if entry > until {
+                seen.fresh.insert(digest, entry);
+            } else if digest[..] > reached[..] {
+                seen.sorted.push((digest, entry));
+            }
+        }
+        seen.sort();
+        Ok(seen)
+    }
+
+    /// Entries after this one have been there since the last sweep began.
+    pub(super) fn until(&self) -> i64 {
+        self.until
+    }
+
+    /// Whether the digest is held. One that is not may still be in the table.
+    pub(super) fn holds(&self, digest: &Digest) -> bool {
+        self.held(digest).is_some()
+    }
+
+    /// Where the entry of an authorization is, if it has one. It may have been deleted, and its number used again.
+    pub(super) fn find(
+        &self,
+        connection: &Connection,
+        digest: &Digest,
+    ) -> rusqlite::Result<Option<i64>> {
+        if let Some(entry) = self.held(digest) {
+            return Ok(Some(entry));
+        }
+        connection
+            .prepare_cached("SELECT entry FROM seen WHERE authorization = ?1")?
+            .query_row([digest], |row| row.get(0))
+            .optional()
+    }
+
+    /// Notes a new entry, the newest of all. It takes the place of another one of the same authorization.
+    pub(super) fn add(&mut self, digest: Digest, entry: i64) {
+        self.fresh.insert(digest, entry);
+        self.owed = self.owed.saturating_add(1);
+    }
+
+    /// Forgets an entry that is deleted.
+    pub(super) fn remove(
+        &mut self,
+        connection: &Connection,
+        digest: &Digest,
+        entry: i64,
+    ) -> rusqlite::Result<()> {
+        if self.fresh.get(digest) == Some(&entry) {
+            self.fresh.remove(digest);
+            return Ok(());
+        }
+        if let Ok(at) = self.position(digest)
+            && let Some((_, held)) = self.sorted.get_mut(at)
+            && *held == entry
+        {
+            *held = NO_ENTRY;
+            return Ok(());
+        }
+        connection
+            .prepare_cached("DELETE FROM seen WHERE authorization = ?1 AND entry = ?2")?
+            .execute(params![digest, entry])
+            .map(drop)
+    }
+
+    /// At the end of a batch: takes as many digests into the table as the batch has brought.
+    pub(super) fn advance(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let due = std::mem::take(&mut self.owed);
+        if self.sorted.is_empty() && self.fresh.len() >= GENERATION {
+            self.turn();
+        }
+        let rest = self.sorted.len().saturating_sub(due);
+        let Some((reached, _)) = self.sorted.get(rest).copied() else {
+            return Ok(());
+        };
+        let mut insert = connection
+            .prepare_cached("INSERT OR REPLACE INTO seen (authorization, entry) VALUES (?1, ?2)")?;
+        for (digest, entry) in self.sorted.drain(rest..).rev() {
+            if entry != NO_ENTRY {
+                insert.execute(params![digest, entry])?;
+            }
+        }
+        connection
+            .prepare_cached("UPDATE sweep SET past = ?1, until = ?2, reached = ?3")?
+            .execute(params![self.past, self.until, reached])
+            .map(drop)
+    }
+
+    /// The last generation is in the table, and the next one is complete.
+    fn turn(&mut self) {
+        self.past = self.until;
+        self.until = self.fresh.values().copied().max().unwrap_or(self.past);
+        self.sorted = self.fresh.drain().collect();
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        self.sorted
+            .sort_unstable_by_key(|(digest, _)| std::cmp::Reverse(*digest));
+    }
+
+    fn held(&self, digest: &Digest) -> Option<i64> {
+        let sorted = || {
+            let (_, entry) = self.sorted.get(self.position(digest).ok()?)?;
+            Some(*entry)
+        };
+        let held = self.fresh.get(digest).copied().or_else(sorted);
+        held.filter(|entry| *entry != NO_ENTRY)
+    }
+
+    fn position(&self, digest: &Digest) -> Result<usize, usize> {
+        self.sorted.binary_search_by(|(other, _)| digest.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests;

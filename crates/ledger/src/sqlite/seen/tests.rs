@@ -1,0 +1,270 @@
+//! Batches of claims against what they should mean, with restarts and rollbacks at any point. A generation is 8 digests here, so
+//! that a few dozen claims are several.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, B256, U256, keccak256};
+use proptest::prelude::*;
+use x402_wire::{AuthorizationKey, Network};
+
+use super::GENERATION;
+use crate::{
+    claim::{Claim, RequestBinding},
+    error::LedgerError,
+    journal::{Reservation, Standing},
+    sqlite::{Options, failure::Failure, location, store::Store},
+    state::EntryId,
+};
+
+const NOW: u64 = 1_000_000;
+/// When everything that is closed may be pruned.
+const MUCH_LATER: u64 = 2_000_000;
+const NONCES: u8 = 40;
+
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Reserve(u8),
+    Release(u8),
+    Prune,
+}
+
+/// What one transaction does, and what happens at its end.
+#[derive(Clone, Debug)]
+struct Batch {
+    operations: Vec<Operation>,
+    end: End,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Commit,
+    RollBack,
+    /// The process ends after the commit.
+    Restart,
+    /// The process ends before it.
+    Crash,
+}
+
+/// Open and released entries by nonce.
+type Model = BTreeMap<u8, (EntryId, bool)>;
+
+struct Ledger {
+    folder: tempfile::TempDir,
+    store: Option<Store>,
+}
+
+impl Ledger {
+    fn new() -> Self {
+        let mut ledger = Self {
+            folder: tempfile::tempdir().unwrap(),
+            store: None,
+        };
+        ledger.restart();
+        ledger
+    }
+
+    fn restart(&mut self) {
+        // The lock on the file goes with the old one.
+        self.store = None;
+        let path = self.folder.path().join("ledger.db");
+        let location = location::claim(path.to_str().unwrap()).unwrap();
+        self.store = Some(Store::open(location, Options::default()).unwrap());
+    }
+
+    fn store(&mut self) -> &mut Store {
+        self.store.as_mut().unwrap()
+    }
+
+    fn run(&mut self, batch: &Batch, model: &mut Model) {
+        let mut after = model.clone();
+        self.store().begin().unwrap();
+        for operation in &batch.operations {
+            apply(self.store(), *operation, &mut after);
+        }
+        self.store().advance_seen().unwrap();
+        match batch.end {
+            End::Commit | End::Restart => {
+                self.store().commit().unwrap();
+                *model = after;
+            }
+            End::RollBack => self.store().roll_back(),
+            End::Crash => {}
+        }
+        if matches!(batch.end, End::Restart | End::Crash) {
+            self.restart();
+        }
+    }
+
+    /// Every nonce is where the model has it, and each entry is known in one place.
+    fn check(&mut self, model: &Model) {
+        for nonce in 0..NONCES {
+            let claim = claim(nonce);
+            let found = self
+                .store()
+                .find(claim.key.digest(), claim.request.digest(), NOW)
+                .unwrap();
+            let expected = model.get(&nonce).filter(|(_, open)| *open);
+            let observed = match found {
+                Some(Standing::InFlight { entry, .. }) => Some(entry),
+                None => None,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(observed, expected.map(|(entry, _)| *entry), "nonce {nonce}");
+        }
+        let (seen, connection) = self.store().seen().unwrap();
+        let mut known: Vec<(super::Digest, i64)> = connection
+            .prepare("SELECT authorization, entry FROM seen")
+            .unwrap()
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        known.extend(seen.fresh.iter().map(|(digest, entry)| (*digest, *entry)));
+        known.extend(seen.sorted.iter().filter(|(_, entry)| *entry != 0));
+        known.sort_unstable();
+        let mut entries: Vec<(super::Digest, i64)> = model
+            .iter()
+            .map(|(nonce, (entry, _))| {
+                let digest = claim(*nonce).key.digest();
+                (*digest.first_chunk().unwrap(), entry.number())
+            })
+            .collect();
+        entries.sort_unstable();
+        assert_eq!(known, entries);
+    }
+}
+
+fn claim(nonce: u8) -> Claim {
+    Claim {
+        key: AuthorizationKey {
+            network: Network::evm(196),
+            asset: Address::repeat_byte(1),
+            payer: Address::repeat_byte(2),
+            nonce: keccak256([nonce]),
+        },
+        request: RequestBinding::new("GET", "/price", None, b""),
+        payment_id: None,
+        amount: U256::from(2000),
+        valid_before: NOW + 300,
+        now: NOW,
+    }
+}
+
+fn apply(store: &mut Store, operation: Operation, model: &mut Model) {
+    match operation {
+        Operation::Reserve(nonce) => {
+            let claim = claim(nonce);
+            let digest: B256 = claim.key.digest();
+            match (store.reserve(digest, &claim).unwrap(), model.get(&nonce)) {
+                (Reservation::Reserved(entry), None | Some((_, false))) => {
+                    let numbers = model.values().map(|(entry, _)| *entry);
+                    assert!(numbers.max().is_none_or(|newest| newest < entry));
+                    model.insert(nonce, (entry, true));
+                }
+                (
+                    Reservation::Standing(Standing::InFlight { entry, .. }),
+                    Some((expected, true)),
+                ) => assert_eq!(entry, *expected),
+                (observed, expected) => panic!("{observed:?}, {expected:?}"),
+            }
+        }
+        Operation::Release(nonce) => {
+            if let Some((entry, open)) = model.get_mut(&nonce) {
+                match store.release(*entry, "test", NOW) {
+                    Ok(()) => assert!(*open),
+                    Err(Failure::Refused(LedgerError::WrongState { .. })) => assert!(!*open),
+                    Err(other) => panic!("{other:?}"),
+                }
+                *open = false;
+            }
+        }
+        Operation::Prune => {
+            while store.prune(MUCH_LATER).unwrap().more {}
+            model.retain(|_, (_, open)| *open);
+        }
+    }
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        8 => (0..NONCES).prop_map(Operation::Reserve),
+        3 => (0..NONCES).prop_map(Operation::Release),
+        1 => Just(Operation::Prune),
+    ]
+}
+
+fn batch() -> impl Strategy<Value = Batch> {
+    let end = prop_oneof![
+        5 => Just(End::Commit),
+        1 => Just(End::RollBack),
+        1 => Just(End::Restart),
+        1 => Just(End::Crash),
+    ];
+    (prop::collection::vec(operation(), 1..12), end)
+        .prop_map(|(operations, end)| Batch { operations, end })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn every_authorization_is_known_wherever_it_is_kept(batches in prop::collection::vec(batch(), 1..24)) {
+        let (mut ledger, mut model) = (Ledger::new(), Model::new());
+        for batch in &batches {
+            ledger.run(batch, &mut model);
+            ledger.check(&model);
+        }
+    }
+}
+
+/// Claims in batches of three, which is no divisor of a generation.
+#[test]
+fn a_generation_goes_into_the_table_while_the_next_one_comes() {
+    let (mut ledger, mut model) = (Ledger::new(), Model::new());
+    let reserve: Vec<_> = (0..NONCES).map(Operation::Reserve).collect();
+    let mut most = 0;
+    for operations in reserve.chunks(3) {
+        let batch = Batch {
+            operations: operations.to_vec(),
+            end: End::Commit,
+        };
+        ledger.run(&batch, &mut model);
+        ledger.check(&model);
+        let (seen, _) = ledger.store().seen().unwrap();
+        most = most.max(seen.fresh.len() + seen.sorted.len());
+        assert!(seen.sorted.is_sorted_by(|a, b| a.0 > b.0));
+    }
+    let (seen, connection) = ledger.store().seen().unwrap();
+    let written: u32 = connection
+        .query_row("SELECT count(*) FROM seen", [], |row| row.get(0))
+        .unwrap();
+    let written = usize::try_from(written).unwrap();
+    assert!(written >= usize::from(NONCES) - 2 * GENERATION, "{written}");
+    assert!(seen.until() > 0 && most <= 2 * GENERATION + 3, "{most}");
+}
+
+/// Numbers of deleted entries must not come back: what the table has heard of is not read from the entries again.
+#[test]
+fn a_number_is_not_used_again_after_a_restart() {
+    let (mut ledger, mut model) = (Ledger::new(), Model::new());
+    let all = |make: fn(u8) -> Operation, nonces: std::ops::Range<u8>| nonces.map(make).collect();
+    let steps: [Vec<Operation>; 4] = [
+        all(Operation::Reserve, 0..20),
+        all(Operation::Release, 0..20),
+        vec![Operation::Prune],
+        all(Operation::Reserve, 20..24),
+    ];
+    for operations in steps {
+        let batch = Batch {
+            operations,
+            end: End::Restart,
+        };
+        ledger.run(&batch, &mut model);
+        ledger.check(&model);
+    }
+    let first = model.values().map(|(entry, _)| entry.number()).min();
+    assert!(
+        first > Some(20 - i64::try_from(GENERATION).unwrap()),
+        "{first:?}"
+    );
+}
