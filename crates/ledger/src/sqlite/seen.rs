@@ -70,12 +70,7 @@ impl Seen {
         self.until
     }
 
-    /// Whether the digest is held. One that is not may still be in the table.
-    pub(super) fn holds(&self, digest: &Digest) -> bool {
-        self.held(digest).is_some()
-    }
-
-    /// Where the entry of an authorization is, if it has one. It may have been deleted, and its number used again.
+    /// Where the entry of an authorization is, if it has one.
     pub(super) fn find(
         &self,
         connection: &Connection,
@@ -130,15 +125,18 @@ impl Seen {
         let Some((reached, _)) = self.sorted.get(rest).copied() else {
             return Ok(());
         };
-        let mut insert = connection
-            .prepare_cached("INSERT OR REPLACE INTO seen (authorization, entry) VALUES (?1, ?2)")?;
+        let mut insert = connection.prepare_cached(
+            // Not `OR REPLACE`: for that SQLite copies the page first, each time.
+            "INSERT INTO seen (authorization, entry) VALUES (?1, ?2)
+                 ON CONFLICT (authorization) DO UPDATE SET entry = excluded.entry",
+        )?;
         for (digest, entry) in self.sorted.drain(rest..).rev() {
             if entry != NO_ENTRY {
                 insert.execute(params![digest, entry])?;
             }
         }
         connection
-            .prepare_cached("UPDATE sweep SET past = ?1, until = ?2, reached = ?3")?
+            .prepare_cached("UPDATE sweep SET past = ?1, until = ?2, reached = ?3 WHERE id = 1")?
             .execute(params![self.past, self.until, reached])
             .map(drop)
     }

@@ -152,13 +152,6 @@ impl Store {
 
     pub(super) fn reserve(&mut self, digest: B256, claim: &Claim) -> Result<Reservation, Failure> {
         let digest = kept(digest);
-        // Nearly every authorization is new, and inserting it finds that out by the way.
-        if claim.payment_id.is_none()
-            && !self.seen()?.0.holds(&digest)
-            && let Some(entry) = self.insert(digest, claim, Known::MaybeSeen)?
-        {
-            return Ok(Reservation::Reserved(entry));
-        }
         let found = self.look_up(&digest)?;
         if let Some(found) = &found
             && let Some(standing) = self.standing(found, claim.request.digest(), claim.now)?
@@ -173,10 +166,7 @@ impl Store {
         if let Some(released) = found {
             self.forget_released(&digest, released.entry)?;
         }
-        let entry = self.insert(digest, claim, Known::New)?;
-        // What is new and cannot be inserted either is a table that contradicts itself.
-        let entry = entry.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        Ok(Reservation::Reserved(entry))
+        Ok(Reservation::Reserved(self.insert(digest, claim)?))
     }
 
     pub(super) fn find(
@@ -297,22 +287,15 @@ impl Store {
             })
     }
 
-    /// Inserts a reserved entry of an authorization that is not held; `None` when the table has it.
-    fn insert(
-        &mut self,
-        digest: Digest,
-        claim: &Claim,
-        known: Known,
-    ) -> rusqlite::Result<Option<EntryId>> {
+    /// Inserts a reserved entry of an authorization that has none.
+    fn insert(&mut self, digest: Digest, claim: &Claim) -> rusqlite::Result<EntryId> {
         let id = next_number(&mut self.next_entry);
         let now = stored(claim.now);
-        let inserted = self
-            .connection
+        self.connection
             .prepare_cached(
                 "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
                  reserved_at, changed_at, amount, method, path, payment_id, open)
-                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, 1
-                 WHERE ?12 OR NOT EXISTS (SELECT 1 FROM seen WHERE authorization = ?3)",
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, 1)",
             )?
             .execute(params![
                 id,
@@ -326,23 +309,10 @@ impl Store {
                 claim.request.method(),
                 claim.request.path(),
                 claim.payment_id,
-                known == Known::New,
             ])?;
-        if inserted != 1 {
-            return Ok(None);
-        }
         self.seen()?.0.add(digest, id);
-        Ok(Some(EntryId::new(id)))
+        Ok(EntryId::new(id))
     }
-}
-
-/// What is known of an authorization that is not held.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
-    /// It has been looked for and has no entry.
-    New,
-    /// The table may have it.
-    MaybeSeen,
 }
 
 /// The part of an authorization's digest that is kept: half of it is beyond chance and beyond finding a second authorization
