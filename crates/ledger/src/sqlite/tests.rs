@@ -15,7 +15,7 @@ fn open() -> (tempfile::TempDir, SqliteLedger) {
     (folder, ledger)
 }
 
-fn claim(nonce: u8) -> Claim {
+pub(super) fn claim(nonce: u8) -> Claim {
     Claim {
         key: AuthorizationKey {
             network: Network::evm(196),

@@ -3,16 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_primitives::B256;
 use proptest::prelude::*;
-use x402_wire::{AuthorizationKey, Network};
 
 use super::GENERATION;
 use crate::{
-    claim::{Claim, RequestBinding},
     error::LedgerError,
     journal::{Reservation, Standing},
-    sqlite::{Options, failure::Failure, location, store::Store},
+    sqlite::{Options, failure::Failure, location, store::Store, tests::claim},
     state::EntryId,
 };
 
@@ -131,22 +129,6 @@ impl Ledger {
             .collect();
         entries.sort_unstable();
         assert_eq!(known, entries);
-    }
-}
-
-fn claim(nonce: u8) -> Claim {
-    Claim {
-        key: AuthorizationKey {
-            network: Network::evm(196),
-            asset: Address::repeat_byte(1),
-            payer: Address::repeat_byte(2),
-            nonce: keccak256([nonce]),
-        },
-        request: RequestBinding::new("GET", "/price", None, b""),
-        payment_id: None,
-        amount: U256::from(2000),
-        valid_before: NOW + 300,
-        now: NOW,
     }
 }
 
