@@ -78,30 +78,29 @@ impl<S: Settler, J: Journal> Api<S, J> {
             let refusal = ErrorReply::new(ErrorCode::NotFound, message);
             return Dispatched::Answered(refusal.into_reply(id));
         }
-        Dispatched::Answered(match resolve(parts.method.as_str(), parts.uri.path()) {
-            Resolution::Found { operation, head } => {
-                if head || !has_payment(&parts.headers) {
-                    self.challenges.count(operation);
-                    return Dispatched::Answered(self.unpaid(operation, &parts, head, id));
-                }
-                match self.admit(operation, &parts) {
-                    Err(declined) => self.declined(operation, &parts, &declined, id),
-                    Ok(payment) => {
-                        let paid = self.paid(operation, parts, body, payment, id);
-                        return Dispatched::Under(Box::pin(paid));
-                    }
-                }
+        let reply = match resolve(parts.method.as_str(), parts.uri.path()) {
+            Resolution::Found { operation, head } if head || !has_payment(&parts.headers) => {
+                self.challenges.count(operation);
+                self.unpaid(operation, &parts, head, id)
             }
+            Resolution::Found { operation, .. } => match self.admit(operation, &parts) {
+                Err(declined) => self.declined(operation, &parts, &declined, id),
+                Ok(payment) => {
+                    let paid = self.paid(operation, parts, body, payment, id);
+                    return Dispatched::Waiting(Box::pin(paid));
+                }
+            },
             Resolution::Options(allow) => preflight(allow),
             Resolution::MethodNotAllowed(allow) => method_not_allowed(&parts.method, allow, id),
             Resolution::NotFound => {
-                return Dispatched::Under(Box::pin(async move {
+                return Dispatched::Waiting(Box::pin(async move {
                     let reply = self.free(&parts, id).await;
                     observe::free_answer(reply.status().as_u16());
                     reply
                 }));
             }
-        })
+        };
+        Dispatched::Answered(reply)
     }
 
     /// What costs nothing: artifacts, and the endpoints of [`Free`].
@@ -260,7 +259,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
 /// they begin, and a request that is answered from its head carries none of them.
 enum Dispatched<'a> {
     Answered(Reply),
-    Under(Pin<Box<dyn Future<Output = Reply> + Send + 'a>>),
+    Waiting(Pin<Box<dyn Future<Output = Reply> + Send + 'a>>),
 }
 
 impl<S: Settler, J: Journal> Handler for Api<S, J> {
@@ -274,7 +273,7 @@ impl<S: Settler, J: Journal> Handler for Api<S, J> {
         async move {
             let mut reply = match dispatched {
                 Dispatched::Answered(reply) => reply,
-                Dispatched::Under(answering) => answering.await,
+                Dispatched::Waiting(answering) => answering.await,
             };
             let headers = reply.headers_mut();
             headers.insert(REQUEST_ID, header_value(&id.to_string()));

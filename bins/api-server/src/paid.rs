@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use data_sources::Clock;
-use ledger::{Answer, Claim, EntryId, Journal, LedgerError, RequestBinding, Reservation, Standing};
+use ledger::{Answer, Claim, EntryId, Journal, RequestBinding, Reservation, Standing};
 use route_catalog::ErrorCode;
 use settlement::{Settler, Verification};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -147,7 +147,8 @@ impl<S: Settler, J: Journal> Till<S, J> {
             }
             // Too late to pay with, but an answer that it did pay for can still be fetched.
             Err(late @ Invalid::EndsTooSoon { .. }) => {
-                match Box::pin(self.still_known(&payment, &request, now)).await {
+                let key = payment.key();
+                match self.shared.journal.find(&key, &request, now).await {
                     Ok(Some(standing)) => Ok(Reservation::Standing(standing)),
                     Ok(None) => return Outcome::Declined(late.into()),
                     Err(error) => Err(error),
@@ -166,16 +167,6 @@ impl<S: Settler, J: Journal> Till<S, J> {
                 Outcome::Refused(journal_failed())
             }
         }
-    }
-
-    async fn still_known(
-        &self,
-        payment: &Payment,
-        request: &RequestBinding,
-        now: u64,
-    ) -> Result<Option<Standing>, LedgerError> {
-        let key = payment.key();
-        self.shared.journal.find(&key, request, now).await
     }
 
     async fn visit(

@@ -65,7 +65,7 @@ impl Seen {
         Ok(seen)
     }
 
-    /// Entries after this one have been there since the last sweep began.
+    /// The newest entry of the last sorted generation.
     pub(super) fn until(&self) -> i64 {
         self.until
     }
@@ -126,9 +126,8 @@ impl Seen {
             return Ok(());
         };
         let mut insert = connection.prepare_cached(
-            // Not `OR REPLACE`: for that SQLite copies the page first, each time.
             "INSERT INTO seen (authorization, entry) VALUES (?1, ?2)
-                 ON CONFLICT (authorization) DO UPDATE SET entry = excluded.entry",
+             ON CONFLICT (authorization) DO UPDATE SET entry = excluded.entry",
         )?;
         for (digest, entry) in self.sorted.drain(rest..).rev() {
             if entry != NO_ENTRY {
