@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, B256, U256, keccak256};
-use alloy_sol_types::{SolStruct, sol};
+use alloy_primitives::{Address, B256, U256, b256, keccak256};
 use serde::{Deserialize, Serialize};
 
 use crate::{Network, strict};
@@ -60,21 +59,31 @@ impl Authorization {
         let (domain, structure) = hashes.split_at_mut(32);
         prefix.copy_from_slice(&[0x19, 0x01]);
         domain.copy_from_slice(domain_separator.as_slice());
-        structure.copy_from_slice(self.typed().eip712_hash_struct().as_slice());
+        structure.copy_from_slice(self.hash_struct().as_slice());
         keccak256(message)
     }
 
-    fn typed(&self) -> TransferWithAuthorization {
-        TransferWithAuthorization {
-            from: self.from,
-            to: self.to,
-            value: self.value,
-            validAfter: self.valid_after,
-            validBefore: self.valid_before,
-            nonce: self.nonce,
+    /// `hashStruct` of EIP-712.
+    fn hash_struct(&self) -> B256 {
+        let mut encoded = [0u8; 7 * 32];
+        let words = [
+            TYPE_HASH,
+            self.from.into_word(),
+            self.to.into_word(),
+            self.value.into(),
+            self.valid_after.into(),
+            self.valid_before.into(),
+            self.nonce,
+        ];
+        for (slot, word) in encoded.chunks_exact_mut(32).zip(words) {
+            slot.copy_from_slice(word.as_slice());
         }
+        keccak256(encoded)
     }
 }
+
+/// Keccak-256 of the EIP-712 type `TransferWithAuthorization`, as EIP-3009 names it.
+const TYPE_HASH: B256 = b256!("0x7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267");
 
 /// What identifies an authorization for good: a token accepts a payer's nonce once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -116,37 +125,47 @@ impl fmt::Display for AuthorizationKey {
     }
 }
 
-sol! {
-    /// EIP-3009; the field order is part of the type hash.
-    struct TransferWithAuthorization {
-        address from;
-        address to;
-        uint256 value;
-        uint256 validAfter;
-        uint256 validBefore;
-        bytes32 nonce;
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use alloy_sol_types::{SolStruct, sol};
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn type_hash_is_the_one_of_eip_3009() {
-        let typed = Authorization {
-            from: Address::ZERO,
-            to: Address::ZERO,
-            value: U256::ZERO,
-            valid_after: U256::ZERO,
-            valid_before: U256::ZERO,
-            nonce: B256::ZERO,
+    sol! {
+        /// The type as EIP-3009 has it.
+        struct TransferWithAuthorization {
+            address from;
+            address to;
+            uint256 value;
+            uint256 validAfter;
+            uint256 validBefore;
+            bytes32 nonce;
         }
-        .typed();
-        assert_eq!(
-            typed.eip712_type_hash().to_string(),
-            "0x7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267"
-        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_struct_is_hashed_as_its_type_says(
+            from: [u8; 20],
+            to: [u8; 20],
+            numbers: [[u8; 32]; 3],
+            nonce: [u8; 32],
+        ) {
+            let [value, valid_after, valid_before] = numbers.map(U256::from_be_bytes);
+            let (from, to, nonce) = (from.into(), to.into(), nonce.into());
+            let ours = Authorization { from, to, value, valid_after, valid_before, nonce };
+            let typed = TransferWithAuthorization {
+                from,
+                to,
+                value,
+                validAfter: valid_after,
+                validBefore: valid_before,
+                nonce,
+            };
+            prop_assert_eq!(TYPE_HASH, typed.eip712_type_hash());
+            prop_assert_eq!(ours.hash_struct(), typed.eip712_hash_struct());
+        }
     }
 
     #[test]
