@@ -3,10 +3,13 @@
 mod object;
 mod origin;
 
+use std::borrow::Cow;
+use std::fmt;
+
 use data_sources::{Mode, Provenance, SourceStatus};
 use jiff::Timestamp;
 use ledger::Answer;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 pub(crate) use self::object::{LastTold, Object};
@@ -54,21 +57,18 @@ pub(crate) struct Warning {
     pub(crate) message: String,
 }
 
-/// What `meta` takes at first; it may grow.
-const META_BYTES: usize = 1024;
-
 #[derive(Serialize)]
 struct Meta<'a> {
     route: &'static str,
-    as_of: String,
-    generated_at: String,
+    as_of: Seconds,
+    generated_at: Seconds,
     age_seconds: u64,
     max_age_seconds: u64,
     verdict: &'static str,
     cache: &'static str,
-    request_id: String,
     schema_version: &'static str,
-    sources: Vec<SourceEntry<'a>>,
+    #[serde(serialize_with = "entries")]
+    sources: &'a [Provenance],
     unavailable: &'a [Unavailable],
     #[serde(skip_serializing_if = "<[Warning]>::is_empty")]
     warnings: &'a [Warning],
@@ -83,7 +83,7 @@ struct SourceEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    as_of: Option<String>,
+    as_of: Option<Seconds>,
     latency_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<&'static str>,
@@ -120,7 +120,7 @@ impl Answered {
     #[must_use]
     pub(crate) fn origin(
         mut self,
-        field: impl Into<String>,
+        field: impl Into<Cow<'static, str>>,
         source: &'static str,
         method: Method,
     ) -> Self {
@@ -185,17 +185,14 @@ impl Answered {
     }
 
     /// The headers that are kept with the answer.
-    fn headers(&self, now: Timestamp) -> Vec<(String, String)> {
-        let left = self.fresh_seconds.saturating_sub(self.age_seconds(now));
+    fn headers(&self, age_seconds: u64) -> Vec<ledger::Header> {
+        let left = self.fresh_seconds.saturating_sub(age_seconds);
         let mut headers = vec![
-            ("age".to_owned(), self.age_seconds(now).to_string()),
-            (
-                "cache-control".to_owned(),
-                format!("private, max-age={left}"),
-            ),
+            ("age".into(), age_seconds.to_string()),
+            ("cache-control".into(), format!("private, max-age={left}")),
         ];
         if let Some(edition) = &self.edition {
-            headers.push(("etag".to_owned(), format!("\"{edition}\"")));
+            headers.push(("etag".into(), format!("\"{edition}\"")));
         }
         headers
     }
@@ -207,8 +204,8 @@ impl Answered {
         let wants_provenance = call.parameters.provenance();
         let meta = Meta {
             route: call.operation.route().path,
-            as_of: seconds(self.as_of(now)),
-            generated_at: seconds(now),
+            as_of: Seconds(self.as_of(now)),
+            generated_at: Seconds(now),
             age_seconds,
             max_age_seconds: self.fresh_seconds,
             verdict: if age_seconds <= self.fresh_seconds {
@@ -217,21 +214,24 @@ impl Answered {
                 "stale"
             },
             cache: if cached { "hit" } else { "miss" },
-            request_id: call.request_id.to_string(),
             schema_version: "1",
-            sources: self.sources.iter().map(SourceEntry::of).collect(),
+            sources: &self.sources,
             unavailable: &self.unavailable,
             warnings: &self.warnings,
             provenance: wants_provenance.then(|| self.provenance(now)),
         };
-        let mut rest = Vec::with_capacity(META_BYTES);
-        rest.extend_from_slice(br#","meta":"#);
-        if let Err(error) = serde_json::to_writer(&mut rest, &meta) {
-            tracing::error!(%error, "an answer cannot be written");
-        }
-        rest.push(b'}');
-        let beginning = self.data.beginning();
-        beginning.answer(200, self.headers(now), &rest)
+        let middle = |body: &mut Vec<u8>| {
+            body.extend_from_slice(br#","meta":"#);
+            if let Err(error) = serde_json::to_writer(&mut *body, &meta) {
+                tracing::error!(%error, "an answer cannot be written");
+            }
+            // One member of `meta` is still to come.
+            body.pop();
+        };
+        // Up to here, answers of the same second are the same.
+        let end = [r#","request_id":""#, &call.request_id.text(), r#""}}"#].concat();
+        let headers = self.headers(age_seconds);
+        self.data.beginning().answer(200, headers, middle, &end)
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {
@@ -254,7 +254,7 @@ impl<'a> SourceEntry<'a> {
             id: source.source,
             status: source.status.as_str(),
             reason: source.status.reason(),
-            as_of: source.as_of.map(seconds),
+            as_of: source.as_of.map(Seconds),
             latency_ms: source.latency_ms,
             mode: (source.mode == Mode::Replay).then_some(source.mode.as_str()),
         }
@@ -308,9 +308,27 @@ pub(crate) fn fresh_together(parts: impl IntoIterator<Item = Part>) -> u64 {
 
 /// RFC 3339 UTC in whole seconds, never later than the time itself.
 pub(crate) fn seconds(time: Timestamp) -> String {
-    Timestamp::from_second(time.as_second())
-        .unwrap_or(time)
-        .to_string()
+    Seconds(time).to_string()
+}
+
+/// As [`seconds`], written where it belongs.
+struct Seconds(Timestamp);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = Timestamp::from_second(self.0.as_second()).unwrap_or(self.0);
+        whole.fmt(f)
+    }
+}
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+fn entries<S: Serializer>(sources: &[Provenance], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(sources.iter().map(SourceEntry::of))
 }
 
 #[cfg(test)]

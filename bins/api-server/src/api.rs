@@ -1,5 +1,6 @@
 //! The handler of the paid API: what is decided about a request, in order.
 
+use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use http::request::Parts;
 use http::{Method, Request, StatusCode};
 use http_edge::{BodyError, Handler, RequestId, read_body};
 use hyper::body::Incoming;
-use ledger::{Journal, RequestBinding};
+use ledger::{Journal, RequestBinding, StoredAnswer};
 use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, resolve};
 use settlement::Settler;
 use x402_wire::{Payment, Reason};
@@ -26,6 +27,7 @@ use crate::operations::{self, Call};
 use crate::paid::{Declined, Outcome, Till, Work, admit};
 use crate::reply::{
     ErrorReply, PAYMENT_RESPONSE, REQUEST_ID, RESPONSE_DIGEST, Reply, header_value,
+    own_header_value,
 };
 use crate::resource;
 
@@ -33,6 +35,8 @@ use crate::resource;
 pub struct Api<S, J> {
     catalog: Arc<Catalog>,
     challenger: Challenger,
+    /// What a request without query and body is bound to, by operation: always the same.
+    plain: HashMap<Operation, RequestBinding>,
     till: Till<S, J>,
     sources: Arc<Sources>,
     free: Free,
@@ -55,6 +59,10 @@ impl<S: Settler, J: Journal> Api<S, J> {
         Self {
             free: Free::new(catalog.clone(), clock),
             challenger: Challenger::new(catalog.clone()),
+            plain: Operation::ALL
+                .iter()
+                .map(|operation| (*operation, binding(*operation, None, b"")))
+                .collect(),
             catalog,
             till,
             sources,
@@ -71,7 +79,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
     }
 
     /// Decides what can be decided from the head alone: nearly every unpaid call ends here.
-    fn dispatch(&self, id: RequestId, request: Request<Incoming>) -> Dispatched<'_> {
+    fn dispatch(self: Arc<Self>, id: RequestId, request: Request<Incoming>) -> Dispatched {
         let (parts, body) = request.into_parts();
         if !self.is_our_host(&parts) {
             let message = "the Host header names a host that is not served here";
@@ -84,7 +92,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
                 self.unpaid(operation, &parts, head, id)
             }
             Resolution::Found { operation, .. } => match self.admit(operation, &parts) {
-                Err(declined) => self.declined(operation, &parts, &declined, id),
+                Err(declined) => self.declined(operation, parts.uri.query(), &declined, id),
                 Ok(payment) => {
                     let paid = self.paid(operation, parts, body, payment, id);
                     return Dispatched::Waiting(Box::pin(paid));
@@ -149,30 +157,31 @@ impl<S: Settler, J: Journal> Api<S, J> {
     fn declined(
         &self,
         operation: Operation,
-        parts: &Parts,
+        query: Option<&str>,
         declined: &Declined,
         id: RequestId,
     ) -> Reply {
         observe::declined(&declined.reason);
         // Anybody can send these by the million; they are counted, and logged only on request.
         tracing::debug!(request_id = %id, operation = operation.name(), reason = %declined.reason, "payment declined");
-        self.challenger
-            .reply(operation, parts.uri.query(), declined, id)
+        self.challenger.reply(operation, query, declined, id)
     }
 
     fn paid(
-        &self,
+        self: Arc<Self>,
         operation: Operation,
         parts: Parts,
         body: Incoming,
         payment: Payment,
         id: RequestId,
-    ) -> impl Future<Output = Reply> + Send {
+    ) -> impl Future<Output = Reply> + Send + 'static {
         let started = Instant::now();
+        let head = Head::of(&parts);
+        drop(parts);
         async move {
             let ordered = self.body(operation, body).await;
             let ordered =
-                ordered.and_then(|body| self.order(operation, &parts, &body, &payment, id));
+                ordered.and_then(|body| self.order(operation, &head, &body, &payment, id));
             let outcome = match ordered {
                 Ok((binding, work)) => self.till.take(payment, binding, work).await,
                 Err(refusal) => Outcome::Refused(refusal),
@@ -187,9 +196,11 @@ impl<S: Settler, J: Journal> Api<S, J> {
                 "paid call"
             );
             match outcome {
-                Outcome::Declined(declined) => self.declined(operation, &parts, &declined, id),
+                Outcome::Declined(declined) => {
+                    self.declined(operation, head.query.as_deref(), &declined, id)
+                }
                 Outcome::Refused(error) => error.into_reply(id),
-                Outcome::Served { stored, again } => served(&stored, again),
+                Outcome::Served { stored, again } => served(stored, again),
             }
         }
     }
@@ -206,22 +217,27 @@ impl<S: Settler, J: Journal> Api<S, J> {
     fn order(
         &self,
         operation: Operation,
-        parts: &Parts,
+        head: &Head,
         body: &Bytes,
         payment: &Payment,
         id: RequestId,
     ) -> Result<(RequestBinding, Work), ErrorReply> {
-        let query = parts.uri.query();
+        let query = head.query.as_deref();
         let route = operation.route();
-        let max_age = max_age(&parts.headers)?;
+        let max_age = head
+            .max_age
+            .clone()
+            .map_err(|problem| invalid_parameters(&[problem]))?;
         let parameters = route
             .parse(query, body)
             .map_err(|problems| invalid_parameters(&problems))?;
-        let binding = RequestBinding::new(route.method.as_str(), route.path, query, body)
-            .for_payment(
-                payment.payload().signature().as_str(),
-                payment.payload().payment_id(),
-            );
+        let plain = self.plain.get(&operation);
+        let request = plain
+            .filter(|_| query.is_none() && body.is_empty())
+            .cloned()
+            .unwrap_or_else(|| binding(operation, query, body));
+        let payload = payment.payload();
+        let binding = request.for_payment(payload.signature().as_str(), payload.payment_id());
         let call = Call {
             operation,
             parameters,
@@ -253,47 +269,65 @@ impl<S: Settler, J: Journal> Api<S, J> {
     }
 }
 
+/// What a paid call needs of its request's head.
+struct Head {
+    query: Option<String>,
+    max_age: Result<Option<u64>, Problem>,
+}
+
+impl Head {
+    fn of(parts: &Parts) -> Self {
+        Self {
+            query: parts.uri.query().map(str::to_owned),
+            max_age: max_age(&parts.headers),
+        }
+    }
+}
+
 /// A request that is answered, or that something has to be awaited for.
 ///
 /// A future stays as large as its largest moment. So the ones that have to wait are on the heap by themselves, made where
 /// they begin, and a request that is answered from its head carries none of them.
-enum Dispatched<'a> {
+enum Dispatched {
     Answered(Reply),
-    Waiting(Pin<Box<dyn Future<Output = Reply> + Send + 'a>>),
+    Waiting(Pin<Box<dyn Future<Output = Reply> + Send>>),
 }
 
 impl<S: Settler, J: Journal> Handler for Api<S, J> {
     fn handle(
-        &self,
+        self: Arc<Self>,
         request: Request<Incoming>,
         id: RequestId,
-    ) -> impl Future<Output = Reply> + Send {
+    ) -> impl Future<Output = Reply> + Send + 'static {
         let origin = request.headers().get(header::ORIGIN).cloned();
-        let dispatched = self.dispatch(id, request);
+        let dispatched = Arc::clone(&self).dispatch(id, request);
         async move {
             let mut reply = match dispatched {
                 Dispatched::Answered(reply) => reply,
                 Dispatched::Waiting(answering) => answering.await,
             };
             let headers = reply.headers_mut();
-            headers.insert(REQUEST_ID, header_value(&id.to_string()));
+            headers.insert(REQUEST_ID, own_header_value(id.text()));
             self.origins.allow(origin, headers);
             reply
         }
     }
 }
 
+fn binding(operation: Operation, query: Option<&str>, body: &[u8]) -> RequestBinding {
+    let route = operation.route();
+    RequestBinding::new(route.method.as_str(), route.path, query, body)
+}
+
 fn has_payment(headers: &HeaderMap) -> bool {
     headers.contains_key(x402_wire::header::PAYMENT_SIGNATURE)
 }
 
-fn max_age(headers: &HeaderMap) -> Result<Option<u64>, ErrorReply> {
+fn max_age(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let Some(value) = headers.get("x-max-age") else {
         return Ok(None);
     };
-    let read = route_catalog::read_max_age(value.to_str().unwrap_or_default());
-    read.map(Some)
-        .map_err(|problem| invalid_parameters(&[problem]))
+    route_catalog::read_max_age(value.to_str().unwrap_or_default()).map(Some)
 }
 
 fn invalid_parameters(problems: &[Problem]) -> ErrorReply {
@@ -302,20 +336,22 @@ fn invalid_parameters(problems: &[Problem]) -> ErrorReply {
     ErrorReply::new(ErrorCode::InvalidParams, message).detail("problems", problems)
 }
 
-fn served(stored: &ledger::StoredAnswer, again: bool) -> Reply {
-    let answer = &stored.answer;
+fn served(stored: StoredAnswer, again: bool) -> Reply {
+    let StoredAnswer {
+        answer, receipt, ..
+    } = stored;
     let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::OK);
     let mut reply = crate::reply::json(status, answer.body().clone());
     let headers = reply.headers_mut();
     for (name, value) in answer.headers() {
-        if let Ok(name) = HeaderName::try_from(name) {
+        if let Ok(name) = HeaderName::try_from(name.as_ref()) {
             headers.insert(name, header_value(value));
         }
     }
-    headers.insert(PAYMENT_RESPONSE, header_value(&stored.receipt.header));
+    headers.insert(PAYMENT_RESPONSE, own_header_value(receipt.header));
     headers.insert(
         RESPONSE_DIGEST,
-        header_value(&answer.body_digest().to_string()),
+        own_header_value(answer.body_digest().to_string()),
     );
     if again {
         headers.insert("x-served-again", HeaderValue::from_static("true"));

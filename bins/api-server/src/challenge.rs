@@ -66,7 +66,7 @@ impl Challenger {
         declined: &Declined,
         id: RequestId,
     ) -> Reply {
-        let request_id = id.to_string();
+        let request_id = id.text();
         let refusal = Refusal {
             code: ErrorCode::PaymentRequired.code(),
             reason: declined.reason.as_str(),

@@ -104,6 +104,11 @@ impl ErrorReply {
     }
 }
 
+/// A header value of text that was made here and has nothing in it that a header cannot carry.
+pub(crate) fn own_header_value(text: String) -> HeaderValue {
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
+}
+
 /// A header value of text that may come from elsewhere; characters that a header cannot carry are dropped.
 pub(crate) fn header_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| {

@@ -1,6 +1,6 @@
 //! Request ids.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names one request in answers and logs: 16 random hexadecimal digits of this process, then a counter.
@@ -8,6 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct RequestId {
     process: u64,
     number: u64,
+}
+
+impl RequestId {
+    /// The id as text, in one allocation.
+    #[must_use]
+    pub fn text(self) -> String {
+        let mut text = String::with_capacity(33);
+        // Writing to a string does not fail.
+        let _ = write!(text, "{self}");
+        text
+    }
 }
 
 impl fmt::Display for RequestId {

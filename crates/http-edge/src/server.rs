@@ -63,11 +63,14 @@ impl Default for Limits {
 /// drops the future when the client goes away: work that must not stop half-way belongs in a task of its own.
 pub trait Handler: Send + Sync + 'static {
     /// Answers one request, which answers and logs name by `id`.
+    ///
+    /// The head lies in the connection's read buffer, of which there is one as long as no future holds any of the head: what
+    /// can be decided at once is best decided before the future is made.
     fn handle(
-        &self,
+        self: Arc<Self>,
         request: Request<Incoming>,
         id: RequestId,
-    ) -> impl Future<Output = Response<Full<Bytes>>> + Send;
+    ) -> impl Future<Output = Response<Full<Bytes>>> + Send + 'static;
 }
 
 /// How a server ended.
@@ -220,8 +223,8 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
         if head_bytes(&request) > limit {
             return Box::pin(std::future::ready(Ok(headers_too_large(limit, id))));
         }
-        let handler = self.handler.clone();
-        Box::pin(async move { Ok(handler.handle(request, id).await) })
+        let answering = self.handler.clone().handle(request, id);
+        Box::pin(async move { Ok(answering.await) })
     }
 }
 

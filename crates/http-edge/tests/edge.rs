@@ -34,7 +34,11 @@ struct Echo {
 }
 
 impl Handler for Echo {
-    async fn handle(&self, request: Request<Incoming>, _id: RequestId) -> Response<Full<Bytes>> {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        _id: RequestId,
+    ) -> Response<Full<Bytes>> {
         match request.uri().path() {
             "/wait" => {
                 self.begun.notify_one();

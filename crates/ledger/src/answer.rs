@@ -1,16 +1,24 @@
 //! What a paid call answered, as it is kept for its payer.
 
-use std::{fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt, mem,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use alloy_primitives::{B256, Keccak256, keccak256};
 use bytes::Bytes;
+use x402_wire::Payment;
+
+/// A header of an answer: its name and its value.
+pub type Header = (Cow<'static, str>, String);
 
 /// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes again. Cloning it
 /// copies no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     status: u16,
-    headers: Arc<[(String, String)]>,
+    headers: Arc<[Header]>,
     body: Bytes,
     body_digest: B256,
 }
@@ -18,7 +26,7 @@ pub struct Answer {
 impl Answer {
     /// Takes the answer's status code, the headers that belong to it, and its body; computes the body's digest.
     #[must_use]
-    pub fn new(status: u16, headers: Vec<(String, String)>, body: Bytes) -> Self {
+    pub fn new(status: u16, headers: Vec<Header>, body: Bytes) -> Self {
         let body_digest = keccak256(&body);
         Self {
             status,
@@ -31,7 +39,7 @@ impl Answer {
     /// An answer read from storage, with the digest that was stored beside it.
     pub(crate) fn restored(
         status: u16,
-        headers: Vec<(String, String)>,
+        headers: Vec<Header>,
         body: Bytes,
         body_digest: B256,
     ) -> Self {
@@ -51,7 +59,7 @@ impl Answer {
 
     /// The headers kept with the answer, in order.
     #[must_use]
-    pub fn headers(&self) -> &[(String, String)] {
+    pub fn headers(&self) -> &[Header] {
         &self.headers
     }
 
@@ -74,11 +82,23 @@ impl Answer {
 }
 
 /// How bodies begin. It is hashed once, for all answers that begin with it.
-#[derive(Clone)]
 pub struct Beginning {
     bytes: Vec<u8>,
     hasher: Keccak256,
+    last: Mutex<Last>,
 }
+
+/// How the last body of a beginning went on.
+struct Last {
+    /// Whether there was one. What is begun only once need not be kept.
+    begun: bool,
+    middle: Vec<u8>,
+    /// After beginning and middle.
+    hasher: Keccak256,
+}
+
+/// Room for what follows a beginning; it may grow.
+const REST: usize = 640;
 
 impl Beginning {
     /// A beginning of these bytes.
@@ -86,20 +106,55 @@ impl Beginning {
     pub fn new(bytes: Vec<u8>) -> Self {
         let mut hasher = Keccak256::new();
         hasher.update(&bytes);
-        Self { bytes, hasher }
+        let last = Last {
+            begun: false,
+            middle: Vec::new(),
+            hasher: hasher.clone(),
+        };
+        Self {
+            bytes,
+            hasher,
+            last: Mutex::new(last),
+        }
     }
 
-    /// The answer whose body goes on with `rest`; otherwise as [`Answer::new`].
+    /// The answer whose body goes on with what `middle` appends and then with `end`; otherwise as [`Answer::new`]. A middle
+    /// that is the same as the last one is not hashed again.
     #[must_use]
-    pub fn answer(&self, status: u16, headers: Vec<(String, String)>, rest: &[u8]) -> Answer {
-        let mut hasher = self.hasher.clone();
-        hasher.update(rest);
+    pub fn answer(
+        &self,
+        status: u16,
+        headers: Vec<Header>,
+        middle: impl FnOnce(&mut Vec<u8>),
+        end: &str,
+    ) -> Answer {
+        let mut body = Vec::with_capacity(self.bytes.len().saturating_add(REST));
+        body.extend_from_slice(&self.bytes);
+        middle(&mut body);
+        let mut hasher = self.hasher_after(body.get(self.bytes.len()..).unwrap_or_default());
+        body.extend_from_slice(end.as_bytes());
+        hasher.update(end);
         Answer {
             status,
             headers: headers.into(),
-            body: [&self.bytes, rest].concat().into(),
+            body: body.into(),
             body_digest: hasher.finalize(),
         }
+    }
+
+    fn hasher_after(&self, middle: &[u8]) -> Keccak256 {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.middle == middle {
+            return last.hasher.clone();
+        }
+        let mut hasher = self.hasher.clone();
+        hasher.update(middle);
+        if mem::replace(&mut last.begun, true) {
+            last.middle.clear();
+            last.middle.extend_from_slice(middle);
+            last.hasher = hasher.clone();
+        }
+        hasher
     }
 }
 
@@ -113,12 +168,10 @@ impl fmt::Debug for Beginning {
 
 /// Everything that must be durable before settlement is asked for, so that a crash meanwhile loses neither the
 /// answer nor the means to find out whether it was paid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Settlement {
-    /// The payment as it came, the exact JSON text.
-    pub payload_json: String,
-    /// The payment requirements that it was matched to: this service's own entry, as JSON text.
-    pub requirements_json: String,
+    /// The payment: what is kept is the exact JSON text that came, and the payment requirements that it was matched to.
+    pub payment: Payment,
     /// The answer that the payment buys.
     pub answer: Answer,
 }
@@ -150,15 +203,30 @@ mod tests {
 
     #[test]
     fn an_answer_that_goes_on_is_the_answer_of_the_whole() {
-        let body: Vec<u8> = (0..=255).cycle().take(1000).collect();
-        let headers = vec![("age".to_owned(), "7".to_owned())];
-        let whole = Answer::new(200, headers.clone(), body.clone().into());
+        let body: String = ('a'..='z').cycle().take(1000).collect();
+        let headers = || vec![("age".into(), "7".to_owned())];
         // 136 bytes are a block of the hash.
         for at in [0, 1, 135, 136, 137, 500, 999, 1000] {
             let (bytes, rest) = body.split_at(at);
-            let beginning = Beginning::new(bytes.to_vec());
-            assert_eq!(beginning.answer(200, headers.clone(), rest), whole, "{at}");
-            assert_eq!(beginning.answer(200, headers.clone(), rest), whole, "again");
+            let beginning = Beginning::new(bytes.into());
+            // The same middle several times, then another one, then no longer the first one.
+            for length in [
+                rest.len(),
+                rest.len() / 2,
+                rest.len() / 2,
+                rest.len() / 2,
+                0,
+                rest.len() / 2,
+            ] {
+                let (middle, end) = rest.split_at(length);
+                for end in [end, "", "other"] {
+                    let whole = [bytes, middle, end].concat();
+                    let expected = Answer::new(200, headers(), whole.into());
+                    let write = |body: &mut Vec<u8>| body.extend_from_slice(middle.as_bytes());
+                    let answer = beginning.answer(200, headers(), write, end);
+                    assert_eq!(answer, expected, "{at}, {length}");
+                }
+            }
         }
     }
 

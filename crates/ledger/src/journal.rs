@@ -159,9 +159,9 @@ pub enum Standing {
 pub struct Undecided {
     /// The entry.
     pub entry: EntryId,
-    /// The payment, the exact JSON text ([`Settlement::payload_json`]).
+    /// The payment, the exact JSON text that came.
     pub payload_json: String,
-    /// The payment requirements ([`Settlement::requirements_json`]).
+    /// The payment requirements that it was matched to, as JSON text.
     pub requirements_json: String,
     /// The transaction, if one is known.
     pub transaction: Option<String>,

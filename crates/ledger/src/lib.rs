@@ -9,7 +9,7 @@ mod shelf;
 mod sqlite;
 mod state;
 
-pub use answer::{Answer, Beginning, Settlement, StoredAnswer, StoredReceipt};
+pub use answer::{Answer, Beginning, Header, Settlement, StoredAnswer, StoredReceipt};
 pub use claim::{Claim, RequestBinding};
 pub use error::LedgerError;
 pub use journal::{Journal, Pruned, Recovery, Reservation, Standing, Undecided};

@@ -1,7 +1,7 @@
 //! The proxy: passes a request on, and keeps what came back.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -166,7 +166,11 @@ impl Proxy {
 }
 
 impl Handler for Proxy {
-    async fn handle(&self, request: Request<Incoming>, _id: RequestId) -> Response<Full<Bytes>> {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        _id: RequestId,
+    ) -> Response<Full<Bytes>> {
         let (parts, body) = request.into_parts();
         if !matches!(parts.method, Method::GET | Method::POST) {
             return refused(StatusCode::METHOD_NOT_ALLOWED, "expected GET or POST");

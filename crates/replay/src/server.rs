@@ -116,7 +116,11 @@ struct State {
 }
 
 impl Handler for State {
-    async fn handle(&self, request: Request<Incoming>, _id: RequestId) -> Response<Full<Bytes>> {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        _id: RequestId,
+    ) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let Ok(body) = read_body(body, MAX_BODY, BODY_TIME).await else {
             return answer(

@@ -125,10 +125,10 @@ impl Catalog {
     /// The URL of a resource as [`Catalog::challenge`] writes it: with the raw query when that has
     /// at most [`MAX_RESOURCE_QUERY_BYTES`], otherwise without it.
     pub fn resource_url(&self, operation: Operation, query: Option<&str>) -> String {
-        let path = operation.route().path;
+        let (base, path) = (self.base_url.as_str(), operation.route().path);
         match resource_query(query) {
-            Some(query) => format!("{}{path}?{query}", self.base_url),
-            None => format!("{}{path}", self.base_url),
+            Some(query) => [base, path, "?", query].concat(),
+            None => [base, path].concat(),
         }
     }
 

@@ -1,19 +1,25 @@
 //! Which source each member of an answer came from, for `provenance=1`.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 
 /// Which source a member of `data` came from.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
-    field: String,
+    field: Cow<'static, str>,
     pub(super) source: &'static str,
     pub(super) method: Method,
 }
 
 impl Origin {
     /// `field` is a path below `data` with `/` between its members, and `*` for each element of a list.
-    pub(crate) fn new(field: impl Into<String>, source: &'static str, method: Method) -> Self {
+    pub(crate) fn new(
+        field: impl Into<Cow<'static, str>>,
+        source: &'static str,
+        method: Method,
+    ) -> Self {
         Self {
             field: field.into(),
             source,
@@ -67,7 +73,7 @@ mod tests {
     #[test]
     fn a_path_with_a_star_is_one_of_each_element() {
         let data = json!({"rows": [{"a": {"b": 1}}, {"c": 1}, {"a": {"b": null}}], "x": [{"y": [{"z": 1}, {"z": 2}]}]});
-        let paths = |field: &str| Origin::new(field, "s", Method::Direct).paths(&data);
+        let paths = |field: &'static str| Origin::new(field, "s", Method::Direct).paths(&data);
         assert_eq!(
             paths("rows/*/a/b"),
             ["/data/rows/0/a/b", "/data/rows/2/a/b"]

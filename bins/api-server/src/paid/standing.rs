@@ -6,7 +6,7 @@ use route_catalog::ErrorCode;
 use x402_wire::{Payment, Reason, SettlementResponse};
 
 use super::Outcome;
-use crate::reply::{ErrorReply, PAYMENT_RESPONSE, header_value};
+use crate::reply::{ErrorReply, PAYMENT_RESPONSE, own_header_value};
 
 /// The outcome for a payment that was presented before.
 pub(crate) fn outcome(standing: Standing, payment: &Payment) -> Outcome {
@@ -51,7 +51,7 @@ pub(crate) fn pending(payment: &Payment, transaction: Option<&str>) -> Outcome {
         "whether this payment was settled is not known yet; send the same payment again, and do not sign a new one",
     )
     .retry_after(5)
-    .header(PAYMENT_RESPONSE, header_value(&receipt.to_header()))
+    .header(PAYMENT_RESPONSE, own_header_value(receipt.to_header()))
     .header(http::header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(transaction) = transaction {
         error = error.detail("transaction", transaction);

@@ -71,8 +71,7 @@ where
         return Outcome::Declined(late.into());
     }
     let settling = Settling {
-        payload_json: payment.payload().raw().to_owned(),
-        requirements_json: payment.requirements_json().to_owned(),
+        payment: payment.clone(),
         answer: answer.clone(),
     };
     if let Err(error) = journal.begin_settlement(entry, settling, till.now()).await {

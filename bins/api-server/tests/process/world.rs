@@ -151,7 +151,11 @@ struct Node {
 }
 
 impl Handler for Node {
-    async fn handle(&self, request: Request<Incoming>, _id: RequestId) -> Response<Full<Bytes>> {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        _id: RequestId,
+    ) -> Response<Full<Bytes>> {
         let body = read_body(request.into_body(), 1 << 20, PATIENCE)
             .await
             .unwrap();
@@ -199,7 +203,11 @@ impl Upstream {
 }
 
 impl Handler for Upstream {
-    async fn handle(&self, request: Request<Incoming>, _id: RequestId) -> Response<Full<Bytes>> {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        _id: RequestId,
+    ) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let body = read_body(body, 1 << 20, PATIENCE).await.unwrap();
         if !*self.open.borrow() {

@@ -1,5 +1,6 @@
 //! What is decided about an HTTP request, in order.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -80,7 +81,7 @@ impl<T: Toolbox> Endpoint<T> {
 }
 
 impl<T: Toolbox> Handler for Endpoint<T> {
-    async fn handle(&self, request: Request<Incoming>, id: RequestId) -> Reply {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>, id: RequestId) -> Reply {
         let (parts, body) = request.into_parts();
         let is_mcp = parts.uri.path() == PATH;
         let mut reply = if is_mcp {

@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
+    include_str!("schema/0004.sql"),
 ];
 
 /// How long a write waits for a program that has locked the file (a backup, a shell) before it fails.
@@ -206,7 +207,7 @@ mod tests {
         let version: u32 = connection
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .unwrap();
-        assert_eq!(version, 3);
+        assert_eq!(version, 4);
         let seen: Vec<(i64, i64)> = connection
             .prepare(
                 "SELECT entry.id, entry.state FROM seen JOIN entry
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(number("max_page_count"), 256);
         assert_eq!(number("wal_autocheckpoint"), 0);
         assert_eq!(number("cache_size"), -4096);
-        assert_eq!(number("user_version"), 3);
+        assert_eq!(number("user_version"), 4);
     }
 
     #[test]
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!(
             open(&path, None).unwrap_err(),
             LedgerError::NewerSchema {
-                expected: 3,
+                expected: 4,
                 observed: 99
             }
         );

@@ -1,15 +1,21 @@
-//! Which authorizations have an entry.
+//! Which authorizations have an entry, and which entries are in flight.
 //!
 //! Digests are random. A table that takes each one as it comes changes another page for every payment, which is nearly half
 //! of what the payment writes. So new digests are held in memory, where they cost nothing, and go into the table in the order
 //! in which it keeps them: once there are enough they are sorted, and every batch of claims takes along as many of them as it
 //! has brought new ones. Neighbours share their pages, and no batch has more to do than another.
 //!
+//! Entries in flight are held in memory as well: in an index each payment would write a row and delete it again. Only the few
+//! that outlast their generation are marked in the file.
+//!
 //! What is held is only a copy of what the entries say. It is read again after a restart and after a rollback.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension, params};
+
+use super::store::state_in;
+use crate::state::State;
 
 /// What is kept of an authorization's digest.
 pub(super) type Digest = [u8; 16];
@@ -21,13 +27,15 @@ const GENERATION: usize = if cfg!(test) { 8 } else { 8192 };
 /// A digest that is held and has lost its entry.
 const NO_ENTRY: i64 = 0;
 
-/// The digests that are held, and how far they have come into table `seen`.
+/// The digests that are held, how far they have come into table `seen`, and the entries in flight.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// Those of the entries after `until`.
     fresh: HashMap<Digest, i64>,
     /// Those of the entries up to `until` that are not in the table yet, the next one last.
     sorted: Vec<(Digest, i64)>,
+    /// Entries before [`State::Unknown`]. Those up to `past` are marked as open in the file.
+    in_flight: BTreeSet<i64>,
     /// Entries up to this one are in the table.
     past: i64,
     /// Entries up to this one are in the table or in `sorted`.
@@ -37,7 +45,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Reads what is not in the table, and the last entry that there has been as far as the table knows.
+    /// Reads what is not in the table, the last entry that there has been as far as the table knows, and what is in flight.
     pub(super) fn load(connection: &Connection) -> rusqlite::Result<Self> {
         let sweep = connection
             .prepare_cached("SELECT past, until, reached FROM sweep")?
@@ -50,11 +58,14 @@ impl Seen {
             until,
             ..Self::default()
         };
-        let mut statement =
-            connection.prepare_cached("SELECT authorization, id FROM entry WHERE id > ?1")?;
+        let mut statement = connection
+            .prepare_cached("SELECT authorization, id, state FROM entry WHERE id > ?1")?;
         let mut rows = statement.query([past])?;
         while let Some(row) = rows.next()? {
             let (digest, entry): (Digest, i64) = (row.get(0)?, row.get(1)?);
+            if state_in(row, 2)? < State::Unknown {
+                seen.in_flight.insert(entry);
+            }
             if entry > until {
                 seen.fresh.insert(digest, entry);
             } else if digest[..] > reached[..] {
@@ -62,12 +73,27 @@ impl Seen {
             }
         }
         seen.sort();
+        let outlasting = "SELECT id FROM entry INDEXED BY entry_open WHERE open = 1 AND state < ?1";
+        let mut statement = connection.prepare_cached(outlasting)?;
+        for entry in statement.query_map([State::Unknown.code()], |row| row.get(0))? {
+            seen.in_flight.insert(entry?);
+        }
         Ok(seen)
     }
 
     /// The newest entry of the last sorted generation.
     pub(super) fn until(&self) -> i64 {
         self.until
+    }
+
+    /// The entries in flight, oldest first.
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = i64> {
+        self.in_flight.iter().copied()
+    }
+
+    /// An entry is decided, or will have to be reconciled.
+    pub(super) fn landed(&mut self, entry: i64) {
+        self.in_flight.remove(&entry);
     }
 
     /// Where the entry of an authorization is, if it has one.
@@ -85,9 +111,10 @@ impl Seen {
             .optional()
     }
 
-    /// Notes a new entry, the newest of all. It takes the place of another one of the same authorization.
+    /// Notes a new entry in flight, the newest of all. It takes the place of another one of the same authorization.
     pub(super) fn add(&mut self, digest: Digest, entry: i64) {
         self.fresh.insert(digest, entry);
+        self.in_flight.insert(entry);
         self.owed = self.owed.saturating_add(1);
     }
 
@@ -120,6 +147,7 @@ impl Seen {
         let due = std::mem::take(&mut self.owed);
         if self.sorted.is_empty() && self.fresh.len() >= GENERATION {
             self.turn();
+            self.mark_outlasting(connection)?;
         }
         let rest = self.sorted.len().saturating_sub(due);
         let Some((reached, _)) = self.sorted.get(rest).copied() else {
@@ -146,6 +174,15 @@ impl Seen {
         self.until = self.fresh.values().copied().max().unwrap_or(self.past);
         self.sorted = self.fresh.drain().collect();
         self.sort();
+    }
+
+    /// Marks entries that are still in flight although their generation is past: they will not be looked for among the newest.
+    fn mark_outlasting(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut mark = connection.prepare_cached("UPDATE entry SET open = 1 WHERE id = ?1")?;
+        for entry in self.in_flight.range(..=self.past) {
+            mark.execute([entry])?;
+        }
+        Ok(())
     }
 
     fn sort(&mut self) {

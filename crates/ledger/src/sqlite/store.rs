@@ -294,8 +294,8 @@ impl Store {
         self.connection
             .prepare_cached(
                 "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
-                 reserved_at, changed_at, amount, method, path, payment_id, open)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, 1)",
+                 reserved_at, changed_at, amount, method, path, payment_id)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11)",
             )?
             .execute(params![
                 id,
@@ -337,7 +337,7 @@ fn seconds_in(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     u64::try_from(seconds).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, seconds))
 }
 
-fn state_in(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
+pub(super) fn state_in(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
     let code: i64 = row.get(column)?;
     State::from_code(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, code))
 }

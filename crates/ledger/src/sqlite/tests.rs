@@ -3,7 +3,7 @@
 use std::{sync::mpsc, time::Duration};
 
 use alloy_primitives::{Address, B256, U256};
-use x402_wire::Network;
+use x402_wire::{Network, Payment};
 
 use super::*;
 use crate::state::State;
@@ -29,6 +29,21 @@ pub(super) fn claim(nonce: u8) -> Claim {
         valid_before: 1_000_300,
         now: 1_000_000,
     }
+}
+
+fn payment() -> Payment {
+    const REQUIREMENTS: &str = r#"{"scheme":"exact","network":"eip155:196","amount":"2000",
+        "asset":"0x0101010101010101010101010101010101010101",
+        "payTo":"0x0101010101010101010101010101010101010101",
+        "maxTimeoutSeconds":300,"extra":{"name":"USD₮0","version":"1"}}"#;
+    let payload = format!(
+        r#"{{"x402Version":2,"accepted":{REQUIREMENTS},"payload":{{"signature":"0x","authorization":{{
+            "from":"0x0202020202020202020202020202020202020202",
+            "to":"0x0101010101010101010101010101010101010101",
+            "value":"2000","validAfter":"0","validBefore":"1000300","nonce":"{}"}}}}}}"#,
+        B256::repeat_byte(1)
+    );
+    Payment::restore(payload.as_bytes(), REQUIREMENTS.as_bytes()).unwrap()
 }
 
 /// Holds the writer in a batch of its own until the returned sender is dropped.
@@ -257,8 +272,7 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
         panic!("taken")
     };
     let settlement = Settlement {
-        payload_json: "{}".to_owned(),
-        requirements_json: "{}".to_owned(),
+        payment: payment(),
         answer: crate::Answer::new(200, Vec::new(), "body".into()),
     };
     ledger
@@ -283,6 +297,46 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
         ledger.reserve(claim).await.unwrap_err().code(),
         "ledger_damaged"
     );
+}
+
+/// The index of open entries stays small: it loses what is decided.
+#[tokio::test]
+async fn only_what_is_undecided_is_marked() {
+    let (_folder, ledger) = open();
+    let mut entries = Vec::new();
+    for nonce in 0..3 {
+        let Reservation::Reserved(entry) = ledger.reserve(claim(nonce)).await.unwrap() else {
+            panic!("taken")
+        };
+        let settlement = Settlement {
+            payment: payment(),
+            answer: crate::Answer::new(200, Vec::new(), "body".into()),
+        };
+        ledger
+            .begin_settlement(entry, settlement, 1_000_000)
+            .await
+            .unwrap();
+        ledger
+            .mark_unknown(entry, None, "test", 1_000_000)
+            .await
+            .unwrap();
+        entries.push(entry);
+    }
+    let receipt = StoredReceipt {
+        header: String::new(),
+        transaction: String::new(),
+    };
+    ledger.settle(entries[0], receipt, 1_000_000).await.unwrap();
+    ledger.release(entries[1], "test", 1_000_000).await.unwrap();
+    let marked = ledger.submit("marked", |store| {
+        let marked = store
+            .connection()
+            .prepare("SELECT id FROM entry WHERE open = 1")?
+            .query_map([], |row| row.get(0))?
+            .collect::<Result<Vec<i64>, _>>()?;
+        Ok(marked)
+    });
+    assert_eq!(marked.await.unwrap(), [entries[2].number()]);
 }
 
 #[test]

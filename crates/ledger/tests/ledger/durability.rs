@@ -159,7 +159,10 @@ async fn a_killed_process_loses_nothing_that_it_had_acknowledged() {
                 .iter()
                 .find(|undecided| undecided.entry == entry)
                 .unwrap();
-            assert_eq!(found.payload_json, settlement(nonce).payload_json);
+            assert_eq!(
+                found.payload_json,
+                settlement(nonce).payment.payload().raw()
+            );
         }
         for undecided in undecided {
             ledger

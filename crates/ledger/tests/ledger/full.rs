@@ -3,7 +3,8 @@
 use ledger::{Journal, LedgerError, Options, Standing, State};
 
 use crate::support::{
-    Bench, NOW, OPTIONS, RETENTION, bring, claim, find, pay, receipt, reserved, settlement, stored,
+    Bench, NOW, OPTIONS, RETENTION, bring, claim, find, pay, payment, receipt, reserved,
+    settlement, stored,
 };
 
 const SMALL: Options = Options {
@@ -96,7 +97,7 @@ async fn what_fits_is_not_failed_by_what_does_not() {
     let small = reserved(&ledger, claim(1)).await;
     let large = reserved(&ledger, claim(2)).await;
     let mut too_large = settlement(2);
-    too_large.payload_json = "x".repeat(1 << 20);
+    too_large.payment = payment(2, &"x".repeat(1 << 20));
     // Polled together, so that they are queued together; whether they share a batch must not matter.
     let (first, second, third) = tokio::join!(
         ledger.begin_settlement(small, settlement(1), NOW),

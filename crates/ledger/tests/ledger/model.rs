@@ -239,7 +239,7 @@ async fn run(ops: Vec<Op>) {
         assert_eq!(observed.since, expected.changed_at);
         assert_eq!(
             observed.payload_json,
-            support::settlement(expected.key).payload_json
+            support::settlement(expected.key).payment.payload().raw()
         );
     }
 }

@@ -11,7 +11,7 @@ use x402_wire::{AuthorizationKey, Network};
 
 use crate::support::{
     Bench, NOW, RETENTION, bring, claim, find, key, pay, receipt, refused, request, reserved,
-    stored,
+    settlement, stored,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -150,9 +150,9 @@ async fn an_answer_comes_back_byte_for_byte() {
     let answer = Answer::new(
         206,
         vec![
-            ("content-type".to_owned(), "image/png".to_owned()),
-            ("x-odd".to_owned(), "a: b, \"c\" ₮".to_owned()),
-            ("x-odd".to_owned(), String::new()),
+            ("content-type".into(), "image/png".to_owned()),
+            ("x-odd".into(), "a: b, \"c\" ₮".to_owned()),
+            ("x-odd".into(), String::new()),
         ],
         (0..200_000u32)
             .flat_map(u32::to_le_bytes)
@@ -161,9 +161,8 @@ async fn an_answer_comes_back_byte_for_byte() {
     );
     let entry = reserved(&ledger, claim(1)).await;
     let settlement = Settlement {
-        payload_json: "{}".to_owned(),
-        requirements_json: "{}".to_owned(),
         answer: answer.clone(),
+        ..settlement(1)
     };
     ledger
         .begin_settlement(entry, settlement, NOW)

@@ -8,7 +8,7 @@ use ledger::{
     SqliteLedger, Standing, State, StoredAnswer, StoredReceipt,
 };
 use tempfile::TempDir;
-use x402_wire::{AuthorizationKey, Network};
+use x402_wire::{AuthorizationKey, Network, Payment};
 
 pub(crate) const NOW: u64 = 1_790_000_000;
 pub(crate) const RETENTION: u64 = 1_000;
@@ -84,13 +84,32 @@ pub(crate) fn claim(nonce: u64) -> Claim {
     }
 }
 
+/// The payment of authorization `nonce`, with a member that nobody knows.
+pub(crate) fn payment(nonce: u64, note: &str) -> Payment {
+    let AuthorizationKey {
+        asset,
+        payer,
+        nonce,
+        ..
+    } = key(nonce);
+    let requirements = format!(
+        r#"{{"scheme":"exact","network":"eip155:196","amount":"2000","asset":"{asset}",
+            "payTo":"{payer}","maxTimeoutSeconds":300,"extra":{{"name":"USD₮0","version":"1"}}}}"#
+    );
+    let payload = format!(
+        r#"{{"x402Version":2,"note":"{note}","accepted":{requirements},"payload":{{"signature":"0x",
+            "authorization":{{"from":"{payer}","to":"{payer}","value":"2000","validAfter":"0",
+            "validBefore":"1790000300","nonce":"{nonce}"}}}}}}"#
+    );
+    Payment::restore(payload.as_bytes(), requirements.as_bytes()).unwrap()
+}
+
 pub(crate) fn settlement(nonce: u64) -> Settlement {
     Settlement {
-        payload_json: format!(r#"{{"nonce":{nonce},"note":"₮"}}"#),
-        requirements_json: r#"{"scheme":"exact"}"#.to_owned(),
+        payment: payment(nonce, "₮"),
         answer: Answer::new(
             200,
-            vec![("content-type".to_owned(), "application/json".to_owned())],
+            vec![("content-type".into(), "application/json".to_owned())],
             format!(r#"{{"data":{nonce}}}"#).into(),
         ),
     }

@@ -52,10 +52,13 @@ async fn the_undecided_come_with_all_it_takes_to_decide_them() {
     let undecided = ledger.undecided(None, 10).await.unwrap();
     assert_eq!(undecided.len(), 1);
     assert_eq!(undecided[0].entry, settling);
-    assert_eq!(undecided[0].payload_json, settlement(7).payload_json);
+    assert_eq!(
+        undecided[0].payload_json,
+        settlement(7).payment.payload().raw()
+    );
     assert_eq!(
         undecided[0].requirements_json,
-        settlement(7).requirements_json
+        settlement(7).payment.requirements_json()
     );
     assert_eq!(undecided[0].since, NOW + 10);
 }

@@ -77,7 +77,11 @@ struct Proxy {
 }
 
 impl Handler for Proxy {
-    async fn handle(&self, request: Request<Incoming>, _id: RequestId) -> Response<Full<Bytes>> {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        _id: RequestId,
+    ) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let body = read_body(body, 1 << 20, Duration::from_secs(10))
             .await

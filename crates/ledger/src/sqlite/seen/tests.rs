@@ -93,7 +93,7 @@ impl Ledger {
         }
     }
 
-    /// Every nonce is where the model has it, and each entry is known in one place.
+    /// Every nonce is where the model has it, each entry is known in one place, and what is not released is in flight.
     fn check(&mut self, model: &Model) {
         for nonce in 0..NONCES {
             let claim = claim(nonce);
@@ -110,6 +110,10 @@ impl Ledger {
             assert_eq!(observed, expected.map(|(entry, _)| *entry), "nonce {nonce}");
         }
         let (seen, connection) = self.store().seen().unwrap();
+        let open = model.values().filter(|(_, open)| *open);
+        let mut open: Vec<i64> = open.map(|(entry, _)| entry.number()).collect();
+        open.sort_unstable();
+        assert_eq!(seen.in_flight().collect::<Vec<_>>(), open);
         let mut known: Vec<(super::Digest, i64)> = connection
             .prepare("SELECT authorization, entry FROM seen")
             .unwrap()

@@ -61,8 +61,8 @@ impl Store {
             .execute(params![
                 id,
                 entry.number(),
-                settlement.payload_json,
-                settlement.requirements_json,
+                settlement.payment.payload().raw(),
+                settlement.payment.requirements_json(),
                 answer.status(),
                 headers,
                 answer.body_digest().as_slice(),
@@ -93,6 +93,7 @@ impl Store {
                 id
             ],
         )?;
+        self.seen()?.0.landed(entry.number());
         self.connection
             .prepare_cached(
                 "INSERT INTO receipt (id, entry, transaction_hash, header) VALUES (?1, ?2, ?3, ?4)",
@@ -139,7 +140,9 @@ impl Store {
                 NONE,
                 reason
             ],
-        )
+        )?;
+        self.seen()?.0.landed(entry.number());
+        Ok(())
     }
 
     pub(in crate::sqlite) fn mark_unknown(
@@ -154,7 +157,7 @@ impl Store {
             entry,
             Transition::MarkUnknown,
             "UPDATE entry SET state = ?2, changed_at = iif(state = ?2, changed_at, ?5),
-             transaction_hash = coalesce(?6, transaction_hash), cause = ?7
+             transaction_hash = coalesce(?6, transaction_hash), cause = ?7, open = 1
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
             params![
                 entry.number(),
@@ -165,7 +168,9 @@ impl Store {
                 transaction,
                 cause
             ],
-        )
+        )?;
+        self.seen()?.0.landed(entry.number());
+        Ok(())
     }
 
     /// Runs a conditional update and says what stood in its way if it found nothing.

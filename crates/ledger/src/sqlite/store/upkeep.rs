@@ -2,7 +2,7 @@
 
 use rusqlite::{Row, params};
 
-use super::{NONE, Store, seconds_in, state_in, stored};
+use super::{NONE, Store, seconds_in, state_in};
 use crate::{
     journal::{Pruned, Recovery, Undecided},
     sqlite::{failure::Failure, schema, seen::Digest},
@@ -75,7 +75,10 @@ impl Store {
         now: u64,
     ) -> Result<Recovery, Failure> {
         let mut recovery = Recovery::default();
-        for (entry, state) in self.open_until(until)? {
+        for (entry, state, changed_at) in self.in_flight()? {
+            if changed_at > until {
+                continue;
+            }
             if state == State::Settling {
                 self.mark_unknown(entry, None, cause, now)?;
                 recovery.unknown = recovery.unknown.saturating_add(1);
@@ -87,21 +90,16 @@ impl Store {
         Ok(recovery)
     }
 
-    fn open_until(&self, until: u64) -> rusqlite::Result<Vec<(EntryId, State)>> {
-        self.connection
-            .prepare_cached(
-                "SELECT id, state FROM entry INDEXED BY entry_open
-                 WHERE open = 1 AND state BETWEEN ?1 AND ?2 AND changed_at <= ?3",
-            )?
-            .query_map(
-                params![
-                    State::Reserved.code(),
-                    State::Settling.code(),
-                    stored(until)
-                ],
-                |row| Ok((EntryId::new(row.get(0)?), state_in(row, 1)?)),
-            )?
-            .collect()
+    fn in_flight(&mut self) -> rusqlite::Result<Vec<(EntryId, State, u64)>> {
+        let (seen, connection) = self.seen()?;
+        let mut statement =
+            connection.prepare_cached("SELECT state, changed_at FROM entry WHERE id = ?1")?;
+        let entries = seen.in_flight().map(|entry| {
+            statement.query_row([entry], |row| {
+                Ok((EntryId::new(entry), state_in(row, 0)?, seconds_in(row, 1)?))
+            })
+        });
+        entries.collect()
     }
 
     /// Walks over every entry in its time. What it reads is nobody's working set, so it gets by with few pages: an idle

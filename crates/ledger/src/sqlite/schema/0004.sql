@@ -1,0 +1,2 @@
+-- `open` is set for entries that are unknown, and for those in flight that are not among the newest any more (entries up to
+-- `sweep.past`): the others are held in memory and found by their state. What was set before stays set until it is decided.
