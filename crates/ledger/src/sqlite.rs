@@ -30,7 +30,7 @@ pub use stats::Stats;
 use failure::Failure;
 use stats::Counters;
 use store::Store;
-use writer::{Call, Job, Marks, Runtime, Writer};
+use writer::{Call, Job, Marks, Writer};
 
 /// How a [`SqliteLedger`] is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,6 @@ pub struct SqliteLedger {
     writer: Option<JoinHandle<()>>,
     marks: Marks,
     counters: Arc<Counters>,
-    runtime: Arc<Runtime>,
 }
 
 impl SqliteLedger {
@@ -90,9 +89,7 @@ impl SqliteLedger {
         let counters = Arc::new(Counters::default());
         let marks = Arc::new(Mutex::new(Vec::new()));
         let (queue, requests) = mpsc::channel();
-        let runtime = Arc::new(Runtime::default());
-        let (for_writer, of_callers) = (Arc::clone(&counters), Arc::clone(&runtime));
-        let writer = Writer::new(store, Arc::clone(&marks), for_writer, of_callers)
+        let writer = Writer::new(store, Arc::clone(&marks), Arc::clone(&counters))
             .map_err(|error| failure::named(&error, &path, "open"))?;
         let writer = thread::Builder::new()
             .name("ledger-writer".to_owned())
@@ -107,7 +104,6 @@ impl SqliteLedger {
             writer: Some(writer),
             marks,
             counters,
-            runtime,
         })
     }
 
@@ -139,7 +135,6 @@ impl SqliteLedger {
         T: Send + 'static,
         F: FnMut(&mut Store) -> Result<T, Failure> + Send + 'static,
     {
-        self.runtime.note();
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Call::new(name, operation, reply));
         let sent = match &self.queue {

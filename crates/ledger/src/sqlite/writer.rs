@@ -3,7 +3,7 @@
 use std::{
     mem,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
         mpsc::{self, Receiver},
     },
@@ -41,6 +41,8 @@ pub(super) trait Job: Send {
     fn name(&self) -> &'static str;
     /// Does it within the open transaction. An error means that the transaction must be rolled back.
     fn run(&mut self, store: &mut Store) -> rusqlite::Result<()>;
+    /// The runtime of whoever waits, if its threads run by themselves.
+    fn runtime(&self) -> Option<&Handle>;
     /// Tells whoever waits, once the transaction is durable or lost.
     fn answer(self: Box<Self>, verdict: Result<(), LedgerError>);
 }
@@ -51,6 +53,7 @@ pub(super) struct Call<T, F> {
     operation: F,
     outcome: Option<Result<T, LedgerError>>,
     reply: oneshot::Sender<Result<T, LedgerError>>,
+    runtime: Option<Handle>,
 }
 
 impl<T, F> Call<T, F> {
@@ -64,6 +67,9 @@ impl<T, F> Call<T, F> {
             operation,
             outcome: None,
             reply,
+            runtime: Handle::try_current()
+                .ok()
+                .filter(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread),
         }
     }
 }
@@ -86,6 +92,10 @@ where
         Ok(())
     }
 
+    fn runtime(&self) -> Option<&Handle> {
+        self.runtime.as_ref()
+    }
+
     fn answer(self: Box<Self>, verdict: Result<(), LedgerError>) {
         let outcome = match verdict {
             Ok(()) => self.outcome.unwrap_or(Err(LedgerError::Closed)),
@@ -93,24 +103,6 @@ where
         };
         // Whoever asked may have gone; what was done stays done.
         let _ = self.reply.send(outcome);
-    }
-}
-
-/// The runtime of those who wait, if its threads run by themselves: the first one that somebody asked from. To carry it with
-/// each request would have all threads count at one place for every one of them.
-#[derive(Debug, Default)]
-pub(super) struct Runtime(OnceLock<Handle>);
-
-impl Runtime {
-    /// Notes the runtime of the caller.
-    pub(super) fn note(&self) {
-        if self.0.get().is_none()
-            && let Ok(runtime) = Handle::try_current()
-            && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
-        {
-            // Whoever was quicker has noted one that is as good.
-            let _ = self.0.set(runtime);
-        }
     }
 }
 
@@ -128,10 +120,11 @@ impl Drop for Delivery {
 /// To wake a task from outside its runtime takes a lock and often a system call, for each task anew; from inside it is a
 /// push to a queue. So several are woken by a task of the runtime itself, which then goes to the end of the queue. Should
 /// the runtime be shutting down, the task is dropped instead, which tells them as well.
-fn deliver(batch: Vec<Box<dyn Job>>, runtime: &Runtime) -> Option<Receiver<()>> {
+fn deliver(batch: Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
     let several = batch.len() > 1;
+    let runtime = batch.iter().find_map(|job| job.runtime().cloned());
     let delivery = Delivery(batch);
-    let runtime = runtime.0.get().filter(|_| several)?;
+    let runtime = runtime.filter(|_| several)?;
     let (turn, over) = mpsc::channel();
     runtime.spawn(async move {
         drop(delivery);
@@ -156,7 +149,6 @@ pub(super) struct Writer {
     store: Store,
     marks: Marks,
     counters: Arc<Counters>,
-    runtime: Arc<Runtime>,
     /// Pages in the log after the last commit, as SQLite's hook reports them.
     log_pages: Arc<AtomicU32>,
     last_log_pages: u32,
@@ -168,7 +160,6 @@ impl Writer {
         mut store: Store,
         marks: Marks,
         counters: Arc<Counters>,
-        runtime: Arc<Runtime>,
     ) -> rusqlite::Result<Self> {
         let log_pages = Arc::new(AtomicU32::new(0));
         let reported = Arc::clone(&log_pages);
@@ -182,7 +173,6 @@ impl Writer {
             store,
             marks,
             counters,
-            runtime,
             log_pages,
             last_log_pages: 0,
             checkpoint_at: CHECKPOINT_PAGES,
@@ -216,7 +206,7 @@ impl Writer {
             done = self.attempt(batch, false);
         }
         match done {
-            Ok(()) => return deliver(mem::take(batch), &self.runtime),
+            Ok(()) => return deliver(mem::take(batch)),
             Err(Lost::Transaction(error)) => {
                 let error = self.report(&error, "commit");
                 batch
