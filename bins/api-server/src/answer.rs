@@ -228,7 +228,7 @@ impl Answered {
             // One member of `meta` is still to come.
             body.pop();
         };
-        // Up to here, answers of the same second are the same.
+        // Up to here, answers of the same second are usually the same, and are hashed once.
         let end = [r#","request_id":""#, &call.request_id.text(), r#""}}"#].concat();
         let headers = self.headers(age_seconds);
         self.data.beginning().answer(200, headers, middle, &end)

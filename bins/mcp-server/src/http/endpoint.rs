@@ -92,7 +92,7 @@ impl<T: Toolbox> Handler for Endpoint<T> {
         observe::answered(reply.status().as_u16());
         let admitted = is_mcp && reply.status() != StatusCode::FORBIDDEN;
         let headers = reply.headers_mut();
-        if let Ok(id) = HeaderValue::try_from(id.to_string()) {
+        if let Ok(id) = HeaderValue::try_from(id.text()) {
             headers.insert(REQUEST_ID, id);
         }
         if admitted && let Some(origin) = parts.headers.get(header::ORIGIN) {
