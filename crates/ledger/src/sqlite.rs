@@ -21,6 +21,7 @@ mod failure;
 mod location;
 mod schema;
 mod seen;
+mod statements;
 mod stats;
 mod store;
 mod writer;
@@ -29,7 +30,7 @@ pub use stats::Stats;
 
 use failure::Failure;
 use stats::Counters;
-use store::Store;
+use store::{Database, Store};
 use writer::{Call, Job, Marks, Writer};
 
 /// How a [`SqliteLedger`] is kept.
@@ -85,19 +86,30 @@ impl SqliteLedger {
     pub fn open(path_or_url: &str, options: Options) -> Result<Self, LedgerError> {
         let location = location::claim(path_or_url)?;
         let path = location.path().to_owned();
-        let store = Store::open(location, options)?;
+        let database = Database::open(location, options.max_bytes)?;
         let counters = Arc::new(Counters::default());
         let marks = Arc::new(Mutex::new(Vec::new()));
         let (queue, requests) = mpsc::channel();
-        let writer = Writer::new(store, Arc::clone(&marks), Arc::clone(&counters))
-            .map_err(|error| failure::named(&error, &path, "open"))?;
+        let (opened, outcome) = mpsc::channel();
+        let (notes, count) = (Arc::clone(&marks), Arc::clone(&counters));
+        let write = move || match Store::open(&database, options.retention_seconds) {
+            Ok(store) => {
+                // Whoever opens the ledger waits for this.
+                let _ = opened.send(Ok(()));
+                Writer::new(store, notes, count).run(&requests);
+            }
+            Err(error) => {
+                let _ = opened.send(Err(error));
+            }
+        };
         let writer = thread::Builder::new()
             .name("ledger-writer".to_owned())
-            .spawn(move || writer.run(&requests))
+            .spawn(write)
             .map_err(|error| LedgerError::CannotOpen {
                 path: path.clone(),
                 kind: error.kind(),
             })?;
+        outcome.recv().unwrap_or(Err(LedgerError::Closed))?;
         Ok(Self {
             path,
             queue: Some(queue),
@@ -133,7 +145,7 @@ impl SqliteLedger {
     ) -> impl Future<Output = Result<T, LedgerError>> + Send + use<T, F>
     where
         T: Send + 'static,
-        F: FnMut(&mut Store) -> Result<T, Failure> + Send + 'static,
+        F: FnMut(&mut Store<'_>) -> Result<T, Failure> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Call::new(name, operation, reply));
@@ -275,7 +287,7 @@ impl Journal for SqliteLedger {
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {
-        self.submit("probe", Store::probe).await
+        self.submit("probe", |store| store.probe()).await
     }
 }
 

@@ -113,7 +113,6 @@ fn configure(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Resul
             i64::try_from(pages).unwrap_or(i64::MAX),
         )?;
     }
-    connection.set_prepared_statement_cache_capacity(64);
     Ok(())
 }
 

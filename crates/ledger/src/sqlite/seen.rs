@@ -12,9 +12,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use super::store::state_in;
+use super::{statements::Statements, store::state_in};
 use crate::state::State;
 
 /// What is kept of an authorization's digest.
@@ -47,19 +47,18 @@ pub(super) struct Seen {
 impl Seen {
     /// Reads what is not in the table, the last entry that there has been as far as the table knows, and what is in flight.
     pub(super) fn load(connection: &Connection) -> rusqlite::Result<Self> {
-        let sweep = connection
-            .prepare_cached("SELECT past, until, reached FROM sweep")?
-            .query_row([], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?))
-            })?;
+        let sweep = "SELECT past, until, reached FROM sweep";
+        let sweep = connection.query_row(sweep, [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?))
+        })?;
         let (past, until, reached): (i64, i64, Vec<u8>) = sweep;
         let mut seen = Self {
             past,
             until,
             ..Self::default()
         };
-        let mut statement = connection
-            .prepare_cached("SELECT authorization, id, state FROM entry WHERE id > ?1")?;
+        let mut statement =
+            connection.prepare("SELECT authorization, id, state FROM entry WHERE id > ?1")?;
         let mut rows = statement.query([past])?;
         while let Some(row) = rows.next()? {
             let (digest, entry): (Digest, i64) = (row.get(0)?, row.get(1)?);
@@ -74,7 +73,7 @@ impl Seen {
         }
         seen.sort();
         let outlasting = "SELECT id FROM entry INDEXED BY entry_open WHERE open = 1 AND state < ?1";
-        let mut statement = connection.prepare_cached(outlasting)?;
+        let mut statement = connection.prepare(outlasting)?;
         for entry in statement.query_map([State::Unknown.code()], |row| row.get(0))? {
             seen.in_flight.insert(entry?);
         }
@@ -99,16 +98,14 @@ impl Seen {
     /// Where the entry of an authorization is, if it has one.
     pub(super) fn find(
         &self,
-        connection: &Connection,
+        statements: &mut Statements<'_>,
         digest: &Digest,
     ) -> rusqlite::Result<Option<i64>> {
         if let Some(entry) = self.held(digest) {
             return Ok(Some(entry));
         }
-        connection
-            .prepare_cached("SELECT entry FROM seen WHERE authorization = ?1")?
-            .query_row([digest], |row| row.get(0))
-            .optional()
+        let sql = "SELECT entry FROM seen WHERE authorization = ?1";
+        statements.find(sql, [digest], |row| row.get(0))
     }
 
     /// Notes a new entry in flight, the newest of all. It takes the place of another one of the same authorization.
@@ -121,7 +118,7 @@ impl Seen {
     /// Forgets an entry that is deleted.
     pub(super) fn remove(
         &mut self,
-        connection: &Connection,
+        statements: &mut Statements<'_>,
         digest: &Digest,
         entry: i64,
     ) -> rusqlite::Result<()> {
@@ -136,24 +133,22 @@ impl Seen {
             *held = NO_ENTRY;
             return Ok(());
         }
-        connection
-            .prepare_cached("DELETE FROM seen WHERE authorization = ?1 AND entry = ?2")?
-            .execute(params![digest, entry])
-            .map(drop)
+        let sql = "DELETE FROM seen WHERE authorization = ?1 AND entry = ?2";
+        statements.execute(sql, params![digest, entry]).map(drop)
     }
 
     /// At the end of a batch: takes as many digests into the table as the batch has brought.
-    pub(super) fn advance(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn advance(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<()> {
         let due = std::mem::take(&mut self.owed);
         if self.sorted.is_empty() && self.fresh.len() >= GENERATION {
             self.turn();
-            self.mark_outlasting(connection)?;
+            self.mark_outlasting(statements)?;
         }
         let rest = self.sorted.len().saturating_sub(due);
         let Some((reached, _)) = self.sorted.get(rest).copied() else {
             return Ok(());
         };
-        let mut insert = connection.prepare_cached(
+        let insert = statements.get(
             "INSERT INTO seen (authorization, entry) VALUES (?1, ?2)
              ON CONFLICT (authorization) DO UPDATE SET entry = excluded.entry",
         )?;
@@ -162,9 +157,9 @@ impl Seen {
                 insert.execute(params![digest, entry])?;
             }
         }
-        connection
-            .prepare_cached("UPDATE sweep SET past = ?1, until = ?2, reached = ?3 WHERE id = 1")?
-            .execute(params![self.past, self.until, reached])
+        let sql = "UPDATE sweep SET past = ?1, until = ?2, reached = ?3 WHERE id = 1";
+        statements
+            .execute(sql, params![self.past, self.until, reached])
             .map(drop)
     }
 
@@ -177,8 +172,8 @@ impl Seen {
     }
 
     /// Marks entries that are still in flight although their generation is past: they will not be looked for among the newest.
-    fn mark_outlasting(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut mark = connection.prepare_cached("UPDATE entry SET open = 1 WHERE id = ?1")?;
+    fn mark_outlasting(&self, statements: &mut Statements<'_>) -> rusqlite::Result<()> {
+        let mark = statements.get("UPDATE entry SET open = 1 WHERE id = ?1")?;
         for entry in self.in_flight.range(..=self.past) {
             mark.execute([entry])?;
         }

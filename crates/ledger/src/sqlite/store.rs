@@ -1,18 +1,22 @@
 //! The journal's rules as SQL, each operation within the writer's open transaction.
 
-use std::path::Path;
-
-use alloy_primitives::B256;
-use rusqlite::{
-    Connection, MAIN_DB, OptionalExtension, Row, params, types::Type, wal::CheckpointMode,
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
+use alloy_primitives::B256;
+use rusqlite::{Connection, MAIN_DB, Row, hooks::Wal, params, types::Type, wal::CheckpointMode};
+
 use super::{
-    Options,
-    failure::Failure,
+    failure::{Failure, named},
     location::Location,
     schema,
     seen::{Digest, Seen},
+    statements::Statements,
 };
 use crate::{
     answer::{Answer, StoredAnswer, StoredReceipt},
@@ -28,13 +32,43 @@ mod upkeep;
 /// In the columns for answers and receipts: none. The numbers of those rows follow it (see the schema).
 const NONE: i64 = 1 << 40;
 
-/// One open ledger.
+/// A ledger's file, open.
+#[derive(Debug)]
+pub(super) struct Database {
+    connection: Connection,
+    // Given back after the connection is closed.
+    location: Location,
+    /// Pages in the log after the last commit.
+    log_pages: Arc<AtomicU32>,
+}
+
+impl Database {
+    pub(super) fn open(location: Location, max_bytes: Option<u64>) -> Result<Self, LedgerError> {
+        let mut connection = schema::open(location.path(), max_bytes)?;
+        let log_pages = Arc::new(AtomicU32::new(0));
+        let reported = Arc::clone(&log_pages);
+        let report = move |_: &mut Wal, pages: i32| {
+            reported.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        };
+        connection
+            .wal_hook(Some(report))
+            .map_err(|error| named(&error, location.path(), "open"))?;
+        Ok(Self {
+            connection,
+            location,
+            log_pages,
+        })
+    }
+}
+
+/// The journal in an open file.
 ///
 /// An operation may be run again after a rollback: besides the database it changes only numbers that may have gaps.
 #[derive(Debug)]
-pub(super) struct Store {
-    connection: Connection,
-    location: Location,
+pub(super) struct Store<'c> {
+    database: &'c Database,
+    statements: Statements<'c>,
     retention_seconds: u64,
     /// `None` until it is read, at first and after a rollback.
     seen: Option<Seen>,
@@ -60,15 +94,19 @@ struct Found {
 pub(super) const IS_TAKEN: &str =
     "SELECT EXISTS (SELECT 1 FROM entry WHERE payer = ?1 AND payment_id = ?2)";
 
-impl Store {
-    pub(super) fn open(location: Location, options: Options) -> Result<Self, LedgerError> {
-        let connection = schema::open(location.path(), options.max_bytes)?;
+impl<'c> Store<'c> {
+    /// Reads how far the ledger has come.
+    pub(super) fn open(
+        database: &'c Database,
+        retention_seconds: u64,
+    ) -> Result<Self, LedgerError> {
+        let connection = &database.connection;
         let next = |table, before_first: i64| -> rusqlite::Result<i64> {
             let sql = format!("SELECT coalesce(max(id), ?1) + 1 FROM {table}");
             connection.query_row(&sql, [before_first], |row| row.get(0))
         };
         let read = || {
-            let seen = Seen::load(&connection)?;
+            let seen = Seen::load(connection)?;
             // The newest entries may have been deleted, and their numbers must not come back: they are past.
             let next_entry = next("entry", 0)?.max(seen.until().saturating_add(1));
             Ok((
@@ -79,11 +117,11 @@ impl Store {
             ))
         };
         let (seen, next_entry, next_answer, next_receipt) =
-            read().map_err(|error| super::failure::named(&error, location.path(), "open"))?;
+            read().map_err(|error| named(&error, database.location.path(), "open"))?;
         Ok(Self {
-            connection,
-            location,
-            retention_seconds: options.retention_seconds,
+            database,
+            statements: Statements::new(connection),
+            retention_seconds,
             seen: Some(seen),
             next_entry,
             next_answer,
@@ -93,33 +131,38 @@ impl Store {
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.location.path()
+        self.database.location.path()
     }
 
-    pub(super) fn connection(&mut self) -> &mut Connection {
-        &mut self.connection
+    pub(super) fn connection(&self) -> &'c Connection {
+        &self.database.connection
+    }
+
+    /// Pages in the log after the last commit, as SQLite's hook reports them.
+    pub(super) fn log_pages(&self) -> u32 {
+        self.database.log_pages.load(Ordering::Relaxed)
     }
 
     /// Begins the transaction as a writer: to read first and to write later could meet another writer in between.
-    pub(super) fn begin(&self) -> rusqlite::Result<()> {
+    pub(super) fn begin(&mut self) -> rusqlite::Result<()> {
         self.run("BEGIN IMMEDIATE")
     }
 
-    pub(super) fn commit(&self) -> rusqlite::Result<()> {
+    pub(super) fn commit(&mut self) -> rusqlite::Result<()> {
         self.run("COMMIT")
     }
 
     /// At the end of a batch, within its transaction.
     pub(super) fn advance_seen(&mut self) -> rusqlite::Result<()> {
-        let (seen, connection) = self.seen()?;
-        seen.advance(connection)
+        let (seen, statements) = self.seen()?;
+        seen.advance(statements)
     }
 
     /// Undoes the open transaction, unless SQLite has done so already, as it does when the disk is full.
     pub(super) fn roll_back(&mut self) {
         // It has followed what is undone.
         self.seen = None;
-        if !self.connection.is_autocommit()
+        if !self.connection().is_autocommit()
             && let Err(error) = self.run("ROLLBACK")
         {
             tracing::error!(%error, "a rollback failed");
@@ -130,7 +173,7 @@ impl Store {
     /// and how many of them are written back.
     pub(super) fn checkpoint(&self) -> rusqlite::Result<(u32, u32)> {
         let (log, written) = self
-            .connection
+            .connection()
             .wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE)?;
         Ok((
             u32::try_from(log).unwrap_or(0),
@@ -138,16 +181,16 @@ impl Store {
         ))
     }
 
-    fn run(&self, sql: &str) -> rusqlite::Result<()> {
-        self.connection.prepare_cached(sql)?.execute([]).map(drop)
+    fn run(&mut self, sql: &'static str) -> rusqlite::Result<()> {
+        self.statements.execute(sql, []).map(drop)
     }
 
-    pub(super) fn seen(&mut self) -> rusqlite::Result<(&mut Seen, &Connection)> {
+    pub(super) fn seen(&mut self) -> rusqlite::Result<(&mut Seen, &mut Statements<'c>)> {
         let seen = match self.seen.take() {
             Some(seen) => seen,
-            None => Seen::load(&self.connection)?,
+            None => Seen::load(self.statements.connection())?,
         };
-        Ok((self.seen.insert(seen), &self.connection))
+        Ok((self.seen.insert(seen), &mut self.statements))
     }
 
     pub(super) fn reserve(&mut self, digest: B256, claim: &Claim) -> Result<Reservation, Failure> {
@@ -182,32 +225,28 @@ impl Store {
     }
 
     fn look_up(&mut self, digest: &Digest) -> rusqlite::Result<Option<Found>> {
-        let (seen, connection) = self.seen()?;
-        let Some(entry) = seen.find(connection, digest)? else {
+        let (seen, statements) = self.seen()?;
+        let Some(entry) = seen.find(statements, digest)? else {
             return Ok(None);
         };
-        connection
-            .prepare_cached(
-                "SELECT id, state, request, changed_at, answer, receipt, transaction_hash
-                 FROM entry WHERE id = ?1 AND authorization = ?2",
-            )?
-            .query_row(params![entry, digest], |row| {
-                Ok(Found {
-                    entry: EntryId::new(row.get(0)?),
-                    state: state_in(row, 1)?,
-                    request: row.get::<_, [u8; 32]>(2)?.into(),
-                    changed_at: seconds_in(row, 3)?,
-                    answer: row.get(4)?,
-                    receipt: row.get(5)?,
-                    transaction: row.get(6)?,
-                })
+        let sql = "SELECT id, state, request, changed_at, answer, receipt, transaction_hash
+                   FROM entry WHERE id = ?1 AND authorization = ?2";
+        statements.find(sql, params![entry, digest], |row| {
+            Ok(Found {
+                entry: EntryId::new(row.get(0)?),
+                state: state_in(row, 1)?,
+                request: row.get::<_, [u8; 32]>(2)?.into(),
+                changed_at: seconds_in(row, 3)?,
+                answer: row.get(4)?,
+                receipt: row.get(5)?,
+                transaction: row.get(6)?,
             })
-            .optional()
+        })
     }
 
     /// What a found entry means for a request; `None` when it is released.
     fn standing(
-        &self,
+        &mut self,
         found: &Found,
         request: B256,
         now: u64,
@@ -229,7 +268,7 @@ impl Store {
         }))
     }
 
-    fn settled(&self, found: &Found, now: u64) -> Result<Standing, Failure> {
+    fn settled(&mut self, found: &Found, now: u64) -> Result<Standing, Failure> {
         let kept_until = found.changed_at.saturating_add(self.retention_seconds);
         if kept_until <= now || found.answer == NONE {
             return Ok(Standing::AnswerExpired);
@@ -241,9 +280,9 @@ impl Store {
         }))
     }
 
-    fn read_answer(&self, id: i64) -> rusqlite::Result<Answer> {
-        self.connection
-            .prepare_cached("SELECT status, headers, body_digest, body FROM answer WHERE id = ?1")?
+    fn read_answer(&mut self, id: i64) -> rusqlite::Result<Answer> {
+        self.statements
+            .get("SELECT status, headers, body_digest, body FROM answer WHERE id = ?1")?
             .query_row([id], |row| {
                 let headers: String = row.get(1)?;
                 let headers = serde_json::from_str(&headers)
@@ -257,9 +296,9 @@ impl Store {
             })
     }
 
-    fn read_receipt(&self, id: i64) -> rusqlite::Result<StoredReceipt> {
-        self.connection
-            .prepare_cached("SELECT header, transaction_hash FROM receipt WHERE id = ?1")?
+    fn read_receipt(&mut self, id: i64) -> rusqlite::Result<StoredReceipt> {
+        self.statements
+            .get("SELECT header, transaction_hash FROM receipt WHERE id = ?1")?
             .query_row([id], |row| {
                 Ok(StoredReceipt {
                     header: row.get(0)?,
@@ -270,18 +309,18 @@ impl Store {
 
     /// Makes room for a new reservation of the same authorization.
     fn forget_released(&mut self, digest: &Digest, entry: EntryId) -> rusqlite::Result<()> {
-        let (seen, connection) = self.seen()?;
-        seen.remove(connection, digest, entry.number())?;
-        connection
-            .prepare_cached("DELETE FROM entry WHERE id = ?1 AND state = ?2")?
-            .execute(params![entry.number(), State::Released.code()])
+        let (seen, statements) = self.seen()?;
+        seen.remove(statements, digest, entry.number())?;
+        let sql = "DELETE FROM entry WHERE id = ?1 AND state = ?2";
+        statements
+            .execute(sql, params![entry.number(), State::Released.code()])
             .map(drop)
     }
 
     /// Whether the payer has used the identifier for an authorization that was not released.
-    fn is_taken(&self, claim: &Claim, payment_id: &str) -> rusqlite::Result<bool> {
-        self.connection
-            .prepare_cached(IS_TAKEN)?
+    fn is_taken(&mut self, claim: &Claim, payment_id: &str) -> rusqlite::Result<bool> {
+        self.statements
+            .get(IS_TAKEN)?
             .query_row(params![claim.key.payer.as_slice(), payment_id], |row| {
                 row.get(0)
             })
@@ -291,13 +330,11 @@ impl Store {
     fn insert(&mut self, digest: Digest, claim: &Claim) -> rusqlite::Result<EntryId> {
         let id = next_number(&mut self.next_entry);
         let now = stored(claim.now);
-        self.connection
-            .prepare_cached(
-                "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
-                 reserved_at, changed_at, amount, method, path, payment_id)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11)",
-            )?
-            .execute(params![
+        self.statements.execute(
+            "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
+             reserved_at, changed_at, amount, method, path, payment_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11)",
+            params![
                 id,
                 State::Reserved.code(),
                 digest,
@@ -309,7 +346,8 @@ impl Store {
                 claim.request.method(),
                 claim.request.path(),
                 claim.payment_id,
-            ])?;
+            ],
+        )?;
         self.seen()?.0.add(digest, id);
         Ok(EntryId::new(id))
     }

@@ -72,7 +72,7 @@ async fn hold(
 async fn one_batch<T: Send + 'static>(
     ledger: &SqliteLedger,
     n: u8,
-    extra: impl FnMut(&mut Store) -> Result<T, Failure> + Send + 'static,
+    extra: impl FnMut(&mut Store<'_>) -> Result<T, Failure> + Send + 'static,
 ) -> (
     Vec<Result<Reservation, LedgerError>>,
     Result<T, LedgerError>,
@@ -81,7 +81,7 @@ async fn one_batch<T: Send + 'static>(
     let queue = |nonce: u8| {
         let claim = claim(nonce);
         let digest = claim.key.digest();
-        ledger.submit("reserve", move |store: &mut Store| {
+        ledger.submit("reserve", move |store: &mut Store<'_>| {
             store.reserve(digest, &claim)
         })
     };
@@ -351,11 +351,9 @@ fn closing_finishes_what_is_queued() {
         drop(ledger.submit("reserve", move |store| store.reserve(digest, &claim)));
     }
     drop(ledger);
-    let mut store = Store::open(
-        location::claim(path.to_str().unwrap()).unwrap(),
-        Options::default(),
-    )
-    .unwrap();
+    let location = location::claim(path.to_str().unwrap()).unwrap();
+    let database = Database::open(location, None).unwrap();
+    let mut store = Store::open(&database, 86_400).unwrap();
     let found = store
         .find(digest, claim.request.digest(), claim.now)
         .unwrap();
@@ -374,14 +372,15 @@ fn pruning_gives_the_pages_of_the_work_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let location = location::claim(path.to_str().unwrap()).unwrap();
-    let mut store = Store::open(location, Options::default()).unwrap();
-    let held = |store: &mut Store| -> i32 {
+    let database = Database::open(location, None).unwrap();
+    let mut store = Store::open(&database, 86_400).unwrap();
+    let held = |store: &Store<'_>| -> i32 {
         store
             .connection()
             .pragma_query_value(None, "cache_size", |row| row.get(0))
             .unwrap()
     };
-    let before = held(&mut store);
+    let before = held(&store);
     assert!(!store.prune(2_000_000_000).unwrap().more);
-    assert_eq!((before, held(&mut store)), (-4096, -4096));
+    assert_eq!((before, held(&store)), (-4096, -4096));
 }

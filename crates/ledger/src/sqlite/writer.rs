@@ -4,7 +4,6 @@ use std::{
     mem,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
         mpsc::{self, Receiver},
     },
     time::Duration,
@@ -40,7 +39,7 @@ pub(super) trait Job: Send {
     /// What it does, for errors and logs.
     fn name(&self) -> &'static str;
     /// Does it within the open transaction. An error means that the transaction must be rolled back.
-    fn run(&mut self, store: &mut Store) -> rusqlite::Result<()>;
+    fn run(&mut self, store: &mut Store<'_>) -> rusqlite::Result<()>;
     /// The runtime of whoever waits, if its threads run by themselves.
     fn runtime(&self) -> Option<&Handle>;
     /// Tells whoever waits, once the transaction is durable or lost.
@@ -77,13 +76,13 @@ impl<T, F> Call<T, F> {
 impl<T, F> Job for Call<T, F>
 where
     T: Send,
-    F: FnMut(&mut Store) -> Result<T, Failure> + Send,
+    F: FnMut(&mut Store<'_>) -> Result<T, Failure> + Send,
 {
     fn name(&self) -> &'static str {
         self.name
     }
 
-    fn run(&mut self, store: &mut Store) -> rusqlite::Result<()> {
+    fn run(&mut self, store: &mut Store<'_>) -> rusqlite::Result<()> {
         self.outcome = match (self.operation)(store) {
             Ok(value) => Some(Ok(value)),
             Err(Failure::Refused(error)) => Some(Err(error)),
@@ -145,38 +144,23 @@ enum Lost {
     Transaction(rusqlite::Error),
 }
 
-pub(super) struct Writer {
-    store: Store,
+pub(super) struct Writer<'c> {
+    store: Store<'c>,
     marks: Marks,
     counters: Arc<Counters>,
-    /// Pages in the log after the last commit, as SQLite's hook reports them.
-    log_pages: Arc<AtomicU32>,
     last_log_pages: u32,
     checkpoint_at: u32,
 }
 
-impl Writer {
-    pub(super) fn new(
-        mut store: Store,
-        marks: Marks,
-        counters: Arc<Counters>,
-    ) -> rusqlite::Result<Self> {
-        let log_pages = Arc::new(AtomicU32::new(0));
-        let reported = Arc::clone(&log_pages);
-        store
-            .connection()
-            .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
-                reported.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
-                Ok(())
-            }))?;
-        Ok(Self {
+impl<'c> Writer<'c> {
+    pub(super) fn new(store: Store<'c>, marks: Marks, counters: Arc<Counters>) -> Self {
+        Self {
             store,
             marks,
             counters,
-            log_pages,
             last_log_pages: 0,
             checkpoint_at: CHECKPOINT_PAGES,
-        })
+        }
     }
 
     /// Serves requests until the last sender is gone and the queue is empty.
@@ -287,7 +271,7 @@ impl Writer {
 
     /// Between batches, so that nobody who has been served waits for it.
     fn checkpoint_if_due(&mut self) {
-        let pages = self.log_pages.load(Ordering::Relaxed);
+        let pages = self.store.log_pages();
         if mem::replace(&mut self.last_log_pages, pages) > pages {
             // The log has begun anew.
             self.checkpoint_at = CHECKPOINT_PAGES;

@@ -10,7 +10,13 @@ use super::GENERATION;
 use crate::{
     error::LedgerError,
     journal::{Reservation, Standing},
-    sqlite::{Options, failure::Failure, location, store::Store, tests::claim},
+    sqlite::{
+        Options,
+        failure::Failure,
+        location,
+        store::{Database, Store},
+        tests::claim,
+    },
     state::EntryId,
 };
 
@@ -46,97 +52,86 @@ enum End {
 /// Open and released entries by nonce.
 type Model = BTreeMap<u8, (EntryId, bool)>;
 
-struct Ledger {
-    folder: tempfile::TempDir,
-    store: Option<Store>,
-}
-
-impl Ledger {
-    fn new() -> Self {
-        let mut ledger = Self {
-            folder: tempfile::tempdir().unwrap(),
-            store: None,
-        };
-        ledger.restart();
-        ledger
-    }
-
-    fn restart(&mut self) {
-        // The lock on the file goes with the old one.
-        self.store = None;
-        let path = self.folder.path().join("ledger.db");
+/// Runs batches in a ledger of their own, in one life of the process after the other. Checks after each of them that the ledger
+/// is as the model, and lets `look` at it.
+fn run(batches: &[Batch], mut look: impl FnMut(&mut Store<'_>)) -> Model {
+    let (folder, mut model) = (tempfile::tempdir().unwrap(), Model::new());
+    let mut left = batches.iter();
+    loop {
+        let path = folder.path().join("ledger.db");
         let location = location::claim(path.to_str().unwrap()).unwrap();
-        self.store = Some(Store::open(location, Options::default()).unwrap());
-    }
-
-    fn store(&mut self) -> &mut Store {
-        self.store.as_mut().unwrap()
-    }
-
-    fn run(&mut self, batch: &Batch, model: &mut Model) {
-        let mut after = model.clone();
-        self.store().begin().unwrap();
-        for operation in &batch.operations {
-            apply(self.store(), *operation, &mut after);
-        }
-        self.store().advance_seen().unwrap();
-        match batch.end {
-            End::Commit | End::Restart => {
-                self.store().commit().unwrap();
-                *model = after;
-            }
-            End::RollBack => self.store().roll_back(),
-            End::Crash => {}
-        }
-        if matches!(batch.end, End::Restart | End::Crash) {
-            self.restart();
-        }
-    }
-
-    /// Every nonce is where the model has it, each entry is known in one place, and what is not released is in flight.
-    fn check(&mut self, model: &Model) {
-        for nonce in 0..NONCES {
-            let claim = claim(nonce);
-            let found = self
-                .store()
-                .find(claim.key.digest(), claim.request.digest(), NOW)
-                .unwrap();
-            let expected = model.get(&nonce).filter(|(_, open)| *open);
-            let observed = match found {
-                Some(Standing::InFlight { entry, .. }) => Some(entry),
-                None => None,
-                other => panic!("{other:?}"),
+        let database = Database::open(location, None).unwrap();
+        let mut store = Store::open(&database, Options::default().retention_seconds).unwrap();
+        check(&mut store, &model);
+        loop {
+            let Some(batch) = left.next() else {
+                return model;
             };
-            assert_eq!(observed, expected.map(|(entry, _)| *entry), "nonce {nonce}");
+            let mut after = model.clone();
+            store.begin().unwrap();
+            for operation in &batch.operations {
+                apply(&mut store, *operation, &mut after);
+            }
+            store.advance_seen().unwrap();
+            match batch.end {
+                End::Commit | End::Restart => {
+                    store.commit().unwrap();
+                    model = after;
+                }
+                End::RollBack => store.roll_back(),
+                End::Crash => {}
+            }
+            if matches!(batch.end, End::Restart | End::Crash) {
+                break;
+            }
+            check(&mut store, &model);
+            look(&mut store);
         }
-        let (seen, connection) = self.store().seen().unwrap();
-        let open = model.values().filter(|(_, open)| *open);
-        let mut open: Vec<i64> = open.map(|(entry, _)| entry.number()).collect();
-        open.sort_unstable();
-        assert_eq!(seen.in_flight().collect::<Vec<_>>(), open);
-        let mut known: Vec<(super::Digest, i64)> = connection
-            .prepare("SELECT authorization, entry FROM seen")
-            .unwrap()
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
-        known.extend(seen.fresh.iter().map(|(digest, entry)| (*digest, *entry)));
-        known.extend(seen.sorted.iter().filter(|(_, entry)| *entry != 0));
-        known.sort_unstable();
-        let mut entries: Vec<(super::Digest, i64)> = model
-            .iter()
-            .map(|(nonce, (entry, _))| {
-                let digest = claim(*nonce).key.digest();
-                (*digest.first_chunk().unwrap(), entry.number())
-            })
-            .collect();
-        entries.sort_unstable();
-        assert_eq!(known, entries);
     }
 }
 
-fn apply(store: &mut Store, operation: Operation, model: &mut Model) {
+/// Every nonce is where the model has it, each entry is known in one place, and what is not released is in flight.
+fn check(store: &mut Store<'_>, model: &Model) {
+    for nonce in 0..NONCES {
+        let claim = claim(nonce);
+        let found = store
+            .find(claim.key.digest(), claim.request.digest(), NOW)
+            .unwrap();
+        let expected = model.get(&nonce).filter(|(_, open)| *open);
+        let observed = match found {
+            Some(Standing::InFlight { entry, .. }) => Some(entry),
+            None => None,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(observed, expected.map(|(entry, _)| *entry), "nonce {nonce}");
+    }
+    let (seen, statements) = store.seen().unwrap();
+    let open = model.values().filter(|(_, open)| *open);
+    let mut open: Vec<i64> = open.map(|(entry, _)| entry.number()).collect();
+    open.sort_unstable();
+    assert_eq!(seen.in_flight().collect::<Vec<_>>(), open);
+    let mut known: Vec<(super::Digest, i64)> = statements
+        .get("SELECT authorization, entry FROM seen")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    known.extend(seen.fresh.iter().map(|(digest, entry)| (*digest, *entry)));
+    known.extend(seen.sorted.iter().filter(|(_, entry)| *entry != 0));
+    known.sort_unstable();
+    let mut entries: Vec<(super::Digest, i64)> = model
+        .iter()
+        .map(|(nonce, (entry, _))| {
+            let digest = claim(*nonce).key.digest();
+            (*digest.first_chunk().unwrap(), entry.number())
+        })
+        .collect();
+    entries.sort_unstable();
+    assert_eq!(known, entries);
+}
+
+fn apply(store: &mut Store<'_>, operation: Operation, model: &mut Model) {
     match operation {
         Operation::Reserve(nonce) => {
             let claim = claim(nonce);
@@ -195,44 +190,40 @@ proptest! {
 
     #[test]
     fn every_authorization_is_known_wherever_it_is_kept(batches in prop::collection::vec(batch(), 1..24)) {
-        let (mut ledger, mut model) = (Ledger::new(), Model::new());
-        for batch in &batches {
-            ledger.run(batch, &mut model);
-            ledger.check(&model);
-        }
+        run(&batches, |_| ());
     }
 }
 
 /// Claims in batches of three, which is no divisor of a generation.
 #[test]
 fn a_generation_goes_into_the_table_while_the_next_one_comes() {
-    let (mut ledger, mut model) = (Ledger::new(), Model::new());
     let reserve: Vec<_> = (0..NONCES).map(Operation::Reserve).collect();
-    let mut most = 0;
-    for operations in reserve.chunks(3) {
-        let batch = Batch {
+    let batches: Vec<_> = reserve
+        .chunks(3)
+        .map(|operations| Batch {
             operations: operations.to_vec(),
             end: End::Commit,
-        };
-        ledger.run(&batch, &mut model);
-        ledger.check(&model);
-        let (seen, _) = ledger.store().seen().unwrap();
+        })
+        .collect();
+    let (mut most, mut until, mut written) = (0, 0, 0);
+    run(&batches, |store| {
+        let (seen, statements) = store.seen().unwrap();
         most = most.max(seen.fresh.len() + seen.sorted.len());
         assert!(seen.sorted.is_sorted_by(|a, b| a.0 > b.0));
-    }
-    let (seen, connection) = ledger.store().seen().unwrap();
-    let written: u32 = connection
-        .query_row("SELECT count(*) FROM seen", [], |row| row.get(0))
-        .unwrap();
-    let written = usize::try_from(written).unwrap();
-    assert!(written >= usize::from(NONCES) - 2 * GENERATION, "{written}");
-    assert!(seen.until() > 0 && most <= 2 * GENERATION + 3, "{most}");
+        until = seen.until();
+        let count = statements.find("SELECT count(*) FROM seen", [], |row| row.get(0));
+        written = count.unwrap().unwrap();
+    });
+    assert!(
+        written >= i64::from(NONCES) - 2 * i64::try_from(GENERATION).unwrap(),
+        "{written}"
+    );
+    assert!(until > 0 && most <= 2 * GENERATION + 3, "{most}");
 }
 
 /// Numbers of deleted entries must not come back: what the table has heard of is not read from the entries again.
 #[test]
 fn a_number_is_not_used_again_after_a_restart() {
-    let (mut ledger, mut model) = (Ledger::new(), Model::new());
     let all = |make: fn(u8) -> Operation, nonces: std::ops::Range<u8>| nonces.map(make).collect();
     let steps: [Vec<Operation>; 4] = [
         all(Operation::Reserve, 0..20),
@@ -240,14 +231,11 @@ fn a_number_is_not_used_again_after_a_restart() {
         vec![Operation::Prune],
         all(Operation::Reserve, 20..24),
     ];
-    for operations in steps {
-        let batch = Batch {
-            operations,
-            end: End::Restart,
-        };
-        ledger.run(&batch, &mut model);
-        ledger.check(&model);
-    }
+    let batches = steps.map(|operations| Batch {
+        operations,
+        end: End::Restart,
+    });
+    let model = run(&batches, |_| ());
     let first = model.values().map(|(entry, _)| entry.number()).min();
     assert!(
         first > Some(20 - i64::try_from(GENERATION).unwrap()),

@@ -1,6 +1,6 @@
 //! The moves of an entry: each one conditional `UPDATE`, and what is written along with it.
 
-use rusqlite::{OptionalExtension, Params, params};
+use rusqlite::{Params, params};
 
 use super::{NONE, Store, next_number, state_in, stored};
 use crate::{
@@ -10,20 +10,16 @@ use crate::{
     state::{EntryId, State, Transition},
 };
 
-impl Store {
+impl Store<'_> {
     /// Notes the start of the work, if the entry still waits for it.
-    pub(in crate::sqlite) fn start_work(&self, entry: EntryId) -> rusqlite::Result<()> {
+    pub(in crate::sqlite) fn start_work(&mut self, entry: EntryId) -> rusqlite::Result<()> {
         let (first, last) = allowed(Transition::StartWork);
-        self.connection
-            .prepare_cached(
+        let state = Transition::StartWork.to().code();
+        self.statements
+            .execute(
                 "UPDATE entry SET state = ?2 WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
-            )?
-            .execute(params![
-                entry.number(),
-                Transition::StartWork.to().code(),
-                first,
-                last
-            ])
+                params![entry.number(), state, first, last],
+            )
             .map(drop)
     }
 
@@ -52,13 +48,11 @@ impl Store {
         let answer = &settlement.answer;
         let headers = serde_json::to_string(answer.headers())
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
-        self.connection
-            .prepare_cached(
-                "INSERT INTO answer
-                 (id, entry, payload, requirements, status, headers, body_digest, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            )?
-            .execute(params![
+        self.statements.execute(
+            "INSERT INTO answer
+             (id, entry, payload, requirements, status, headers, body_digest, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
                 id,
                 entry.number(),
                 settlement.payment.payload().raw(),
@@ -67,7 +61,8 @@ impl Store {
                 headers,
                 answer.body_digest().as_slice(),
                 &answer.body()[..],
-            ])?;
+            ],
+        )?;
         Ok(())
     }
 
@@ -94,16 +89,10 @@ impl Store {
             ],
         )?;
         self.seen()?.0.landed(entry.number());
-        self.connection
-            .prepare_cached(
-                "INSERT INTO receipt (id, entry, transaction_hash, header) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute(params![
-                id,
-                entry.number(),
-                receipt.transaction,
-                receipt.header
-            ])?;
+        self.statements.execute(
+            "INSERT INTO receipt (id, entry, transaction_hash, header) VALUES (?1, ?2, ?3, ?4)",
+            params![id, entry.number(), receipt.transaction, receipt.header],
+        )?;
         Ok(())
     }
 
@@ -114,16 +103,15 @@ impl Store {
         now: u64,
     ) -> Result<(), Failure> {
         // Only what came to settlement has an answer; nobody has paid for it.
-        self.connection
-            .prepare_cached(
-                "DELETE FROM answer WHERE id =
-                 (SELECT answer FROM entry WHERE id = ?1 AND state BETWEEN ?2 AND ?3)",
-            )?
-            .execute(params![
+        self.statements.execute(
+            "DELETE FROM answer WHERE id =
+             (SELECT answer FROM entry WHERE id = ?1 AND state BETWEEN ?2 AND ?3)",
+            params![
                 entry.number(),
                 State::Settling.code(),
                 State::Unknown.code()
-            ])?;
+            ],
+        )?;
         let (first, last) = allowed(Transition::Release);
         self.advance(
             entry,
@@ -175,20 +163,19 @@ impl Store {
 
     /// Runs a conditional update and says what stood in its way if it found nothing.
     fn advance(
-        &self,
+        &mut self,
         entry: EntryId,
         transition: Transition,
-        sql: &str,
+        sql: &'static str,
         params: impl Params,
     ) -> Result<(), Failure> {
-        if self.connection.prepare_cached(sql)?.execute(params)? == 1 {
+        if self.statements.execute(sql, params)? == 1 {
             return Ok(());
         }
+        let observed = "SELECT state FROM entry WHERE id = ?1";
         let observed = self
-            .connection
-            .prepare_cached("SELECT state FROM entry WHERE id = ?1")?
-            .query_row([entry.number()], |row| state_in(row, 0))
-            .optional()?;
+            .statements
+            .find(observed, [entry.number()], |row| state_in(row, 0))?;
         Err(Failure::Refused(match observed {
             Some(observed) => LedgerError::WrongState {
                 entry,

@@ -42,13 +42,13 @@ impl Aged {
     }
 }
 
-impl Store {
+impl Store<'_> {
     pub(in crate::sqlite) fn undecided(
         &mut self,
         after: Option<EntryId>,
         limit: u32,
     ) -> Result<Vec<Undecided>, Failure> {
-        let mut statement = self.connection.prepare_cached(
+        let statement = self.statements.get(
             "SELECT e.id, a.payload, a.requirements, e.transaction_hash, e.changed_at
              FROM entry AS e INDEXED BY entry_open JOIN answer AS a ON a.id = e.answer
              WHERE e.open = 1 AND e.state = ?1 AND e.id > ?2 ORDER BY e.id LIMIT ?3",
@@ -91,9 +91,8 @@ impl Store {
     }
 
     fn in_flight(&mut self) -> rusqlite::Result<Vec<(EntryId, State, u64)>> {
-        let (seen, connection) = self.seen()?;
-        let mut statement =
-            connection.prepare_cached("SELECT state, changed_at FROM entry WHERE id = ?1")?;
+        let (seen, statements) = self.seen()?;
+        let statement = statements.get("SELECT state, changed_at FROM entry WHERE id = ?1")?;
         let entries = seen.in_flight().map(|entry| {
             statement.query_row([entry], |row| {
                 Ok((EntryId::new(entry), state_in(row, 0)?, seconds_in(row, 1)?))
@@ -105,9 +104,9 @@ impl Store {
     /// Walks over every entry in its time. What it reads is nobody's working set, so it gets by with few pages: an idle
     /// ledger of any size stays small.
     pub(in crate::sqlite) fn prune(&mut self, now: u64) -> Result<Pruned, Failure> {
-        schema::hold_pages_of(&self.connection, schema::UPKEEP_KIB)?;
+        schema::hold_pages_of(self.connection(), schema::UPKEEP_KIB)?;
         let pruned = self.prune_batch(now);
-        schema::hold_pages_of(&self.connection, schema::WORK_KIB)?;
+        schema::hold_pages_of(self.connection(), schema::WORK_KIB)?;
         pruned
     }
 
@@ -142,9 +141,9 @@ impl Store {
         Ok(pruned)
     }
 
-    fn aged_after(&self, id: i64) -> rusqlite::Result<Vec<Aged>> {
-        self.connection
-            .prepare_cached(
+    fn aged_after(&mut self, id: i64) -> rusqlite::Result<Vec<Aged>> {
+        self.statements
+            .get(
                 "SELECT id, state, valid_before, reserved_at, changed_at, answer, receipt, authorization
                  FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?
@@ -153,34 +152,31 @@ impl Store {
     }
 
     fn delete(&mut self, aged: &Aged) -> rusqlite::Result<()> {
-        let (seen, connection) = self.seen()?;
-        seen.remove(connection, &aged.digest, aged.entry.number())?;
+        let (seen, statements) = self.seen()?;
+        seen.remove(statements, &aged.digest, aged.entry.number())?;
         self.delete_row("DELETE FROM answer WHERE id = ?1", aged.answer)?;
         self.delete_row("DELETE FROM receipt WHERE id = ?1", aged.receipt)?;
         self.delete_row("DELETE FROM entry WHERE id = ?1", aged.entry.number())
     }
 
     /// Only the answer: the authorization is still good on chain, so the entry must stay.
-    fn delete_answer(&self, aged: &Aged) -> rusqlite::Result<()> {
+    fn delete_answer(&mut self, aged: &Aged) -> rusqlite::Result<()> {
         self.delete_row("DELETE FROM answer WHERE id = ?1", aged.answer)?;
-        self.connection
-            .prepare_cached("UPDATE entry SET answer = ?2 WHERE id = ?1")?
-            .execute([aged.entry.number(), NONE])
+        let sql = "UPDATE entry SET answer = ?2 WHERE id = ?1";
+        self.statements
+            .execute(sql, [aged.entry.number(), NONE])
             .map(drop)
     }
 
-    fn delete_row(&self, sql: &str, id: i64) -> rusqlite::Result<()> {
-        self.connection.prepare_cached(sql)?.execute([id]).map(drop)
+    fn delete_row(&mut self, sql: &'static str, id: i64) -> rusqlite::Result<()> {
+        self.statements.execute(sql, [id]).map(drop)
     }
 
     /// Writes and deletes again; the commit must reach the disk like any other.
     pub(in crate::sqlite) fn probe(&mut self) -> Result<(), Failure> {
-        self.connection
-            .prepare_cached("INSERT INTO probe (padding) VALUES (zeroblob(?1))")?
-            .execute([PROBE_BYTES])?;
-        self.connection
-            .prepare_cached("DELETE FROM probe")?
-            .execute([])?;
+        let insert = "INSERT INTO probe (padding) VALUES (zeroblob(?1))";
+        self.statements.execute(insert, [PROBE_BYTES])?;
+        self.statements.execute("DELETE FROM probe", [])?;
         Ok(())
     }
 }
