@@ -10,7 +10,7 @@
 //!
 //! What is held is only a copy of what the entries say. It is read again after a restart and after a rollback.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, hash_map::Entry};
 
 use rusqlite::{Connection, params};
 
@@ -24,16 +24,13 @@ pub(super) type Digest = [u8; 16];
 /// generation, a smaller one each of its pages once. At a start up to twice as many entries are read.
 const GENERATION: usize = if cfg!(test) { 8 } else { 8192 };
 
-/// A digest that is held and has lost its entry.
-const NO_ENTRY: i64 = 0;
-
 /// The digests that are held, how far they have come into table `seen`, and the entries in flight.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Those of the entries after `until`.
-    fresh: HashMap<Digest, i64>,
-    /// Those of the entries up to `until` that are not in the table yet, the next one last.
-    sorted: Vec<(Digest, i64)>,
+    /// The digests that are not in the table yet, and their entries.
+    held: HashMap<Digest, i64>,
+    /// Those of the entries up to `until`, the next one last. Some may have lost their entry meanwhile.
+    sorted: Vec<Digest>,
     /// Entries before [`State::Unknown`]. Those up to `past` are marked as open in the file.
     in_flight: BTreeSet<i64>,
     /// Entries up to this one are in the table.
@@ -66,9 +63,10 @@ impl Seen {
                 seen.in_flight.insert(entry);
             }
             if entry > until {
-                seen.fresh.insert(digest, entry);
+                seen.held.insert(digest, entry);
             } else if digest[..] > reached[..] {
-                seen.sorted.push((digest, entry));
+                seen.held.insert(digest, entry);
+                seen.sorted.push(digest);
             }
         }
         seen.sort();
@@ -101,8 +99,8 @@ impl Seen {
         statements: &mut Statements<'_>,
         digest: &Digest,
     ) -> rusqlite::Result<Option<i64>> {
-        if let Some(entry) = self.held(digest) {
-            return Ok(Some(entry));
+        if let Some(entry) = self.held.get(digest) {
+            return Ok(Some(*entry));
         }
         let sql = "SELECT entry FROM seen WHERE authorization = ?1";
         statements.find(sql, [digest], |row| row.get(0))
@@ -110,7 +108,7 @@ impl Seen {
 
     /// Notes a new entry in flight, the newest of all. It takes the place of another one of the same authorization.
     pub(super) fn add(&mut self, digest: Digest, entry: i64) {
-        self.fresh.insert(digest, entry);
+        self.held.insert(digest, entry);
         self.in_flight.insert(entry);
         self.owed = self.owed.saturating_add(1);
     }
@@ -122,15 +120,8 @@ impl Seen {
         digest: &Digest,
         entry: i64,
     ) -> rusqlite::Result<()> {
-        if self.fresh.get(digest) == Some(&entry) {
-            self.fresh.remove(digest);
-            return Ok(());
-        }
-        if let Ok(at) = self.position(digest)
-            && let Some((_, held)) = self.sorted.get_mut(at)
-            && *held == entry
-        {
-            *held = NO_ENTRY;
+        if self.held.get(digest) == Some(&entry) {
+            self.held.remove(digest);
             return Ok(());
         }
         let sql = "DELETE FROM seen WHERE authorization = ?1 AND entry = ?2";
@@ -140,21 +131,24 @@ impl Seen {
     /// At the end of a batch: takes as many digests into the table as the batch has brought.
     pub(super) fn advance(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<()> {
         let due = std::mem::take(&mut self.owed);
-        if self.sorted.is_empty() && self.fresh.len() >= GENERATION {
+        if self.sorted.is_empty() && self.held.len() >= GENERATION {
             self.turn();
             self.mark_outlasting(statements)?;
         }
         let rest = self.sorted.len().saturating_sub(due);
-        let Some((reached, _)) = self.sorted.get(rest).copied() else {
+        let Some(reached) = self.sorted.get(rest).copied() else {
             return Ok(());
         };
         let insert = statements.get(
             "INSERT INTO seen (authorization, entry) VALUES (?1, ?2)
              ON CONFLICT (authorization) DO UPDATE SET entry = excluded.entry",
         )?;
-        for (digest, entry) in self.sorted.drain(rest..).rev() {
-            if entry != NO_ENTRY {
-                insert.execute(params![digest, entry])?;
+        for digest in self.sorted.drain(rest..).rev() {
+            // One that is claimed again belongs to the next generation.
+            if let Entry::Occupied(held) = self.held.entry(digest)
+                && *held.get() <= self.until
+            {
+                insert.execute(params![digest, held.remove()])?;
             }
         }
         let sql = "UPDATE sweep SET past = ?1, until = ?2, reached = ?3 WHERE id = 1";
@@ -166,8 +160,8 @@ impl Seen {
     /// The last generation is in the table, and the next one is complete.
     fn turn(&mut self) {
         self.past = self.until;
-        self.until = self.fresh.values().copied().max().unwrap_or(self.past);
-        self.sorted = self.fresh.drain().collect();
+        self.until = self.held.values().copied().max().unwrap_or(self.past);
+        self.sorted.extend(self.held.keys());
         self.sort();
     }
 
@@ -181,21 +175,7 @@ impl Seen {
     }
 
     fn sort(&mut self) {
-        self.sorted
-            .sort_unstable_by_key(|(digest, _)| std::cmp::Reverse(*digest));
-    }
-
-    fn held(&self, digest: &Digest) -> Option<i64> {
-        let sorted = || {
-            let (_, entry) = self.sorted.get(self.position(digest).ok()?)?;
-            Some(*entry)
-        };
-        let held = self.fresh.get(digest).copied().or_else(sorted);
-        held.filter(|entry| *entry != NO_ENTRY)
-    }
-
-    fn position(&self, digest: &Digest) -> Result<usize, usize> {
-        self.sorted.binary_search_by(|(other, _)| digest.cmp(other))
+        self.sorted.sort_unstable_by(|a, b| b.cmp(a));
     }
 }
 

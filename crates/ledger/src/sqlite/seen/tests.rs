@@ -117,8 +117,11 @@ fn check(store: &mut Store<'_>, model: &Model) {
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    known.extend(seen.fresh.iter().map(|(digest, entry)| (*digest, *entry)));
-    known.extend(seen.sorted.iter().filter(|(_, entry)| *entry != 0));
+    known.extend(seen.held.iter().map(|(digest, entry)| (*digest, *entry)));
+    let ordered = |(digest, entry): (&super::Digest, &i64)| {
+        *entry > seen.until() || seen.sorted.contains(digest)
+    };
+    assert!(seen.held.iter().all(ordered));
     known.sort_unstable();
     let mut entries: Vec<(super::Digest, i64)> = model
         .iter()
@@ -208,8 +211,8 @@ fn a_generation_goes_into_the_table_while_the_next_one_comes() {
     let (mut most, mut until, mut written) = (0, 0, 0);
     run(&batches, |store| {
         let (seen, statements) = store.seen().unwrap();
-        most = most.max(seen.fresh.len() + seen.sorted.len());
-        assert!(seen.sorted.is_sorted_by(|a, b| a.0 > b.0));
+        most = most.max(seen.held.len());
+        assert!(seen.sorted.is_sorted_by(|a, b| a > b));
         until = seen.until();
         let count = statements.find("SELECT count(*) FROM seen", [], |row| row.get(0));
         written = count.unwrap().unwrap();
