@@ -1,7 +1,7 @@
 //! Building HTTP answers. Every error has one form (decisions section 3).
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use http_edge::RequestId;
 use route_catalog::ErrorCode;
@@ -18,11 +18,16 @@ pub(crate) const PAYMENT_RESPONSE: HeaderName =
 pub(crate) const RESPONSE_DIGEST: HeaderName = HeaderName::from_static("x-response-digest");
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Headers that an answer of this server has at most, so that their table is made in its size.
+const MOST_HEADERS: usize = 12;
+
 /// An answer with a body and its media type.
 pub(crate) fn with_body(status: StatusCode, media_type: HeaderValue, body: Bytes) -> Reply {
+    let mut headers = HeaderMap::with_capacity(MOST_HEADERS);
+    headers.insert(header::CONTENT_TYPE, media_type);
     let mut reply = Response::new(Full::new(body));
     *reply.status_mut() = status;
-    reply.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    *reply.headers_mut() = headers;
     reply
 }
 

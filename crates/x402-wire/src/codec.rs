@@ -1,9 +1,10 @@
 //! The header codec: base64 of JSON. Strict in what it writes (standard alphabet, padding), tolerant
 //! in what it reads (either alphabet, padded or not), and never recursing on foreign nesting.
 
+use std::sync::LazyLock;
+
 use base64::Engine;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose};
+use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
 use thiserror::Error;
 
 /// How deeply a payment's JSON may nest. Real payments stay below 16 levels even when they echo the
@@ -52,13 +53,32 @@ impl HeaderError {
 
 const TOLERANT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, TOLERANT);
-const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, TOLERANT);
+
+/// One engine for each alphabet: with the processor's vector instructions where the library has them.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod engines {
+    use super::*;
+    use base64::engine::Simd;
+
+    pub(super) static STANDARD: LazyLock<Simd> = LazyLock::new(|| Simd::standard(TOLERANT));
+    pub(super) static URL_SAFE: LazyLock<Simd> = LazyLock::new(|| Simd::url_safe(TOLERANT));
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod engines {
+    use super::*;
+    use base64::{alphabet, engine::GeneralPurpose as Scalar};
+
+    pub(super) static STANDARD: LazyLock<Scalar> =
+        LazyLock::new(|| Scalar::new(&alphabet::STANDARD, TOLERANT));
+    pub(super) static URL_SAFE: LazyLock<Scalar> =
+        LazyLock::new(|| Scalar::new(&alphabet::URL_SAFE, TOLERANT));
+}
 
 /// Writes JSON text as a header value: base64 with the standard alphabet and padding.
 #[must_use]
 pub fn encode_header(json: &str) -> String {
-    general_purpose::STANDARD.encode(json)
+    engines::STANDARD.encode(json)
 }
 
 /// Reads the JSON text of a header value.
@@ -71,7 +91,11 @@ pub fn decode_header(value: &[u8]) -> Result<String, HeaderError> {
     let url_safe = value
         .iter()
         .fold(false, |any, byte| any | (*byte == b'-') | (*byte == b'_'));
-    let engine = if url_safe { &URL_SAFE } else { &STANDARD };
+    let engine = if url_safe {
+        &*engines::URL_SAFE
+    } else {
+        &*engines::STANDARD
+    };
     let bytes = engine.decode(value).map_err(|_| HeaderError::Base64)?;
     let text = String::from_utf8(bytes).map_err(|_| HeaderError::Utf8)?;
     check_depth(&text)?;

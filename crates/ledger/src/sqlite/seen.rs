@@ -2,15 +2,18 @@
 //!
 //! Digests are random. A table that takes each one as it comes changes another page for every payment, which is nearly half
 //! of what the payment writes. So new digests are held in memory, where they cost nothing, and go into the table in the order
-//! in which it keeps them: once there are enough they are sorted, and every batch of claims takes along as many of them as it
-//! has brought new ones. Neighbours share their pages, and no batch has more to do than another.
+//! in which it keeps them: once there are enough they are sorted, and for every [`SLICE`] of new ones as many go into the table.
+//! Neighbours share their pages, and no batch has much more to do than another.
 //!
 //! Entries in flight are held in memory as well: in an index each payment would write a row and delete it again. Only the few
 //! that outlast their generation are marked in the file.
 //!
 //! What is held is only a copy of what the entries say. It is read again after a restart and after a rollback.
 
-use std::collections::{BTreeSet, HashMap, hash_map::Entry};
+use std::{
+    collections::{BTreeSet, HashMap, hash_map::Entry},
+    mem,
+};
 
 use rusqlite::{Connection, params};
 
@@ -23,6 +26,10 @@ pub(super) type Digest = [u8; 16];
 /// Digests that are collected before they are sorted. A table with as many pages changes two of three of them for a whole
 /// generation, a smaller one each of its pages once. At a start up to twice as many entries are read.
 const GENERATION: usize = if cfg!(test) { 8 } else { 8192 };
+
+/// Digests that go into the table together. Each time changes at least a page of the table, one above it and the note of how
+/// far they have come; more at once would only make the batch that takes them along wait.
+const SLICE: usize = if cfg!(test) { 2 } else { 128 };
 
 /// The digests that are held, how far they have come into table `seen`, and the entries in flight.
 #[derive(Debug, Default)]
@@ -37,7 +44,7 @@ pub(super) struct Seen {
     past: i64,
     /// Entries up to this one are in the table or in `sorted`.
     until: i64,
-    /// New digests since the last batch.
+    /// New digests for which none has gone into the table yet.
     owed: usize,
 }
 
@@ -52,6 +59,8 @@ impl Seen {
         let mut seen = Self {
             past,
             until,
+            // The first new one completes a slice: a server that never lives long enough for one gets on as well.
+            owed: SLICE.saturating_sub(1),
             ..Self::default()
         };
         let mut statement =
@@ -128,9 +137,12 @@ impl Seen {
         statements.execute(sql, params![digest, entry]).map(drop)
     }
 
-    /// At the end of a batch: takes as many digests into the table as the batch has brought.
+    /// At the end of a batch: takes as many digests into the table as there are new ones, once that is a slice.
     pub(super) fn advance(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<()> {
-        let due = std::mem::take(&mut self.owed);
+        if self.owed < SLICE {
+            return Ok(());
+        }
+        let due = mem::take(&mut self.owed);
         if self.sorted.is_empty() && self.held.len() >= GENERATION {
             self.turn();
             self.mark_outlasting(statements)?;

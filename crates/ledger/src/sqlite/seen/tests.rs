@@ -63,6 +63,7 @@ fn run(batches: &[Batch], mut look: impl FnMut(&mut Store<'_>)) -> Model {
         let database = Database::open(location, None).unwrap();
         let mut store = Store::open(&database, Options::default().retention_seconds).unwrap();
         check(&mut store, &model);
+        look(&mut store);
         loop {
             let Some(batch) = left.next() else {
                 return model;
@@ -222,6 +223,23 @@ fn a_generation_goes_into_the_table_while_the_next_one_comes() {
         "{written}"
     );
     assert!(until > 0 && most <= 2 * GENERATION + 3, "{most}");
+}
+
+/// What has to be read at a start must not grow with the number of starts.
+#[test]
+fn runs_of_one_claim_get_into_the_table_as_well() {
+    let batches: Vec<_> = (0..NONCES)
+        .map(|nonce| Batch {
+            operations: vec![Operation::Reserve(nonce)],
+            end: End::Restart,
+        })
+        .collect();
+    let mut most = 0;
+    run(&batches, |store| {
+        let (seen, _) = store.seen().unwrap();
+        most = most.max(seen.held.len());
+    });
+    assert!(most <= 2 * GENERATION + 3, "{most}");
 }
 
 /// Numbers of deleted entries must not come back: what the table has heard of is not read from the entries again.
