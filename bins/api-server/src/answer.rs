@@ -5,6 +5,8 @@ mod origin;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io::Write as _;
+use std::sync::Arc;
 
 use data_sources::{Mode, Provenance, SourceStatus};
 use jiff::Timestamp;
@@ -185,16 +187,14 @@ impl Answered {
     }
 
     /// The headers that are kept with the answer.
-    fn headers(&self, age_seconds: u64) -> Vec<ledger::Header> {
+    fn headers(&self, age_seconds: u64) -> Arc<[ledger::Header]> {
         let left = self.fresh_seconds.saturating_sub(age_seconds);
-        let mut headers = vec![
-            ("age".into(), age_seconds.to_string()),
-            ("cache-control".into(), format!("private, max-age={left}")),
-        ];
-        if let Some(edition) = &self.edition {
-            headers.push(("etag".into(), format!("\"{edition}\"")));
+        let age = ("age".into(), age_seconds.to_string());
+        let cached = ("cache-control".into(), format!("private, max-age={left}"));
+        match &self.edition {
+            Some(edition) => [age, cached, ("etag".into(), format!("\"{edition}\""))].into(),
+            None => [age, cached].into(),
         }
-        headers
     }
 
     /// As it is sent and kept.
@@ -229,9 +229,12 @@ impl Answered {
             body.pop();
         };
         // Up to here, answers of the same second are usually the same, and are hashed once.
-        let end = [r#","request_id":""#, &call.request_id.text(), r#""}}"#].concat();
+        let end = |body: &mut Vec<u8>| {
+            // Writing to a vector does not fail.
+            let _ = write!(body, r#","request_id":"{}"}}}}"#, call.request_id);
+        };
         let headers = self.headers(age_seconds);
-        self.data.beginning().answer(200, headers, middle, &end)
+        self.data.beginning().answer(200, headers, middle, end)
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use alloy_primitives::hex;
 use bytes::Bytes;
 use data_sources::Clock;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -351,7 +352,7 @@ fn served(stored: StoredAnswer, again: bool) -> Reply {
     headers.insert(PAYMENT_RESPONSE, own_header_value(receipt.header));
     headers.insert(
         RESPONSE_DIGEST,
-        own_header_value(answer.body_digest().to_string()),
+        own_header_value(hex::encode_prefixed(answer.body_digest())),
     );
     if again {
         headers.insert("x-served-again", HeaderValue::from_static("true"));

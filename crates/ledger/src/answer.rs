@@ -118,22 +118,23 @@ impl Beginning {
         }
     }
 
-    /// The answer whose body goes on with what `middle` appends and then with `end`; otherwise as [`Answer::new`]. A middle
-    /// that is the same as the last one is not hashed again.
+    /// The answer whose body goes on with what `middle` and then `end` append; otherwise as [`Answer::new`]. A middle that is
+    /// the same as the last one is not hashed again.
     #[must_use]
     pub fn answer(
         &self,
         status: u16,
-        headers: Vec<Header>,
+        headers: impl Into<Arc<[Header]>>,
         middle: impl FnOnce(&mut Vec<u8>),
-        end: &str,
+        end: impl FnOnce(&mut Vec<u8>),
     ) -> Answer {
         let mut body = Vec::with_capacity(self.bytes.len().saturating_add(REST));
         body.extend_from_slice(&self.bytes);
         middle(&mut body);
         let mut hasher = self.hasher_after(body.get(self.bytes.len()..).unwrap_or_default());
-        body.extend_from_slice(end.as_bytes());
-        hasher.update(end);
+        let end_at = body.len();
+        end(&mut body);
+        hasher.update(body.get(end_at..).unwrap_or_default());
         Answer {
             status,
             headers: headers.into(),
@@ -222,8 +223,11 @@ mod tests {
                 for end in [end, "", "other"] {
                     let whole = [bytes, middle, end].concat();
                     let expected = Answer::new(200, headers(), whole.into());
-                    let write = |body: &mut Vec<u8>| body.extend_from_slice(middle.as_bytes());
-                    let answer = beginning.answer(200, headers(), write, end);
+                    let write = |text: &str| {
+                        let bytes = text.as_bytes().to_vec();
+                        move |body: &mut Vec<u8>| body.extend(bytes)
+                    };
+                    let answer = beginning.answer(200, headers(), write(middle), write(end));
                     assert_eq!(answer, expected, "{at}, {length}");
                 }
             }

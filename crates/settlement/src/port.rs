@@ -158,13 +158,13 @@ impl Receipt {
 
     /// The content of the header `PAYMENT-RESPONSE`.
     #[must_use]
-    pub fn to_response(&self) -> SettlementResponse {
+    pub fn into_response(self) -> SettlementResponse {
         SettlementResponse {
             amount: Some(self.amount.to_string()),
-            status: self.status.clone(),
-            extensions: self.extensions.clone(),
-            extra: self.extra.clone(),
-            ..SettlementResponse::settled(&self.transaction, self.network, self.payer)
+            status: self.status,
+            extensions: self.extensions,
+            extra: self.extra,
+            ..SettlementResponse::settled(self.transaction, self.network, self.payer)
         }
     }
 }

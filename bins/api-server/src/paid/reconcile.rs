@@ -166,7 +166,7 @@ impl<S: Settler, J: Journal> Till<S, J> {
         match self.settler().reconcile(&payment, known, self.now()).await {
             Reconciliation::Settled(receipt) => {
                 observe::settled(&receipt);
-                let receipt = stored_receipt(&receipt);
+                let receipt = stored_receipt(receipt);
                 tracing::info!(%entry, transaction = %receipt.transaction, "an unknown payment was settled");
                 self.record(entry, &receipt).await;
                 Decision::Settled

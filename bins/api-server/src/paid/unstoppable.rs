@@ -16,17 +16,15 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 /// A panic ends the work alone, as in a task, and is the error.
 pub(super) struct Unstoppable<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
-    tasks: TaskTracker,
     /// The tracker waits for the work wherever it runs.
-    _token: TaskTrackerToken,
+    tracked: TaskTrackerToken,
 }
 
 impl<T: Send + 'static> Unstoppable<T> {
     pub(super) fn new(tasks: &TaskTracker, work: impl Future<Output = T> + Send + 'static) -> Self {
         Self {
             work: Some(Box::pin(work)),
-            tasks: tasks.clone(),
-            _token: tasks.token(),
+            tracked: tasks.token(),
         }
     }
 }
@@ -56,7 +54,7 @@ impl<T: Send + 'static> Drop for Unstoppable<T> {
         if let Some(work) = self.work.take()
             && let Ok(runtime) = Handle::try_current()
         {
-            self.tasks.spawn_on(work, &runtime);
+            self.tracked.task_tracker().spawn_on(work, &runtime);
         }
     }
 }

@@ -82,17 +82,15 @@ where
     // The settler has time limits of its own; this one only guards against one that forgets them.
     let settled = Box::pin(settler.settle(&payment));
     let outcome = timeout(till.shared.policy.settle_guard, settled).await;
-    match &outcome {
+    match outcome {
         Ok(Settlement::Settled(receipt)) => till.settled(entry, answer, receipt).await,
         Ok(Settlement::Rejected { reason, message }) => {
-            till.rejected(entry, &payment, reason, message.clone())
-                .await
+            till.rejected(entry, &payment, &reason, message).await
         }
-        Ok(Settlement::NotSent { cause }) => till.not_sent(entry, &payment, cause).await,
+        Ok(Settlement::NotSent { cause }) => till.not_sent(entry, &payment, &cause).await,
         Ok(Settlement::Unknown { transaction, cause }) => {
             let cause = cause.to_string();
-            till.undecided(entry, &payment, transaction.clone(), &cause)
-                .await
+            till.undecided(entry, &payment, transaction, &cause).await
         }
         Err(_elapsed) => {
             let cause = "the settler did not return";
@@ -110,9 +108,9 @@ impl<S: Settler, J: Journal> Till<S, J> {
         &self,
         entry: EntryId,
         answer: Answer,
-        receipt: &Receipt,
+        receipt: Receipt,
     ) -> impl Future<Output = Outcome> + Send {
-        observe::settled(receipt);
+        observe::settled(&receipt);
         let receipt = stored_receipt(receipt);
         async move {
             self.record(entry, &receipt).await;
@@ -234,8 +232,8 @@ impl<S: Settler, J: Journal> Till<S, J> {
 ///
 /// Clients refuse heads above 8 to 16 kB, and a receipt that cannot be read is no receipt: what a facilitator adds beyond
 /// the protocol is left out when it makes the header too long.
-pub(crate) fn stored_receipt(receipt: &Receipt) -> StoredReceipt {
-    let mut response = receipt.to_response();
+pub(crate) fn stored_receipt(receipt: Receipt) -> StoredReceipt {
+    let mut response = receipt.into_response();
     let mut header = response.to_header();
     if header.len() > LONGEST_RECEIPT {
         response.extensions = None;
@@ -244,7 +242,7 @@ pub(crate) fn stored_receipt(receipt: &Receipt) -> StoredReceipt {
     }
     StoredReceipt {
         header,
-        transaction: receipt.transaction.clone(),
+        transaction: response.transaction,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, Statement};
+use rusqlite::{Connection, OptionalExtension, Params, PrepFlags, Row, Statement};
 
 /// The statements of one connection: each is prepared when it is first run and then kept.
 ///
@@ -54,7 +54,11 @@ impl<'c> Statements<'c> {
     pub(super) fn get(&mut self, sql: &'static str) -> rusqlite::Result<&mut Statement<'c>> {
         match self.prepared.entry((sql.as_ptr().addr(), sql.len())) {
             Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(new) => Ok(new.insert(self.connection.prepare(sql)?)),
+            Entry::Vacant(new) => {
+                // What is kept must not take the room that SQLite has for what comes and goes.
+                let kept = PrepFlags::SQLITE_PREPARE_PERSISTENT;
+                Ok(new.insert(self.connection.prepare_with_flags(sql, kept)?))
+            }
         }
     }
 }

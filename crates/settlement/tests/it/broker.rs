@@ -118,7 +118,7 @@ async fn the_code_is_a_string_or_an_integer() {
         let Settlement::Settled(receipt) = outcome else {
             panic!("{code}: {outcome:?}")
         };
-        assert_eq!(receipt.to_response().status.as_deref(), Some("success"));
+        assert_eq!(receipt.into_response().status.as_deref(), Some("success"));
     }
 }
 

@@ -85,7 +85,7 @@ async fn a_settled_payment_has_a_receipt() {
     let Settlement::Settled(receipt) = settle_with(json(settled())).await else {
         panic!()
     };
-    let response = serde_json::to_value(receipt.to_response()).unwrap();
+    let response = serde_json::to_value(receipt.into_response()).unwrap();
     let expected = serde_json::json!({
         "success": true, "transaction": HASH, "network": "eip155:196",
         "payer": BUYER.address.to_string(), "amount": "2000",
