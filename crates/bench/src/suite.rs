@@ -41,7 +41,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// About five minutes: every figure is good to a few per cent.
+    /// About six minutes: every figure is good to a few per cent.
     pub const FULL: Self = Self {
         rounds: 5,
         unpaid: 120_000,

@@ -17,7 +17,7 @@ use crate::report::{Amount, Finding, Limit, Report};
 /// A call whose work is to read a list that is kept in memory: what is measured is the payment.
 pub(super) const TARGET: &str = "/all-tokens";
 
-/// How many more rounds than of other figures: this one is close to its limit, and rounds differ by some per cent.
+/// Rounds for each of other figures: this one is close to its limit, and rounds differ by some per cent.
 const PRECISION: usize = 3;
 
 const BASELINE: &str = "bare hyper, recovery, one durable record";
