@@ -109,14 +109,18 @@ impl SqliteLedger {
                 path: path.clone(),
                 kind: error.kind(),
             })?;
-        outcome.recv().unwrap_or(Err(LedgerError::Closed))?;
-        Ok(Self {
+        // Should it fail, the file is closed and given back before anybody hears of it.
+        let ledger = Self {
             path,
             queue: Some(queue),
             writer: Some(writer),
             marks,
             counters,
-        })
+        };
+        outcome
+            .recv()
+            .unwrap_or(Err(LedgerError::Closed))
+            .map(|()| ledger)
     }
 
     /// What the writer has done since the ledger was opened.

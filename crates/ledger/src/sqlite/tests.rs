@@ -366,6 +366,23 @@ fn closing_finishes_what_is_queued() {
     ));
 }
 
+/// A file that cannot be read on is named, and is free for whoever looks into it.
+#[test]
+fn a_ledger_that_has_lost_its_place_is_refused_and_given_back() {
+    let (_folder, ledger) = open();
+    let path = ledger.path.clone();
+    drop(ledger);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute("DELETE FROM sweep", []).unwrap();
+    let opened = SqliteLedger::open(path.to_str().unwrap(), Options::default());
+    assert_eq!(
+        opened.unwrap_err(),
+        LedgerError::Damaged { path: path.clone() }
+    );
+    let lock = std::fs::File::open(path.with_extension("db.lock")).unwrap();
+    lock.try_lock().unwrap();
+}
+
 /// Pruning gets by with few pages; the payments after it have theirs again.
 #[test]
 fn pruning_gives_the_pages_of_the_work_back() {
