@@ -166,6 +166,33 @@ mod tests {
         }
     }
 
+    /// Long texts are read in blocks, of which each character counts as much as in a short one.
+    #[test]
+    fn every_character_of_a_long_header_counts() {
+        let text = "{\"a\":\"???>>>~~\"}".repeat(8);
+        let standard = encode_header(&text);
+        assert_eq!(
+            standard,
+            base64::engine::general_purpose::STANDARD.encode(&text)
+        );
+        let url_safe = standard.replace('+', "-").replace('/', "_");
+        for header in [standard, url_safe] {
+            let value = header.trim_end_matches('=');
+            assert_eq!(decode_header(value.as_bytes()).as_ref(), Ok(&text));
+            for at in 0..value.len() {
+                for bad in [b'=', b' ', b'\n', b'!', 0, 0xff] {
+                    let mut broken = value.as_bytes().to_vec();
+                    broken[at] = bad;
+                    // Padding is allowed where it completes a block of four.
+                    if bad != b'=' || at + 1 < value.len() {
+                        let read = decode_header(&broken);
+                        assert_eq!(read, Err(HeaderError::Base64), "{bad} at {at}");
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn what_is_not_base64_is_refused() {
         for value in [
