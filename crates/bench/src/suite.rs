@@ -41,7 +41,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// About six minutes: every figure is good to a few per cent.
+    /// Between three and four minutes: every figure is good to a few per cent.
     pub const FULL: Self = Self {
         rounds: 5,
         unpaid: 120_000,
