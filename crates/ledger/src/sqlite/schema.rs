@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
     include_str!("schema/0004.sql"),
+    include_str!("schema/0005.sql"),
 ];
 
 /// How long a write waits for a program that has locked the file (a backup, a shell) before it fails.
@@ -137,7 +138,10 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), LedgerError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::State;
+    use crate::{
+        sqlite::{seen::Seen, statements::Statements},
+        state::State,
+    };
 
     fn folder_with(write: impl FnOnce(&Connection)) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -206,19 +210,98 @@ mod tests {
         let version: u32 = connection
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .unwrap();
-        assert_eq!(version, 4);
-        let seen: Vec<(i64, i64)> = connection
-            .prepare(
-                "SELECT entry.id, entry.state FROM seen JOIN entry
-                 ON entry.id = seen.entry AND entry.authorization = seen.authorization ORDER BY entry.id",
-            )
+        assert_eq!(version, 5);
+        let mut statements = Statements::new(&connection);
+        let seen = Seen::load(&mut statements).unwrap();
+        for state in State::ALL {
+            let digest = [u8::try_from(state.code()).unwrap(); 16];
+            let entry = seen.find(&mut statements, &digest).unwrap();
+            assert_eq!(entry, Some(state.code()), "{state}");
+        }
+        let in_flight: Vec<i64> = seen.in_flight().collect();
+        let mut open = State::ALL.map(State::code).to_vec();
+        open.retain(|code| *code < State::Unknown.code());
+        assert_eq!(in_flight, open);
+    }
+
+    const ENTRIES: u8 = 29;
+
+    /// A file of version 4, with more digests than a start reads otherwise. Entry 3 is in flight, the others are settled.
+    fn version_4() -> (tempfile::TempDir, std::path::PathBuf) {
+        folder_with(|connection| {
+            for migration in &MIGRATIONS[..4] {
+                connection.execute_batch(migration).unwrap();
+            }
+            connection
+                .pragma_update(None, "application_id", APPLICATION_ID)
+                .unwrap();
+            connection.pragma_update(None, "user_version", 4).unwrap();
+            for entry in 1..=ENTRIES {
+                let (digest, state) = ([entry; 16], if entry == 3 { 4 } else { 6 });
+                connection
+                    .execute(
+                        "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
+                         reserved_at, changed_at, amount, method, path)
+                         VALUES (?1, ?2, ?3, zeroblob(32), zeroblob(20), 9, 8, 8, '1', 'GET', '/')",
+                        rusqlite::params![entry, state, digest],
+                    )
+                    .unwrap();
+                connection
+                    .execute(
+                        "INSERT INTO seen (entry, authorization) VALUES (?1, ?2)",
+                        rusqlite::params![entry, digest],
+                    )
+                    .unwrap();
+            }
+        })
+    }
+
+    fn check_version_4(connection: &Connection) {
+        let mut statements = Statements::new(connection);
+        let seen = Seen::load(&mut statements).unwrap();
+        for entry in 1..=ENTRIES {
+            let found = seen.find(&mut statements, &[entry; 16]).unwrap();
+            assert_eq!(found, Some(i64::from(entry)));
+        }
+        assert_eq!(seen.find(&mut statements, &[0; 16]).unwrap(), None);
+        assert_eq!(seen.in_flight().collect::<Vec<_>>(), [3]);
+        let written: Vec<i64> = connection
+            .prepare("SELECT last FROM generation ORDER BY id")
             .unwrap()
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_map([], |row| row.get(0))
             .unwrap()
             .map(Result::unwrap)
             .collect();
-        let all = State::ALL.map(|state| (state.code(), state.code()));
-        assert_eq!(seen, all);
+        assert_eq!(written, [8, 16, 24]);
+    }
+
+    #[test]
+    fn the_digests_of_version_4_are_written_down() {
+        let (_folder, path) = version_4();
+        // The second time there is nothing left to do.
+        for _ in 0..2 {
+            check_version_4(&open(&path, None).unwrap());
+        }
+    }
+
+    /// A process that ends, or a disk that is full, in the middle of it.
+    #[test]
+    fn digests_that_are_written_down_in_part_are_not_lost() {
+        let (_folder, path) = version_4();
+        let connection = open(&path, None).unwrap();
+        connection
+            .execute_batch(
+                "CREATE TRIGGER fails BEFORE INSERT ON bucket WHEN NEW.id = 2 * 256 + 12
+                 BEGIN SELECT RAISE (FAIL, 'for the test'); END",
+            )
+            .unwrap();
+        let mut statements = Statements::new(&connection);
+        Seen::load(&mut statements).unwrap_err();
+        drop(statements);
+        drop(connection);
+        let connection = open(&path, None).unwrap();
+        connection.execute_batch("DROP TRIGGER fails").unwrap();
+        check_version_4(&connection);
     }
 
     #[test]
@@ -240,7 +323,7 @@ mod tests {
         assert_eq!(number("max_page_count"), 256);
         assert_eq!(number("wal_autocheckpoint"), 0);
         assert_eq!(number("cache_size"), -4096);
-        assert_eq!(number("user_version"), 4);
+        assert_eq!(number("user_version"), 5);
     }
 
     #[test]
@@ -270,7 +353,7 @@ mod tests {
         assert_eq!(
             open(&path, None).unwrap_err(),
             LedgerError::NewerSchema {
-                expected: 4,
+                expected: 5,
                 observed: 99
             }
         );

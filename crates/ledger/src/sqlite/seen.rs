@@ -1,95 +1,81 @@
 //! Which authorizations have an entry, and which entries are in flight.
 //!
-//! Digests are random. A table that takes each one as it comes changes another page for every payment, which is nearly half
-//! of what the payment writes. So new digests are held in memory, where they cost nothing, and go into the table in the order
-//! in which it keeps them: once there are enough they are sorted, and for every [`SLICE`] of new ones as many go into the table.
-//! Neighbours share their pages, and no batch has much more to do than another.
+//! Digests are random. A table in their order reads and changes another of its pages for every payment, which is more than all
+//! the rest that a payment writes. So new digests are held in memory, where they cost nothing, and once there are enough of them
+//! they are written down together as a [`Generation`], one page after the other, and never changed again. Of each generation a
+//! filter is held that knows nearly every digest that is not in it, so that a first claim reads nothing. When its entries are
+//! deleted, so is the generation.
 //!
 //! Entries in flight are held in memory as well: in an index each payment would write a row and delete it again. Only the few
 //! that outlast their generation are marked in the file.
 //!
-//! What is held is only a copy of what the entries say. It is read again after a restart and after a rollback.
+//! What is held is only a copy of what the file says. It is read again after a restart and after a rollback.
 
-use std::{
-    collections::{BTreeSet, HashMap, hash_map::Entry},
-    mem,
-};
-
-use rusqlite::{Connection, params};
+use std::collections::{BTreeSet, HashMap};
 
 use super::{statements::Statements, store::state_in};
 use crate::state::State;
 
+mod generation;
+
+use generation::Generation;
+
 /// What is kept of an authorization's digest.
 pub(super) type Digest = [u8; 16];
 
-/// Digests that are collected before they are sorted. A table with as many pages changes two of three of them for a whole
-/// generation, a smaller one each of its pages once. At a start up to twice as many entries are read.
-const GENERATION: usize = if cfg!(test) { 8 } else { 8192 };
+/// Digests that are written down together. So many entries are read at a start at most; and a claim asks the filter of each
+/// generation that is still needed, of which fewer are better.
+const GENERATION: usize = if cfg!(test) { 8 } else { 16_384 };
 
-/// Digests that go into the table together. Each time changes at least a page of the table, one above it and the note of how
-/// far they have come; more at once would only make the batch that takes them along wait.
-const SLICE: usize = if cfg!(test) { 2 } else { 128 };
-
-/// The digests that are held, how far they have come into table `seen`, and the entries in flight.
+/// The newest digests, what is held of the others, and the entries in flight.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// The digests that are not in the table yet, and their entries.
+    /// The digests that are in no generation yet, and their entries.
     held: HashMap<Digest, i64>,
-    /// Those of the entries up to `until`, the next one last. Some may have lost their entry meanwhile.
-    sorted: Vec<Digest>,
-    /// Entries before [`State::Unknown`]. Those up to `past` are marked as open in the file.
+    /// Oldest first.
+    generations: Vec<Generation>,
+    /// Entries before [`State::Unknown`]. Those up to [`Self::until`] are marked as open in the file.
     in_flight: BTreeSet<i64>,
-    /// Entries up to this one are in the table.
-    past: i64,
-    /// Entries up to this one are in the table or in `sorted`.
-    until: i64,
-    /// New digests for which none has gone into the table yet.
-    owed: usize,
 }
 
 impl Seen {
-    /// Reads what is not in the table, the last entry that there has been as far as the table knows, and what is in flight.
-    pub(super) fn load(connection: &Connection) -> rusqlite::Result<Self> {
-        let sweep = "SELECT past, until, reached FROM sweep";
-        let sweep = connection.query_row(sweep, [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?))
-        })?;
-        let (past, until, reached): (i64, i64, Vec<u8>) = sweep;
+    /// Reads the filters, the newest digests and what is in flight. Digests that should have been written down already, in a
+    /// ledger of an older version, are written now.
+    pub(super) fn load(statements: &mut Statements<'_>) -> rusqlite::Result<Self> {
         let mut seen = Self {
-            past,
-            until,
-            // The first new one completes a slice: a server that never lives long enough for one gets on as well.
-            owed: SLICE.saturating_sub(1),
+            generations: Generation::all(statements)?,
             ..Self::default()
         };
-        let mut statement =
-            connection.prepare("SELECT authorization, id, state FROM entry WHERE id > ?1")?;
-        let mut rows = statement.query([past])?;
-        while let Some(row) = rows.next()? {
-            let (digest, entry): (Digest, i64) = (row.get(0)?, row.get(1)?);
-            if state_in(row, 2)? < State::Unknown {
-                seen.in_flight.insert(entry);
-            }
-            if entry > until {
-                seen.held.insert(digest, entry);
-            } else if digest[..] > reached[..] {
-                seen.held.insert(digest, entry);
-                seen.sorted.push(digest);
-            }
-        }
-        seen.sort();
         let outlasting = "SELECT id FROM entry INDEXED BY entry_open WHERE open = 1 AND state < ?1";
-        let mut statement = connection.prepare(outlasting)?;
-        for entry in statement.query_map([State::Unknown.code()], |row| row.get(0))? {
+        let marked = statements.get(outlasting)?;
+        for entry in marked.query_map([State::Unknown.code()], |row| row.get(0))? {
             seen.in_flight.insert(entry?);
+        }
+        while seen.hold_next(statements)? {
+            seen.write_down(statements)?;
         }
         Ok(seen)
     }
 
-    /// The newest entry of the last sorted generation.
+    /// Reads the digests of the next entries; whether they are a whole generation.
+    fn hold_next(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<bool> {
+        let most = i64::try_from(GENERATION).unwrap_or(i64::MAX);
+        let mut rows = statements
+            .get("SELECT authorization, id, state FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2")?
+            .query([self.until(), most])?;
+        while let Some(row) = rows.next()? {
+            let (digest, entry) = (row.get(0)?, row.get(1)?);
+            if state_in(row, 2)? < State::Unknown {
+                self.in_flight.insert(entry);
+            }
+            self.held.insert(digest, entry);
+        }
+        Ok(self.held.len() >= GENERATION)
+    }
+
+    /// The newest entry whose digest is written down, as far as it is still needed.
     pub(super) fn until(&self) -> i64 {
-        self.until
+        self.generations.last().map_or(0, Generation::last)
     }
 
     /// The entries in flight, oldest first.
@@ -102,7 +88,7 @@ impl Seen {
         self.in_flight.remove(&entry);
     }
 
-    /// Where the entry of an authorization is, if it has one.
+    /// The newest entry that an authorization has had, if it has had one; it may be deleted.
     pub(super) fn find(
         &self,
         statements: &mut Statements<'_>,
@@ -111,83 +97,70 @@ impl Seen {
         if let Some(entry) = self.held.get(digest) {
             return Ok(Some(*entry));
         }
-        let sql = "SELECT entry FROM seen WHERE authorization = ?1";
-        statements.find(sql, [digest], |row| row.get(0))
+        for generation in self.generations.iter().rev() {
+            if let Some(entry) = generation.find(statements, digest)? {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
     }
 
     /// Notes a new entry in flight, the newest of all. It takes the place of another one of the same authorization.
     pub(super) fn add(&mut self, digest: Digest, entry: i64) {
         self.held.insert(digest, entry);
         self.in_flight.insert(entry);
-        self.owed = self.owed.saturating_add(1);
     }
 
-    /// Forgets an entry that is deleted.
-    pub(super) fn remove(
-        &mut self,
-        statements: &mut Statements<'_>,
-        digest: &Digest,
-        entry: i64,
-    ) -> rusqlite::Result<()> {
-        if self.held.get(digest) == Some(&entry) {
-            self.held.remove(digest);
-            return Ok(());
-        }
-        let sql = "DELETE FROM seen WHERE authorization = ?1 AND entry = ?2";
-        statements.execute(sql, params![digest, entry]).map(drop)
+    /// Forgets an authorization whose entry is deleted. What is written down stays as it is: it names an entry that is not there.
+    pub(super) fn remove(&mut self, digest: &Digest) {
+        self.held.remove(digest);
     }
 
-    /// At the end of a batch: takes as many digests into the table as there are new ones, once that is a slice.
+    /// At the end of a batch: writes the digests down that are held, once they are a generation.
     pub(super) fn advance(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<()> {
-        if self.owed < SLICE {
+        if self.held.len() < GENERATION {
             return Ok(());
         }
-        let due = mem::take(&mut self.owed);
-        if self.sorted.is_empty() && self.held.len() >= GENERATION {
-            self.turn();
-            self.mark_outlasting(statements)?;
-        }
-        let rest = self.sorted.len().saturating_sub(due);
-        let Some(reached) = self.sorted.get(rest).copied() else {
-            return Ok(());
-        };
-        let insert = statements.get(
-            "INSERT INTO seen (authorization, entry) VALUES (?1, ?2)
-             ON CONFLICT (authorization) DO UPDATE SET entry = excluded.entry",
-        )?;
-        for digest in self.sorted.drain(rest..).rev() {
-            // One that is claimed again belongs to the next generation.
-            if let Entry::Occupied(held) = self.held.entry(digest)
-                && *held.get() <= self.until
-            {
-                insert.execute(params![digest, held.remove()])?;
-            }
-        }
-        let sql = "UPDATE sweep SET past = ?1, until = ?2, reached = ?3 WHERE id = 1";
-        statements
-            .execute(sql, params![self.past, self.until, reached])
-            .map(drop)
+        self.write_down(statements)
     }
 
-    /// The last generation is in the table, and the next one is complete.
-    fn turn(&mut self) {
-        self.past = self.until;
-        self.until = self.held.values().copied().max().unwrap_or(self.past);
-        self.sorted.extend(self.held.keys());
-        self.sort();
-    }
-
-    /// Marks entries that are still in flight although their generation is past: they will not be looked for among the newest.
-    fn mark_outlasting(&self, statements: &mut Statements<'_>) -> rusqlite::Result<()> {
+    /// All of it or nothing, within a transaction as well as without one.
+    fn write_down(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<()> {
+        statements.execute("SAVEPOINT generation", [])?;
+        let id = self.generations.last().map_or(1, |last| last.id() + 1);
+        let mut digests: Vec<_> = self.held.drain().collect();
+        digests.sort_unstable();
+        let generation = Generation::write(statements, id, &digests)?;
+        // They will not be looked for among the newest any more.
         let mark = statements.get("UPDATE entry SET open = 1 WHERE id = ?1")?;
-        for entry in self.in_flight.range(..=self.past) {
+        for entry in self.in_flight.range(..=generation.last()) {
             mark.execute([entry])?;
         }
+        statements.execute("RELEASE generation", [])?;
+        self.generations.push(generation);
         Ok(())
     }
 
-    fn sort(&mut self) {
-        self.sorted.sort_unstable_by(|a, b| b.cmp(a));
+    /// Deletes the generations that have no entry any more.
+    pub(super) fn forget_deleted(
+        &mut self,
+        statements: &mut Statements<'_>,
+    ) -> rusqlite::Result<()> {
+        let mut before = 0;
+        let mut kept = Vec::with_capacity(self.generations.len());
+        for generation in self.generations.drain(..) {
+            let sql = "SELECT EXISTS (SELECT 1 FROM entry WHERE id > ?1 AND id <= ?2)";
+            let entries = [before, generation.last()];
+            let exists = statements.get(sql)?.query_row(entries, |row| row.get(0))?;
+            before = generation.last();
+            if exists {
+                kept.push(generation);
+            } else {
+                generation.delete(statements)?;
+            }
+        }
+        self.generations = kept;
+        Ok(())
     }
 }
 

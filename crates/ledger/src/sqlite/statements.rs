@@ -23,10 +23,6 @@ impl<'c> Statements<'c> {
         }
     }
 
-    pub(super) fn connection(&self) -> &'c Connection {
-        self.connection
-    }
-
     /// Runs a statement that returns no rows; how many it has changed.
     pub(super) fn execute(
         &mut self,

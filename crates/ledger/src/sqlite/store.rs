@@ -105,9 +105,10 @@ impl<'c> Store<'c> {
             let sql = format!("SELECT coalesce(max(id), ?1) + 1 FROM {table}");
             connection.query_row(&sql, [before_first], |row| row.get(0))
         };
-        let read = || {
-            let seen = Seen::load(connection)?;
-            // The newest entries may have been deleted, and their numbers must not come back: they are past.
+        let mut statements = Statements::new(connection);
+        let mut read = || {
+            let seen = Seen::load(&mut statements)?;
+            // The newest entries may have been deleted, and their numbers must not come back: they are written down.
             let next_entry = next("entry", 0)?.max(seen.until().saturating_add(1));
             Ok((
                 seen,
@@ -120,7 +121,7 @@ impl<'c> Store<'c> {
             read().map_err(|error| named(&error, database.location.path(), "open"))?;
         Ok(Self {
             database,
-            statements: Statements::new(connection),
+            statements,
             retention_seconds,
             seen: Some(seen),
             next_entry,
@@ -188,7 +189,7 @@ impl<'c> Store<'c> {
     pub(super) fn seen(&mut self) -> rusqlite::Result<(&mut Seen, &mut Statements<'c>)> {
         let seen = match self.seen.take() {
             Some(seen) => seen,
-            None => Seen::load(self.statements.connection())?,
+            None => Seen::load(&mut self.statements)?,
         };
         Ok((self.seen.insert(seen), &mut self.statements))
     }
@@ -309,10 +310,9 @@ impl<'c> Store<'c> {
 
     /// Makes room for a new reservation of the same authorization.
     fn forget_released(&mut self, digest: &Digest, entry: EntryId) -> rusqlite::Result<()> {
-        let (seen, statements) = self.seen()?;
-        seen.remove(statements, digest, entry.number())?;
+        self.seen()?.0.remove(digest);
         let sql = "DELETE FROM entry WHERE id = ?1 AND state = ?2";
-        statements
+        self.statements
             .execute(sql, params![entry.number(), State::Released.code()])
             .map(drop)
     }
@@ -380,7 +380,7 @@ pub(super) fn state_in(row: &Row<'_>, column: usize) -> rusqlite::Result<State> 
     State::from_code(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, code))
 }
 
-fn unreadable(
+pub(super) fn unreadable(
     column: usize,
     kind: Type,
     error: impl std::error::Error + Send + Sync + 'static,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use alloy_primitives::B256;
 use proptest::prelude::*;
 
-use super::GENERATION;
+use super::{GENERATION, Generation, generation};
 use crate::{
     error::LedgerError,
     journal::{Reservation, Standing},
@@ -112,17 +112,29 @@ fn check(store: &mut Store<'_>, model: &Model) {
     open.sort_unstable();
     assert_eq!(seen.in_flight().collect::<Vec<_>>(), open);
     let mut known: Vec<(super::Digest, i64)> = statements
-        .get("SELECT authorization, entry FROM seen")
+        .get("SELECT digests FROM bucket")
         .unwrap()
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_map([], |row| row.get::<_, Vec<u8>>(0))
         .unwrap()
-        .map(Result::unwrap)
+        .flat_map(|digests| {
+            let digests = digests.unwrap();
+            let (pairs, rest) = digests.as_chunks::<24>();
+            assert!(rest.is_empty() && pairs.is_sorted());
+            let read = |pair: &[u8; 24]| {
+                let entry = i64::from_be_bytes(*pair.last_chunk().unwrap());
+                (*pair.first_chunk().unwrap(), entry)
+            };
+            pairs.iter().map(read).collect::<Vec<_>>()
+        })
         .collect();
+    let exists = "SELECT EXISTS (SELECT 1 FROM entry WHERE id = ?1 AND authorization = ?2)";
+    let exists = statements.get(exists).unwrap();
+    known.retain(|(digest, entry)| {
+        let entry = rusqlite::params![entry, digest];
+        exists.query_row(entry, |row| row.get(0)).unwrap()
+    });
     known.extend(seen.held.iter().map(|(digest, entry)| (*digest, *entry)));
-    let ordered = |(digest, entry): (&super::Digest, &i64)| {
-        *entry > seen.until() || seen.sorted.contains(digest)
-    };
-    assert!(seen.held.iter().all(ordered));
+    assert!(seen.held.values().all(|entry| *entry > seen.until()));
     known.sort_unstable();
     let mut entries: Vec<(super::Digest, i64)> = model
         .iter()
@@ -200,7 +212,7 @@ proptest! {
 
 /// Claims in batches of three, which is no divisor of a generation.
 #[test]
-fn a_generation_goes_into_the_table_while_the_next_one_comes() {
+fn what_is_held_is_written_down_when_it_is_a_generation() {
     let reserve: Vec<_> = (0..NONCES).map(Operation::Reserve).collect();
     let batches: Vec<_> = reserve
         .chunks(3)
@@ -209,25 +221,18 @@ fn a_generation_goes_into_the_table_while_the_next_one_comes() {
             end: End::Commit,
         })
         .collect();
-    let (mut most, mut until, mut written) = (0, 0, 0);
+    let (mut most, mut generations) = (0, Vec::new());
     run(&batches, |store| {
-        let (seen, statements) = store.seen().unwrap();
+        let (seen, _) = store.seen().unwrap();
         most = most.max(seen.held.len());
-        assert!(seen.sorted.is_sorted_by(|a, b| a > b));
-        until = seen.until();
-        let count = statements.find("SELECT count(*) FROM seen", [], |row| row.get(0));
-        written = count.unwrap().unwrap();
+        generations = seen.generations.iter().map(Generation::last).collect();
     });
-    assert!(
-        written >= i64::from(NONCES) - 2 * i64::try_from(GENERATION).unwrap(),
-        "{written}"
-    );
-    assert!(until > 0 && most <= 2 * GENERATION + 3, "{most}");
+    assert_eq!((most, generations), (6, vec![9, 18, 27, 36]));
 }
 
 /// What has to be read at a start must not grow with the number of starts.
 #[test]
-fn runs_of_one_claim_get_into_the_table_as_well() {
+fn runs_of_one_claim_are_written_down_as_well() {
     let batches: Vec<_> = (0..NONCES)
         .map(|nonce| Batch {
             operations: vec![Operation::Reserve(nonce)],
@@ -239,27 +244,61 @@ fn runs_of_one_claim_get_into_the_table_as_well() {
         let (seen, _) = store.seen().unwrap();
         most = most.max(seen.held.len());
     });
-    assert!(most <= 2 * GENERATION + 3, "{most}");
+    assert_eq!(most, GENERATION - 1);
 }
 
-/// Numbers of deleted entries must not come back: what the table has heard of is not read from the entries again.
+/// Numbers that are written down must not come back: their entries are not read again. A generation goes when all of its
+/// entries have gone, and not before.
 #[test]
-fn a_number_is_not_used_again_after_a_restart() {
+fn a_number_is_not_used_again_while_it_is_written_down() {
     let all = |make: fn(u8) -> Operation, nonces: std::ops::Range<u8>| nonces.map(make).collect();
     let steps: [Vec<Operation>; 4] = [
-        all(Operation::Reserve, 0..20),
-        all(Operation::Release, 0..20),
+        all(Operation::Reserve, 0..16),
+        // The first one of the first eight stays, and so do all of the second eight.
+        all(Operation::Release, 1..16),
         vec![Operation::Prune],
         all(Operation::Reserve, 20..24),
     ];
-    let batches = steps.map(|operations| Batch {
-        operations,
-        end: End::Restart,
+    let batches: Vec<_> = steps
+        .into_iter()
+        .flat_map(|operations| {
+            let chunks: Vec<_> = operations.chunks(GENERATION).map(<[_]>::to_vec).collect();
+            chunks
+        })
+        .map(|operations| Batch {
+            operations,
+            end: End::Restart,
+        })
+        .collect();
+    let mut generations = Vec::new();
+    let model = run(&batches, |store| {
+        let (seen, statements) = store.seen().unwrap();
+        let count = statements.find("SELECT count(*) FROM bucket", [], |row| row.get(0));
+        let buckets: i64 = count.unwrap().unwrap();
+        generations.push((seen.generations.len(), buckets > 8));
     });
-    let model = run(&batches, |_| ());
-    let first = model.values().map(|(entry, _)| entry.number()).min();
-    assert!(
-        first > Some(20 - i64::try_from(GENERATION).unwrap()),
-        "{first:?}"
+    let numbers: Vec<i64> = model.values().map(|(entry, _)| entry.number()).collect();
+    assert_eq!(numbers, [1, 9, 10, 11, 12]);
+    let (two, one) = ((2, true), (1, false));
+    assert_eq!(
+        generations,
+        [(0, false), one, two, two, two, one, one],
+        "at the start and after each batch"
     );
+}
+
+#[test]
+fn a_filter_passes_what_is_in_it_and_little_else() {
+    let digests = |range: std::ops::Range<u32>| {
+        range.map(|number| -> super::Digest {
+            let digest = alloy_primitives::keccak256(number.to_be_bytes());
+            *digest.first_chunk().unwrap()
+        })
+    };
+    let own: Vec<_> = digests(0..u32::try_from(GENERATION).unwrap()).collect();
+    let filter = generation::Filter::of(own.iter());
+    assert!(own.iter().all(|digest| filter.may_have(digest)));
+    let others = digests(1_000..11_000);
+    let passed = others.filter(|digest| filter.may_have(digest)).count();
+    assert!((1..=300).contains(&passed), "{passed} of 10000");
 }

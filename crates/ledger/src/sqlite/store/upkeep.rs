@@ -137,6 +137,8 @@ impl Store<'_> {
         }
         if !pruned.more {
             self.prune_after = 0;
+            let (seen, statements) = self.seen()?;
+            seen.forget_deleted(statements)?;
         }
         Ok(pruned)
     }
@@ -152,8 +154,7 @@ impl Store<'_> {
     }
 
     fn delete(&mut self, aged: &Aged) -> rusqlite::Result<()> {
-        let (seen, statements) = self.seen()?;
-        seen.remove(statements, &aged.digest, aged.entry.number())?;
+        self.seen()?.0.remove(&aged.digest);
         self.delete_row("DELETE FROM answer WHERE id = ?1", aged.answer)?;
         self.delete_row("DELETE FROM receipt WHERE id = ?1", aged.receipt)?;
         self.delete_row("DELETE FROM entry WHERE id = ?1", aged.entry.number())
