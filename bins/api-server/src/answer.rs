@@ -1,12 +1,12 @@
 //! The answer of a paid route: `data` and `meta` (decisions section 3).
 
+mod begun;
 mod object;
 mod origin;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io::Write as _;
-use std::sync::Arc;
 
 use data_sources::{Mode, Provenance, SourceStatus};
 use jiff::Timestamp;
@@ -14,6 +14,7 @@ use ledger::Answer;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+pub(crate) use self::begun::Begun;
 pub(crate) use self::object::{LastTold, Object};
 pub(crate) use self::origin::{Method, Origin};
 use crate::operations::Call;
@@ -187,7 +188,7 @@ impl Answered {
     }
 
     /// The headers that are kept with the answer.
-    fn headers(&self, age_seconds: u64) -> Arc<[ledger::Header]> {
+    fn headers(&self, age_seconds: u64) -> Box<[ledger::Header]> {
         let left = self.fresh_seconds.saturating_sub(age_seconds);
         let age = ("age".into(), age_seconds.to_string());
         let cached = ("cache-control".into(), format!("private, max-age={left}"));
@@ -197,8 +198,8 @@ impl Answered {
         }
     }
 
-    /// As it is sent and kept.
-    pub(crate) fn at(&self, call: &Call, now: Timestamp) -> Answer {
+    /// As it is sent and kept, after the one that has `begun` last.
+    pub(crate) fn at(&self, call: &Call, now: Timestamp, begun: Option<&Begun>) -> Answer {
         let age_seconds = self.age_seconds(now);
         let cached = self.sources.iter().any(|source| source.cached);
         let wants_provenance = call.parameters.provenance();
@@ -234,7 +235,8 @@ impl Answered {
             let _ = write!(body, r#","request_id":"{}"}}}}"#, call.request_id);
         };
         let headers = self.headers(age_seconds);
-        self.data.beginning().answer(200, headers, middle, end)
+        let beginning = self.data.beginning(begun);
+        beginning.answer(200, headers, middle, end)
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {

@@ -237,6 +237,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
             .filter(|_| query.is_none() && body.is_empty())
             .cloned()
             .unwrap_or_else(|| binding(operation, query, body));
+        let asked = request.digest();
         let payload = payment.payload();
         let binding = request.for_payment(payload.signature().as_str(), payload.payment_id());
         let call = Call {
@@ -249,7 +250,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         let sources = self.sources.clone();
         let work = async move {
             let answered = operations::answer(&sources, &call).await?;
-            Ok(answered.at(&call, sources.now()))
+            Ok(answered.at(&call, sources.now(), sources.told.begun(asked)))
         };
         let work = Work {
             budget_seconds: route.work_seconds,
@@ -342,7 +343,7 @@ fn served(stored: StoredAnswer, again: bool) -> Reply {
         answer, receipt, ..
     } = stored;
     let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::OK);
-    let mut reply = crate::reply::json(status, answer.body().clone());
+    let mut reply = crate::reply::json(status, Bytes::new());
     let headers = reply.headers_mut();
     for (name, value) in answer.headers() {
         if let Ok(name) = HeaderName::try_from(name.as_ref()) {
@@ -357,6 +358,7 @@ fn served(stored: StoredAnswer, again: bool) -> Reply {
     if again {
         headers.insert("x-served-again", HeaderValue::from_static("true"));
     }
+    *reply.body_mut() = answer.into_body().into();
     reply
 }
 

@@ -18,12 +18,13 @@ pub(crate) const PAYMENT_RESPONSE: HeaderName =
 pub(crate) const RESPONSE_DIGEST: HeaderName = HeaderName::from_static("x-response-digest");
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Headers that an answer of this server has at most, so that their table is made in its size.
-const MOST_HEADERS: usize = 12;
+/// Headers that most answers have at most, so that their table is made in its size. One for more is too large for what the
+/// allocator keeps at hand for each thread.
+const USUAL_HEADERS: usize = 6;
 
 /// An answer with a body and its media type.
 pub(crate) fn with_body(status: StatusCode, media_type: HeaderValue, body: Bytes) -> Reply {
-    let mut headers = HeaderMap::with_capacity(MOST_HEADERS);
+    let mut headers = HeaderMap::with_capacity(USUAL_HEADERS);
     headers.insert(header::CONTENT_TYPE, media_type);
     let mut reply = Response::new(Full::new(body));
     *reply.status_mut() = status;

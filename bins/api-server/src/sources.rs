@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use alloy_primitives::B256;
 use data_sources::alternative_me::AlternativeMe;
 use data_sources::anthropic::Anthropic;
 use data_sources::binance::Binance;
@@ -43,7 +44,7 @@ use ledger::SqliteShelf;
 use readings::news::Digest;
 use secrecy::SecretString;
 
-use crate::answer::LastTold;
+use crate::answer::{Begun, LastTold};
 use crate::config::{Chains, Config, DatasetsSection, UpstreamMode, UpstreamTable, Upstreams};
 use crate::operations::yields::Yields;
 use crate::operations::yields::dataset::YieldPools;
@@ -95,12 +96,32 @@ pub struct Sources {
     clock: DataClock,
 }
 
-/// What routes told last of data that changes rarely.
-#[derive(Debug, Default)]
+/// Requests whose answers are known to have begun in some way; others take their place.
+const BEGUN: usize = 64;
+
+/// What routes told last of data that changes rarely, and how answers began.
+#[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) news: LastTold<Snapshot<Digest>>,
     /// By the first row and the row after the last.
     pub(crate) tokens: LastTold<[Token], (usize, usize)>,
+    /// By digests of requests.
+    begun: [Begun; BEGUN],
+}
+
+impl Told {
+    fn nothing() -> Self {
+        Self {
+            news: LastTold::default(),
+            tokens: LastTold::default(),
+            begun: std::array::from_fn(|_| Begun::default()),
+        }
+    }
+
+    /// How the last answer to a request began.
+    pub(crate) fn begun(&self, request: B256) -> Option<&Begun> {
+        self.begun.get(usize::from(request.0[0]) % BEGUN)
+    }
 }
 
 #[derive(Clone)]
@@ -172,7 +193,7 @@ impl Sources {
             yahoo: connect.one("yahoo", Yahoo::new)?,
             yields: Yields::new(told_okx, evm.clone(), clock.clone(), Current::nothing()),
             evm,
-            told: Told::default(),
+            told: Told::nothing(),
             snapshots: Snapshots::default(),
             running: Running::default(),
             gathers: config.datasets,

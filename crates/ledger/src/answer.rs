@@ -13,12 +13,15 @@ use x402_wire::Payment;
 /// A header of an answer: its name and its value.
 pub type Header = (Cow<'static, str>, String);
 
-/// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes again. Cloning it
-/// copies no text.
+/// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes again. A clone is the same
+/// answer in another hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Answer(Arc<Content>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Content {
     status: u16,
-    headers: Arc<[Header]>,
+    headers: Box<[Header]>,
     body: Bytes,
     body_digest: B256,
 }
@@ -26,58 +29,59 @@ pub struct Answer {
 impl Answer {
     /// Takes the answer's status code, the headers that belong to it, and its body; computes the body's digest.
     #[must_use]
-    pub fn new(status: u16, headers: Vec<Header>, body: Bytes) -> Self {
+    pub fn new(status: u16, headers: impl Into<Box<[Header]>>, body: Bytes) -> Self {
         let body_digest = keccak256(&body);
-        Self {
-            status,
-            headers: headers.into(),
-            body,
-            body_digest,
-        }
+        Self::restored(status, headers, body, body_digest)
     }
 
-    /// An answer read from storage, with the digest that was stored beside it.
+    /// An answer whose digest is known: it was stored beside it, or computed meanwhile.
     pub(crate) fn restored(
         status: u16,
-        headers: Vec<Header>,
+        headers: impl Into<Box<[Header]>>,
         body: Bytes,
         body_digest: B256,
     ) -> Self {
-        Self {
+        Self(Arc::new(Content {
             status,
             headers: headers.into(),
             body,
             body_digest,
-        }
+        }))
     }
 
     /// The HTTP status code.
     #[must_use]
     pub fn status(&self) -> u16 {
-        self.status
+        self.0.status
     }
 
     /// The headers kept with the answer, in order.
     #[must_use]
     pub fn headers(&self) -> &[Header] {
-        &self.headers
+        &self.0.headers
     }
 
     /// The body.
     #[must_use]
     pub fn body(&self) -> &Bytes {
-        &self.body
+        &self.0.body
+    }
+
+    /// The body, without a copy.
+    #[must_use]
+    pub fn into_body(self) -> Bytes {
+        Arc::try_unwrap(self.0).map_or_else(|shared| shared.body.clone(), |own| own.body)
     }
 
     /// Keccak-256 of the body (`X-Response-Digest`, decisions section 2).
     #[must_use]
     pub fn body_digest(&self) -> B256 {
-        self.body_digest
+        self.0.body_digest
     }
 
     /// Whether the body is the one whose digest is kept.
     pub(crate) fn is_intact(&self) -> bool {
-        keccak256(&self.body) == self.body_digest
+        keccak256(self.body()) == self.body_digest()
     }
 }
 
@@ -124,7 +128,7 @@ impl Beginning {
     pub fn answer(
         &self,
         status: u16,
-        headers: impl Into<Arc<[Header]>>,
+        headers: impl Into<Box<[Header]>>,
         middle: impl FnOnce(&mut Vec<u8>),
         end: impl FnOnce(&mut Vec<u8>),
     ) -> Answer {
@@ -135,12 +139,13 @@ impl Beginning {
         let end_at = body.len();
         end(&mut body);
         hasher.update(body.get(end_at..).unwrap_or_default());
-        Answer {
-            status,
-            headers: headers.into(),
-            body: body.into(),
-            body_digest: hasher.finalize(),
-        }
+        Answer::restored(status, headers, body.into(), hasher.finalize())
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     fn hasher_after(&self, middle: &[u8]) -> Keccak256 {

@@ -8,6 +8,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use ledger::Beginning;
 use serde_json::Value;
 
+use super::Begun;
+
+/// Bytes of most objects; longer ones take more.
+const USUAL_BYTES: usize = 1024;
+
 /// A route's own object. Its text and its gaps are found once, for all answers that tell it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object(Arc<Kept>);
@@ -15,7 +20,7 @@ pub(crate) struct Object(Arc<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     value: Value,
-    beginning: OnceLock<Beginning>,
+    beginning: OnceLock<Arc<Beginning>>,
     nulls: OnceLock<BTreeSet<String>>,
 }
 
@@ -26,13 +31,17 @@ impl Object {
     }
 
     /// How a body with it begins, up to the member after `data`.
-    pub(super) fn beginning(&self) -> &Beginning {
+    pub(super) fn beginning(&self, begun: Option<&Begun>) -> &Beginning {
         self.0.beginning.get_or_init(|| {
-            let mut text = br#"{"data":"#.to_vec();
+            let mut text = Vec::with_capacity(USUAL_BYTES);
+            text.extend_from_slice(br#"{"data":"#);
             if let Err(error) = serde_json::to_writer(&mut text, &self.0.value) {
                 tracing::error!(%error, "an answer cannot be written");
             }
-            Beginning::new(text)
+            match begun {
+                Some(begun) => begun.with(text),
+                None => Arc::new(Beginning::new(text)),
+            }
         })
     }
 

@@ -19,7 +19,7 @@ use super::{
     statements::Statements,
 };
 use crate::{
-    answer::{Answer, StoredAnswer, StoredReceipt},
+    answer::{Answer, Header, StoredAnswer, StoredReceipt},
     claim::Claim,
     error::LedgerError,
     journal::{Reservation, Standing},
@@ -286,7 +286,7 @@ impl<'c> Store<'c> {
             .get("SELECT status, headers, body_digest, body FROM answer WHERE id = ?1")?
             .query_row([id], |row| {
                 let headers: String = row.get(1)?;
-                let headers = serde_json::from_str(&headers)
+                let headers: Vec<Header> = serde_json::from_str(&headers)
                     .map_err(|error| unreadable(1, Type::Text, error))?;
                 Ok(Answer::restored(
                     row.get(0)?,
