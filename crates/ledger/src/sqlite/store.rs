@@ -287,7 +287,7 @@ impl<'c> Store<'c> {
             .query_row([id], |row| {
                 let headers: String = row.get(1)?;
                 let headers: Vec<Header> = serde_json::from_str(&headers)
-                    .map_err(|error| unreadable(1, Type::Text, error))?;
+                    .map_err(|error| unreadable(1, Type::Text, error.into()))?;
                 Ok(Answer::restored(
                     row.get(0)?,
                     headers,
@@ -383,7 +383,7 @@ pub(super) fn state_in(row: &Row<'_>, column: usize) -> rusqlite::Result<State> 
 pub(super) fn unreadable(
     column: usize,
     kind: Type,
-    error: impl std::error::Error + Send + Sync + 'static,
+    error: Box<dyn std::error::Error + Send + Sync>,
 ) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(error))
+    rusqlite::Error::FromSqlConversionFailure(column, kind, error)
 }

@@ -299,6 +299,31 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
     );
 }
 
+/// A payment that cannot be looked up is not taken for a first one.
+#[tokio::test]
+async fn digests_that_changed_on_disk_are_not_read_past() {
+    let (_folder, ledger) = open();
+    for nonce in 0..20 {
+        ledger.reserve(claim(nonce)).await.unwrap();
+    }
+    let damage = ledger.submit("damage", |store| {
+        let sql = "UPDATE bucket SET digests = substr(digests, 2)";
+        Ok(store.connection().execute(sql, [])?)
+    });
+    assert!(damage.await.unwrap() > 0);
+    let mut damaged = 0;
+    for nonce in 0..20 {
+        match ledger.reserve(claim(nonce)).await {
+            Ok(Reservation::Standing(Standing::InFlight { .. })) => {}
+            other => {
+                assert_eq!(other.unwrap_err().code(), "ledger_damaged", "{nonce}");
+                damaged += 1;
+            }
+        }
+    }
+    assert_eq!(damaged, 16);
+}
+
 /// The index of open entries stays small: it loses what is decided.
 #[tokio::test]
 async fn only_what_is_undecided_is_marked() {

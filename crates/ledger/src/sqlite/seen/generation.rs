@@ -87,8 +87,10 @@ impl Generation {
         let sql = "SELECT digests FROM bucket WHERE id = ?1";
         let found = statements.find(sql, [self.bucket(digest[0])], |row| {
             let digests = row.get_ref(0)?.as_blob();
-            let digests = digests.map_err(|error| unreadable(0, Type::Blob, error))?;
-            let (pairs, _) = digests.as_chunks::<PAIR>();
+            let digests = digests.map_err(|error| unreadable(0, Type::Blob, error.into()))?;
+            let (pairs, []) = digests.as_chunks::<PAIR>() else {
+                return Err(unreadable(0, Type::Blob, "not whole digests".into()));
+            };
             let mut entries = pairs.iter().filter_map(|pair| pair.strip_prefix(digest));
             Ok(entries.find_map(|entry| Some(i64::from_be_bytes(entry.try_into().ok()?))))
         });
