@@ -11,8 +11,9 @@
 
 mod support;
 
-use alloy_primitives::keccak256;
+use alloy_primitives::{U256, keccak256};
 use reqwest::Method;
+use route_catalog::Operation;
 use serde_json::{Value, json};
 use support::buyer::header_of;
 use support::{TOKEN, World};
@@ -203,13 +204,40 @@ async fn a_refusal_costs_nothing_and_the_payment_can_be_used_again() {
 #[tokio::test]
 async fn routes_without_a_custody_provider_refuse_uncharged() {
     let world = World::onchain().await;
-    for target in ["/sub-wallet", "/yield-watch", "/yield-watch/audit?id=1"] {
-        let payment = world.buyer.payment(target).await;
-        world
-            .buyer
-            .get_paid(target, &payment)
-            .await
-            .is_refused(503, "upstream_unavailable");
+    for operation in [
+        Operation::SubWallet,
+        Operation::AutoSwap,
+        Operation::AutoBridge,
+        Operation::AutoWithdraw,
+        Operation::AutoDefiInvest,
+        Operation::AutoDefiWithdraw,
+        Operation::YieldCopilot,
+        Operation::CreateYieldWatch,
+        Operation::CancelYieldWatch,
+        Operation::ListYieldWatch,
+        Operation::AuditYieldWatch,
+    ] {
+        let route = operation.route();
+        let (query, body) = route.example_call();
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(query)
+            .finish();
+        let target = format!("{}?{query}", route.path);
+        let method = Method::from_bytes(route.method.as_str().as_bytes()).unwrap();
+        let mut draft = world.buyer.draft(method.clone(), &target).await;
+        // Those that wait for a transaction take longer.
+        draft.authorization.valid_before =
+            U256::from(u64::try_from(jiff::Timestamp::now().as_second()).unwrap() + 900);
+        let mut request = world.buyer.request(method, &target).header(
+            x402_wire::header::PAYMENT_SIGNATURE,
+            header_of(&world.buyer.signed(&draft)),
+        );
+        if route.takes_body() {
+            request = request.body(body.to_string());
+        }
+        let answer = world.buyer.send(request).await;
+        assert_eq!(answer.status, 503, "{}: {}", operation.name(), answer.text);
+        answer.is_refused(503, "upstream_unavailable");
     }
     assert_eq!(world.paid(), 0);
 }

@@ -11,9 +11,15 @@
 
 mod support;
 
-use serde_json::Value;
+use api_server::config::SettlementMode;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
 use support::World;
 use support::facilitator::{Facilitator, Say, success, valid};
+use x402_wire::Scheme;
 
 const TX: &str = "0xabababababababababababababababababababababababababababababababab";
 
@@ -52,6 +58,7 @@ async fn a_facilitator_that_cannot_verify_costs_nothing_and_frees_the_payment() 
     for fault in [
         Say::Json(500, "{}".to_owned()),
         Say::Json(503, "overloaded".to_owned()),
+        Say::Json(500, r#"{"isValid":true}"#.to_owned()),
         Say::Html(200),
         Say::Json(200, "{\"isValid\":".to_owned()),
         Say::Hang,
@@ -124,8 +131,10 @@ async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_on
     let pending = format!(
         r#"{{"success":false,"errorReason":"settlement_pending","transaction":"{TX}","network":"eip155:196"}}"#
     );
+    let settled = format!(r#"{{"success":true,"transaction":"{TX}","network":"eip155:196"}}"#);
     for fault in [
         Say::Json(500, "{}".to_owned()),
+        Say::Json(500, settled),
         Say::Json(502, "bad gateway".to_owned()),
         Say::Html(200),
         Say::Json(200, "garbage".to_owned()),
@@ -171,6 +180,101 @@ async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_on
             "only ever the identical settlement"
         );
     }
+}
+
+/// Only the facilitator can judge a session key: it gets the caller's bytes, and names no transaction yet.
+#[tokio::test]
+async fn a_deferred_payment_is_taken_where_the_facilitator_takes_it() {
+    let (world, facilitator) = world(vec![valid()], vec![success("")]).await;
+    let target = world.price();
+    let mut draft = world.buyer.draft(reqwest::Method::GET, &target).await;
+    draft.option = 3;
+    assert_eq!(draft.challenge.accepts[3].scheme, Scheme::AggrDeferred);
+    let mut payment = world.buyer.signed(&draft);
+    payment["accepted"]["extra"]["sessionCert"] = json!("c2Vzc2lvbiBjZXJ0aWZpY2F0ZQ==");
+    payment["payload"]["signature"] = json!("c2Vzc2lvbiBrZXkgc2lnbmF0dXJl");
+    let raw = x402_wire::ascii_json(&payment);
+    let payment = x402_wire::encode_header(&raw);
+
+    let refused = world.buyer.get_paid(&target, &payment).await;
+    refused.is_refused(402, "unsupported_scheme");
+    assert!(facilitator.verified().is_empty(), "not listed, not asked");
+
+    let mut world = world;
+    facilitator.list_deferred();
+    world.restart().await;
+    let paid = world.buyer.get_paid(&target, &payment).await;
+    assert_eq!(paid.status, 200, "{}", paid.text);
+    let receipt = paid.receipt().unwrap();
+    assert!(receipt.success && receipt.transaction.is_empty());
+    let bodies = [facilitator.verified(), facilitator.settled()].concat();
+    assert_eq!(bodies.len(), 2);
+    assert!(bodies.iter().all(|body| body.contains(&raw)));
+
+    world.restart().await;
+    let again = world.buyer.get_paid(&target, &payment).await;
+    assert_eq!((again.status, &again.text), (200, &paid.text));
+    assert_eq!(again.headers["x-served-again"], "true");
+    assert_eq!(facilitator.settled().len(), 1, "charged once");
+}
+
+/// Each credential where the broker looks for it, from the configuration on.
+#[tokio::test]
+async fn the_broker_gets_signed_requests() {
+    let facilitator = Facilitator::start(vec![valid()], vec![success(TX)]).await;
+    let url = facilitator.url.clone();
+    let world = World::start(move |config, _rpc| {
+        let settlement = &mut config.settlement;
+        settlement.mode = SettlementMode::Okx;
+        settlement.okx_base_url = url;
+        settlement.okx_api_key = Some("the key".to_owned().into());
+        settlement.okx_secret_key = Some("the secret".to_owned().into());
+        settlement.okx_passphrase = Some("the passphrase".to_owned().into());
+        settlement.rpc_url = None;
+        settlement.private_key = None;
+    })
+    .await;
+    let payment = world.buyer.payment(&world.price()).await;
+    let paid = world.buyer.get_paid(&world.price(), &payment).await;
+    assert_eq!(paid.status, 200, "{}", paid.text);
+    assert_eq!(paid.receipt().unwrap().transaction, TX);
+    assert_eq!(
+        (facilitator.verified().len(), facilitator.settled().len()),
+        (1, 1)
+    );
+    for seen in facilitator.seen() {
+        let mut mac = Hmac::<Sha256>::new_from_slice(b"the secret").unwrap();
+        let timestamp = &seen.headers["ok-access-timestamp"];
+        mac.update(
+            [timestamp, &seen.method, &seen.path, &seen.body]
+                .map(String::as_str)
+                .concat()
+                .as_bytes(),
+        );
+        let signature = STANDARD.encode(mac.finalize().into_bytes());
+        assert_eq!(seen.headers["ok-access-sign"], signature, "{}", seen.path);
+        assert_eq!(seen.headers["ok-access-key"], "the key");
+        assert_eq!(seen.headers["ok-access-passphrase"], "the passphrase");
+    }
+}
+
+/// Verified, and then nobody to settle: nothing was sent, so the payment is as good as new.
+#[tokio::test]
+async fn a_settlement_that_was_not_sent_frees_the_payment() {
+    let (mut world, facilitator) = world(vec![valid()], vec![success(TX)]).await;
+    let payment = world.buyer.payment(&world.price()).await;
+    facilitator.close_after_verifying();
+    let refused = world.buyer.get_paid(&world.price(), &payment).await;
+    refused.is_refused(503, "upstream_unavailable");
+    assert_eq!(refused.body()["error"]["reason"], "settlement_unavailable");
+    assert!(facilitator.settled().is_empty());
+    drop(facilitator);
+    let other = Facilitator::start(vec![valid()], vec![success(TX)]).await;
+    world.config.settlement.facilitator_url = Some(other.url.clone());
+    world.restart().await;
+    let paid = world.buyer.get_paid(&world.price(), &payment).await;
+    assert_eq!(paid.status, 200, "{}", paid.text);
+    assert_eq!(other.settled().len(), 1);
 }
 
 #[tokio::test]

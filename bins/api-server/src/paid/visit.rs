@@ -259,3 +259,6 @@ pub(super) fn declined(reason: Reason, message: Option<String>) -> Declined {
     let message = message.unwrap_or_else(|| format!("the payment is not valid: {reason}"));
     Declined::new(reason, message)
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ mod commands;
 mod config;
 mod crash;
 mod disk_full;
+mod facilitator;
 mod lifecycle;
 mod observation;
 mod server;

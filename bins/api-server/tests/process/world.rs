@@ -19,6 +19,7 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 
 use crate::buyer::{Answer, Buyer, Payment};
+use crate::facilitator::Facilitator;
 use crate::server::Server;
 use crate::tripwire::Tripwire;
 use crate::{PATIENCE, eventually};
@@ -36,11 +37,19 @@ pub(crate) struct World {
     pub(crate) wire: Arc<Tripwire>,
     pub(crate) upstream: Arc<Upstream>,
     rpc_url: String,
+    facilitator: Option<Facilitator>,
     upstream_url: String,
     folder: TempDir,
 }
 
 impl World {
+    /// With a facilitator, which settles on the same chain.
+    pub(crate) async fn behind_a_facilitator() -> Self {
+        let mut world = Self::new(Mining::Auto).await;
+        world.facilitator = Some(Facilitator::open(&world.chain, world.wire.clone()).await);
+        world
+    }
+
     pub(crate) async fn new(mining: Mining) -> Self {
         let chain = DevChain::builder()
             .chain_196_assets()
@@ -65,6 +74,7 @@ impl World {
         std::fs::write(folder.path().join("gas.key"), GAS_PAYER.key.to_string()).unwrap();
         Self {
             rpc_url: serve(Arc::new(node)).await,
+            facilitator: None,
             upstream_url: serve(upstream.clone()).await,
             chain,
             buyer: Buyer::new(),
@@ -78,16 +88,15 @@ impl World {
         self.folder.path().join("service.db")
     }
 
-    /// Writes a configuration that settles on this chain, with further lines.
+    /// Writes a configuration of a server in this world, with further lines.
     pub(crate) fn config(&self, further: &str) -> PathBuf {
         let path = self.folder.path().join("api.toml");
         let text = format!(
             r#"
 server.listen = "127.0.0.1:0"
 payment.pay_to = "{payee}"
-settlement.mode = "onchain"
+{settler}
 settlement.rpc_url = "{rpc}"
-settlement.private_key_file = "{folder}/gas.key"
 settlement.timeout_ms = 5000
 settlement.reconcile_seconds = 1
 storage.url = "sqlite://{ledger}"
@@ -100,13 +109,26 @@ datasets.yields = false
 "#,
             payee = PAYEE.address,
             others_off = others_off(),
+            settler = self.settler(),
             rpc = self.rpc_url,
-            folder = self.folder.path().display(),
             ledger = self.ledger().display(),
             upstream = self.upstream_url,
         );
         std::fs::write(&path, text).unwrap();
         path
+    }
+
+    fn settler(&self) -> String {
+        match &self.facilitator {
+            Some(facilitator) => format!(
+                "settlement.mode = \"facilitator\"\nsettlement.facilitator_url = \"{}\"",
+                facilitator.url
+            ),
+            None => format!(
+                "settlement.mode = \"onchain\"\nsettlement.private_key_file = \"{}/gas.key\"",
+                self.folder.path().display()
+            ),
+        }
     }
 
     pub(crate) async fn start(&self) -> Server {

@@ -1,10 +1,12 @@
 //! A facilitator that does what a test says, down to the bytes on the wire.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// What is answered to one call.
@@ -26,7 +28,23 @@ struct Script {
     settle: VecDeque<Say>,
     verified: Vec<String>,
     settled: Vec<String>,
+    seen: Vec<Seen>,
+    lists_deferred: bool,
+    closes: bool,
 }
+
+/// A request as it arrived.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub method: String,
+    pub path: String,
+    /// By names in lower case.
+    pub headers: HashMap<String, String>,
+    pub body: String,
+}
+
+/// The paths of the broker, whose answers are wrapped.
+const BROKER: &str = "/api/v6/pay/x402";
 
 pub struct Facilitator {
     pub url: String,
@@ -56,11 +74,33 @@ impl Facilitator {
         }));
         let shared = script.clone();
         let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(converse(stream, shared.clone()));
+            let closed = Arc::new(Notify::new());
+            loop {
+                tokio::select! {
+                    accepted = listener.accept() => {
+                        let Ok((stream, _)) = accepted else { return };
+                        tokio::spawn(converse(stream, shared.clone(), closed.clone()));
+                    }
+                    () = closed.notified() => return,
+                }
             }
         });
         Self { url, script, task }
+    }
+
+    /// From now on `aggr_deferred` is listed as well.
+    pub fn list_deferred(&self) {
+        self.script.lock().unwrap().lists_deferred = true;
+    }
+
+    /// Once a payment is verified, nothing listens here any more.
+    pub fn close_after_verifying(&self) {
+        self.script.lock().unwrap().closes = true;
+    }
+
+    /// Everything that was asked so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.script.lock().unwrap().seen.clone()
     }
 
     /// Bodies of the settle calls so far.
@@ -80,26 +120,32 @@ impl Drop for Facilitator {
     }
 }
 
-async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
-    while let Some((path, body)) = read_request(&mut stream).await {
-        let say = {
+async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closed: Arc<Notify>) {
+    while let Some(seen) = read_request(&mut stream).await {
+        let (wrapped, path) = match seen.path.strip_prefix(BROKER) {
+            Some(path) => (true, path.to_owned()),
+            None => (false, seen.path.clone()),
+        };
+        let mut say = {
             let mut script = script.lock().unwrap();
+            script.seen.push(seen.clone());
             match path.as_str() {
                 "/verify" => {
-                    script.verified.push(body);
+                    script.verified.push(seen.body);
                     next(&mut script.verify)
                 }
                 "/settle" => {
-                    script.settled.push(body);
+                    script.settled.push(seen.body);
                     next(&mut script.settle)
                 }
-                _ => Say::Json(
-                    200,
-                    r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"}],"extensions":[],"signers":{}}"#
-                        .to_owned(),
-                ),
+                _ => Say::Json(200, supported(script.lists_deferred)),
             }
         };
+        if let Say::Json(_, json) = &mut say
+            && wrapped
+        {
+            *json = format!(r#"{{"code":"0","msg":"success","data":{json}}}"#);
+        }
         let (status, media_type, body) = match say {
             Say::Json(status, body) => (status, "application/json", body),
             Say::Html(status) => (status, "text/html", "<html>gateway</html>".to_owned()),
@@ -111,14 +157,30 @@ async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
                 return;
             }
         };
+        let closes = path == "/verify" && script.lock().unwrap().closes;
+        if closes {
+            closed.notify_one();
+            // The listener is gone before the caller can come back.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
         let head = format!(
             "HTTP/1.1 {status} X\r\ncontent-type: {media_type}\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
-        if stream.write_all(head.as_bytes()).await.is_err() {
+        if stream.write_all(head.as_bytes()).await.is_err() || closes {
             return;
         }
     }
+}
+
+fn supported(deferred: bool) -> String {
+    let kind =
+        |scheme| format!(r#"{{"x402Version":2,"scheme":"{scheme}","network":"eip155:196"}}"#);
+    let mut kinds = kind("exact");
+    if deferred {
+        kinds = format!("{kinds},{}", kind("aggr_deferred"));
+    }
+    format!(r#"{{"kinds":[{kinds}],"extensions":[],"signers":{{}}}}"#)
 }
 
 fn next(script: &mut VecDeque<Say>) -> Say {
@@ -129,23 +191,33 @@ fn next(script: &mut VecDeque<Say>) -> Say {
     }
 }
 
-async fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
+async fn read_request(stream: &mut TcpStream) -> Option<Seen> {
     let mut bytes = Vec::new();
     loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
-            let length = head
-                .lines()
-                .find_map(|line| line.strip_prefix("content-length:"))
-                .map_or(0, |length| length.trim().parse().unwrap());
-            let path = head.split(' ').nth(1)?.to_owned();
+            let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            let mut lines = head.lines();
+            let mut request = lines.next()?.split(' ').map(str::to_owned);
+            let (method, path) = (request.next()?, request.next()?);
+            let headers: HashMap<String, String> = lines
+                .filter_map(|line| line.split_once(": "))
+                .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+                .collect();
+            let length = headers
+                .get("content-length")
+                .map_or(0, |length| length.parse().unwrap());
             while bytes.len() < end + 4 + length {
                 if stream.read_buf(&mut bytes).await.ok()? == 0 {
                     return None;
                 }
             }
             let body = String::from_utf8_lossy(&bytes[end + 4..end + 4 + length]).into_owned();
-            return Some((path, body));
+            return Some(Seen {
+                method,
+                path,
+                headers,
+                body,
+            });
         }
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
             return None;
