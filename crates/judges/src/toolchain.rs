@@ -70,10 +70,29 @@ impl Toolchain {
         command
     }
 
+    /// Node on a module that it reads from standard input.
+    #[must_use]
+    pub fn node_input(&self) -> Command {
+        let mut command = node_alone(Path::new("node"), &self.js);
+        // Packages are found for what lies in the folder of the scripts.
+        command
+            .args(["--input-type=module", "-"])
+            .current_dir(scripts("js"));
+        command
+    }
+
     /// Python with the reference implementation of x402, on a script of this crate's `py` folder.
     #[must_use]
     pub fn python_x402(&self, script: &str) -> Command {
         python(&self.python_x402, script)
+    }
+
+    /// The same interpreter on a program that it reads from standard input.
+    #[must_use]
+    pub fn python_x402_input(&self) -> Command {
+        let mut command = Command::new(&self.python_x402);
+        command.args(["-B", "-"]);
+        command
     }
 
     /// Python with the x402 implementation of OKX, on a script of this crate's `py` folder.
@@ -142,12 +161,17 @@ impl Toolchain {
 }
 
 fn node(binary: &Path, packages: &Path, script: &str) -> Command {
-    let scripts = scripts("js");
+    let mut command = node_alone(binary, packages);
+    command.arg(scripts("js").join(script));
+    command
+}
+
+/// Node with packages, on nothing yet.
+fn node_alone(binary: &Path, packages: &Path) -> Command {
     let mut command = Command::new(binary);
     command
         .arg("--import")
-        .arg(scripts.join("packages.mjs"))
-        .arg(scripts.join(script))
+        .arg(scripts("js").join("packages.mjs"))
         .env("JUDGES_JS", packages);
     command
 }

@@ -28,5 +28,6 @@ mod plan_digest;
 mod pm_orders;
 #[path = "../rails/rails.rs"]
 mod rails;
+mod readme;
 mod spend_controls;
 mod world;

@@ -217,7 +217,7 @@ impl World {
     }
 
     /// What the buyer and the payee hold.
-    async fn balances(&self, token: Token) -> (U256, U256) {
+    pub(crate) async fn balances(&self, token: Token) -> (U256, U256) {
         let rpc = self.chain.rpc();
         let of = |account: Address| token.balance_of(rpc, account);
         (
