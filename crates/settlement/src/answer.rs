@@ -296,3 +296,6 @@ fn same_payer(call: Call, payment: &Payment, observed: &str) -> Result<(), Cause
 fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,3 +146,29 @@ async fn a_charge_that_finds_no_room_is_not_lost() {
         "every charge found room: other limits are needed"
     );
 }
+
+/// Not SQLite's own limit: the operating system refuses the write, to the log or to the file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_takes_no_more_refuses_uncharged_and_loses_nothing() {
+    for kib in [160, 200, 256] {
+        let world = World::new(Mining::Auto).await;
+        let server = Server::start_with_files_up_to(kib, &world.config("")).await;
+        let mut filled = fill(&world, &server, 4).await;
+        filled.present_again(&world, &server).await;
+        let ready = world.buyer.get(&server, "/readyz").await;
+        assert_eq!(ready.status, 503, "{}", ready.text);
+        server.stop().await;
+
+        let server = Server::start(&world.config(""), &[]).await;
+        for payment in std::mem::take(&mut filled.refused) {
+            let answer = world.buyer.present(&server, &payment).await;
+            world.assert_paid(&payment, &answer);
+            filled.served.push((payment, answer));
+        }
+        eventually("every answer", async || {
+            (filled.present_again(&world, &server).await == 0).then_some(())
+        })
+        .await;
+        server.stop().await;
+    }
+}

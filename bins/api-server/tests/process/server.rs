@@ -55,10 +55,27 @@ impl Server {
         )
     }
 
+    /// Starts the server on a system that lets no file grow beyond so many KiB, and waits until it listens.
+    pub(crate) async fn start_with_files_up_to(kib: u32, config: &Path) -> Self {
+        let limited = format!(r#"trap "" XFSZ; ulimit -f {}; exec "$@""#, kib * 2);
+        let mut command = Command::new("/bin/sh");
+        command.env_clear().args(["-c", &limited, "sh"]);
+        command.args([env!("CARGO_BIN_EXE_api-server"), "serve", "--config"]);
+        command.arg(config);
+        let mut server = Self::run(command);
+        assert!(server.listens().await, "did not start:\n{}", server.log());
+        server
+    }
+
     /// Starts a command that serves.
     pub(crate) fn spawn_with(arguments: &[&str], environment: Environment<'_>) -> Self {
-        let mut child = command(environment)
-            .args(arguments)
+        let mut command = command(environment);
+        command.args(arguments);
+        Self::run(command)
+    }
+
+    fn run(mut command: Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
