@@ -25,6 +25,7 @@ def corpora():
     answers = payments["payment_response_examples"]
     yield "payment_header", [
         payment["PAYMENT-SIGNATURE"].encode(),
+        payments["payment_required_example"]["PAYMENT-REQUIRED"].encode(),
         *(answer["PAYMENT-RESPONSE"].encode() for answer in answers.values()),
     ]
     yield "payment_json", [text(payment["json"])]

@@ -52,6 +52,31 @@ async fn bad_parameters_are_all_named_and_cost_nothing() {
     );
 }
 
+/// A payment that is good in every other way, and a body that is.
+#[tokio::test]
+async fn json_is_read_to_a_certain_depth() {
+    let world = World::onchain().await;
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    let target = world.price();
+    // The object around it is a level of its own, of 32 in all.
+    for (levels, status) in [(500, 402), (32, 402), (31, 200)] {
+        let draft = world.buyer.draft(Method::GET, &target).await;
+        let mut payment = world.buyer.signed(&draft);
+        payment["unknown"] = nested(levels);
+        let answer = world.buyer.get_paid(&target, &header_of(&payment)).await;
+        assert_eq!(answer.status, status, "{levels}: {}", answer.text);
+        if status == 402 {
+            answer.is_refused(402, "invalid_payload");
+        }
+    }
+    let draft = world.buyer.draft(Method::POST, "/swap").await;
+    let payment = header_of(&world.buyer.signed(&draft));
+    let body = json!({ "fromToken": nested(500) });
+    let answer = world.buyer.post_paid("/swap", &body, &payment).await;
+    answer.is_refused(400, "invalid_params");
+    assert_eq!(world.paid(), 2000);
+}
+
 #[tokio::test]
 async fn headers_that_are_no_payment_are_declined_by_name() {
     let world = World::onchain().await;

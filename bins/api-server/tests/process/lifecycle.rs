@@ -221,7 +221,7 @@ async fn the_demo_stays_up_and_its_lines_work() {
         .filter(|line| line.starts_with("curl "))
         .map(quoted)
         .collect();
-    let [costs, pays, _all] = &lines[..] else {
+    let [costs, pays, all] = &lines[..] else {
         panic!("three lines to try: {log}")
     };
     let unpaid = buyer.try_get(&costs[0], None).await.unwrap();
@@ -236,6 +236,8 @@ async fn the_demo_stays_up_and_its_lines_work() {
         again.headers["payment-response"],
         paid.headers["payment-response"]
     );
+    let all = buyer.try_get(&all[0], None).await.unwrap();
+    assert!(all.text.contains("/generate-meme"), "{}", all.text);
     demo.stop().await;
 }
 
