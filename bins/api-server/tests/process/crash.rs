@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::buyer::{Answer, Payment};
 use crate::server::Server;
-use crate::tripwire::Moment;
+use crate::tripwire::{At, Moment};
 use crate::world::{PRICED, World};
 use crate::{PATIENCE, POLL, eventually};
 
@@ -170,36 +170,49 @@ async fn at_every_request_of_a_paid_call_behind_a_facilitator() {
 }
 
 /// Lets the server die before and after each of its requests, until a paid call has no further ones. Requests that it makes at the
-/// same time come in any order, so `names` are beginnings of names.
-async fn strike_everywhere(world: World, names: &[&str]) {
+/// same time come in any order, so those of these names are struck once more, by name.
+async fn strike_everywhere(world: World, names: &[&'static str]) {
     let mut book = Book::default();
     let mut server = world.start().await;
     for at in 1.. {
         let mut struck = false;
         for moment in [Moment::Before, Moment::After] {
-            let payments = book.sign(&world, &server, 1).await;
-            world.wire.arm(at, moment, server.killer());
-            let answers = present(&world, &server, &payments).await;
-            struck = !world.wire.disarm();
-            assert_eq!(struck, answers.is_empty());
-            book.keep(&world, answers);
-            server.killer().kill();
-            server = world.start().await;
-            book.settle_up(&world, &server).await;
-            // A new server makes all its requests again.
-            server.stop().await;
-            server = world.start().await;
+            (server, struck) = strike(&world, server, &mut book, At::Number(at), moment).await;
         }
         if !struck {
             break;
         }
     }
-    let struck = world.wire.struck();
-    for name in names {
-        let is_struck = struck.iter().any(|struck| struck.starts_with(name));
-        assert!(is_struck, "no crash at {name}: {struck:?}");
+    for &name in names {
+        for moment in [Moment::Before, Moment::After] {
+            let struck;
+            (server, struck) = strike(&world, server, &mut book, At::Name(name), moment).await;
+            assert!(struck, "no crash at {name}");
+        }
     }
     close(&world, server, &mut book).await;
+}
+
+/// Pays on a server that is to die; gives the next one, which has settled everything, and whether the first has died.
+async fn strike(
+    world: &World,
+    server: Server,
+    book: &mut Book,
+    at: At,
+    moment: Moment,
+) -> (Server, bool) {
+    let payments = book.sign(world, &server, 1).await;
+    world.wire.arm(at, moment, server.killer());
+    let answers = present(world, &server, &payments).await;
+    let struck = !world.wire.disarm();
+    assert_eq!(struck, answers.is_empty());
+    book.keep(world, answers);
+    server.killer().kill();
+    let server = world.start().await;
+    book.settle_up(world, &server).await;
+    // A new server makes all its requests again.
+    server.stop().await;
+    (world.start().await, struck)
 }
 
 /// What becomes of the transactions that wait for a block when the server dies.
@@ -299,9 +312,11 @@ async fn at_random_moments_with_several_in_flight() {
     for seed in 1..=16 {
         let mut random = Random(seed);
         let payments = book.sign(&world, &server, 4).await;
-        world
-            .wire
-            .arm(1 + random.below(72), random.moment(), server.killer());
+        world.wire.arm(
+            At::Number(1 + random.below(72)),
+            random.moment(),
+            server.killer(),
+        );
         let answers = present(&world, &server, &payments).await;
         world.wire.disarm();
         book.keep(&world, answers);
@@ -309,9 +324,11 @@ async fn at_random_moments_with_several_in_flight() {
         if random.below(2) == 0 {
             // The next one dies while it recovers, or soon after.
             server = Server::spawn(&world.config(""), &[]);
-            world
-                .wire
-                .arm(1 + random.below(24), random.moment(), server.killer());
+            world.wire.arm(
+                At::Number(1 + random.below(24)),
+                random.moment(),
+                server.killer(),
+            );
             if server.listens().await {
                 let answers = present(&world, &server, &book.payments).await;
                 book.keep(&world, answers);

@@ -1,6 +1,5 @@
 //! Kills a server at a chosen one of the requests that it makes to the outside world.
 
-use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,18 +22,26 @@ pub(crate) enum Moment {
 pub(crate) struct Tripwire {
     armed: Mutex<Option<Armed>>,
     seen: AtomicU64,
-    struck: Mutex<BTreeSet<String>>,
+}
+
+/// At which request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum At {
+    /// The one with this number, from 1.
+    Number(u64),
+    /// The first one of this name: requests that are made at the same time have no certain numbers.
+    Name(&'static str),
 }
 
 struct Armed {
-    at: u64,
+    at: At,
     moment: Moment,
     victim: Killer,
 }
 
 impl Tripwire {
-    /// From now on requests are counted, and the server dies at number `at`, the first one being 1.
-    pub(crate) fn arm(&self, at: u64, moment: Moment, victim: Killer) {
+    /// From now on requests are counted, and the server dies at this one.
+    pub(crate) fn arm(&self, at: At, moment: Moment, victim: Killer) {
         *self.armed.lock().unwrap() = Some(Armed { at, moment, victim });
         self.seen.store(0, Ordering::SeqCst);
     }
@@ -44,22 +51,13 @@ impl Tripwire {
         self.armed.lock().unwrap().take().is_some()
     }
 
-    /// The names of the requests at which a server has died.
-    pub(crate) fn struck(&self) -> BTreeSet<String> {
-        self.struck.lock().unwrap().clone()
-    }
-
     /// Lets a request have its effect, and the server die before, after or a while after it.
     pub(crate) async fn pass<T>(&self, name: &str, effect: impl Future<Output = T>) -> T {
         let number = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
-        let armed = self
-            .armed
-            .lock()
-            .unwrap()
-            .take_if(|armed| armed.at == number);
-        if armed.is_some() {
-            self.struck.lock().unwrap().insert(name.to_owned());
-        }
+        let armed = self.armed.lock().unwrap().take_if(|armed| match armed.at {
+            At::Number(at) => at == number,
+            At::Name(at) => at == name,
+        });
         match armed {
             None => effect.await,
             Some(Armed {
