@@ -3,7 +3,7 @@
 //! Digests are random. A table in their order reads and changes another of its pages for every payment, which is about as much as
 //! all the rest that a payment writes. So new digests are held in memory, where they cost nothing, and once there are enough of them
 //! they are written down together as a [`Generation`], one page after the other, and never changed again. Of each generation a
-//! filter is held that knows nearly every digest that is not in it, so that a first claim reads nothing. When its entries are
+//! filter is held, once it was asked, that knows nearly every digest that is not in it, so that a first claim reads nothing. When its entries are
 //! deleted, so is the generation.
 //!
 //! Entries in flight are held in memory as well: in an index each payment would write a row and delete it again. Only the few
@@ -39,7 +39,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Reads the filters, the newest digests and what is in flight. Digests that should have been written down already, in a
+    /// Reads the newest digests and what is in flight. Digests that should have been written down already, in a
     /// ledger of an older version, are written now.
     pub(super) fn load(statements: &mut Statements<'_>) -> rusqlite::Result<Self> {
         let mut seen = Self {

@@ -299,6 +299,25 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
     );
 }
 
+/// What keeps a claim from being looked up must be whole.
+#[tokio::test]
+async fn a_filter_that_changed_on_disk_is_not_believed() {
+    let (_folder, ledger) = open();
+    for nonce in 0..20 {
+        ledger.reserve(claim(nonce)).await.unwrap();
+    }
+    let path = ledger.path.clone();
+    drop(ledger);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let shortened = other.execute("UPDATE generation SET filter = x'00'", []);
+    assert_eq!(shortened, Ok(2));
+    let ledger = SqliteLedger::open(path.to_str().unwrap(), Options::default()).unwrap();
+    for nonce in [0, 10, 30] {
+        let refused = ledger.reserve(claim(nonce)).await.unwrap_err();
+        assert_eq!(refused.code(), "ledger_damaged", "{nonce}");
+    }
+}
+
 /// A payment that cannot be looked up is not taken for a first one.
 #[tokio::test]
 async fn digests_that_changed_on_disk_are_not_read_past() {
@@ -401,8 +420,8 @@ async fn a_ledger_that_has_lost_its_place_is_refused_and_given_back() {
     let path = ledger.path.clone();
     drop(ledger);
     let other = rusqlite::Connection::open(&path).unwrap();
-    let shortened = other.execute("UPDATE generation SET filter = x'00'", []);
-    assert!(shortened.unwrap() > 0);
+    let shortened = other.execute("UPDATE entry SET authorization = x'00' WHERE id = 20", []);
+    assert_eq!(shortened, Ok(1));
     // Often: a thread that nobody waited for might still be in time once.
     for _ in 0..400 {
         let opened = SqliteLedger::open(path.to_str().unwrap(), Options::default());

@@ -1,5 +1,7 @@
 //! The digests of a generation, as they are written down.
 
+use std::cell::OnceCell;
+
 use rusqlite::{Row, params, types::Type};
 
 use super::{Digest, GENERATION};
@@ -17,7 +19,8 @@ pub(super) struct Generation {
     id: i64,
     /// Its newest entry.
     last: i64,
-    filter: Filter,
+    /// Read when a claim asks it for the first time.
+    filter: OnceCell<Filter>,
 }
 
 impl Generation {
@@ -27,11 +30,11 @@ impl Generation {
             Ok(Self {
                 id: row.get(0)?,
                 last: row.get(1)?,
-                filter: Filter(Box::new(row.get(2)?)),
+                filter: OnceCell::new(),
             })
         };
         statements
-            .get("SELECT id, last, filter FROM generation ORDER BY id")?
+            .get("SELECT id, last FROM generation ORDER BY id")?
             .query_map([], read)?
             .collect()
     }
@@ -43,15 +46,17 @@ impl Generation {
         digests: &[(Digest, i64)],
     ) -> rusqlite::Result<Self> {
         let last = digests.iter().map(|(_, entry)| *entry).max();
-        let generation = Self {
-            id,
-            last: last.unwrap_or_default(),
-            filter: Filter::of(digests.iter().map(|(digest, _)| digest)),
-        };
+        let last = last.unwrap_or_default();
+        let filter = Filter::of(digests.iter().map(|(digest, _)| digest));
         statements.execute(
             "INSERT INTO generation (id, last, filter) VALUES (?1, ?2, ?3)",
-            params![id, generation.last, &generation.filter.0[..]],
+            params![id, last, &filter.0[..]],
         )?;
+        let generation = Self {
+            id,
+            last,
+            filter: filter.into(),
+        };
         let insert = statements.get("INSERT INTO bucket (id, digests) VALUES (?1, ?2)")?;
         let mut text = Vec::new();
         for bucket in digests.chunk_by(|(a, _), (b, _)| a[0] == b[0]) {
@@ -81,7 +86,7 @@ impl Generation {
         statements: &mut Statements<'_>,
         digest: &Digest,
     ) -> rusqlite::Result<Option<i64>> {
-        if !self.filter.may_have(digest) {
+        if !self.filter(statements)?.may_have(digest) {
             return Ok(None);
         }
         let sql = "SELECT digests FROM bucket WHERE id = ?1";
@@ -95,6 +100,17 @@ impl Generation {
             Ok(entries.find_map(|entry| Some(i64::from_be_bytes(entry.try_into().ok()?))))
         });
         Ok(found?.flatten())
+    }
+
+    fn filter(&self, statements: &mut Statements<'_>) -> rusqlite::Result<&Filter> {
+        if let Some(filter) = self.filter.get() {
+            return Ok(filter);
+        }
+        let sql = "SELECT filter FROM generation WHERE id = ?1";
+        let read = statements
+            .get(sql)?
+            .query_row([self.id], |row| Ok(Filter(Box::new(row.get(0)?))))?;
+        Ok(self.filter.get_or_init(|| read))
     }
 
     /// Deletes what is written of it.
