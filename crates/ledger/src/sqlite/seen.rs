@@ -1,10 +1,10 @@
 //! Which authorizations have an entry, and which entries are in flight.
 //!
 //! Digests are random. A table in their order reads and changes another of its pages for every payment, which is about as much as
-//! all the rest that a payment writes. So new digests are held in memory, where they cost nothing, and once there are enough of them
-//! they are written down together as a [`Generation`], one page after the other, and never changed again. Of each generation a
-//! filter is held, once it was asked, that knows nearly every digest that is not in it, so that a first claim reads nothing. When its entries are
-//! deleted, so is the generation.
+//! all the rest that a payment writes. So new digests are held in memory, where they cost nothing, and once there are enough of
+//! them they are written down together as a [`Generation`], one page after the other, and never changed again. Of each generation
+//! a filter is held, once it was asked, that knows nearly every digest that is not in it, so that a first claim reads next to
+//! nothing. When its entries are deleted, so is the generation.
 //!
 //! Entries in flight are held in memory as well: in an index each payment would write a row and delete it again. Only the few
 //! that outlast their generation are marked in the file.
