@@ -80,6 +80,12 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: IMPURE,
     },
     Member {
+        name: "credit",
+        layer: 0,
+        may_use: &[],
+        must_not_reach: IMPURE,
+    },
+    Member {
         name: "plan-checks",
         layer: 0,
         may_use: &[],
@@ -150,6 +156,7 @@ pub const MEMBERS: &[Member] = &[
         name: "api-server",
         layer: 5,
         may_use: &[
+            "credit",
             "data-sources",
             "dev-chain",
             "http-edge",
@@ -167,6 +174,7 @@ pub const MEMBERS: &[Member] = &[
         name: "mcp-server",
         layer: 5,
         may_use: &[
+            "credit",
             "data-sources",
             "dev-chain",
             "http-edge",

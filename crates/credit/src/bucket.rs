@@ -1,0 +1,78 @@
+//! An amount that is taken from and refills with time.
+
+use crate::{Cost, Refill};
+
+/// An amount that is taken from and refills with time, up to its capacity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bucket {
+    /// Thousandths of a millionth of a dollar, so that every millisecond refills a whole number.
+    level: u64,
+    /// When the level was brought up to date, in milliseconds.
+    at: u64,
+}
+
+/// Units of [`Bucket::level`] in a millionth of a dollar.
+const SCALE: u64 = 1_000;
+
+impl Bucket {
+    pub(crate) fn full(refill: &Refill, now_ms: u64) -> Self {
+        Self {
+            level: scaled(refill.capacity),
+            at: now_ms,
+        }
+    }
+
+    /// Takes `cost`, or says for how many seconds the caller has to wait until it could be taken.
+    pub(crate) fn take(&mut self, refill: &Refill, cost: Cost, now_ms: u64) -> Result<(), u64> {
+        self.refill(refill, now_ms);
+        let needed = scaled(cost);
+        match self.level.checked_sub(needed) {
+            Some(level) => {
+                self.level = level;
+                Ok(())
+            }
+            None => Err(wait_seconds(needed.saturating_sub(self.level), refill)),
+        }
+    }
+
+    /// Gives back what was taken and not spent. The level never rises above the capacity.
+    pub(crate) fn give_back(&mut self, refill: &Refill, cost: Cost, now_ms: u64) {
+        self.refill(refill, now_ms);
+        let level = self.level.saturating_add(scaled(cost));
+        self.level = level.min(scaled(refill.capacity));
+    }
+
+    /// What can be taken now.
+    pub(crate) fn left(&mut self, refill: &Refill, now_ms: u64) -> Cost {
+        self.refill(refill, now_ms);
+        Cost::micro_usd(self.level / SCALE)
+    }
+
+    /// A clock that was set back refills nothing until it has passed the new time.
+    fn refill(&mut self, refill: &Refill, now_ms: u64) {
+        let elapsed = now_ms.saturating_sub(self.at);
+        // A millisecond refills `per_second` thousandths of a millionth.
+        let gained = elapsed.saturating_mul(refill.per_second.as_micro_usd());
+        self.level = self
+            .level
+            .saturating_add(gained)
+            .min(scaled(refill.capacity));
+        self.at = now_ms;
+    }
+}
+
+fn scaled(cost: Cost) -> u64 {
+    cost.as_micro_usd().saturating_mul(SCALE)
+}
+
+/// Seconds, rounded up, in which `missing` flows in; at least one.
+fn wait_seconds(missing: u64, refill: &Refill) -> u64 {
+    let per_second = scaled(refill.per_second);
+    if per_second == 0 {
+        return MAX_WAIT_SECONDS;
+    }
+    missing.div_ceil(per_second).clamp(1, MAX_WAIT_SECONDS)
+}
+
+/// The longest wait that a caller is told.
+const MAX_WAIT_SECONDS: u64 = 3_600;

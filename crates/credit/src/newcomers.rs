@@ -1,0 +1,151 @@
+//! The pool of those who have no credit of their own, and the shares of their addresses.
+
+use std::net::IpAddr;
+
+use hashlink::LruCache;
+use thiserror::Error;
+
+use crate::{Cost, bucket::Bucket};
+
+/// Addresses whose shares are held at most.
+pub const MAX_ADDRESSES: usize = 65_536;
+
+/// How much can be taken, and how fast it comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refill {
+    /// The most that is there, and what there is at first.
+    pub capacity: Cost,
+    /// What comes back in a second.
+    pub per_second: Cost,
+}
+
+/// What newcomers may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// The pool that all of them share.
+    pub pool: Refill,
+    /// The share of each address, used while the pool is dry.
+    pub address: Refill,
+}
+
+/// Neither the pool nor the address's share covers the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("no credit is left for uncharged work; try again in {retry_after_seconds} seconds")]
+pub struct OutOfCredit {
+    /// When the call can be afforded at the earliest, if nobody else comes first.
+    pub retry_after_seconds: u64,
+}
+
+/// What was taken for one call. It is spent unless it is given back.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "what is not given back is spent"]
+pub struct Taken {
+    purse: Purse,
+    cost: Cost,
+}
+
+impl Taken {
+    /// How much was taken.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purse {
+    Pool,
+    Address(IpAddr),
+}
+
+/// Those who have no credit of their own.
+///
+/// Times are milliseconds from any fixed moment. Addresses come as they are to be told apart: an IPv6 address is best reduced
+/// to its network first.
+#[derive(Debug)]
+pub struct Newcomers {
+    rules: Rules,
+    pool: Bucket,
+    shares: LruCache<IpAddr, Bucket>,
+}
+
+impl Newcomers {
+    /// A full pool and full shares.
+    #[must_use]
+    pub fn new(rules: Rules, now_ms: u64) -> Self {
+        Self {
+            rules,
+            pool: Bucket::full(&rules.pool, now_ms),
+            shares: LruCache::new(MAX_ADDRESSES),
+        }
+    }
+
+    /// Takes `cost` from the pool, or from the address's share while the pool is dry. A caller without an address has only
+    /// the pool.
+    ///
+    /// # Errors
+    /// [`OutOfCredit`], and nothing is taken.
+    pub fn take(
+        &mut self,
+        address: Option<IpAddr>,
+        cost: Cost,
+        now_ms: u64,
+    ) -> Result<Taken, OutOfCredit> {
+        let dry = match self.pool.take(&self.rules.pool, cost, now_ms) {
+            Ok(()) => {
+                let purse = Purse::Pool;
+                return Ok(Taken { purse, cost });
+            }
+            Err(seconds) => seconds,
+        };
+        let Some(address) = address else {
+            return Err(OutOfCredit {
+                retry_after_seconds: dry,
+            });
+        };
+        let refill = self.rules.address;
+        match self.share(address, now_ms).take(&refill, cost, now_ms) {
+            Ok(()) => {
+                let purse = Purse::Address(address);
+                Ok(Taken { purse, cost })
+            }
+            // A share that can never hold the cost does not shorten the wait.
+            Err(_) if cost > refill.capacity => Err(OutOfCredit {
+                retry_after_seconds: dry,
+            }),
+            Err(seconds) => Err(OutOfCredit {
+                retry_after_seconds: dry.min(seconds),
+            }),
+        }
+    }
+
+    /// Gives back what of `taken` was not spent. Work that cost more than was taken has spent all of it.
+    pub fn give_back(&mut self, taken: Taken, spent: Cost, now_ms: u64) {
+        let rest = taken.cost.minus(spent);
+        match taken.purse {
+            Purse::Pool => self.pool.give_back(&self.rules.pool, rest, now_ms),
+            Purse::Address(address) => {
+                let refill = self.rules.address;
+                self.share(address, now_ms).give_back(&refill, rest, now_ms);
+            }
+        }
+    }
+
+    /// What is left in the pool.
+    #[must_use]
+    pub fn left_in_pool(&mut self, now_ms: u64) -> Cost {
+        self.pool.left(&self.rules.pool, now_ms)
+    }
+
+    fn share(&mut self, address: IpAddr, now_ms: u64) -> &mut Bucket {
+        let full = Bucket::full(&self.rules.address, now_ms);
+        if !self.shares.contains_key(&address) {
+            // Unlike an insertion by `entry`, this one makes room for itself.
+            self.shares.insert(address, full);
+        }
+        self.shares.entry(address).or_insert(full)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+use std::net::Ipv4Addr;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const RULES: Rules = Rules {
+    pool: Refill {
+        capacity: Cost::micro_usd(1_000),
+        per_second: Cost::micro_usd(10),
+    },
+    address: Refill {
+        capacity: Cost::micro_usd(200),
+        per_second: Cost::micro_usd(1),
+    },
+};
+
+fn address(last: u8) -> Option<IpAddr> {
+    Some(Ipv4Addr::new(192, 0, 2, last).into())
+}
+
+fn dry(now_ms: u64) -> Newcomers {
+    let mut newcomers = Newcomers::new(RULES, now_ms);
+    let all = newcomers.take(None, RULES.pool.capacity, now_ms);
+    assert_eq!(all.map(|taken| taken.cost()), Ok(RULES.pool.capacity));
+    newcomers
+}
+
+#[test]
+fn the_pool_comes_before_the_share() {
+    let mut newcomers = Newcomers::new(RULES, 0);
+    for _ in 0..10 {
+        newcomers
+            .take(address(1), Cost::micro_usd(100), 0)
+            .map(drop)
+            .unwrap();
+    }
+    assert_eq!(newcomers.left_in_pool(0), Cost::ZERO);
+    // The share is still whole.
+    newcomers
+        .take(address(1), RULES.address.capacity, 0)
+        .map(drop)
+        .unwrap();
+}
+
+#[test]
+fn a_dry_pool_leaves_each_address_its_share() {
+    let mut newcomers = dry(0);
+    while newcomers.take(address(1), Cost::micro_usd(50), 0).is_ok() {}
+    newcomers
+        .take(address(2), Cost::micro_usd(50), 0)
+        .map(drop)
+        .unwrap();
+    let refused = newcomers.take(None, Cost::micro_usd(50), 0).unwrap_err();
+    assert_eq!(refused.retry_after_seconds, 5);
+}
+
+#[test]
+fn the_wait_is_the_shorter_one_of_pool_and_share() {
+    let mut newcomers = dry(0);
+    newcomers
+        .take(address(1), Cost::micro_usd(200), 0)
+        .map(drop)
+        .unwrap();
+    let wait = |newcomers: &mut Newcomers, cost| {
+        let refused = newcomers.take(address(1), Cost::micro_usd(cost), 0);
+        refused.unwrap_err().retry_after_seconds
+    };
+    assert_eq!(wait(&mut newcomers, 1), 1);
+    assert_eq!(wait(&mut newcomers, 100), 10);
+    // No share ever holds this much, so only the pool is waited for.
+    assert_eq!(wait(&mut newcomers, 300), 30);
+}
+
+#[test]
+fn what_was_not_spent_comes_back_to_where_it_was_taken() {
+    let mut newcomers = dry(0);
+    let taken = newcomers.take(address(1), Cost::micro_usd(200), 0).unwrap();
+    newcomers.give_back(taken, Cost::micro_usd(50), 0);
+    assert_eq!(newcomers.left_in_pool(0), Cost::ZERO);
+    newcomers
+        .take(address(1), Cost::micro_usd(150), 0)
+        .map(drop)
+        .unwrap();
+    newcomers
+        .take(address(1), Cost::micro_usd(1), 0)
+        .unwrap_err();
+}
+
+#[test]
+fn time_refills_up_to_the_capacity_and_a_clock_set_back_changes_nothing() {
+    let mut newcomers = dry(10_000);
+    assert_eq!(newcomers.left_in_pool(10_500), Cost::micro_usd(5));
+    assert_eq!(newcomers.left_in_pool(2_000), Cost::micro_usd(5));
+    assert_eq!(newcomers.left_in_pool(3_000), Cost::micro_usd(15));
+    assert_eq!(newcomers.left_in_pool(u64::MAX), RULES.pool.capacity);
+}
+
+#[test]
+fn shares_are_bounded_in_number() {
+    let mut newcomers = dry(0);
+    let count = u32::try_from(MAX_ADDRESSES).unwrap() + 1;
+    for number in 0..count {
+        let address = Some(Ipv4Addr::from(number).into());
+        newcomers
+            .take(address, Cost::micro_usd(200), 0)
+            .map(drop)
+            .unwrap();
+    }
+    assert_eq!(newcomers.shares.len(), MAX_ADDRESSES);
+}
+
+proptest! {
+    /// Whatever is taken and given back, no more is spent than was there at first and has come in since.
+    #[test]
+    fn spending_is_bounded(
+        steps in proptest::collection::vec((0u64..400, 0u64..400, 0u64..5_000), 1..60),
+    ) {
+        let mut newcomers = Newcomers::new(RULES, 0);
+        let (mut now, mut spent) = (0, 0);
+        for (cost, used, pause) in steps {
+            now += pause;
+            if let Ok(taken) = newcomers.take(address(1), Cost::micro_usd(cost), now) {
+                newcomers.give_back(taken, Cost::micro_usd(used), now);
+                spent += used.min(cost);
+            }
+        }
+        let first = RULES.pool.capacity.plus(RULES.address.capacity).as_micro_usd();
+        let per_second = RULES.pool.per_second.plus(RULES.address.per_second).as_micro_usd();
+        prop_assert!(spent <= first + per_second * now.div_ceil(1_000));
+    }
+}
