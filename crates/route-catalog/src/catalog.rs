@@ -1,6 +1,6 @@
 //! The table rendered under one operator's terms.
 
-use x402_wire::{Network, Offer};
+use x402_wire::{AuthorizationKey, Network, Offer};
 
 use crate::{
     CatalogConfig, CatalogError, Operation,
@@ -132,6 +132,17 @@ impl Catalog {
         }
     }
 
+    /// Where a payment's state can be asked for, free of charge.
+    pub fn payment_url(&self, key: &AuthorizationKey) -> String {
+        let AuthorizationKey {
+            asset,
+            payer,
+            nonce,
+            ..
+        } = key;
+        format!("{}/payments/{asset}/{payer}/{nonce}", self.base_url)
+    }
+
     /// The public URL, without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.base_url
@@ -146,7 +157,8 @@ impl Catalog {
         self.contact.as_deref()
     }
 
-    pub(crate) fn network(&self) -> Network {
+    /// The network that payments are made on.
+    pub fn network(&self) -> Network {
         self.network
     }
 

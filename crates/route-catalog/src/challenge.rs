@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use x402_wire::{Offer, X402_VERSION, push_ascii_escaped};
 
-use crate::{Route, bazaar, render::sorted_ascii_json};
+use crate::{Next, Route, bazaar, render::sorted_ascii_json};
 
 /// The two parts of a 402 answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Refusal<'a> {
     pub reason: &'a str,
     /// Whether the same call can succeed with another payment.
     pub retryable: bool,
+    /// What the caller does about the payment that came.
+    pub next: &'a Next,
     /// The id of the request in the server's logs.
     pub request_id: &'a str,
 }
@@ -130,6 +132,8 @@ impl Refusal<'_> {
         json.push_str(if self.retryable { "true" } else { "false" });
         json.push_str(r#","request_id":""#);
         push_ascii_escaped(json, self.request_id);
-        json.push_str("\"}");
+        json.push_str(r#"","next":"#);
+        self.next.push_json(json);
+        json.push('}');
     }
 }

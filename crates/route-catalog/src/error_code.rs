@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 macro_rules! error_codes {
     ($( $(#[doc = $meaning:literal])+ $variant:ident = $code:literal, $status:literal, $retryable:literal; )+) => {
-        /// A stable error code with its HTTP status (the list of the operational contract).
+        /// A stable error code with its HTTP status (listed in `docs/ERRORS.md`).
         ///
         /// An error never follows a charge. [`ErrorCode::SettlementPending`] alone may turn into
         /// one: the same payment then fetches the stored answer.
@@ -72,6 +72,8 @@ error_codes! {
     UpstreamUnavailable = "upstream_unavailable", 503, true;
     /// The settlement was sent and its outcome is not known yet; the same payment fetches it later.
     SettlementPending = "settlement_pending", 503, true;
+    /// The payment ledger cannot be read or written; the payment was not used.
+    LedgerUnavailable = "ledger_unavailable", 503, true;
     /// A fault of the service.
     Internal = "internal", 500, false;
 }

@@ -13,12 +13,25 @@ pub struct FreeRoute {
     pub media_type: &'static str,
     /// Whether it also answers 503, with the reasons.
     pub may_be_unready: bool,
-    /// The name of the digest that its path ends in: 64 hexadecimal digits in lower case.
-    pub digest: Option<&'static str>,
+    /// The parameters in its path, in order.
+    pub parameters: &'static [PathParameter],
+    /// Why nothing may be found under its path.
+    pub absent: Option<&'static str>,
 }
 
+/// A parameter in the path of a free route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathParameter {
+    /// Its name between the braces.
+    pub name: &'static str,
+    /// The regular expression that its values match.
+    pub pattern: &'static str,
+}
+
+const ADDRESS_PATTERN: &str = "^0x[a-fA-F0-9]{40}$";
+
 /// Every unpaid endpoint.
-pub static FREE_ROUTES: [FreeRoute; 10] = [
+pub static FREE_ROUTES: [FreeRoute; 11] = [
     free("/", "index", "A page for people", "text/html"),
     free("/healthz", "healthz", "The process is up", JSON),
     FreeRoute {
@@ -43,12 +56,38 @@ pub static FREE_ROUTES: [FreeRoute; 10] = [
         JSON,
     ),
     FreeRoute {
-        digest: Some("sha256"),
+        parameters: &[PathParameter {
+            name: "sha256",
+            pattern: "^[0-9a-f]{64}$",
+        }],
+        absent: Some("There is no such artifact, or no longer"),
         ..free(
             "/artifacts/{sha256}",
             "artifact",
             "An image that a paid answer refers to, kept for a day",
             "image/*",
+        )
+    },
+    FreeRoute {
+        parameters: &[
+            PathParameter {
+                name: "asset",
+                pattern: ADDRESS_PATTERN,
+            },
+            PathParameter {
+                name: "payer",
+                pattern: ADDRESS_PATTERN,
+            },
+            PathParameter {
+                name: "nonce",
+                pattern: "^0x[a-fA-F0-9]{64}$",
+            },
+        ],
+        ..free(
+            "/payments/{asset}/{payer}/{nonce}",
+            "payment_state",
+            "Where a payment stands: not_seen, in_flight, settled, released, unknown or undecidable",
+            JSON,
         )
     },
     free("/metrics", "metrics", "Prometheus metrics", "text/plain"),
@@ -81,7 +120,8 @@ const fn free(
         summary,
         media_type,
         may_be_unready: false,
-        digest: None,
+        parameters: &[],
+        absent: None,
     }
 }
 

@@ -84,14 +84,20 @@ fn free(route: &FreeRoute) -> Json {
         "security": [],
         "responses": responses,
     });
-    if let (Some(name), Some(members)) = (route.digest, operation.as_object_mut()) {
-        let schema = json!({"type": "string", "pattern": "^[0-9a-f]{64}$"});
-        let parameter = json!({"name": name, "in": "path", "required": true, "schema": schema});
-        members.insert("parameters".to_owned(), json!([parameter]));
-        let absent = json!({"description": "There is no such artifact, or no longer"});
-        if let Some(responses) = members.get_mut("responses").and_then(Json::as_object_mut) {
-            responses.insert("404".to_owned(), absent);
-        }
+    let Some(members) = operation.as_object_mut() else {
+        return operation;
+    };
+    if !route.parameters.is_empty() {
+        let parameters = route.parameters.iter().map(|parameter| {
+            let schema = json!({"type": "string", "pattern": parameter.pattern});
+            json!({"name": parameter.name, "in": "path", "required": true, "schema": schema})
+        });
+        members.insert("parameters".to_owned(), parameters.collect());
+    }
+    if let Some(absent) = route.absent
+        && let Some(responses) = members.get_mut("responses").and_then(Json::as_object_mut)
+    {
+        responses.insert("404".to_owned(), json!({"description": absent}));
     }
     operation
 }

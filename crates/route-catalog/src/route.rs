@@ -37,6 +37,8 @@ pub struct Route {
     pub constraints: &'static [Constraint],
     /// The legs whose absence refuses the call uncharged with `core_data_missing`.
     pub core: &'static [&'static str],
+    /// What the work behind the route costs when it ends without a paid answer.
+    pub work: WorkClass,
     /// How long the work may take, in seconds. A payment whose window closes earlier is refused
     /// before the work starts.
     pub work_seconds: u64,
@@ -70,6 +72,17 @@ impl Route {
     pub const fn place(&self) -> &'static str {
         if self.takes_body() { "body" } else { "query" }
     }
+}
+
+/// What the work behind a route costs the service when it ends without a paid answer. Answers from a cache cost nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WorkClass {
+    /// Calls of data upstreams.
+    Data,
+    /// Calls of models, which are paid by the call.
+    Model,
+    /// Transactions that the service itself pays gas for.
+    Transaction,
 }
 
 /// The method of an operation. `HEAD` and `OPTIONS` are answered beside these, see

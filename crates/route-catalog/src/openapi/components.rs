@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::{ErrorCode, parameter::COMMON_QUERY};
+use crate::{ErrorCode, Next, parameter::COMMON_QUERY};
 
 use super::operation::query_parameter;
 
@@ -116,6 +116,7 @@ fn schemas() -> Json {
         "PaymentRequired": payment_required(),
         "PaymentRequirements": payment_requirements(),
         "Refusal": refusal(),
+        "Next": Next::schema(),
     })
 }
 
@@ -193,6 +194,9 @@ fn error() -> Json {
                 "retryable": {"type": "boolean"},
                 "request_id": {"type": "string"},
                 "reason": {"type": "string"},
+                "next": {"$ref": "#/components/schemas/Next"},
+                "transaction": {"type": "string",
+                                "description": "The settled transaction of the payment."},
                 "missing": {"type": "array", "items": {"type": "string"}},
                 "problems": {"type": "array", "items": {
                     "type": "object",
@@ -272,8 +276,9 @@ fn refusal() -> Json {
             "charged": {"const": false},
             "retryable": {"type": "boolean"},
             "request_id": {"type": "string"},
+            "next": {"$ref": "#/components/schemas/Next"},
         },
-        "required": ["code", "reason", "charged", "retryable", "request_id"],
+        "required": ["code", "reason", "charged", "retryable", "request_id", "next"],
     })
 }
 

@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::AI_SECONDS;
-use crate::{Method, Operation, Parameter, Route, Rule};
+use crate::{Method, Operation, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const GENERATE_MEME: Route = Route {
     operation: Operation::GenerateMeme,
@@ -32,6 +32,7 @@ pub(crate) const GENERATE_MEME: Route = Route {
     body: &[],
     constraints: &[],
     core: &["image"],
+    work: WorkClass::Model,
     work_seconds: AI_SECONDS,
     example: include_str!("../examples/generate_meme.json"),
 };
@@ -54,6 +55,7 @@ pub(crate) const LLM_RESEARCH: Route = Route {
     body: &[],
     constraints: &[],
     core: &["citations"],
+    work: WorkClass::Model,
     work_seconds: AI_SECONDS,
     example: include_str!("../examples/llm_research.json"),
 };

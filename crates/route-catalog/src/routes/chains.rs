@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{OPTIONAL_ADDRESS, READ_SECONDS};
-use crate::{EVM_CHAINS, Method, Operation, Parameter, Route, Rule};
+use crate::{EVM_CHAINS, Method, Operation, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const TX_EXPLAINER: Route = Route {
     operation: Operation::TxExplainer,
@@ -33,6 +33,7 @@ pub(crate) const TX_EXPLAINER: Route = Route {
     body: &[],
     constraints: &[],
     core: &["transaction"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/tx_explainer.json"),
 };
@@ -59,6 +60,7 @@ pub(crate) const PORTFOLIO: Route = Route {
     body: &[],
     constraints: &[],
     core: &["balances"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/portfolio.json"),
 };

@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ALL_SOURCES_DOWN, CURSOR, OPTIONAL_ADDRESS, READ_SECONDS, limit};
-use crate::{Constraint, EVM_CHAINS, Method, Operation, Parameter, Route, Rule};
+use crate::{Constraint, EVM_CHAINS, Method, Operation, Parameter, Route, Rule, WorkClass};
 
 const SNAPSHOT_MISSING: &str = "the yield snapshot is missing";
 
@@ -26,6 +26,7 @@ pub(crate) const DEFI_ANALYTICS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["protocols"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/defi_analytics.json"),
 };
@@ -44,6 +45,7 @@ pub(crate) const YIELD_ALPHA: Route = Route {
     body: &[],
     constraints: &[],
     core: &["snapshot"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_alpha.json"),
 };
@@ -98,6 +100,7 @@ pub(crate) const YIELD_MARKETS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["snapshot"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_markets.json"),
 };
@@ -116,6 +119,7 @@ pub(crate) const YIELD_FARMING_ACTIVE: Route = Route {
     body: &[],
     constraints: &[],
     core: &["positions"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_farming_active.json"),
 };
@@ -154,6 +158,7 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
     body: &[],
     constraints: &[Constraint::ExactlyOne(&["pool", "address"])],
     core: &["history"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_farming_historical.json"),
 };
@@ -198,6 +203,7 @@ pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
     body: &[],
     constraints: &[Constraint::AtMostOne(&["address", "amount"])],
     core: &["snapshot"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_recommendations.json"),
 };
@@ -216,6 +222,7 @@ pub(crate) const IDLE_CAPITAL: Route = Route {
     body: &[],
     constraints: &[],
     core: &["balances"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/idle_capital.json"),
 };

@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ALL_SOURCES_DOWN, CURSOR, OPTIONAL_ADDRESS, READ_SECONDS, limit};
-use crate::{Constraint, Method, Operation, Parameter, Route, Rule};
+use crate::{Constraint, Method, Operation, Parameter, Route, Rule, WorkClass};
 
 const DEX: Parameter = Parameter::optional(
     "dex",
@@ -43,6 +43,7 @@ pub(crate) const FUNDING_RATES: Route = Route {
     body: &[],
     constraints: &[],
     core: &["venues"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/funding_rates.json"),
 };
@@ -70,6 +71,7 @@ pub(crate) const HYPERLIQUID_MARKET: Route = Route {
     body: &[],
     constraints: &[Constraint::Requires("interval", "coin")],
     core: &["markets"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/hyperliquid_market.json"),
 };
@@ -88,6 +90,7 @@ pub(crate) const HYPERLIQUID_ACCOUNT: Route = Route {
     body: &[],
     constraints: &[],
     core: &["account"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/hyperliquid_account.json"),
 };
@@ -130,6 +133,7 @@ pub(crate) const HL_TRANSACTION_HISTORY: Route = Route {
     body: &[],
     constraints: &[Constraint::Ordered("start", "end")],
     core: &["history"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/hl_transaction_history.json"),
 };

@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::READ_SECONDS;
-use crate::{Method, Operation, Parameter, Route, Rule};
+use crate::{Method, Operation, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const TRADFI_DATA: Route = Route {
     operation: Operation::TradfiData,
@@ -25,6 +25,7 @@ pub(crate) const TRADFI_DATA: Route = Route {
     body: &[],
     constraints: &[],
     core: &["readings"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/tradfi_data.json"),
 };
@@ -44,6 +45,7 @@ pub(crate) const RWA_PULSE: Route = Route {
     body: &[],
     constraints: &[],
     core: &["macro"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/rwa_pulse.json"),
 };

@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{READ_SECONDS, SYMBOL};
-use crate::{Method, Operation, Parameter, Route, Rule};
+use crate::{Method, Operation, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const CRYPTO_NEWS: Route = Route {
     operation: Operation::CryptoNews,
@@ -20,6 +20,7 @@ pub(crate) const CRYPTO_NEWS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["snapshot"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/crypto_news.json"),
 };
@@ -43,6 +44,7 @@ pub(crate) const FILTERED_NEWS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["headlines"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/filtered_news.json"),
 };
@@ -60,6 +62,7 @@ pub(crate) const TOKEN_ALPHA: Route = Route {
     body: &[],
     constraints: &[],
     core: &["news_social_or_derivatives"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/token_alpha.json"),
 };
@@ -78,6 +81,7 @@ pub(crate) const KOL_SENTIMENT: Route = Route {
     body: &[],
     constraints: &[],
     core: &["kols", "sentiment"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/kol_sentiment.json"),
 };
@@ -96,6 +100,7 @@ pub(crate) const TWITTER_SUMMARY: Route = Route {
     body: &[],
     constraints: &[],
     core: &["posts"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/twitter_summary.json"),
 };
@@ -114,6 +119,7 @@ pub(crate) const TRENDING_ALTCOINS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["rankings"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/trending_altcoins.json"),
 };
@@ -135,6 +141,7 @@ pub(crate) const MEGA_REPORT: Route = Route {
     body: &[],
     constraints: &[],
     core: &["headlines_or_trending"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/mega_report.json"),
 };

@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{CHAIN, READ_SECONDS};
-use crate::{Method, Operation, Parameter, Route, Rule};
+use crate::{Method, Operation, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const TOKEN_SECURITY: Route = Route {
     operation: Operation::TokenSecurity,
@@ -28,6 +28,7 @@ pub(crate) const TOKEN_SECURITY: Route = Route {
     body: &[],
     constraints: &[],
     core: &["security_scan"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/token_security.json"),
 };
@@ -51,6 +52,7 @@ pub(crate) const VET_TOKEN: Route = Route {
     body: &[],
     constraints: &[],
     core: &["security_scan"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/vet_token.json"),
 };

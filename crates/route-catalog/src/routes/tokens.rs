@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ALL_SOURCES_DOWN, CHAIN, CURSOR, READ_SECONDS, SYMBOL, limit};
-use crate::{Constraint, Method, Operation, Parameter, Route, Rule};
+use crate::{Constraint, Method, Operation, Parameter, Route, Rule, WorkClass};
 
 const TOKEN: Parameter = Parameter::required(
     "token",
@@ -62,6 +62,7 @@ pub(crate) const SWAP: Route = Route {
     ],
     constraints: &[Constraint::Differ("fromToken", "toToken")],
     core: &["quote"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/swap.json"),
 };
@@ -89,6 +90,7 @@ pub(crate) const APPROVE: Route = Route {
     body: &[],
     constraints: &[],
     core: &[],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/approve.json"),
 };
@@ -107,6 +109,7 @@ pub(crate) const PRICE: Route = Route {
     body: &[],
     constraints: &[],
     core: &["price_usd"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/price.json"),
 };
@@ -136,6 +139,7 @@ pub(crate) const ALL_TOKENS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["tokens"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/all_tokens.json"),
 };
@@ -154,6 +158,7 @@ pub(crate) const SUPPORTED_TOKENS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["tokens"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/supported_tokens.json"),
 };
@@ -173,6 +178,7 @@ pub(crate) const MARKET_ALPHA: Route = Route {
     body: &[],
     constraints: &[],
     core: &["tokens"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/market_alpha.json"),
 };
@@ -191,6 +197,7 @@ pub(crate) const TOKEN_DETAILS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["token_details"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/token_details.json"),
 };
@@ -210,6 +217,7 @@ pub(crate) const TOKEN_DEEP_DIVE: Route = Route {
     body: &[],
     constraints: &[],
     core: &["token_details"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/token_deep_dive.json"),
 };

@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ACTION_SECONDS, READ_SECONDS};
-use crate::{Constraint, Method, Operation, Parameter, Route, Rule, WALLET_CHAINS};
+use crate::{Constraint, Method, Operation, Parameter, Route, Rule, WALLET_CHAINS, WorkClass};
 
 const CHAIN_ID: Parameter = Parameter::required(
     "chain_id",
@@ -93,6 +93,7 @@ pub(crate) const SUB_WALLET: Route = Route {
     body: &[],
     constraints: &[],
     core: &["sub_wallet"],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: r#"{"owner":"eip155:196:0x1f9840a85d5af5bf1d1762f925bdaddc4201f984","sub_wallet":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","provisioned_at":"2026-11-20T10:00:00Z","custody":{"provider":"local","attestation":null},"chains":[196,8453],"balances":[{"chain_id":196,"symbol":"USDG","amount":"820.5"}],"nonce_state":{"196":4},"policy":{"withdraw_to":"owner"}}"#,
 };
@@ -141,6 +142,7 @@ pub(crate) const AUTO_SWAP: Route = Route {
     ],
     constraints: &[Constraint::Differ("from_token", "to_token")],
     core: &["custody"],
+    work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
     example: ACTION,
 };
@@ -179,6 +181,7 @@ pub(crate) const AUTO_BRIDGE: Route = Route {
     ],
     constraints: &[Constraint::Differ("from_chain", "to_chain")],
     core: &["custody"],
+    work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
     example: ACTION,
 };
@@ -205,6 +208,7 @@ pub(crate) const AUTO_WITHDRAW: Route = Route {
     ],
     constraints: &[],
     core: &["custody"],
+    work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
     example: ACTION,
 };
@@ -234,6 +238,7 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
     ],
     constraints: &[],
     core: &["custody"],
+    work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
     example: ACTION,
 };
@@ -272,6 +277,7 @@ pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
         Constraint::ExactlyOne(&["amount", "ratio"]),
     ],
     core: &["custody"],
+    work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
     example: ACTION,
 };

@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ACTION_SECONDS, CURSOR, READ_SECONDS, defi::RISKS, limit};
-use crate::{Method, Operation, Parameter, Route, Rule, WALLET_CHAINS};
+use crate::{Method, Operation, Parameter, Route, Rule, WALLET_CHAINS, WorkClass};
 
 /// The family that counts as one resource.
 const FAMILY: &str = "/yield-watch";
@@ -47,6 +47,7 @@ pub(crate) const YIELD_COPILOT: Route = Route {
     ],
     constraints: &[],
     core: &["snapshot"],
+    work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
     example: r#"{"plans":[{"rank":1,"pool":"aave-v3-xlayer-usdg","net_apy_pct":"5.1","risk_grade":"B","steps":[{"kind":"approve","chain_id":196,"to":"0x4ae46a509F6b1D9056937BA4500cb143933D2dc8","value":"0","data":"0x095ea7b3"}]}],"executed":false}"#,
 };
@@ -121,6 +122,7 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
     ],
     constraints: &[],
     core: &[],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: r#"{"id":"01JDB3X8M5","state":"active","rules":{"min_apy_delta_bps":50,"max_slippage_bps":50,"max_move_usd":"1000","allowed_protocols":["aave-v3"],"check_interval":3600},"mode":"notify","expires_at":"2027-01-31T00:00:00Z"}"#,
 };
@@ -139,6 +141,7 @@ pub(crate) const CANCEL_YIELD_WATCH: Route = Route {
     body: &[],
     constraints: &[],
     core: &[],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: r#"{"id":"01JDB3X8M5","state":"cancelled","confirmed_at":"2026-11-21T01:00:00Z"}"#,
 };
@@ -160,6 +163,7 @@ pub(crate) const LIST_YIELD_WATCH: Route = Route {
     body: &[],
     constraints: &[],
     core: &[],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: r#"{"mandates":[{"id":"01JDB3X8M5","state":"active","rules":{"min_apy_delta_bps":50},"mode":"notify","created_at":"2026-11-20T10:00:00Z","expires_at":"2027-01-31T00:00:00Z","last_check_at":"2026-11-21T00:00:00Z"}],"next_cursor":null}"#,
 };
@@ -177,6 +181,7 @@ pub(crate) const AUDIT_YIELD_WATCH: Route = Route {
     body: &[],
     constraints: &[],
     core: &[],
+    work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: r#"{"records":[{"seq":1,"at":"2026-11-20T11:00:00Z","decision":"hold","inputs_digest":"0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b","action":null,"tx_hash":null,"prev_hash":"0x0000000000000000000000000000000000000000000000000000000000000000","hash":"0x5d41402abc4b2a76b9719d911017c592aa3f1e7c0d0b6f2b5a3e8a5b1c2d3e4f"}],"next_cursor":null}"#,
 };

@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use proptest::prelude::*;
-use route_catalog::{Operation, Refusal};
+use route_catalog::{Next, Operation, Refusal};
 use serde_json::Value;
 
 use crate::support::catalog;
@@ -67,6 +67,7 @@ fn the_challenge_of_a_price() {
         reason: "payment_missing",
         retryable: true,
         request_id: "01JDB3X8M5",
+        next: &Next::SignNew,
     };
     let catalog = catalog();
     let challenge = catalog.challenge(Operation::Price, Some("token=0x12"), ERROR, Some(&refusal));
@@ -109,7 +110,7 @@ proptest! {
         retryable in any::<bool>(),
     ) {
         let catalog = catalog();
-        let refusal = Refusal { code: "payment_required", reason: &reason, retryable, request_id: "r" };
+        let refusal = Refusal { code: "payment_required", reason: &reason, retryable, request_id: "r", next: &Next::SignNew };
         let challenge = catalog.challenge(operation, query.as_deref(), &error, Some(&refusal));
         prop_assert!(challenge.body.is_ascii());
         let header = decoded(&challenge.header);

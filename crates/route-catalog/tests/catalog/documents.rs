@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use route_catalog::{
-    Catalog, CatalogConfig, CatalogError, ErrorCode, FREE_ROUTES, Operation, docs_table,
+    Catalog, CatalogConfig, CatalogError, ErrorCode, FREE_ROUTES, Next, Operation, docs_table,
     routes_json, routes_table,
 };
 use serde_json::{Value, json};
@@ -137,6 +137,7 @@ fn every_documented_example_satisfies_its_schema() {
         reason: "payment_missing",
         retryable: true,
         request_id: "r",
+        next: &Next::SignNew,
     };
     let challenge = catalog().challenge(Operation::Swap, None, "e", Some(&refusal));
     let body: Value = serde_json::from_slice(&challenge.body).unwrap();

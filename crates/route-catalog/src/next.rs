@@ -1,0 +1,149 @@
+//! What a caller does next about a payment.
+
+use std::fmt::{self, Write as _};
+
+use serde_json::{Value as Json, json};
+use x402_wire::push_ascii_escaped;
+
+/// What a caller does next about a payment. Every 402, 409, 429 and 503 about a payment says it in the member `next`, the 402
+/// inside `refusal`.
+///
+/// A client that follows this advice never pays twice: [`SignNew`](Self::SignNew) is said only of a payment that can move no
+/// money any more, or that was never asked to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Sign a new payment.
+    SignNew,
+    /// Send the same header again, for the same request.
+    SendSameAgain {
+        /// Seconds to wait before that.
+        after_seconds: u64,
+    },
+    /// Ask where the payment stands, free of charge.
+    LookUp {
+        /// Where to ask.
+        url: String,
+    },
+    /// Wait: the payment may still be executed until its window is over. Then ask where it stands.
+    Wait {
+        /// Seconds to wait.
+        after_seconds: u64,
+        /// Where to ask then.
+        url: String,
+    },
+}
+
+impl Next {
+    /// The stable name on the wire.
+    #[must_use]
+    pub const fn action(&self) -> &'static str {
+        match self {
+            Self::SignNew => "sign_new",
+            Self::SendSameAgain { .. } => "send_same_again",
+            Self::LookUp { .. } => "look_up",
+            Self::Wait { .. } => "wait",
+        }
+    }
+
+    /// Seconds to wait before it, if any.
+    #[must_use]
+    pub const fn after_seconds(&self) -> Option<u64> {
+        match self {
+            Self::SendSameAgain { after_seconds } | Self::Wait { after_seconds, .. } => {
+                Some(*after_seconds)
+            }
+            Self::SignNew | Self::LookUp { .. } => None,
+        }
+    }
+
+    fn url(&self) -> Option<&str> {
+        match self {
+            Self::LookUp { url } | Self::Wait { url, .. } => Some(url),
+            Self::SignNew | Self::SendSameAgain { .. } => None,
+        }
+    }
+
+    /// The member `next`, without its name.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let mut next = json!({ "action": self.action() });
+        if let Some(members) = next.as_object_mut() {
+            if let Some(seconds) = self.after_seconds() {
+                members.insert("after_seconds".to_owned(), seconds.into());
+            }
+            if let Some(url) = self.url() {
+                members.insert("url".to_owned(), url.into());
+            }
+        }
+        next
+    }
+
+    /// Appends the same as ASCII text.
+    pub(crate) fn push_json(&self, json: &mut String) {
+        json.push_str(r#"{"action":""#);
+        json.push_str(self.action());
+        json.push('"');
+        if let Some(seconds) = self.after_seconds() {
+            // Writing to a `String` cannot fail.
+            let _ = write!(json, r#","after_seconds":{seconds}"#);
+        }
+        if let Some(url) = self.url() {
+            json.push_str(r#","url":""#);
+            push_ascii_escaped(json, url);
+            json.push('"');
+        }
+        json.push('}');
+    }
+
+    /// The schema of the member.
+    pub(crate) fn schema() -> Json {
+        json!({
+            "type": "object",
+            "description": "What to do about the payment. `sign_new`: sign a new one. \
+                            `send_same_again`: send the same header for the same request, after \
+                            `after_seconds`. `look_up`: ask `url` where the payment stands, free \
+                            of charge. `wait`: the payment may still be executed; after \
+                            `after_seconds` ask `url`. A client that signs a new payment only \
+                            when told to never pays twice.",
+            "properties": {
+                "action": {"type": "string",
+                           "enum": ["sign_new", "send_same_again", "look_up", "wait"]},
+                "after_seconds": {"type": "integer", "minimum": 0},
+                "url": {"type": "string", "format": "uri"},
+            },
+            "required": ["action"],
+        })
+    }
+}
+
+impl fmt::Display for Next {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.action())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_renderings_are_the_same_json() {
+        let url = || "https://example.test/payments/\u{20ae}\"".to_owned();
+        for next in [
+            Next::SignNew,
+            Next::SendSameAgain { after_seconds: 5 },
+            Next::LookUp { url: url() },
+            Next::Wait {
+                after_seconds: 300,
+                url: url(),
+            },
+        ] {
+            let mut text = String::new();
+            next.push_json(&mut text);
+            assert!(text.is_ascii());
+            let parsed: Json = serde_json::from_str(&text).unwrap();
+            assert_eq!(parsed, next.to_json());
+            assert!(jsonschema::is_valid(&Next::schema(), &parsed), "{text}");
+        }
+    }
+}
