@@ -11,7 +11,8 @@ use serde::Deserialize;
 use server_config::Configuration;
 
 pub use sections::{
-    AssetTable, DatasetsSection, PaymentSection, SettlementMode, SettlementSection, StorageSection,
+    AssetTable, CreditSection, DatasetsSection, PaymentSection, SettlementMode, SettlementSection,
+    StorageSection,
 };
 pub use server_config::{
     ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
@@ -33,6 +34,8 @@ pub struct Config {
     pub payment: PaymentSection,
     /// How payments reach the chain.
     pub settlement: SettlementSection,
+    /// What work may cost that nobody has paid for.
+    pub credit: CreditSection,
     /// The ledger.
     pub storage: StorageSection,
     /// What is gathered on a schedule.
@@ -99,6 +102,7 @@ impl Configuration for Config {
         self.server.check(problems);
         self.payment.check(problems);
         self.settlement.check(problems);
+        self.credit.check(problems);
         self.storage.check(problems);
         self.upstreams.check(problems);
         self.chains.check(problems);

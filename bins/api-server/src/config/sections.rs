@@ -1,10 +1,12 @@
 //! The sections that only this server reads, their defaults and their rules.
 
+mod credit;
 mod datasets;
 mod payment;
 mod settlement;
 mod storage;
 
+pub use credit::CreditSection;
 pub use datasets::DatasetsSection;
 pub use payment::{AssetTable, PaymentSection};
 pub use settlement::{SettlementMode, SettlementSection};

@@ -157,6 +157,19 @@ fn a_key_that_cannot_be_used_is_named() {
             "storage.answer_retention_seconds = 1",
             "storage.answer_retention_seconds: expected",
         ),
+        (
+            "storage.payment_retention_days = 0",
+            "storage.payment_retention_days: expected at least 1",
+        ),
+        (
+            "credit.model_call_micro_usd = 1000001",
+            "credit.pool_micro_usd: expected at least 1000001",
+        ),
+        (
+            "credit.pool_refill_micro_usd_per_second = 0",
+            "credit.pool_refill_micro_usd_per_second: expected at least 1",
+        ),
+        ("credit.pool = 1", "credit.pool: unknown field"),
         ("storage.max_bytes = 'much'", "storage.max_bytes: "),
         (
             "storage.artifact_max_bytes = 1000",
@@ -356,6 +369,11 @@ fn a_variable_that_cannot_be_used_is_named() {
             "SVC__SETTLEMENT__PRIVATE_KEY",
             MARKER,
             "settlement.private_key: expected 32 bytes",
+        ),
+        (
+            "SVC__CREDIT__CAP_MICRO_USD",
+            "9223372036854775808",
+            "credit.cap_micro_usd: expected at most 9223372036854775807",
         ),
     ] {
         assert_refused(USABLE, &[(name, value)], &[says]);

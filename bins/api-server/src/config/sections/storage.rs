@@ -19,6 +19,9 @@ pub struct StorageSection {
     /// Seconds for which an answer can be fetched again with the same payment.
     #[serde(deserialize_with = "lenient::scalar")]
     pub answer_retention_seconds: u64,
+    /// Days for which the state and the transaction of a payment outlive its answer.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub payment_retention_days: u32,
     /// A cap on the ledger's size in bytes; none when absent.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub max_bytes: Option<u64>,
@@ -32,6 +35,7 @@ impl Default for StorageSection {
         Self {
             url: "sqlite://data/service.db".to_owned(),
             answer_retention_seconds: 86_400,
+            payment_retention_days: 30,
             max_bytes: None,
             artifact_max_bytes: ShelfOptions::USUAL_BYTES,
         }
@@ -48,6 +52,13 @@ impl StorageSection {
                 problems,
                 "storage.answer_retention_seconds",
                 "expected at least 60",
+            );
+        }
+        if self.payment_retention_days == 0 {
+            problem(
+                problems,
+                "storage.payment_retention_days",
+                "expected at least 1: without it a payer could not look up what became of a payment",
             );
         }
         if self.artifact_max_bytes < LEAST_ARTIFACT_BYTES {

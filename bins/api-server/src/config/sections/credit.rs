@@ -1,0 +1,172 @@
+//! `[credit]`: what work may cost that nobody has paid for.
+
+use serde::Deserialize;
+use server_config::lenient;
+
+use super::problem;
+use crate::config::Problem;
+
+/// `[credit]`. Amounts are millionths of a dollar.
+///
+/// A payer's settled payments earn credit and work that ends uncharged spends it. Payers without credit share a pool.
+/// While the pool is empty, each client address still has a small share of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CreditSection {
+    /// What one uncharged call costs whose data came from an upstream.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub upstream_call_micro_usd: u64,
+    /// What one payment costs that was sent to the chain or the facilitator for verification and not settled.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub verification_micro_usd: u64,
+    /// What one uncharged call costs that asked a model.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub model_call_micro_usd: u64,
+    /// What one settlement transaction of the server's own account costs that moved no money.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub transaction_micro_usd: u64,
+    /// The most that the pool of payers without credit holds; it is full at the first start.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub pool_micro_usd: u64,
+    /// What the pool gains each second.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub pool_refill_micro_usd_per_second: u64,
+    /// The most that one client address may spend while the pool is empty.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub address_share_micro_usd: u64,
+    /// What the share of an address gains each second.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub address_refill_micro_usd_per_second: u64,
+    /// The most credit that one payer can hold.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub cap_micro_usd: u64,
+}
+
+impl Default for CreditSection {
+    fn default() -> Self {
+        Self {
+            upstream_call_micro_usd: 100,
+            verification_micro_usd: 100,
+            model_call_micro_usd: 25_000,
+            transaction_micro_usd: 5_000,
+            pool_micro_usd: 1_000_000,
+            pool_refill_micro_usd_per_second: 500,
+            address_share_micro_usd: 2_000,
+            address_refill_micro_usd_per_second: 5,
+            cap_micro_usd: 5_000_000,
+        }
+    }
+}
+
+impl CreditSection {
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+        for (key, micro_usd) in self.capacities() {
+            if micro_usd == 0 {
+                problem(problems, key, "expected at least 1");
+            }
+            // The store keeps signed 64-bit counters.
+            if i64::try_from(micro_usd).is_err() {
+                problem(problems, key, format!("expected at most {}", i64::MAX));
+            }
+        }
+        for (class, micro_usd) in self.costs() {
+            for (holder, holds) in [
+                ("credit.pool_micro_usd", self.pool_micro_usd),
+                ("credit.cap_micro_usd", self.cap_micro_usd),
+            ] {
+                if micro_usd > holds {
+                    let message = format!("expected at least {micro_usd}, so that {class} fits");
+                    problem(problems, holder, message);
+                }
+            }
+        }
+        let least = self
+            .upstream_call_micro_usd
+            .saturating_add(self.verification_micro_usd);
+        if self.address_share_micro_usd < least {
+            let message = format!(
+                "expected at least {least}: a verification and an upstream call have to fit"
+            );
+            problem(problems, "credit.address_share_micro_usd", message);
+        }
+    }
+
+    /// What one uncharged piece of work costs, by key.
+    fn costs(&self) -> [(&'static str, u64); 4] {
+        [
+            (
+                "credit.upstream_call_micro_usd",
+                self.upstream_call_micro_usd,
+            ),
+            ("credit.verification_micro_usd", self.verification_micro_usd),
+            ("credit.model_call_micro_usd", self.model_call_micro_usd),
+            ("credit.transaction_micro_usd", self.transaction_micro_usd),
+        ]
+    }
+
+    /// Every amount that must be above zero, by key.
+    fn capacities(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let holders = [
+            ("credit.pool_micro_usd", self.pool_micro_usd),
+            (
+                "credit.pool_refill_micro_usd_per_second",
+                self.pool_refill_micro_usd_per_second,
+            ),
+            (
+                "credit.address_share_micro_usd",
+                self.address_share_micro_usd,
+            ),
+            (
+                "credit.address_refill_micro_usd_per_second",
+                self.address_refill_micro_usd_per_second,
+            ),
+            ("credit.cap_micro_usd", self.cap_micro_usd),
+        ];
+        self.costs().into_iter().chain(holders)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(section: &CreditSection) -> Vec<String> {
+        let mut problems = Vec::new();
+        section.check(&mut problems);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_defaults_can_be_used() {
+        assert_eq!(problems(&CreditSection::default()), [""; 0]);
+    }
+
+    #[test]
+    fn every_cost_has_to_fit_into_the_pool_and_under_the_cap() {
+        let section = CreditSection {
+            model_call_micro_usd: 6_000_000,
+            ..CreditSection::default()
+        };
+        assert_eq!(
+            problems(&section),
+            [
+                "credit.pool_micro_usd: expected at least 6000000, so that credit.model_call_micro_usd fits",
+                "credit.cap_micro_usd: expected at least 6000000, so that credit.model_call_micro_usd fits",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_share_holds_one_verified_upstream_call() {
+        let section = CreditSection {
+            address_share_micro_usd: 199,
+            ..CreditSection::default()
+        };
+        assert_eq!(
+            problems(&section),
+            [
+                "credit.address_share_micro_usd: expected at least 200: a verification and an upstream call have to fit"
+            ]
+        );
+    }
+}
