@@ -5,7 +5,10 @@ use std::sync::Arc;
 use alloy_primitives::{Address, B256, U256};
 use thiserror::Error;
 
-use crate::{Accepted, AssetName, MicroUsd, Network, PaymentRequirements, Reason, Scheme, Terms};
+use crate::{
+    Accepted, AcceptedExtra, AssetName, MicroUsd, Network, PaymentRequirements, Reason, Scheme,
+    Terms,
+};
 
 /// The payment options of one route: every asset with `exact`, then every asset with `aggr_deferred`, all
 /// at the same amount.
@@ -131,7 +134,31 @@ pub enum Mismatch {
         /// The caller's version, clipped; empty when absent.
         observed: String,
     },
+    /// A payment flow that was not offered.
+    #[error(
+        "accepted.extra.paymentFlow: expected `{PAYMENT_FLOW}` or nothing, observed `{observed}`"
+    )]
+    PaymentFlow {
+        /// The caller's flow, clipped.
+        observed: String,
+    },
+    /// A way of moving the asset that was not offered.
+    #[error(
+        "accepted.extra.{member}: expected `{TRANSFER_METHOD}` or nothing, observed `{observed}`"
+    )]
+    TransferMethod {
+        /// `assetTransferMethod`, or its older name `transferMethod`.
+        member: &'static str,
+        /// The caller's method, clipped.
+        observed: String,
+    },
 }
+
+/// The flow of every option: verify, work, settle. It is the protocol's default and not named in an offer.
+const PAYMENT_FLOW: &str = "authorization";
+
+/// How every option moves its asset; the protocol's default for scheme `exact`, and not named either.
+const TRANSFER_METHOD: &str = "eip3009";
 
 impl Mismatch {
     /// The reason code that x402 v2 has for this mismatch.
@@ -142,6 +169,8 @@ impl Mismatch {
             Self::Network { .. } => Reason::NetworkMismatch,
             Self::ExtraName { .. } => Reason::InvalidExactEvmTokenNameMismatch,
             Self::ExtraVersion { .. } => Reason::InvalidExactEvmTokenVersionMismatch,
+            Self::PaymentFlow { .. } => Reason::UnsupportedPaymentFlow,
+            Self::TransferMethod { .. } => Reason::UnsupportedTransferMethod,
             Self::Asset { .. }
             | Self::Amount { .. }
             | Self::PayTo { .. }
@@ -179,7 +208,8 @@ impl Offer {
     }
 
     /// The option that a caller's copy equals in **every** member. Addresses compare by value, so their
-    /// case does not matter; additional members of the caller's `extra` are allowed.
+    /// case does not matter; additional members of the caller's `extra` are allowed, except for those that
+    /// change how the payment is made: a payment flow or a transfer method other than the default ones.
     ///
     /// The returned option is the seller's own; nothing of the caller's copy lives on.
     ///
@@ -244,8 +274,29 @@ impl Offer {
                 observed: clip(version),
             });
         }
+        offered_way(&accepted.extra)?;
         Ok(option)
     }
+}
+
+/// The caller names no other flow and no other transfer method than the ones that are offered.
+fn offered_way(extra: &AcceptedExtra) -> Result<(), Mismatch> {
+    let other = |named: &Option<String>, offered: &str| {
+        let named = named.as_deref().filter(|named| *named != offered);
+        named.map(clip)
+    };
+    if let Some(observed) = other(&extra.payment_flow, PAYMENT_FLOW) {
+        return Err(Mismatch::PaymentFlow { observed });
+    }
+    for (member, named) in [
+        ("assetTransferMethod", &extra.asset_transfer_method),
+        ("transferMethod", &extra.transfer_method),
+    ] {
+        if let Some(observed) = other(named, TRANSFER_METHOD) {
+            return Err(Mismatch::TransferMethod { member, observed });
+        }
+    }
+    Ok(())
 }
 
 fn clip(text: &str) -> String {

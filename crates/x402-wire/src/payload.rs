@@ -3,9 +3,12 @@
 use std::fmt;
 
 use alloy_primitives::{Address, Bytes, U256, hex};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
-use crate::{Authorization, HeaderError, X402_VERSION, codec, decode_header, strict};
+use crate::{
+    Authorization, AuthorizationKey, HeaderError, X402_VERSION, codec, decode_header, strict,
+};
 
 /// One decoded payment, with the exact JSON text it came as: members that this crate does not know
 /// travel on to the facilitator byte for byte.
@@ -88,6 +91,22 @@ impl PaymentPayload {
         &self.message.payload.signature
     }
 
+    /// The key that the payment itself names: `accepted.network` and `accepted.asset`, with the payer and the
+    /// nonce of the authorization. `None` when the network is no `eip155` network.
+    ///
+    /// It recognises a payment that was taken before and matches no offer any more. It proves nothing: the
+    /// signature may cover another network or asset.
+    #[must_use]
+    pub fn authorization_key(&self) -> Option<AuthorizationKey> {
+        let accepted = self.accepted();
+        Some(AuthorizationKey {
+            network: accepted.network.parse().ok()?,
+            asset: accepted.asset,
+            payer: self.authorization().from,
+            nonce: self.authorization().nonce,
+        })
+    }
+
     /// The caller's identifier for this payment (extension `payment-identifier`): 16 to 128 characters.
     #[must_use]
     pub fn payment_id(&self) -> Option<&str> {
@@ -132,11 +151,30 @@ pub struct Accepted {
 
 /// The members of `accepted.extra` that are compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct AcceptedExtra {
     /// EIP-712 name.
     pub name: Option<String>,
     /// EIP-712 version.
     pub version: Option<String>,
+    /// The payment flow that the caller names; what is no text is its JSON.
+    #[serde(deserialize_with = "named")]
+    pub payment_flow: Option<String>,
+    /// The way of moving the asset that the caller names, likewise.
+    #[serde(deserialize_with = "named")]
+    pub asset_transfer_method: Option<String>,
+    /// The older name of the same.
+    #[serde(deserialize_with = "named")]
+    pub transfer_method: Option<String>,
+}
+
+/// A member that is compared with one word: whatever JSON it is, it is no malformed message.
+fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    })
 }
 
 /// The caller's copy of `resource`.

@@ -281,13 +281,12 @@ impl Payment {
 
     /// The signature is the payer's, as far as that can be told offline.
     ///
-    /// 65 bytes are judged here for good: they are the payer's own, in the one form that the token contract
-    /// accepts (`s` in the lower half, `v` 27 or 28, or 0 and 1 for the same). A contract wallet whose inner
-    /// signature has 65 bytes wraps it as ERC-6492 does, so that a flood of forged ones costs no call to the
-    /// chain.
+    /// 65 bytes have to be the payer's own, in the one form that the token contract accepts (`s` in the lower
+    /// half, `v` 27 or 28, or 0 and 1 for the same).
     ///
     /// # Errors
-    /// One of the signature variants of [`Invalid`].
+    /// One of the signature variants of [`Invalid`]. It is final for a payer without code. A payer that is a
+    /// contract may still accept the same bytes as its own signature: see [`Self::wallet_signature`].
     pub fn check_signature(&self) -> Result<SignatureStanding, Invalid> {
         if self.scheme() == Scheme::AggrDeferred {
             return Ok(SignatureStanding::Session);
@@ -314,6 +313,22 @@ impl Payment {
             });
         }
         Ok(SignatureStanding::Recovered)
+    }
+}
+
+impl Payment {
+    /// The bytes that a contract wallet can be shown as its signature (EIP-1271), whatever they recover to:
+    /// at least 65 of them, under scheme `exact`. `None` when no wallet can have made the signature.
+    ///
+    /// Ask for them when [`Self::check_signature`] refuses 65 bytes (another signer, a `v` or an `s` that a key
+    /// does not write) and the payer is known to be a contract. Until the chain has agreed they prove nothing.
+    #[must_use]
+    pub fn wallet_signature(&self) -> Option<Bytes> {
+        if self.scheme() != Scheme::Exact {
+            return None;
+        }
+        let bytes = self.payload.signature().to_bytes()?;
+        (bytes.len() >= 65).then_some(bytes)
     }
 }
 

@@ -9,7 +9,8 @@ macro_rules! reasons {
         #[non_exhaustive]
         pub enum Reason {
             $($(#[$doc])* $variant,)*
-            /// A code of a facilitator that this list does not have; at most 80 characters.
+            /// A code of a facilitator that this list does not have; at most 80 characters of visible ASCII,
+            /// because it goes into headers and logs.
             Other(String),
         }
 
@@ -31,7 +32,7 @@ macro_rules! reasons {
             fn from(text: &str) -> Self {
                 match text {
                     $($text => Self::$variant,)*
-                    _ => Self::Other(text.chars().filter(|c| !c.is_control()).take(80).collect()),
+                    _ => Self::Other(text.chars().filter(char::is_ascii_graphic).take(80).collect()),
                 }
             }
         }
@@ -103,6 +104,10 @@ reasons! {
     InvalidExactEvmTransferEventMismatch = "invalid_exact_evm_transfer_event_mismatch",
     /// The payment names another resource than the one asked for.
     ResourceMismatch = "resource_mismatch",
+    /// A payment flow that was not offered.
+    UnsupportedPaymentFlow = "unsupported_payment_flow",
+    /// A way of moving the asset that was not offered.
+    UnsupportedTransferMethod = "unsupported_transfer_method",
     /// More than one payment header.
     DuplicatePaymentHeader = "duplicate_payment_header",
     /// A payment header of x402 v1.
@@ -132,7 +137,7 @@ mod tests {
 
     #[test]
     fn foreign_codes_are_kept_but_clipped() {
-        let reason = Reason::from(format!("risk_address\n{}", "x".repeat(500)).as_str());
+        let reason = Reason::from(format!("risk_\u{20ae} address\n{}", "x".repeat(500)).as_str());
         assert!(reason.as_str().starts_with("risk_addressx"));
         assert_eq!(reason.as_str().len(), 80);
     }
