@@ -93,6 +93,10 @@ impl Config {
             body_timeout: Duration::from_secs(server.body_timeout_seconds),
             write_timeout: Duration::from_secs(server.write_timeout_seconds),
             shutdown_grace: Duration::from_secs(server.shutdown_grace_seconds),
+            client_address_header: server
+                .client_address_header
+                .as_ref()
+                .and_then(|name| name.parse().ok()),
         }
     }
 }

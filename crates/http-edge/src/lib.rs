@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod body;
+mod client;
 mod process;
 mod refusal;
 mod request_id;
 mod server;
 
 pub use body::{BodyError, read_body};
+pub use client::ClientAddress;
 pub use process::{announce, shutdown_signal};
 pub use request_id::{RequestId, RequestIds};
 pub use server::{Drained, Handler, Limits, Server};

@@ -11,17 +11,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
+use hyper::header::HeaderName;
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
 use crate::refusal::headers_too_large;
-use crate::{RequestId, RequestIds};
+use crate::{ClientAddress, RequestId, RequestIds};
 
 /// Connections that wait to be accepted: room for a burst of clients that all come at once.
 const BACKLOG: u32 = 4096;
@@ -43,6 +44,11 @@ pub struct Limits {
     pub write_timeout: Duration,
     /// How long requests in flight may still take after shutdown was asked for.
     pub shutdown_grace: Duration,
+    /// The header whose last entry is the client's address (`x-forwarded-for`); the connection's peer when absent.
+    ///
+    /// Name one only when every request comes through a proxy that writes this header's last entry itself: otherwise callers
+    /// choose their own address. A last entry that is no address counts as the peer's.
+    pub client_address_header: Option<HeaderName>,
 }
 
 impl Default for Limits {
@@ -55,6 +61,7 @@ impl Default for Limits {
             body_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(20),
             shutdown_grace: Duration::from_secs(30),
+            client_address_header: None,
         }
     }
 }
@@ -62,7 +69,7 @@ impl Default for Limits {
 /// What answers requests. It cannot fail: an error is an answer. The edge sets no limit to how long an answer takes, and
 /// drops the future when the client goes away: work that must not stop half-way belongs in a task of its own.
 pub trait Handler: Send + Sync + 'static {
-    /// Answers one request, which answers and logs name by `id`.
+    /// Answers one request, which answers and logs name by `id`. [`ClientAddress::of`] says whom it comes from.
     ///
     /// The head lies in the connection's read buffer, of which there is one as long as no future holds any of the head: what
     /// can be decided at once is best decided before the future is made.
@@ -142,13 +149,14 @@ impl Server {
                 () = &mut shutdown => break,
                 accepted = accept(&listener, &slots) => accepted,
             };
-            let Some((stream, slot)) = accepted else {
+            let Some((stream, peer, slot)) = accepted else {
                 continue;
             };
             let edge = Edge {
                 handler: handler.clone(),
                 limits: limits.clone(),
                 ids: ids.clone(),
+                peer,
             };
             let connection = connection(stream, edge);
             let connection = connections.watch(connection);
@@ -171,13 +179,13 @@ impl Server {
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, ClientAddress, OwnedSemaphorePermit)> {
     let slot = slots.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _peer)) => {
+        Ok((stream, peer)) => {
             // Answers are written whole; waiting for more to send only adds latency.
             let _ = stream.set_nodelay(true);
-            Some((stream, slot))
+            Some((stream, ClientAddress::new(peer.ip()), slot))
         }
         Err(error) => {
             // Out of file descriptors: accepting again at once would spin.
@@ -210,6 +218,16 @@ struct Edge<H> {
     handler: Arc<H>,
     limits: Arc<Limits>,
     ids: Arc<RequestIds>,
+    peer: ClientAddress,
+}
+
+impl<H> Edge<H> {
+    fn client(&self, request: &Request<Incoming>) -> ClientAddress {
+        let header = self.limits.client_address_header.as_ref();
+        header
+            .and_then(|name| ClientAddress::forwarded(request.headers(), name))
+            .unwrap_or(self.peer)
+    }
 }
 
 impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
@@ -217,12 +235,14 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let id = self.ids.next_id();
         let limit = self.limits.max_header_bytes;
         if head_bytes(&request) > limit {
             return Box::pin(std::future::ready(Ok(headers_too_large(limit, id))));
         }
+        let client = self.client(&request);
+        request.extensions_mut().insert(client);
         let answering = self.handler.clone().handle(request, id);
         Box::pin(async move { Ok(answering.await) })
     }

@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use http_edge::{BodyError, Drained, Handler, Limits, RequestId, RequestIds, Server, read_body};
+use http_edge::{
+    BodyError, ClientAddress, Drained, Handler, Limits, RequestId, RequestIds, Server, read_body,
+};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -44,6 +46,10 @@ impl Handler for Echo {
                 self.begun.notify_one();
                 self.release.notified().await;
                 Response::new(Full::from("released"))
+            }
+            "/client" => {
+                let client = ClientAddress::of(&request).unwrap();
+                Response::new(Full::from(client.ip().to_string()))
             }
             "/large" => Response::new(Full::from(vec![b'x'; 64 * 1024 * 1024])),
             _ => {
@@ -300,6 +306,34 @@ async fn shutdown_does_not_wait_for_ever() {
         .unwrap()
         .unwrap();
     assert_eq!(drained, Drained::GraceEnded);
+}
+
+#[tokio::test]
+async fn a_request_says_whom_it_comes_from() {
+    let ask = async |limits: Limits, header: &str| {
+        let running = start(limits).await;
+        let request =
+            format!("GET /client HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{header}\r\n");
+        let answer = exchange(running.address, request.as_bytes()).await;
+        answer.rsplit_once("\r\n\r\n").unwrap().1.to_owned()
+    };
+    let header = "X-Forwarded-For: 198.51.100.1, 192.0.2.7\r\n";
+    assert_eq!(ask(Limits::default(), header).await, "127.0.0.1");
+    let proxied = || Limits {
+        client_address_header: Some("x-forwarded-for".parse().unwrap()),
+        ..Limits::default()
+    };
+    for (header, client) in [
+        (header, "192.0.2.7"),
+        (
+            "X-Forwarded-For: 2001:db8:1:2:3:4:5:6\r\n",
+            "2001:db8:1:2::",
+        ),
+        ("X-Forwarded-For: 192.0.2.7, me\r\n", "127.0.0.1"),
+        ("", "127.0.0.1"),
+    ] {
+        assert_eq!(ask(proxied(), header).await, client, "{header}");
+    }
 }
 
 #[test]

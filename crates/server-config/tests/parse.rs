@@ -171,6 +171,23 @@ fn a_chain_has_one_spelling() {
 }
 
 #[test]
+fn the_header_with_the_clients_address_is_one_that_lists_addresses() {
+    let config: Config = parse("server.client_address_header = 'X-Real-IP'", []).unwrap();
+    let header = config.server.client_address_header.unwrap();
+    assert_eq!(header, "X-Real-IP");
+    for name in [
+        "",
+        "x forwarded for",
+        "x-forwarded-for,x",
+        "Forwarded",
+        "x-é",
+    ] {
+        let said = refusal(&format!("server.client_address_header = '{name}'"));
+        assert!(said.contains("server.client_address_header: "), "{said}");
+    }
+}
+
+#[test]
 fn problems_come_together_and_repeat_no_endpoint() {
     let said = refusal(
         "server.max_body_bytes = 0\nupstreams.nobody.enabled = true\nchains.1.rpc_urls = ['ws://secret-key']",

@@ -44,6 +44,9 @@ pub struct ServerSection {
     /// Seconds that requests in flight may still take after SIGTERM.
     #[serde(deserialize_with = "lenient::scalar")]
     pub shutdown_grace_seconds: u64,
+    /// The header whose last entry is the client's address, as the operator's own proxy writes it; the connection's peer
+    /// when absent.
+    pub client_address_header: Option<String>,
 }
 
 impl Default for ServerSection {
@@ -61,6 +64,7 @@ impl Default for ServerSection {
             body_timeout_seconds: 10,
             write_timeout_seconds: 20,
             shutdown_grace_seconds: 30,
+            client_address_header: None,
         }
     }
 }
@@ -94,5 +98,20 @@ impl ServerSection {
                 problems.push(Problem::new(key, "expected at least 1"));
             }
         }
+        if let Some(name) = &self.client_address_header
+            && !lists_addresses(name)
+        {
+            let message =
+                "expected the name of a header that lists addresses, such as x-forwarded-for";
+            problems.push(Problem::new("server.client_address_header", message));
+        }
     }
+}
+
+/// Whether a text can name such a header. The entries of `Forwarded` are written in another way.
+fn lists_addresses(name: &str) -> bool {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=64).contains(&name.len())
+        && name.bytes().all(is_name)
+        && !name.eq_ignore_ascii_case("forwarded")
 }

@@ -1,0 +1,129 @@
+//! Whom a request comes from.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use hyper::Request;
+use hyper::header::{HeaderMap, HeaderName};
+
+/// The network part of an IPv6 address: one subscriber has at least all addresses of one /64.
+const NETWORK: u128 = u128::MAX << 64;
+
+/// The address by which callers are told apart.
+///
+/// An IPv6 address stands for its /64 network, because one caller has all of it, and an IPv4-mapped IPv6 address is the IPv4
+/// address. The server puts the client address of every request into the request's extensions, from where [`Self::of`] reads
+/// it. It is the address of the connection's peer, or what the header
+/// [`Limits::client_address_header`](crate::Limits::client_address_header) says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientAddress(IpAddr);
+
+impl ClientAddress {
+    /// The client address of a peer.
+    #[must_use]
+    pub fn new(peer: IpAddr) -> Self {
+        let IpAddr::V6(v6) = peer else {
+            return Self(peer);
+        };
+        Self(match v6.to_ipv4_mapped() {
+            Some(v4) => IpAddr::V4(v4),
+            None => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & NETWORK)),
+        })
+    }
+
+    /// The client address of a request that a [`Server`](crate::Server) took; `None` for a request that came another way.
+    #[must_use]
+    pub fn of<B>(request: &Request<B>) -> Option<Self> {
+        request.extensions().get().copied()
+    }
+
+    /// The IPv4 address, or the IPv6 network with zeros behind it.
+    #[must_use]
+    pub fn ip(self) -> IpAddr {
+        self.0
+    }
+
+    /// The last entry of a header, which the nearest proxy wrote; earlier entries are whatever the client sent. `None` when
+    /// the header is missing or its last entry is no address, with or without a port.
+    pub(crate) fn forwarded(headers: &HeaderMap, name: &HeaderName) -> Option<Self> {
+        let line = headers.get_all(name).iter().next_back()?.to_str().ok()?;
+        let (_, entry) = line.rsplit_once(',').unwrap_or(("", line));
+        let entry = entry.trim();
+        let bare = entry
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .unwrap_or(entry);
+        let address = bare.parse().ok();
+        let with_port = || entry.parse::<SocketAddr>().ok().map(|socket| socket.ip());
+        address.or_else(with_port).map(Self::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    const NAME: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+    fn reduced(text: &str) -> String {
+        ClientAddress::new(text.parse().unwrap()).ip().to_string()
+    }
+
+    fn forwarded(lines: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(NAME, HeaderValue::from_bytes(line.as_bytes()).unwrap());
+        }
+        ClientAddress::forwarded(&headers, &NAME).map(|address| address.ip().to_string())
+    }
+
+    #[test]
+    fn callers_of_one_network_are_one() {
+        for (address, client) in [
+            ("192.0.2.7", "192.0.2.7"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::"),
+            ("2001:db8:1:3::1", "2001:db8:1:3::"),
+            ("::1", "::"),
+        ] {
+            assert_eq!(reduced(address), client, "{address}");
+        }
+    }
+
+    #[test]
+    fn the_last_entry_counts_however_it_is_written() {
+        for (lines, client) in [
+            (&["192.0.2.7"][..], "192.0.2.7"),
+            (&["10.9.9.9, 192.0.2.7"], "192.0.2.7"),
+            (&["10.9.9.9", "10.8.8.8 ,  192.0.2.7 "], "192.0.2.7"),
+            (&["unknown, 192.0.2.7"], "192.0.2.7"),
+            (&["192.0.2.7:4711"], "192.0.2.7"),
+            (&["2001:db8::1"], "2001:db8::"),
+            (&["[2001:db8::1]"], "2001:db8::"),
+            (&["[2001:db8::1]:4711"], "2001:db8::"),
+            (&["::ffff:192.0.2.7"], "192.0.2.7"),
+        ] {
+            assert_eq!(forwarded(lines).as_deref(), Some(client), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_last_entry_that_is_no_address_says_nothing() {
+        for lines in [
+            &[][..],
+            &[""],
+            &["192.0.2.7,"],
+            &["192.0.2.7, unknown"],
+            &["192.0.2.7", "for=192.0.2.8"],
+            &["192.0.2.7", "192.0.2.8\u{fc}"],
+            &["192.0.2"],
+            &["192.0.2.7 192.0.2.8"],
+            &["[192.0.2.7"],
+            &["localhost"],
+        ] {
+            assert_eq!(forwarded(lines), None, "{lines:?}");
+        }
+    }
+}
