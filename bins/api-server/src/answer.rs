@@ -1,6 +1,6 @@
-//! The answer of a paid route: `data` and `meta` (decisions section 3).
+//! The answer of a paid route: `data` and `meta`.
 
-mod begun;
+mod beginnings;
 mod object;
 mod origin;
 
@@ -14,12 +14,13 @@ use ledger::Answer;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-pub(crate) use self::begun::Begun;
-pub(crate) use self::object::{LastTold, Object};
+pub(crate) use self::beginnings::{Beginnings, LastBeginning};
+pub(crate) use self::object::{LastRendered, Object};
 pub(crate) use self::origin::{Method, Origin};
-use crate::operations::Call;
-use crate::operations::legs::Legs;
+use crate::call::Call;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+pub(crate) use crate::source_report::Unavailable;
 
 /// What a route found out.
 #[derive(Debug, Clone, Default)]
@@ -42,15 +43,6 @@ pub(crate) struct Answered {
     pub(crate) edition: Option<String>,
     /// Members whose `null` means that there is none, not that it could not be had.
     pub(crate) none: &'static [&'static str],
-}
-
-/// A member that could not be had, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Unavailable {
-    /// `data.` and the path; `[]` stands for any element of a list.
-    pub(crate) field: String,
-    pub(crate) reason: String,
-    pub(crate) source: &'static str,
 }
 
 /// Something about the data that a caller should know.
@@ -111,11 +103,11 @@ impl Answered {
         }
     }
 
-    /// With the sources and the gaps of its legs.
+    /// With the sources and the gaps of a report.
     #[must_use]
-    pub(crate) fn with_legs(mut self, legs: Legs) -> Self {
-        self.sources.extend(legs.sources);
-        self.unavailable.extend(legs.unavailable);
+    pub(crate) fn with_report(mut self, report: SourceReport) -> Self {
+        self.sources.extend(report.sources);
+        self.unavailable.extend(report.unavailable);
         self
     }
 
@@ -198,8 +190,8 @@ impl Answered {
         }
     }
 
-    /// As it is sent and kept, after the one that has `begun` last.
-    pub(crate) fn at(&self, call: &Call, now: Timestamp, begun: Option<&Begun>) -> Answer {
+    /// As it is sent and kept. `last` is how the last answer to the same request began.
+    pub(crate) fn at(&self, call: &Call, now: Timestamp, last: Option<&LastBeginning>) -> Answer {
         let age_seconds = self.age_seconds(now);
         let cached = self.sources.iter().any(|source| source.cached);
         let wants_provenance = call.parameters.provenance();
@@ -235,7 +227,7 @@ impl Answered {
             let _ = write!(body, r#","request_id":"{}"}}}}"#, call.request_id);
         };
         let headers = self.headers(age_seconds);
-        let beginning = self.data.beginning(begun);
+        let beginning = self.data.beginning(last);
         beginning.answer(200, headers, middle, end)
     }
 

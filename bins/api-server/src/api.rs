@@ -20,11 +20,12 @@ use x402_wire::{Payment, Reason};
 
 use crate::Sources;
 use crate::artifacts;
+use crate::call::Call;
 use crate::challenge::Challenger;
 use crate::config::ServerSection;
 use crate::free::Free;
 use crate::observe::{self, Challenges};
-use crate::operations::{self, Call};
+use crate::operations;
 use crate::paid::{Declined, Outcome, Till, Work, admit};
 use crate::reply::{
     ErrorReply, PAYMENT_RESPONSE, REQUEST_ID, RESPONSE_DIGEST, Reply, header_value,
@@ -250,7 +251,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         let sources = self.sources.clone();
         let work = async move {
             let answered = operations::answer(&sources, &call).await?;
-            Ok(answered.at(&call, sources.now(), sources.told.begun(asked)))
+            Ok(answered.at(&call, sources.now(), sources.beginnings.of(asked)))
         };
         let work = Work {
             budget_seconds: route.work_seconds,

@@ -22,8 +22,9 @@ use tokio::sync::oneshot;
 
 use crate::Sources;
 use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
+use crate::error::ServeError;
 use crate::observe;
-use crate::serve::{ServeError, Service, ledger_url};
+use crate::serve::{Service, ledger_url};
 
 /// Why the demo did not come to its end.
 #[derive(Debug, Error)]

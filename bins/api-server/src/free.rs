@@ -20,9 +20,9 @@ use tokio::sync::Mutex;
 
 use crate::Sources;
 use crate::answer::seconds;
-use crate::operations::all_tokens;
 use crate::paid::Till;
 use crate::reply::{self, ErrorReply, NO_STORE, Reply};
+use crate::sources::TOKEN_LIST_FRESH_SECONDS;
 use crate::{observe, page};
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -214,9 +214,9 @@ fn source_row(source: &SourceHealth, mode: Mode) -> Value {
 
 /// How the nodes of each chain have been doing; their addresses often carry a key and are not shown.
 fn chains(sources: &Sources) -> Vec<Value> {
-    let endpoints = sources.evm.health().into_iter();
+    let endpoints = sources.chain.evm.health().into_iter();
     let row = |endpoint: EndpointHealth| {
-        let mode = sources.evm.mode();
+        let mode = sources.chain.evm.mode();
         let calls = endpoint
             .sources
             .iter()
@@ -232,9 +232,9 @@ fn chains(sources: &Sources) -> Vec<Value> {
 
 /// The age and the verdict of every dataset, computed now.
 async fn freshness(sources: &Sources, now: Timestamp) -> Value {
-    let fetched_at = sources.okx.token_list_fetched_at().await;
+    let fetched_at = sources.tokens.okx.token_list_fetched_at().await;
     let age = fetched_at.map(|at| u64::try_from(now.duration_since(at).as_secs()).unwrap_or(0));
-    let limit = all_tokens::FRESH_SECONDS;
+    let limit = TOKEN_LIST_FRESH_SECONDS;
     let mut datasets = vec![json!({
         "dataset": "token-list",
         "routes": [Operation::AllTokens.route().path],

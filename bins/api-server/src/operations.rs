@@ -1,7 +1,7 @@
 //! The work behind each route. The match is exhaustive: a catalogued route without an arm does not compile.
 
 mod ai;
-pub(crate) mod all_tokens;
+mod all_tokens;
 mod approve;
 mod crypto_news;
 mod defi_analytics;
@@ -14,7 +14,6 @@ mod hyperliquid_account;
 mod hyperliquid_market;
 mod idle_capital;
 mod kol_sentiment;
-pub(crate) mod legs;
 mod llm_research;
 mod market_alpha;
 mod mega_report;
@@ -38,42 +37,17 @@ mod yield_farming_active;
 mod yield_farming_historical;
 mod yield_markets;
 mod yield_recommendations;
-pub(crate) mod yields;
+mod yields;
 
 use std::pin::Pin;
-use std::time::Duration;
 
-use alloy_primitives::Address;
-use http_edge::RequestId;
-use route_catalog::{Operation, Parameters};
+use route_catalog::Operation;
 
 use crate::Sources;
 use crate::answer::Answered;
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
-
-/// A paid call whose parameters are valid.
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) operation: Operation,
-    pub(crate) parameters: Parameters,
-    /// Who pays: the identity behind routes of a caller's own.
-    pub(crate) payer: Address,
-    pub(crate) request_id: RequestId,
-    /// `X-Max-Age`; the parameter `max_age` wins.
-    pub(crate) max_age: Option<u64>,
-}
-
-impl Call {
-    /// The oldest data that the caller takes, in seconds.
-    pub(crate) fn max_age_seconds(&self) -> Option<u64> {
-        self.parameters.max_age_seconds().or(self.max_age)
-    }
-
-    /// [`Self::max_age_seconds`] as sources take it.
-    pub(crate) fn max_age(&self) -> Option<Duration> {
-        self.max_age_seconds().map(Duration::from_secs)
-    }
-}
 
 /// A future on the heap, made there: those of routes that ask many sources are large, and the frame of whoever awaits one of
 /// several would hold the space of all of them.
@@ -86,50 +60,85 @@ where
     Box::pin(make())
 }
 
-/// Does the work of a call.
+/// Does the work of a call. Only here all sources are seen: an operation is given those that it reads.
 pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+    let Sources {
+        context,
+        accounts,
+        ai,
+        chain,
+        defi,
+        derivatives,
+        news,
+        security,
+        tokens,
+        tradfi,
+        ..
+    } = sources;
+    let hyperliquid = &derivatives.hyperliquid;
+    let shelf = sources.shelf().map(AsRef::as_ref);
     let answered = match call.operation {
-        Operation::Price => boxed(|| price::answer(sources, call)).await,
-        Operation::AllTokens => boxed(|| all_tokens::answer(sources, call)).await,
-        Operation::Approve => boxed(|| approve::answer(sources, call)).await,
-        Operation::Swap => boxed(|| swap::answer(sources, call)).await,
-        Operation::MarketAlpha => boxed(|| market_alpha::answer(sources, call)).await,
-        Operation::CryptoNews => boxed(|| crypto_news::answer(sources, call)).await,
-        Operation::TokenAlpha => boxed(|| token_alpha::answer(sources, call)).await,
-        Operation::KolSentiment => boxed(|| kol_sentiment::answer(sources, call)).await,
-        Operation::TrendingAltcoins => boxed(|| trending_altcoins::answer(sources, call)).await,
-        Operation::MegaReport => boxed(|| mega_report::answer(sources, call)).await,
-        Operation::TokenSecurity => boxed(|| token_security::answer(sources, call)).await,
-        Operation::FundingRates => boxed(|| funding_rates::answer(sources, call)).await,
-        Operation::DefiAnalytics => boxed(|| defi_analytics::answer(sources, call)).await,
-        Operation::FilteredNews => boxed(|| filtered_news::answer(sources, call)).await,
-        Operation::TwitterSummary => boxed(|| twitter_summary::answer(sources, call)).await,
-        Operation::TokenDetails => boxed(|| token_details::answer(sources, call)).await,
-        Operation::YieldAlpha => boxed(|| yield_alpha::answer(sources, call)).await,
-        Operation::TradfiData => boxed(|| tradfi_data::answer(sources, call)).await,
-        Operation::VetToken => boxed(|| vet_token::answer(sources, call)).await,
-        Operation::TokenDeepDive => boxed(|| token_deep_dive::answer(sources, call)).await,
-        Operation::RwaPulse => boxed(|| rwa_pulse::answer(sources, call)).await,
-        Operation::GenerateMeme => boxed(|| generate_meme::answer(sources, call)).await,
-        Operation::LlmResearch => boxed(|| llm_research::answer(sources, call)).await,
-        Operation::TxExplainer => boxed(|| tx_explainer::answer(sources, call)).await,
-        Operation::Portfolio => boxed(|| portfolio::answer(sources, call)).await,
-        Operation::SupportedTokens => boxed(|| supported_tokens::answer(sources, call)).await,
-        Operation::HlTransactionHistory => {
-            boxed(|| hl_transaction_history::answer(sources, call)).await
+        Operation::Price => boxed(|| price::answer(context, tokens, call)).await,
+        Operation::AllTokens => boxed(|| all_tokens::answer(context, tokens, call)).await,
+        Operation::Approve => boxed(|| approve::answer(context, &tokens.okx, call)).await,
+        Operation::Swap => boxed(|| swap::answer(context, &tokens.okx, call)).await,
+        Operation::MarketAlpha => boxed(|| market_alpha::answer(context, &tokens.okx, call)).await,
+        Operation::CryptoNews => boxed(|| crypto_news::answer(context, news, call)).await,
+        Operation::TokenAlpha => {
+            boxed(|| token_alpha::answer(context, tokens, derivatives, news, call)).await
         }
-        Operation::HyperliquidAccount => boxed(|| hyperliquid_account::answer(sources, call)).await,
-        Operation::HyperliquidMarket => boxed(|| hyperliquid_market::answer(sources, call)).await,
-        Operation::IdleCapital => boxed(|| idle_capital::answer(sources, call)).await,
+        Operation::KolSentiment => boxed(|| kol_sentiment::answer(context, news, call)).await,
+        Operation::TrendingAltcoins => {
+            boxed(|| trending_altcoins::answer(context, tokens, news, call)).await
+        }
+        Operation::MegaReport => {
+            boxed(|| mega_report::answer(context, news, tokens, defi, derivatives, tradfi, call))
+                .await
+        }
+        Operation::TokenSecurity => boxed(|| token_security::answer(context, security, call)).await,
+        Operation::FundingRates => {
+            boxed(|| funding_rates::answer(context, derivatives, call)).await
+        }
+        Operation::DefiAnalytics => boxed(|| defi_analytics::answer(context, defi, call)).await,
+        Operation::FilteredNews => boxed(|| filtered_news::answer(context, news, call)).await,
+        Operation::TwitterSummary => boxed(|| twitter_summary::answer(context, news, call)).await,
+        Operation::TokenDetails => boxed(|| token_details::answer(context, tokens, call)).await,
+        Operation::YieldAlpha => boxed(|| yield_alpha::answer(context, defi, call)).await,
+        Operation::TradfiData => boxed(|| tradfi_data::answer(context, tradfi, call)).await,
+        Operation::VetToken => boxed(|| vet_token::answer(context, tokens, security, call)).await,
+        Operation::TokenDeepDive => {
+            boxed(|| token_deep_dive::answer(context, tokens, security, derivatives, news, call))
+                .await
+        }
+        Operation::RwaPulse => {
+            boxed(|| rwa_pulse::answer(context, tradfi, hyperliquid, news, call)).await
+        }
+        Operation::GenerateMeme => boxed(|| generate_meme::answer(context, ai, shelf, call)).await,
+        Operation::LlmResearch => boxed(|| llm_research::answer(context, ai, call)).await,
+        Operation::TxExplainer => boxed(|| tx_explainer::answer(context, chain, call)).await,
+        Operation::Portfolio => boxed(|| portfolio::answer(context, accounts, call)).await,
+        Operation::SupportedTokens => boxed(|| supported_tokens::answer(&tokens.okx, call)).await,
+        Operation::HlTransactionHistory => {
+            boxed(|| hl_transaction_history::answer(context, hyperliquid, call)).await
+        }
+        Operation::HyperliquidAccount => {
+            boxed(|| hyperliquid_account::answer(context, hyperliquid, call)).await
+        }
+        Operation::HyperliquidMarket => {
+            boxed(|| hyperliquid_market::answer(context, hyperliquid, call)).await
+        }
+        Operation::IdleCapital => {
+            boxed(|| idle_capital::answer(context, accounts, defi, call)).await
+        }
         Operation::YieldFarmingActive => {
-            boxed(|| yield_farming_active::answer(sources, call)).await
+            boxed(|| yield_farming_active::answer(context, defi, call)).await
         }
         Operation::YieldFarmingHistorical => {
-            boxed(|| yield_farming_historical::answer(sources, call)).await
+            boxed(|| yield_farming_historical::answer(context, defi, call)).await
         }
-        Operation::YieldMarkets => boxed(|| yield_markets::answer(sources, call)).await,
+        Operation::YieldMarkets => boxed(|| yield_markets::answer(context, defi, call)).await,
         Operation::YieldRecommendations => {
-            boxed(|| yield_recommendations::answer(sources, call)).await
+            boxed(|| yield_recommendations::answer(context, chain, accounts, defi, call)).await
         }
         Operation::SubWallet
         | Operation::AutoSwap
@@ -143,7 +152,12 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         | Operation::ListYieldWatch
         | Operation::AuditYieldWatch => Err(sub_wallet::no_custody(call)),
     }?;
+    finish(context, call, answered)
+}
+
+/// What holds for the answer of every route: each gap has a name, and nothing is older than the caller takes.
+fn finish(context: &Context, call: &Call, answered: Answered) -> Result<Answered, ErrorReply> {
     answered
         .complete()
-        .no_older_than(call.max_age_seconds(), sources.now())
+        .no_older_than(call.max_age_seconds(), context.now())
 }

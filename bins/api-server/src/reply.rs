@@ -1,4 +1,4 @@
-//! Building HTTP answers. Every error has one form (decisions section 3).
+//! Building HTTP answers. Every error has one form.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};

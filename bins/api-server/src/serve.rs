@@ -6,62 +6,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use data_sources::transport::TransportError;
 use data_sources::{Clock, SystemClock};
 use http_edge::{Drained, Server, announce, shutdown_signal};
-use ledger::{Journal, LedgerError, ShelfError, ShelfOptions, SqliteLedger, SqliteShelf};
-use route_catalog::{Catalog, CatalogConfig, CatalogError};
-use settlement::{
-    AnySettler, OkxCredentials, SettlementConfig, SettlementError, Settler, Timeouts,
-};
-use thiserror::Error;
+use ledger::{Journal, ShelfOptions, SqliteLedger, SqliteShelf};
+use route_catalog::{Catalog, CatalogConfig};
+use settlement::{AnySettler, OkxCredentials, SettlementConfig, Settler, Timeouts};
 use x402_wire::Terms;
 
 use crate::Sources;
 use crate::api::Api;
 use crate::config::{Config, SettlementMode, SettlementSection};
+use crate::error::ServeError;
 use crate::observe;
 use crate::paid::{PaymentPolicy, Till};
-
-/// Why a server could not be started.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// `payment.pay_to` is missing.
-    #[error("payment.pay_to: is missing")]
-    NoPayee,
-    /// The address cannot be bound.
-    #[error("server.listen: cannot listen on {address}: {error}")]
-    Listen {
-        /// The configured address.
-        address: SocketAddr,
-        /// What the operating system says.
-        error: std::io::Error,
-    },
-    /// `server.public_url` cannot stand in documents.
-    #[error("server.public_url: {0}")]
-    Catalog(#[from] CatalogError),
-    /// The ledger cannot be opened.
-    #[error("storage.url: {0}")]
-    Ledger(#[from] LedgerError),
-    /// The store beside the ledger cannot be opened.
-    #[error("storage.url: {0}")]
-    Shelf(#[from] ShelfError),
-    /// The settlement cannot be set up.
-    #[error("settlement: {0}")]
-    Settlement(#[from] SettlementError),
-    /// A part of the start-up was cut off.
-    #[error("the start was interrupted: {0}")]
-    Interrupted(#[source] tokio::task::JoinError),
-    /// An upstream cannot be set up.
-    #[error("upstreams.{name}: {error}")]
-    Upstream {
-        /// The upstream's table.
-        name: &'static str,
-        /// What is wrong.
-        error: TransportError,
-    },
-}
 
 /// What a server is composed of, for those who bring their own parts.
 pub struct Parts<S, J> {

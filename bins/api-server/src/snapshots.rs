@@ -11,11 +11,13 @@ mod job;
 mod news;
 mod pace;
 mod running;
+pub(crate) mod yield_pools;
 
 pub(crate) use self::current::{Absent, Current};
 pub(crate) use self::dataset::{Dataset, Gathered};
 pub(crate) use self::edition::Snapshot;
 pub(crate) use self::job::Job;
-pub(crate) use self::news::News;
+pub(crate) use self::news::NewsDigest;
 pub(crate) use self::pace::Pace;
 pub(crate) use self::running::{Running, Snapshots, holder};
+pub(crate) use self::yield_pools::YieldPools;

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use ledger::Beginning;
 use serde_json::Value;
 
-use super::Begun;
+use super::LastBeginning;
 
 /// Bytes of most objects; longer ones take more.
 const USUAL_BYTES: usize = 1024;
 
-/// A route's own object. Its text and its gaps are found once, for all answers that tell it.
+/// A route's own object. Its text and its gaps are found once, for all answers that have it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object(Arc<Kept>);
 
@@ -31,15 +31,15 @@ impl Object {
     }
 
     /// How a body with it begins, up to the member after `data`.
-    pub(super) fn beginning(&self, begun: Option<&Begun>) -> &Beginning {
+    pub(super) fn beginning(&self, last: Option<&LastBeginning>) -> &Beginning {
         self.0.beginning.get_or_init(|| {
             let mut text = Vec::with_capacity(USUAL_BYTES);
             text.extend_from_slice(br#"{"data":"#);
             if let Err(error) = serde_json::to_writer(&mut text, &self.0.value) {
                 tracing::error!(%error, "an answer cannot be written");
             }
-            match begun {
-                Some(begun) => begun.with(text),
+            match last {
+                Some(last) => last.with(text),
                 None => Arc::new(Beginning::new(text)),
             }
         })
@@ -72,25 +72,26 @@ impl Deref for Object {
     }
 }
 
-/// The object that a route told last. Calls for the same part of the same data share it.
-pub(crate) struct LastTold<T: ?Sized, P = ()>(Mutex<Option<Told<T, P>>>);
+/// The object that a route rendered last. Calls for the same part of the same data share it.
+pub(crate) struct LastRendered<T: ?Sized, P = ()>(Mutex<Option<Rendered<T, P>>>);
 
-struct Told<T: ?Sized, P> {
+struct Rendered<T: ?Sized, P> {
     of: Arc<T>,
     part: P,
     object: Object,
 }
 
-impl<T: ?Sized, P: PartialEq> LastTold<T, P> {
-    /// What is told of a part of `of`; `tell` makes it when it is not the one that was told last.
-    pub(crate) fn object(&self, of: &Arc<T>, part: P, tell: impl FnOnce() -> Value) -> Object {
+impl<T: ?Sized, P: PartialEq> LastRendered<T, P> {
+    /// What is rendered of a part of `of`; `render` makes it when it is not the one that was rendered last.
+    pub(crate) fn object(&self, of: &Arc<T>, part: P, render: impl FnOnce() -> Value) -> Object {
         let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |told: &&Told<T, P>| Arc::ptr_eq(&told.of, of) && told.part == part;
-        if let Some(told) = last().as_ref().filter(same) {
-            return told.object.clone();
+        let same =
+            |rendered: &&Rendered<T, P>| Arc::ptr_eq(&rendered.of, of) && rendered.part == part;
+        if let Some(rendered) = last().as_ref().filter(same) {
+            return rendered.object.clone();
         }
-        let object = Object::from(tell());
-        *last() = Some(Told {
+        let object = Object::from(render());
+        *last() = Some(Rendered {
             of: of.clone(),
             part,
             object: object.clone(),
@@ -99,15 +100,15 @@ impl<T: ?Sized, P: PartialEq> LastTold<T, P> {
     }
 }
 
-impl<T: ?Sized, P> Default for LastTold<T, P> {
+impl<T: ?Sized, P> Default for LastRendered<T, P> {
     fn default() -> Self {
         Self(Mutex::new(None))
     }
 }
 
-impl<T: ?Sized, P> fmt::Debug for LastTold<T, P> {
+impl<T: ?Sized, P> fmt::Debug for LastRendered<T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LastTold")
+        f.write_str("LastRendered")
     }
 }
 
@@ -143,16 +144,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_told_is_told_again_of_the_same_data_only() {
-        let told = LastTold::default();
+    fn what_was_rendered_is_taken_again_of_the_same_data_only() {
+        let last = LastRendered::default();
         let (old, new): (Arc<[u8]>, Arc<[u8]>) = (Arc::from([1]), Arc::from([1]));
-        let tell = |of: &Arc<[u8]>, part: usize, value: &str| {
-            told.object(of, part, || json!(value)).into_value()
+        let render = |of: &Arc<[u8]>, part: usize, value: &str| {
+            last.object(of, part, || json!(value)).into_value()
         };
-        assert_eq!(tell(&old, 1, "first"), "first");
-        assert_eq!(tell(&old, 1, "never made"), "first");
-        assert_eq!(tell(&old, 2, "other part"), "other part");
-        assert_eq!(tell(&new, 2, "other data"), "other data");
-        assert_eq!(tell(&old, 2, "made again"), "made again");
+        assert_eq!(render(&old, 1, "first"), "first");
+        assert_eq!(render(&old, 1, "never made"), "first");
+        assert_eq!(render(&old, 2, "other part"), "other part");
+        assert_eq!(render(&new, 2, "other data"), "other data");
+        assert_eq!(render(&old, 2, "made again"), "made again");
     }
 }

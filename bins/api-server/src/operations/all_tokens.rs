@@ -4,16 +4,19 @@ use data_sources::{Error, Provenance, Sourced, Token, TokenList, TokenSnapshot};
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
-use super::{Call, boxed, fault};
-use crate::Sources;
+use super::{boxed, fault};
 use crate::answer::{Answered, Method, Warning};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::sources::{TOKEN_LIST_FRESH_SECONDS, Tokens};
 
-/// The list changes rarely; it is read again every six hours.
-pub(crate) const FRESH_SECONDS: u64 = 6 * 3600;
-
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let (found, fallback) = list(sources, call).await?;
+pub(super) async fn answer(
+    context: &Context,
+    tokens: &Tokens,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
+    let (found, fallback) = list(context, tokens, call).await?;
     let all = &found.value.tokens;
     if all.is_empty() {
         return Err(
@@ -43,7 +46,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             "next_cursor": (end < all.len()).then(|| end.to_string()),
         })
     };
-    let data = sources.told.tokens.object(all, (start, end), data);
+    let data = tokens.rendered.object(all, (start, end), data);
     let mut warnings = Vec::new();
     if fallback {
         warnings.push(Warning {
@@ -67,28 +70,29 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         sources: found.sources,
         warnings,
         none: &["next_cursor"],
-        ..Answered::of(data, FRESH_SECONDS).origin("tokens", source, Method::Direct)
+        ..Answered::of(data, TOKEN_LIST_FRESH_SECONDS).origin("tokens", source, Method::Direct)
     })
 }
 
 /// The aggregator's list, otherwise that of a catalogue; and whether it is the latter.
 async fn list(
-    sources: &Sources,
+    context: &Context,
+    tokens: &Tokens,
     call: &Call,
 ) -> Result<(Sourced<TokenSnapshot>, bool), ErrorReply> {
-    let error = match sources.okx.tokens(call.max_age()).await {
+    let error = match tokens.okx.tokens(call.max_age()).await {
         Ok(found) => return Ok((found, false)),
         Err(error) => error,
     };
-    let fallback = boxed(|| sources.coingecko.tokens(call.max_age()));
+    let fallback = boxed(|| tokens.coingecko.tokens(call.max_age()));
     let Ok(mut found) = fallback.await else {
         return Err(fault::reply(&error));
     };
     if let Error::Source(error) = &error {
-        let mode = sources.mode_of(error.source);
+        let mode = context.mode_of(error.source);
         found
             .sources
-            .push(Provenance::unavailable(error, mode, sources.now()));
+            .push(Provenance::unavailable(error, mode, context.now()));
     }
     Ok((found, true))
 }

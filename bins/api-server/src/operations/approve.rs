@@ -1,17 +1,22 @@
 //! `GET /approve`.
 
 use data_sources::Approvals;
+use data_sources::okx::Okx;
 use serde_json::json;
 
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, Object, Origin, Unavailable};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
 
 const FRESH_SECONDS: u64 = 3600;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let okx = &sources.okx;
+pub(super) async fn answer(
+    context: &Context,
+    okx: &Okx,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let token = call.parameters.address("token").unwrap_or_default();
     let amount = call.parameters.uint("amount").unwrap_or_default();
     let found = okx
@@ -61,7 +66,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         origins: vec![Origin::new("data", source, Method::Derived)],
         sources: found.sources,
         unavailable,
-        as_of: Some(sources.now()),
+        as_of: Some(context.now()),
         fresh_seconds: FRESH_SECONDS,
         none: &[],
         ..Answered::default()

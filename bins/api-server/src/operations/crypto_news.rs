@@ -6,23 +6,32 @@ use data_sources::SourceStatus;
 use readings::news::{DateFlag, Digest, Headline};
 use serde_json::json;
 
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, Unavailable};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
-use crate::snapshots::{Absent, Dataset, News, Snapshot};
+use crate::snapshots::{Absent, Dataset, NewsDigest, Snapshot};
+use crate::sources::News;
 
 const INDEX: &str = "alternative-me.fear-greed";
 
-pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, ErrorReply> {
-    let snapshot = snapshot(sources).await?;
+pub(super) async fn answer(
+    context: &Context,
+    news: &News,
+    _call: &Call,
+) -> Result<Answered, ErrorReply> {
+    let snapshot = snapshot(context, news).await?;
     let digest = &snapshot.value;
     let data = || json!({ "brief": digest.brief, "headlines": digest.headlines });
-    let data = sources.told.news.object(&snapshot, (), data);
-    let mut answered = from_snapshot(Answered::of(data, News::PACE.fresh.as_secs()), &snapshot)
-        .origin("headlines", core_source(&snapshot), Method::Derived)
-        .origin("brief/sentiment", core_source(&snapshot), Method::Derived)
-        .origin("brief/fear_greed", INDEX, Method::Direct);
+    let data = news.rendered.object(&snapshot, (), data);
+    let mut answered = from_snapshot(
+        Answered::of(data, NewsDigest::PACE.fresh.as_secs()),
+        &snapshot,
+    )
+    .origin("headlines", core_source(&snapshot), Method::Derived)
+    .origin("brief/sentiment", core_source(&snapshot), Method::Derived)
+    .origin("brief/fear_greed", INDEX, Method::Direct);
     answered.unavailable.extend(undated(
         "headlines",
         &digest.headlines,
@@ -38,9 +47,14 @@ pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, 
 }
 
 /// The news as every route reads them, or why there are none.
-pub(super) async fn snapshot(sources: &Sources) -> Result<Arc<Snapshot<Digest>>, ErrorReply> {
-    let current = &sources.snapshots.news;
-    let held = current.within(News::PACE.refused, sources.now()).await;
+pub(super) async fn snapshot(
+    context: &Context,
+    news: &News,
+) -> Result<Arc<Snapshot<Digest>>, ErrorReply> {
+    let current = &news.digest;
+    let held = current
+        .within(NewsDigest::PACE.refused, context.now())
+        .await;
     held.map_err(|absent| match absent {
         Absent::Never => fault::core_missing("snapshot", "no_snapshot"),
         Absent::TooOld { age_seconds } => {

@@ -3,11 +3,13 @@
 use readings::defi::tvl;
 use route_catalog::ErrorCode;
 
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Defi;
 
 const FRESH_SECONDS: u64 = 900;
 const PROTOCOLS: &str = "defillama.protocols";
@@ -15,38 +17,42 @@ const CHAINS: &str = "defillama.chains";
 /// Members whose `null` means that there is none.
 const NONE: &[&str] = &["chain_id"];
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let llama = &sources.defillama;
+pub(super) async fn answer(
+    context: &Context,
+    defi: &Defi,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
+    let llama = &defi.defillama;
     let max_age = call.max_age();
-    let mut legs = Legs::default();
+    let mut report = SourceReport::default();
     if let Some(name) = call.parameters.text("protocol") {
         let protocols = llama.protocols(max_age).await;
-        let protocols = legs.got(protocols.map_err(|error| fault::reply(&error))?);
+        let protocols = report.got(protocols.map_err(|error| fault::reply(&error))?);
         let found = tvl::of_protocol(&protocols, name).ok_or_else(|| {
             let message = "no protocol is known by this slug or name";
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "protocol_not_found")
         })?;
-        let answered = Answered::new(found, FRESH_SECONDS).with_legs(legs);
+        let answered = Answered::new(found, FRESH_SECONDS).with_report(report);
         return Ok(Answered {
             none: NONE,
             ..answered.origin("protocols", PROTOCOLS, Method::Direct)
         });
     }
     let (protocols, chains) = tokio::join!(llama.protocols(max_age), llama.chains(max_age));
-    let protocols = legs.got(protocols.map_err(|error| fault::reply(&error))?);
+    let protocols = report.got(protocols.map_err(|error| fault::reply(&error))?);
     let chains = match chains {
-        Ok(chains) => Some(legs.got(chains)),
+        Ok(chains) => Some(report.got(chains)),
         Err(error) => {
-            legs.failed(sources, &error);
+            report.failed(context, &error);
             for field in ["chains", "total_tvl_usd"] {
-                legs.missing(field, error.reason(), CHAINS);
+                report.missing(field, error.reason(), CHAINS);
             }
             None
         }
     };
     let ranked = tvl::rank(&protocols, chains.as_deref().map(Vec::as_slice));
     let mut answered = Answered::new(ranked, FRESH_SECONDS)
-        .with_legs(legs)
+        .with_report(report)
         .origin("protocols", PROTOCOLS, Method::Direct)
         .origin("gainers", PROTOCOLS, Method::Derived)
         .origin("losers", PROTOCOLS, Method::Derived);

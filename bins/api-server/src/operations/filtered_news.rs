@@ -9,12 +9,14 @@ use route_catalog::ErrorCode;
 use serde_json::json;
 
 use super::crypto_news::{snapshot, undated};
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, Part, Warning, fresh_together};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
-use crate::snapshots::{Dataset, News};
+use crate::snapshots::{Dataset, NewsDigest};
+use crate::source_report::SourceReport;
+use crate::sources::News;
 
 const SEARCH: &str = "okx.news";
 /// What a search found is asked for again after ten minutes.
@@ -22,23 +24,27 @@ const SEARCH_FRESH_SECONDS: u64 = 600;
 /// Most headlines of an answer.
 const MOST: usize = 50;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    news: &News,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let asked = call.parameters.text("topic").unwrap_or_default().trim();
     let topic = Topic::new(asked)
         .ok_or_else(|| fault::bad_parameter("topic", "expected a topic with a letter or digit"))?;
     let (searched, snapshot) = tokio::join!(
-        sources.news.search(asked, call.max_age()),
-        snapshot(sources)
+        news.desk.search(asked, call.max_age()),
+        snapshot(context, news)
     );
-    let now = sources.now();
+    let now = context.now();
     let keyword = asked.to_lowercase();
-    let mut legs = Legs::default();
+    let mut report = SourceReport::default();
     let mut found = Found::default();
     let mut parts = Vec::new();
     match searched {
         Ok(searched) => {
             parts.push(age(&searched.sources, now));
-            for article in legs.got(searched) {
+            for article in report.got(searched) {
                 let mut terms = topic.matches(&article);
                 terms.push(&keyword);
                 found.take(&article, &terms);
@@ -46,7 +52,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
         // Either of both is enough.
         Err(error) if snapshot.is_err() => return Err(fault::reply(&error)),
-        Err(error) => legs.failed(sources, &error),
+        Err(error) => report.failed(context, &error),
     }
     let mut as_of = None;
     let mut warning = None;
@@ -54,7 +60,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Ok(snapshot) => {
             parts.push(Part {
                 age: snapshot.age_seconds(now),
-                fresh: News::PACE.fresh.as_secs(),
+                fresh: NewsDigest::PACE.fresh.as_secs(),
             });
             for article in &snapshot.value.articles {
                 let terms = topic.matches(article);
@@ -63,13 +69,13 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
                 }
             }
             as_of = Some(snapshot.as_of);
-            legs.got(Sourced {
+            report.got(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });
         }
         Err(absent) => {
-            legs.missing("headlines", absent.reason(), News::NAME);
+            report.missing("headlines", absent.reason(), NewsDigest::NAME);
             warning = Some(Warning {
                 code: "snapshot_unavailable",
                 message:
@@ -85,8 +91,12 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         let message = "no headline of the last 72 hours matches the topic";
         return Err(ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_results"));
     }
-    let source = legs.sources.first().map_or(SEARCH, |source| source.source);
-    legs.unavailable
+    let source = report
+        .sources
+        .first()
+        .map_or(SEARCH, |source| source.source);
+    report
+        .unavailable
         .extend(undated("headlines", &headlines, source));
     let data = json!({
         "topic": asked,
@@ -95,7 +105,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "headlines": headlines,
     });
     let mut answered = Answered::new(data, fresh_together(parts))
-        .with_legs(legs)
+        .with_report(report)
         .origin("headlines", source, Method::Derived);
     answered.as_of = as_of;
     answered.warnings.extend(warning);

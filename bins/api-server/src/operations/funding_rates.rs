@@ -14,35 +14,41 @@ use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Derivatives;
 
 /// Venues are read again after twenty seconds, and need a moment to answer.
 pub(super) const FRESH_SECONDS: u64 = 30;
 /// Coins of an answer without a symbol.
 const TOP: usize = 20;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    derivatives: &Derivatives,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let max_age = call.max_age();
-    let (symbol, markets, legs) = match call.parameters.text("symbol") {
+    let (symbol, markets, report) = match call.parameters.text("symbol") {
         Some(text) => {
             let symbol = SymbolKey::new(text)
                 .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol"))?;
-            let (market, legs) = for_symbol(sources, &symbol, max_age).await?;
-            (Some(market.symbol.clone()), vec![market], legs)
+            let (market, report) = for_symbol(context, derivatives, &symbol, max_age).await?;
+            (Some(market.symbol.clone()), vec![market], report)
         }
         None => {
-            let (markets, legs) = overview(sources, max_age).await?;
-            (None, markets, legs)
+            let (markets, report) = overview(context, derivatives, max_age).await?;
+            (None, markets, report)
         }
     };
-    let core = legs.core();
+    let core = report.core();
     let data = json!({ "symbol": symbol, "markets": markets });
     let mut answered = Answered::new(data, FRESH_SECONDS)
-        .with_legs(legs)
+        .with_report(report)
         .origin("markets", core, Method::Direct)
         .origin("markets/*/aggregate", core, Method::Derived);
     // Each venue speaks for itself.
@@ -68,16 +74,17 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
 /// 404 `symbol_not_found` when every venue answered and none lists it; 503 when none that may list it
 /// answered.
 pub(super) async fn for_symbol(
-    sources: &Sources,
+    context: &Context,
+    derivatives: &Derivatives,
     symbol: &SymbolKey,
     max_age: Option<Duration>,
-) -> Result<(SymbolMarket, Legs), ErrorReply> {
+) -> Result<(SymbolMarket, SourceReport), ErrorReply> {
     let coin = coin_of(symbol).ok_or_else(|| unknown(symbol.as_str()))?;
     let (hyperliquid, binance, okx, bybit) = tokio::join!(
-        sources.hyperliquid.reading(&coin, max_age),
-        sources.binance.reading(&coin, max_age),
-        sources.okx_futures.reading(&coin, max_age),
-        sources.bybit.reading(&coin, max_age),
+        derivatives.hyperliquid.reading(&coin, max_age),
+        derivatives.binance.reading(&coin, max_age),
+        derivatives.okx_futures.reading(&coin, max_age),
+        derivatives.bybit.reading(&coin, max_age),
     );
     let answers = [
         (Venue::Hyperliquid, hyperliquid),
@@ -87,7 +94,7 @@ pub(super) async fn for_symbol(
     ];
     let mut gathered = Gathered::default();
     for (venue, answer) in answers {
-        if let Some(reading) = gathered.venue(sources, venue, answer) {
+        if let Some(reading) = gathered.venue(context, venue, answer) {
             gathered
                 .readings
                 .entry(coin.clone())
@@ -95,10 +102,12 @@ pub(super) async fn for_symbol(
                 .push(reading);
         }
     }
-    gathered.predict(sources, Some(&coin), max_age).await;
+    gathered
+        .predict(context, derivatives, Some(&coin), max_age)
+        .await;
     let Gathered {
         mut readings,
-        mut legs,
+        mut report,
         down,
     } = gathered;
     let Some(venues) = readings.remove(&coin) else {
@@ -109,20 +118,21 @@ pub(super) async fn for_symbol(
         });
     };
     let market = SymbolMarket::new(coin, venues);
-    name_gaps(&market, &mut legs);
-    Ok((market, legs))
+    name_gaps(&market, &mut report);
+    Ok((market, report))
 }
 
 /// The coins with the highest open interest over all venues.
 async fn overview(
-    sources: &Sources,
+    context: &Context,
+    derivatives: &Derivatives,
     max_age: Option<Duration>,
-) -> Result<(Vec<SymbolMarket>, Legs), ErrorReply> {
+) -> Result<(Vec<SymbolMarket>, SourceReport), ErrorReply> {
     let (hyperliquid, binance, okx, bybit) = tokio::join!(
-        sources.hyperliquid.all(max_age),
-        sources.binance.all(max_age),
-        sources.okx_futures.all(max_age),
-        sources.bybit.all(max_age),
+        derivatives.hyperliquid.all(max_age),
+        derivatives.binance.all(max_age),
+        derivatives.okx_futures.all(max_age),
+        derivatives.bybit.all(max_age),
     );
     let owned = |shared: Sourced<Arc<Vec<CoinReading>>>| shared.map(|rows| rows.as_ref().clone());
     let answers = [
@@ -133,14 +143,14 @@ async fn overview(
     ];
     let mut gathered = Gathered::default();
     for (venue, answer) in answers {
-        for (coin, reading) in gathered.venue(sources, venue, answer).unwrap_or_default() {
+        for (coin, reading) in gathered.venue(context, venue, answer).unwrap_or_default() {
             gathered.readings.entry(coin).or_default().push(reading);
         }
     }
-    gathered.predict(sources, None, max_age).await;
+    gathered.predict(context, derivatives, None, max_age).await;
     let Gathered {
         readings,
-        mut legs,
+        mut report,
         down,
     } = gathered;
     // A rate that another venue expects is no market of its own.
@@ -157,20 +167,21 @@ async fn overview(
             false => none_answered(&down),
         });
     }
-    let top = with_binance_interest(sources, top, &mut legs, max_age).await;
+    let top = with_binance_interest(context, derivatives, top, &mut report, max_age).await;
     let top = top_by_open_interest(top, TOP);
-    legs.missing("markets[].venues[].long_short", "only_with_symbol", "");
+    report.missing("markets[].venues[].long_short", "only_with_symbol", "");
     for market in &top {
-        name_gaps(market, &mut legs);
+        name_gaps(market, &mut report);
     }
-    Ok((top, legs))
+    Ok((top, report))
 }
 
 /// Binance states open interest contract by contract only: asked for the coins that are shown.
 async fn with_binance_interest(
-    sources: &Sources,
+    context: &Context,
+    derivatives: &Derivatives,
     markets: Vec<SymbolMarket>,
-    legs: &mut Legs,
+    report: &mut SourceReport,
     max_age: Option<Duration>,
 ) -> Vec<SymbolMarket> {
     let mut asked = JoinSet::new();
@@ -180,7 +191,7 @@ async fn with_binance_interest(
             .iter()
             .any(|reading| reading.venue == Venue::Binance && reading.mark_px.is_some())
         {
-            let (binance, coin) = (sources.binance.clone(), market.symbol.clone());
+            let (binance, coin) = (derivatives.binance.clone(), market.symbol.clone());
             asked.spawn(async move {
                 let interest = binance.open_interest(&coin, max_age).await;
                 (coin, interest)
@@ -191,15 +202,15 @@ async fn with_binance_interest(
     while let Some(joined) = asked.join_next().await {
         match joined {
             Ok((coin, Ok(interest))) => {
-                if let Some(base) = legs.got(interest) {
+                if let Some(base) = report.got(interest) {
                     found.insert(coin, base);
                 }
             }
             Ok((_, Err(error))) => {
-                legs.failed(sources, &error);
+                report.failed(context, &error);
                 let source = error.source_id().unwrap_or_default();
                 gap(
-                    legs,
+                    report,
                     "markets[].venues[].open_interest",
                     &error.reason(),
                     source,
@@ -227,7 +238,7 @@ async fn with_binance_interest(
 #[derive(Default)]
 struct Gathered {
     readings: BTreeMap<String, Vec<VenueReading>>,
-    legs: Legs,
+    report: SourceReport,
     /// Venues that did not answer, and why.
     down: Vec<(Venue, Error)>,
 }
@@ -237,17 +248,17 @@ impl Gathered {
     /// answer is, and is nobody else's fault.
     fn venue<T>(
         &mut self,
-        sources: &Sources,
+        context: &Context,
         venue: Venue,
         answer: Result<Sourced<T>, Error>,
     ) -> Option<T> {
         match answer {
-            Ok(sourced) => Some(self.legs.got(sourced)),
+            Ok(sourced) => Some(self.report.got(sourced)),
             Err(Error::NotFound { .. }) => None,
             Err(error) => {
                 let source = error.source_id().unwrap_or_default();
-                self.legs.failed(sources, &error);
-                self.legs
+                self.report.failed(context, &error);
+                self.report
                     .missing(&format!("markets[].venues.{venue}"), error.reason(), source);
                 self.down.push((venue, error));
                 None
@@ -257,7 +268,13 @@ impl Gathered {
 
     /// The rates that Hyperliquid expects of venues that did not answer: of `coin`, or of every coin
     /// that another venue lists.
-    async fn predict(&mut self, sources: &Sources, coin: Option<&str>, max_age: Option<Duration>) {
+    async fn predict(
+        &mut self,
+        context: &Context,
+        derivatives: &Derivatives,
+        coin: Option<&str>,
+        max_age: Option<Duration>,
+    ) {
         let silent = |venue: Venue| {
             matches!(venue, Venue::Binance | Venue::Bybit)
                 && self.down.iter().any(|(down, _)| *down == venue)
@@ -269,9 +286,9 @@ impl Gathered {
             .into_iter()
             .filter(|venue| silent(*venue))
             .collect();
-        let predicted = match sources.hyperliquid.predicted(max_age).await {
-            Ok(predicted) => self.legs.got(predicted),
-            Err(error) => return self.legs.failed(sources, &error),
+        let predicted = match derivatives.hyperliquid.predicted(max_age).await {
+            Ok(predicted) => self.report.got(predicted),
+            Err(error) => return self.report.failed(context, &error),
         };
         for prediction in predicted
             .iter()
@@ -299,17 +316,17 @@ impl Gathered {
 }
 
 /// Names what the venues did not give, each gap once.
-fn name_gaps(market: &SymbolMarket, legs: &mut Legs) {
+fn name_gaps(market: &SymbolMarket, report: &mut SourceReport) {
     for missing in market.venues.iter().flat_map(|reading| &reading.missing) {
         let field = format!("markets[].venues[].{}", missing.part.as_str());
-        gap(legs, &field, &missing.reason, missing.source);
+        gap(report, &field, &missing.reason, missing.source);
     }
     if market.spread_bps.is_none() {
-        gap(legs, "markets[].spread_bps", "needs_two_venues", "");
+        gap(report, "markets[].spread_bps", "needs_two_venues", "");
     }
     if !market.conflicting.is_empty() {
         gap(
-            legs,
+            report,
             "markets[].aggregate",
             "conflicting_venues_left_out",
             "",
@@ -317,13 +334,13 @@ fn name_gaps(market: &SymbolMarket, legs: &mut Legs) {
     }
 }
 
-fn gap(legs: &mut Legs, field: &str, reason: &str, source: &'static str) {
+fn gap(report: &mut SourceReport, field: &str, reason: &str, source: &'static str) {
     let full = format!("data.{field}");
     let known = |gap: &crate::answer::Unavailable| {
         gap.field == full && gap.reason == reason && gap.source == source
     };
-    if !legs.unavailable.iter().any(known) {
-        legs.missing(field, reason, source);
+    if !report.unavailable.iter().any(known) {
+        report.missing(field, reason, source);
     }
 }
 

@@ -6,39 +6,46 @@
 use alloy_primitives::hex;
 use data_sources::{Error, Sourced};
 use jiff::Timestamp;
-use ledger::{Artifact, Shelf, ShelfError};
+use ledger::{Artifact, Shelf, ShelfError, SqliteShelf};
 use readings::ai::{Generated, Picture};
 use route_catalog::ErrorCode;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::ai::{self, FRESH_SECONDS};
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, seconds};
 use crate::artifacts;
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Ai;
 
 /// No image is larger than the answer that it comes in.
 const ROOM_BYTES: u64 = 24 << 20;
 /// For how long an image can be fetched.
 const KEPT_SECONDS: i64 = 86_400;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    ai: &Ai,
+    shelf: Option<&SqliteShelf>,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     // Nothing is drawn that could not be kept: the operator pays the model for it, and nobody else would.
-    let shelf = sources.shelf().ok_or_else(no_shelf)?;
+    let shelf = shelf.ok_or_else(no_shelf)?;
     shelf
-        .has_room(ROOM_BYTES, unix(sources.now()))
+        .has_room(ROOM_BYTES, unix(context.now()))
         .await
         .map_err(|error| not_kept(&error))?;
     let prompt = call.parameters.text("prompt").unwrap_or_default();
     let model = call.parameters.text("model").unwrap_or_default();
-    let drawn = ai::within_budget(draw(sources, prompt, model)).await?;
+    let drawn = ai::within_budget(draw(ai, prompt, model)).await?;
     let found = drawn.map_err(|error| fault::reply(&error))?;
     let source = found.sources.first().map_or("", |source| source.source);
-    let mut legs = Legs::default();
-    let Generated::Made(picture) = legs.got(found) else {
+    let mut report = SourceReport::default();
+    let Generated::Made(picture) = report.got(found) else {
         return Err(ai::blocked());
     };
 
@@ -48,7 +55,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         revised_prompt,
     } = picture;
     let (format, width, height) = (image.format(), image.width(), image.height());
-    let now = sources.now();
+    let now = context.now();
     let expires_at = Timestamp::from_second(now.as_second().saturating_add(KEPT_SECONDS));
     let expires_at = expires_at.unwrap_or(Timestamp::MAX);
     let artifact = Artifact::new(
@@ -76,22 +83,18 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "revised_prompt": revised_prompt,
     });
     Ok(Answered::new(data, FRESH_SECONDS)
-        .with_legs(legs)
+        .with_report(report)
         .origin("image", source, Method::Direct))
 }
 
 /// Asks the chosen model, once. The alternative is whichever of the two is set up.
-async fn draw(
-    sources: &Sources,
-    prompt: &str,
-    model: &str,
-) -> Result<Sourced<Generated<Picture>>, Error> {
-    let has_gemini = sources.gemini.source().disabled().is_none();
-    let has_fal = sources.fal.source().disabled().is_none();
+async fn draw(ai: &Ai, prompt: &str, model: &str) -> Result<Sourced<Generated<Picture>>, Error> {
+    let has_gemini = ai.gemini.source().disabled().is_none();
+    let has_fal = ai.fal.source().disabled().is_none();
     match model {
-        "alternative" if !has_gemini && has_fal => sources.fal.image(prompt).await,
-        "alternative" => sources.gemini.image(prompt).await,
-        _ => sources.openai.image(prompt).await,
+        "alternative" if !has_gemini && has_fal => ai.fal.image(prompt).await,
+        "alternative" => ai.gemini.image(prompt).await,
+        _ => ai.openai.image(prompt).await,
     }
 }
 

@@ -1,15 +1,17 @@
 //! `GET /hl-transaction-history`.
 
+use data_sources::hyperliquid_info::HyperliquidInfo;
 use jiff::{SignedDuration, Timestamp};
 use readings::derivatives::{Cursor, HistoryKind, HistoryKinds, Window, page};
 use serde_json::json;
 
-use super::legs::Legs;
+use super::fault;
 use super::sub_wallet::address_or_own;
-use super::{Call, fault};
-use crate::Sources;
 use crate::answer::{Answered, Method, Warning, seconds};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
 
 /// What has happened does not change; new things happen.
 const FRESH_SECONDS: u64 = 10;
@@ -19,9 +21,13 @@ const USUAL_SPAN: SignedDuration = SignedDuration::from_hours(7 * 24);
 const USUAL_LIMIT: usize = 100;
 const HISTORY: &str = "hyperliquid.history";
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    hyperliquid: &HyperliquidInfo,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let user = address_or_own(call)?;
-    let cursor = start_of(call, sources.now())?;
+    let cursor = start_of(call, context.now())?;
     let limit = call
         .parameters
         .integer("limit")
@@ -32,7 +38,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     };
     let of = |kind: HistoryKind| async move {
         match cursor.kinds.include(kind) {
-            true => Some(sources.hyperliquid.history(user, kind, window).await),
+            true => Some(hyperliquid.history(user, kind, window).await),
             false => None,
         }
     };
@@ -41,13 +47,13 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         of(HistoryKind::Funding),
         of(HistoryKind::Ledger)
     );
-    let mut legs = Legs::default();
+    let mut report = SourceReport::default();
     let mut items = Vec::new();
     let mut covered = window;
     let mut dropped_before = None;
     for told in [fills, funding, ledger].into_iter().flatten() {
         // A list that lacks one of the kinds that were asked for would tell a wrong story.
-        let told = legs.got(told.map_err(|error| fault::reply(&error))?);
+        let told = report.got(told.map_err(|error| fault::reply(&error))?);
         covered.start = covered.start.max(told.covered.start);
         dropped_before = dropped_before.max(told.dropped_before);
         items.extend(told.items);
@@ -67,10 +73,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "truncated": shortened || dropped_before.is_some(),
         "next_cursor": page.next.map(|next| next.to_string()),
     });
-    let mut answered =
-        Answered::new(data, FRESH_SECONDS)
-            .with_legs(legs)
-            .origin("items", HISTORY, Method::Direct);
+    let mut answered = Answered::new(data, FRESH_SECONDS)
+        .with_report(report)
+        .origin("items", HISTORY, Method::Direct);
     answered.none = &["next_cursor"];
     if shortened {
         answered.warnings.push(Warning {

@@ -1,5 +1,6 @@
 //! `GET /hyperliquid-account`.
 
+use data_sources::hyperliquid_info::HyperliquidInfo;
 use std::time::Duration;
 
 use alloy_primitives::Address;
@@ -8,48 +9,53 @@ use readings::derivatives::Account;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::legs::Legs;
+use super::fault;
 use super::sub_wallet::address_or_own;
-use super::{Call, fault};
-use crate::Sources;
 use crate::answer::{Answered, Method};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
 
 /// Accounts are read again after five seconds.
 const FRESH_SECONDS: u64 = 10;
 const ACCOUNT: &str = "hyperliquid.account";
 const ORDERS: &str = "hyperliquid.open-orders";
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    venue: &HyperliquidInfo,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let user = address_or_own(call)?;
     let max_age = call.max_age();
-    let venue = &sources.hyperliquid;
     let asked = call.parameters.text("dex").map(str::trim);
     let main = asked.unwrap_or_default();
-    let mut legs = Legs::default();
+    let mut report = SourceReport::default();
     let (account, role, spot, others) = tokio::join!(
         venue.account(user, main, max_age),
         venue.role(user, max_age),
         venue.spot_balances(user, max_age),
-        others(sources, user, asked, max_age),
+        others(venue, user, asked, max_age),
     );
-    let account = legs.got(account.map_err(|error| fault::reply(&error))?);
-    let role = legs.take(sources, "role", role);
-    let spot = legs.take(sources, "spot_balances", spot);
+    let account = report.got(account.map_err(|error| fault::reply(&error))?);
+    let role = report.take(context, "role", role);
+    let spot = report.take(context, "spot_balances", spot);
     let mut accounts = vec![account];
     match others {
         Ok(answers) => {
             for (dex, answer) in answers {
                 let field = format!("positions[dex={dex}]");
                 accounts.extend(
-                    legs.take(sources, &field, answer)
+                    report
+                        .take(context, &field, answer)
                         .filter(|account| !account.is_empty()),
                 );
             }
         }
         // Which dexes there are is not known: positions of the venue's own dex are all that is told.
         Err(error) => {
-            legs.take::<()>(sources, "other_dexes", Err(error));
+            report.take::<()>(context, "other_dexes", Err(error));
         }
     }
     // Orders need collateral: only a dex that holds some is asked, because each one costs as much as
@@ -60,7 +66,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     for dex in &dexes {
         let field = format!("open_orders[dex={dex}]");
         if let Some(of_dex) =
-            legs.take(sources, &field, venue.open_orders(user, dex, max_age).await)
+            report.take(context, &field, venue.open_orders(user, dex, max_age).await)
         {
             orders.extend(of_dex.iter().cloned());
             told.push(dex);
@@ -79,9 +85,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "open_orders": orders,
         "open_orders_of": told,
     });
-    let has_orders = legs.has(ORDERS);
+    let has_orders = report.has(ORDERS);
     let mut answered = Answered::new(data, FRESH_SECONDS)
-        .with_legs(legs)
+        .with_report(report)
         .origin("margin_summary", ACCOUNT, Method::Direct)
         .origin("positions", ACCOUNT, Method::Direct);
     if has_orders {
@@ -97,7 +103,7 @@ type OfDex = (String, Result<Sourced<Account>, Error>);
 
 /// The account at every dex that others deployed, unless one dex was asked for.
 async fn others(
-    sources: &Sources,
+    venue: &HyperliquidInfo,
     user: Address,
     asked: Option<&str>,
     max_age: Option<Duration>,
@@ -105,10 +111,10 @@ async fn others(
     if asked.is_some() {
         return Ok(Vec::new());
     }
-    let dexs = sources.hyperliquid.dexs(None).await?;
+    let dexs = venue.dexs(None).await?;
     let mut calls = JoinSet::new();
     for dex in dexs.value.iter().cloned() {
-        let venue = sources.hyperliquid.clone();
+        let venue = venue.clone();
         calls.spawn(async move {
             let account = venue.account(user, &dex, max_age).await;
             (dex, account)

@@ -1,14 +1,16 @@
 //! `GET /hyperliquid-market`.
 
+use data_sources::hyperliquid_info::HyperliquidInfo;
 use readings::derivatives::{PerpContext, PerpMarket};
 use route_catalog::ErrorCode;
 use serde_json::{Map, Value, json};
 
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
 
 /// Markets are read again after five seconds.
 const FRESH_SECONDS: u64 = 10;
@@ -18,7 +20,11 @@ const MARKETS: &str = "hyperliquid.markets";
 const BOOK: &str = "hyperliquid.book";
 const CANDLES: &str = "hyperliquid.candles";
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    hyperliquid: &HyperliquidInfo,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let max_age = call.max_age();
     let parameter = |name: &str| call.parameters.text(name).map(str::trim);
     let (coin, interval) = (parameter("coin"), parameter("interval"));
@@ -31,44 +37,41 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
         (dex, prefix) => dex.or(prefix).unwrap_or_default(),
     };
-    let mut legs = Legs::default();
-    let found = sources.hyperliquid.markets(dex, max_age).await;
-    let markets = legs.got(found.map_err(|error| fault::reply(&error))?);
+    let mut report = SourceReport::default();
+    let found = hyperliquid.markets(dex, max_age).await;
+    let markets = report.got(found.map_err(|error| fault::reply(&error))?);
     let mut data = Map::new();
     let Some(coin) = coin else {
         let rows: Vec<_> = markets.iter().map(PerpMarket::from).collect();
-        name_gaps(&rows, &mut legs);
+        name_gaps(&rows, &mut report);
         data.insert("markets".to_owned(), json!(rows));
-        return Ok(answered(data, legs));
+        return Ok(answered(data, report));
     };
     let market = find(&markets, dex, coin).ok_or_else(|| {
         let message = format!("there is no market {coin:?}");
         ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "coin_not_found")
     })?;
     let rows = [PerpMarket::from(market)];
-    name_gaps(&rows, &mut legs);
+    name_gaps(&rows, &mut report);
     data.insert("markets".to_owned(), json!(rows));
     let candles = async {
         match interval {
-            Some(interval) => Some(
-                sources
-                    .hyperliquid
-                    .candles(&market.coin, interval, max_age)
-                    .await,
-            ),
+            Some(interval) => Some(hyperliquid.candles(&market.coin, interval, max_age).await),
             None => None,
         }
     };
-    let (book, candles) = tokio::join!(sources.hyperliquid.book(&market.coin, max_age), candles);
-    let book = legs.take(sources, "book", book).map(|book| book.top(DEPTH));
+    let (book, candles) = tokio::join!(hyperliquid.book(&market.coin, max_age), candles);
+    let book = report
+        .take(context, "book", book)
+        .map(|book| book.top(DEPTH));
     data.insert("book".to_owned(), json!(book));
-    let has_book = legs.has(BOOK);
+    let has_book = report.has(BOOK);
     if let Some(candles) = candles {
-        let candles = legs.take(sources, "candles", candles);
+        let candles = report.take(context, "candles", candles);
         data.insert("candles".to_owned(), json!(candles.as_deref()));
     }
-    let has_candles = legs.has(CANDLES);
-    let mut answered = answered(data, legs);
+    let has_candles = report.has(CANDLES);
+    let mut answered = answered(data, report);
     if has_book {
         answered = answered.origin("book", BOOK, Method::Direct);
     }
@@ -78,9 +81,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     Ok(answered)
 }
 
-fn answered(data: Map<String, Value>, legs: Legs) -> Answered {
+fn answered(data: Map<String, Value>, report: SourceReport) -> Answered {
     Answered::new(data, FRESH_SECONDS)
-        .with_legs(legs)
+        .with_report(report)
         .origin("markets", MARKETS, Method::Direct)
         .origin("markets/*/open_interest_usd", MARKETS, Method::Derived)
         .origin("markets/*/funding_apr_pct", MARKETS, Method::Derived)
@@ -103,8 +106,8 @@ fn find<'a>(markets: &'a [PerpContext], dex: &str, coin: &str) -> Option<&'a Per
     })
 }
 
-fn name_gaps(rows: &[PerpMarket], legs: &mut Legs) {
+fn name_gaps(rows: &[PerpMarket], report: &mut SourceReport) {
     if rows.iter().any(|row| row.mid.is_none()) {
-        legs.missing("markets[].mid", "one_sided_book", MARKETS);
+        report.missing("markets[].mid", "one_sided_book", MARKETS);
     }
 }

@@ -3,37 +3,47 @@
 use readings::defi::idle;
 use serde_json::json;
 
-use super::legs::Legs;
 use super::sub_wallet::address_or_own;
-use super::yields::{Held, dataset, holdings};
-use super::{Call, yields::Edition};
-use crate::Sources;
+use super::yields::{Held, holdings};
 use crate::answer::{Answered, Method, Part, fresh_together};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::snapshots::yield_pools;
+use crate::source_report::SourceReport;
+use crate::sources::Accounts;
+use crate::sources::Defi;
+use crate::sources::Edition;
 
 /// Balances are read again after a moment; the markets beside them have the pace of their edition.
 const FRESH_SECONDS: u64 = 60;
 /// Members whose `null` means that there is none: a chain's own coin has no contract.
 const NONE: &[&str] = &["token_address"];
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    accounts: &Accounts,
+    defi: &Defi,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let address = address_or_own(call)?;
-    let mut legs = Legs::default();
+    let mut report = SourceReport::default();
     let (held, edition) = tokio::join!(
-        holdings(sources, address, None, "idle", &mut legs),
-        sources.yields.edition_if_any(sources.now()),
+        holdings(context, accounts, address, None, "idle", &mut report),
+        defi.edition(context.now()),
     );
+    let edition = edition.ok();
     let Held {
         holdings,
         unread,
         uncertain,
     } = held?;
-    let balances = legs.core();
-    let now = sources.now();
-    let of_balances = Part::of(&legs.sources, FRESH_SECONDS, now);
+    let balances = report.core();
+    let now = context.now();
+    let of_balances = Part::of(&report.sources, FRESH_SECONDS, now);
     let of_edition = edition.as_ref().map(|edition| edition.part(now));
     if let Some(edition) = &edition {
-        edition.count_in(&mut legs);
+        edition.count_in(&mut report);
     }
     let markets = edition
         .as_ref()
@@ -44,16 +54,16 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             Some(_) => "no_low_risk_market_on_chain",
             None => "yield_snapshot_missing",
         };
-        legs.missing("idle[].best", reason, dataset::SOURCE);
+        report.missing("idle[].best", reason, yield_pools::SOURCE);
     }
     if rows.iter().any(|row| row.usd.is_none()) {
         for field in ["idle[].usd", "idle[].best.expected_usd_year"] {
-            legs.missing(field, "price_unknown", balances);
+            report.missing(field, "price_unknown", balances);
         }
     }
     let total = idle::total_usd(&rows);
     if total.is_none() {
-        legs.missing("total_idle_usd", "price_unknown", balances);
+        report.missing("total_idle_usd", "price_unknown", balances);
     }
     let priced = rows.iter().all(|row| row.usd.is_some());
     let complete = unread.is_empty() && !uncertain && priced;
@@ -71,11 +81,11 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     });
     let fresh = fresh_together([of_balances].into_iter().chain(of_edition));
     let mut answered = Answered::new(data, fresh)
-        .with_legs(legs)
+        .with_report(report)
         .origin("idle", balances, Method::Direct)
         .origin("total_idle_usd", balances, Method::Derived);
     if markets.is_some() {
-        answered = answered.origin("idle/*/best", dataset::SOURCE, Method::Derived);
+        answered = answered.origin("idle/*/best", yield_pools::SOURCE, Method::Derived);
     }
     answered.none = NONE;
     Ok(answered)

@@ -8,11 +8,13 @@ use readings::ai::{Generated, Research};
 use tokio::time::{Duration, Instant, timeout_at};
 
 use super::ai::{self, BUDGET, FRESH_SECONDS};
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Ai;
 
 /// A model that is asked later than this before the end of the budget would not come to its own end.
 const LEAST_TIME: Duration = Duration::from_secs(30);
@@ -25,12 +27,16 @@ enum Model {
     Perplexity,
 }
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    ai: &Ai,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let prompt = call.parameters.text("prompt").unwrap_or_default();
     let end = Instant::now() + BUDGET;
     let mut failures: Vec<Error> = Vec::new();
     let mut models = vec![Model::Openai, Model::Anthropic, Model::Perplexity];
-    models.retain(|model| model.source(sources).disabled().is_none());
+    models.retain(|model| model.source(ai).disabled().is_none());
     if models.is_empty() {
         // Its own error says why it is not asked.
         models.push(Model::Openai);
@@ -40,9 +46,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         if !failures.is_empty() && left < LEAST_TIME {
             break;
         }
-        let asked = timeout_at(end, model.research(sources, prompt)).await;
+        let asked = timeout_at(end, model.research(ai, prompt)).await;
         match asked.unwrap_or_else(|_| Err(model.timed_out())) {
-            Ok(found) => return answered(sources, found, &failures),
+            Ok(found) => return answered(context, found, &failures),
             Err(error) => failures.push(error),
         }
     }
@@ -50,45 +56,41 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
 }
 
 fn answered(
-    sources: &Sources,
+    context: &Context,
     found: Sourced<Generated<Research>>,
     failures: &[Error],
 ) -> Result<Answered, ErrorReply> {
     let source = found.sources.first().map_or("", |source| source.source);
-    let mut legs = Legs::default();
-    let Generated::Made(research) = legs.got(found) else {
+    let mut report = SourceReport::default();
+    let Generated::Made(research) = report.got(found) else {
         return Err(ai::blocked());
     };
     if research.citations.is_empty() {
         return Err(fault::core_missing("citations", "no_citations"));
     }
     for failure in failures {
-        legs.failed(sources, failure);
+        report.failed(context, failure);
     }
     Ok(Answered::new(research, FRESH_SECONDS)
-        .with_legs(legs)
+        .with_report(report)
         .origin("answer_markdown", source, Method::Direct)
         .origin("citations", source, Method::Direct))
 }
 
 impl Model {
-    fn source(self, sources: &Sources) -> &Source {
+    fn source(self, ai: &Ai) -> &Source {
         match self {
-            Self::Openai => sources.openai.source(),
-            Self::Anthropic => sources.anthropic.source(),
-            Self::Perplexity => sources.perplexity.source(),
+            Self::Openai => ai.openai.source(),
+            Self::Anthropic => ai.anthropic.source(),
+            Self::Perplexity => ai.perplexity.source(),
         }
     }
 
-    async fn research(
-        self,
-        sources: &Sources,
-        prompt: &str,
-    ) -> Result<Sourced<Generated<Research>>, Error> {
+    async fn research(self, ai: &Ai, prompt: &str) -> Result<Sourced<Generated<Research>>, Error> {
         match self {
-            Self::Openai => sources.openai.research(prompt).await,
-            Self::Anthropic => sources.anthropic.research(prompt).await,
-            Self::Perplexity => sources.perplexity.research(prompt).await,
+            Self::Openai => ai.openai.research(prompt).await,
+            Self::Anthropic => ai.anthropic.research(prompt).await,
+            Self::Perplexity => ai.perplexity.research(prompt).await,
         }
     }
 

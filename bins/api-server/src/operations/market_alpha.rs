@@ -1,5 +1,6 @@
 //! `GET /market-alpha`.
 
+use data_sources::okx::Okx;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +11,12 @@ use readings::token::board::{Board, board};
 use readings::token::market::HotToken;
 use readings::token::{curated, search};
 
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, Warning};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
 
 const FRESH_SECONDS: u64 = 90;
 /// Tokens beside the curated ones: so many with the deepest pools, and so many that trend.
@@ -22,21 +24,25 @@ const MORE_OF_EACH: usize = 6;
 /// Rankings only add rows: they are not waited for longer.
 const RANKING_PATIENCE: Duration = Duration::from_millis(2_500);
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    okx: &Okx,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let max_age = call.max_age();
-    let chain_id = sources.okx.reviewed().chain_id;
+    let chain_id = okx.reviewed().chain_id;
     let (liquid, hot) = tokio::join!(
-        in_time(sources.okx.liquid_tokens(chain_id, max_age)),
-        in_time(sources.okx.hot_tokens(Some(chain_id), max_age)),
+        in_time(okx.liquid_tokens(chain_id, max_age)),
+        in_time(okx.hot_tokens(Some(chain_id), max_age)),
     );
-    let mut legs = Legs::default();
+    let mut report = SourceReport::default();
     let mut names = BTreeMap::new();
     let mut order = Vec::new();
     let mut unranked = false;
     for ranking in [liquid, hot] {
         match ranking {
             Ok(ranking) => {
-                for (address, symbol) in others(&legs.got(ranking)) {
+                for (address, symbol) in others(&report.got(ranking)) {
                     if names.insert(address, symbol).is_none() {
                         order.push(address);
                     }
@@ -44,18 +50,17 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             }
             Err(error) => {
                 unranked = true;
-                legs.failed(sources, &error);
+                report.failed(context, &error);
             }
         }
     }
     let curated = curated::XLAYER.iter().map(|token| token.address);
     let tokens: Vec<Address> = curated.chain(order).collect();
-    let markets = sources
-        .okx
+    let markets = okx
         .markets(&tokens, max_age)
         .await
         .map_err(|error| fault::reply(&error))?;
-    let markets = legs.got(markets);
+    let markets = report.got(markets);
     let board = board(chain_id, markets.to_vec(), |address| {
         names.get(&address).cloned()
     });
@@ -65,12 +70,13 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     }
     let warnings = warnings(&board, unranked);
     // The prices are the core of the answer.
-    legs.sources
+    report
+        .sources
         .sort_by_key(|source| source.source != "okx.price-info");
     Ok(Answered {
         warnings,
         ..Answered::new(&board, FRESH_SECONDS)
-            .with_legs(legs)
+            .with_report(report)
             .origin("tokens", "okx.price-info", Method::Direct)
             .origin("movers", "okx.price-info", Method::Derived)
             .origin("total_volume_24h_usd", "okx.price-info", Method::Derived)

@@ -1,20 +1,21 @@
 //! `GET /mega-report`.
 
-use std::future::Future;
-use std::pin::Pin;
-
 use data_sources::Sourced;
 use jiff::Timestamp;
 use route_catalog::Operation;
 use serde_json::{Map, Value, json};
 
 use super::crypto_news::{core_source, no_index, snapshot, undated};
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::{
+    boxed, fault, finish, funding_rates, kol_sentiment, tradfi_data, trending_altcoins, yield_alpha,
+};
 use crate::answer::{Answered, Method, Part, Unavailable, Warning, fresh_together};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
-use crate::snapshots::{Dataset, News};
+use crate::snapshots::{Dataset, NewsDigest};
+use crate::source_report::SourceReport;
+use crate::sources::{Defi, Derivatives, News, Tokens, Tradfi};
 
 /// Headlines of a report.
 const HEADLINES: usize = 10;
@@ -30,108 +31,122 @@ struct Section {
     list: Option<&'static str>,
 }
 
-const SECTIONS: [Section; 5] = [
-    Section {
-        name: "kol_alpha",
-        operation: Operation::KolSentiment,
-        list: None,
-    },
-    Section {
-        name: "trending",
-        operation: Operation::TrendingAltcoins,
-        list: Some("altcoins"),
-    },
-    Section {
-        name: "yield",
-        operation: Operation::YieldAlpha,
-        list: Some("pools"),
-    },
-    Section {
-        name: "derivatives",
-        operation: Operation::FundingRates,
-        list: Some("markets"),
-    },
-    Section {
-        name: "macro",
-        operation: Operation::TradfiData,
-        list: None,
-    },
-];
+const KOL_ALPHA: Section = Section {
+    name: "kol_alpha",
+    operation: Operation::KolSentiment,
+    list: None,
+};
+const TRENDING: Section = Section {
+    name: "trending",
+    operation: Operation::TrendingAltcoins,
+    list: Some("altcoins"),
+};
+const YIELD: Section = Section {
+    name: "yield",
+    operation: Operation::YieldAlpha,
+    list: Some("pools"),
+};
+const DERIVATIVES: Section = Section {
+    name: "derivatives",
+    operation: Operation::FundingRates,
+    list: Some("markets"),
+};
+const MACRO: Section = Section {
+    name: "macro",
+    operation: Operation::TradfiData,
+    list: None,
+};
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let [kol, trending, yields, derivatives, markets] = SECTIONS;
-    let ask = |section: &Section| other_route(sources, call, section.operation);
-    let (news, one, two, three, four, five) = tokio::join!(
-        snapshot(sources),
-        ask(&kol),
-        ask(&trending),
-        ask(&yields),
-        ask(&derivatives),
-        ask(&markets),
+pub(super) async fn answer(
+    context: &Context,
+    news: &News,
+    tokens: &Tokens,
+    defi: &Defi,
+    derivatives: &Derivatives,
+    tradfi: &Tradfi,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
+    let [one, two, three, four, five] =
+        [KOL_ALPHA, TRENDING, YIELD, DERIVATIVES, MACRO].map(|section| section.call(call));
+    let (digest, kols, altcoins, pools, markets, readings) = tokio::join!(
+        snapshot(context, news),
+        boxed(|| finished(context, &one, kol_sentiment::answer(context, news, &one))),
+        boxed(|| finished(
+            context,
+            &two,
+            trending_altcoins::answer(context, tokens, news, &two)
+        )),
+        boxed(|| finished(context, &three, yield_alpha::answer(context, defi, &three))),
+        boxed(|| finished(
+            context,
+            &four,
+            funding_rates::answer(context, derivatives, &four)
+        )),
+        boxed(|| finished(context, &five, tradfi_data::answer(context, tradfi, &five))),
     );
-    let now = sources.now();
-    let mut report = Report::default();
+    let now = context.now();
+    let mut draft = Draft::default();
     let mut headlines_source = "";
-    match &news {
+    match &digest {
         Ok(snapshot) => {
             let digest = &snapshot.value;
             let headlines = digest
                 .headlines
                 .get(..HEADLINES)
                 .unwrap_or(&digest.headlines);
-            report
+            draft
                 .sections
                 .insert("headlines".to_owned(), json!(headlines));
-            report
+            draft
                 .sections
                 .insert("sentiment".to_owned(), json!(digest.brief));
-            report.as_of = Some(snapshot.as_of);
-            report.ages.push(Part {
+            draft.as_of = Some(snapshot.as_of);
+            draft.ages.push(Part {
                 age: snapshot.age_seconds(now),
-                fresh: News::PACE.fresh.as_secs(),
+                fresh: NewsDigest::PACE.fresh.as_secs(),
             });
-            report.legs.got(Sourced {
+            draft.report.got(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });
             headlines_source = core_source(snapshot);
-            report.legs.unavailable.extend(undated(
+            draft.report.unavailable.extend(undated(
                 "sections.headlines",
                 headlines,
                 headlines_source,
             ));
             if digest.brief.fear_greed.is_none() {
-                report
-                    .legs
+                draft
+                    .report
                     .unavailable
                     .push(no_index("sections.sentiment.fear_greed", snapshot));
             }
         }
         Err(error) => {
-            report.missing("headlines", error);
-            report.missing("sentiment", error);
+            draft.missing("headlines", error);
+            draft.missing("sentiment", error);
         }
     }
-    let no_trend = two.is_err();
-    for (section, told) in [
-        (kol, one),
-        (trending, two),
-        (yields, three),
-        (derivatives, four),
-        (markets, five),
+    let no_trend = altcoins.is_err();
+    for (section, answered) in [
+        (KOL_ALPHA, kols),
+        (TRENDING, altcoins),
+        (YIELD, pools),
+        (DERIVATIVES, markets),
+        (MACRO, readings),
     ] {
-        report.add(&section, told, now);
+        draft.add(&section, answered, now);
     }
-    if news.is_err() && no_trend {
+    if digest.is_err() && no_trend {
         return Err(fault::core_missing(
             "headlines_or_trending",
             "headlines_and_trending_missing",
         ));
     }
-    let data = json!({ "sections": report.sections, "missing": report.missing });
-    let mut answered = Answered::new(data, fresh_together(report.ages)).with_legs(report.legs);
-    answered.as_of = report.as_of;
-    answered.warnings = report.warnings;
+    let data = json!({ "sections": draft.sections, "missing": draft.missing });
+    let mut answered = Answered::new(data, fresh_together(draft.ages)).with_report(draft.report);
+    answered.as_of = draft.as_of;
+    answered.warnings = draft.warnings;
     Ok(match headlines_source {
         "" => answered,
         source => answered.origin("sections/headlines", source, Method::Derived),
@@ -140,10 +155,10 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
 
 /// A report in the making.
 #[derive(Default)]
-struct Report {
+struct Draft {
     sections: Map<String, Value>,
     missing: Vec<&'static str>,
-    legs: Legs,
+    report: SourceReport,
     /// What the sections' routes say about their data, each once.
     warnings: Vec<Warning>,
     /// How old each section is, and up to which age it is fresh.
@@ -152,9 +167,9 @@ struct Report {
     as_of: Option<Timestamp>,
 }
 
-impl Report {
-    fn add(&mut self, section: &Section, told: Result<Answered, ErrorReply>, now: Timestamp) {
-        let answered = match told {
+impl Draft {
+    fn add(&mut self, section: &Section, answered: Result<Answered, ErrorReply>, now: Timestamp) {
+        let answered = match answered {
             Ok(answered) => answered,
             Err(error) => return self.missing(section.name, &error),
         };
@@ -176,7 +191,7 @@ impl Report {
             None => (cut_members(answered.data.into_value()), "data".to_owned()),
         };
         self.sections.insert(section.name.to_owned(), value);
-        self.legs.got(Sourced {
+        self.report.got(Sourced {
             value: (),
             sources: answered.sources,
         });
@@ -188,13 +203,13 @@ impl Report {
                 ..gap
             })
         });
-        self.legs.unavailable.extend(moved);
+        self.report.unavailable.extend(moved);
     }
 
     fn missing(&mut self, name: &'static str, error: &ErrorReply) {
         self.sections.insert(name.to_owned(), Value::Null);
         self.missing.push(name);
-        self.legs
+        self.report
             .missing(&format!("sections.{name}"), error.reason(), "");
     }
 }
@@ -218,25 +233,27 @@ fn cut_members(value: Value) -> Value {
     }
 }
 
-/// What another route answers without parameters, not older than the caller takes: an older section is missing, and the
-/// others are still told. It shares that route's caches, which ask for what they do not hold young
-/// enough.
-fn other_route<'a>(
-    sources: &'a Sources,
+impl Section {
+    /// The call of its route without parameters, for data that is not older than the caller of the report takes: an older
+    /// section is missing, and the others are still there. It shares that route's caches, which ask for what they do not
+    /// hold young enough.
+    fn call(&self, call: &Call) -> Call {
+        let parsed = self.operation.route().parse(None, b"");
+        Call {
+            operation: self.operation,
+            parameters: parsed.unwrap_or_default(),
+            payer: call.payer,
+            request_id: call.request_id,
+            max_age: call.max_age_seconds(),
+        }
+    }
+}
+
+/// What a section's route answers, as it would be sold.
+async fn finished(
+    context: &Context,
     call: &Call,
-    operation: Operation,
-) -> Pin<Box<dyn Future<Output = Result<Answered, ErrorReply>> + Send + 'a>> {
-    let parsed = operation.route().parse(None, b"");
-    let (payer, request_id, max_age) = (call.payer, call.request_id, call.max_age_seconds());
-    Box::pin(async move {
-        let parameters = parsed.unwrap_or_default();
-        let call = Call {
-            operation,
-            parameters,
-            payer,
-            request_id,
-            max_age,
-        };
-        super::answer(sources, &call).await
-    })
+    answering: impl Future<Output = Result<Answered, ErrorReply>>,
+) -> Result<Answered, ErrorReply> {
+    finish(context, call, answering.await?)
 }

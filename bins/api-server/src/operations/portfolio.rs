@@ -6,10 +6,13 @@ use alloy_primitives::Address;
 use readings::chain::NETWORKS;
 use readings::portfolio::{ChainReading, ChainStatus, Coverage, Portfolio, portfolio};
 
-use super::{Call, fault, legs::Legs, sub_wallet};
-use crate::Sources;
+use super::{fault, sub_wallet};
 use crate::answer::{Answered, Method};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Accounts;
 
 /// Balances change with every block.
 const FRESH_SECONDS: u64 = 15;
@@ -27,10 +30,14 @@ pub(crate) struct Balances {
     /// What it has.
     pub(crate) portfolio: Portfolio,
     /// The sources, and what could not be had of them.
-    pub(crate) legs: Legs,
+    pub(crate) report: SourceReport,
 }
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    accounts: &Accounts,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let address = sub_wallet::address_or_own(call)?;
     let chains: Vec<u64> = match call.parameters.chains("chains") {
         Some(chains) => chains.iter().map(|chain| chain.id).collect(),
@@ -38,14 +45,14 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     };
     let Balances {
         portfolio,
-        mut legs,
-    } = balances(sources, address, &chains).await?;
-    let source = legs.sources.first().map_or("", |source| source.source);
+        mut report,
+    } = balances(context, accounts, address, &chains).await?;
+    let source = report.sources.first().map_or("", |source| source.source);
     for chain in &portfolio.chains {
         if chain.status == ChainStatus::Unavailable {
             let reason = chain.reasons.first().map_or("unavailable", String::as_str);
             for member in ["usd", "tokens"] {
-                legs.missing(
+                report.missing(
                     &format!("chains[].{member}"),
                     reason,
                     data_sources::evm::source(chain.chain_id),
@@ -57,12 +64,12 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         let holds = |reasons: &[String]| reasons.iter().any(|known| known == reason);
         if portfolio.chains.iter().any(|chain| holds(&chain.reasons)) {
             for member in members {
-                legs.missing(&format!("chains[].tokens[].{member}"), reason, source);
+                report.missing(&format!("chains[].tokens[].{member}"), reason, source);
             }
         }
     }
     Ok(Answered::new(&portfolio, FRESH_SECONDS)
-        .with_legs(legs)
+        .with_report(report)
         .origin("total_usd", source, Method::Derived)
         .origin("chains", source, Method::Direct))
 }
@@ -73,14 +80,15 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
 ///
 /// `core_data_missing` when nothing could be read of any chain.
 pub(crate) async fn balances(
-    sources: &Sources,
+    context: &Context,
+    accounts: &Accounts,
     address: Address,
     chains: &[u64],
 ) -> Result<Balances, ErrorReply> {
-    let mut legs = Legs::default();
-    let readings: Vec<ChainReading> = match sources.okx.balances(address, chains).await {
+    let mut report = SourceReport::default();
+    let readings: Vec<ChainReading> = match accounts.okx.balances(address, chains).await {
         Ok(sourced) => {
-            let mut found = legs.got(sourced);
+            let mut found = report.got(sourced);
             let reading = |chain_id: &u64| ChainReading {
                 chain_id: *chain_id,
                 holdings: found
@@ -91,8 +99,8 @@ pub(crate) async fn balances(
             chains.iter().map(reading).collect()
         }
         Err(error) => {
-            legs.failed(sources, &error);
-            fallback::read(sources, address, chains, &mut legs).await
+            report.failed(context, &error);
+            fallback::read(context, accounts, address, chains, &mut report).await
         }
     };
     let portfolio = portfolio(address, readings);
@@ -110,5 +118,5 @@ pub(crate) async fn balances(
             reason.map_or("unavailable", String::as_str),
         ));
     }
-    Ok(Balances { portfolio, legs })
+    Ok(Balances { portfolio, report })
 }

@@ -14,12 +14,14 @@ use readings::token::pools::{self, DexPair, platform_of};
 use serde_json::{Value, json};
 
 use self::asked::Asked;
-use super::legs::Legs;
+use super::fault;
 use super::token_security::trading;
-use super::{Call, fault};
-use crate::Sources;
 use crate::answer::{Answered, Method, Unavailable, Warning, seconds};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Tokens;
 
 const FRESH_SECONDS: u64 = 60;
 /// The home chain as catalogues of prices call it.
@@ -52,18 +54,23 @@ pub(super) struct Spot {
     pub(super) fresh_seconds: u64,
 }
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    tokens: &Tokens,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let token = call.parameters.address("token").unwrap_or_default();
-    about(sources, token, call.max_age()).await
+    about(context, tokens, token, call.max_age()).await
 }
 
 /// The answer about `token`.
 pub(super) async fn about(
-    sources: &Sources,
+    context: &Context,
+    tokens: &Tokens,
     token: Address,
     max_age: Option<Duration>,
 ) -> Result<Answered, ErrorReply> {
-    let found = spot(sources, token, max_age, max_age)
+    let found = spot(context, tokens, token, max_age, max_age)
         .await
         .map_err(|error| fault::reply(&error))?;
     let (spot, sources) = (found.value, found.sources);
@@ -104,18 +111,19 @@ fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
 /// [`Error::NotPriced`] when every source that could be asked answered that it knows no price;
 /// otherwise why none could be had.
 pub(super) async fn spot(
-    sources: &Sources,
+    context: &Context,
+    tokens: &Tokens,
     token: Address,
     kept: Option<Duration>,
     taken: Option<Duration>,
 ) -> Result<Sourced<Spot>, Error> {
-    let now = sources.now();
+    let now = context.now();
     let (price, market, check) = tokio::join!(
-        sources.okx.spot(token, kept),
-        sources.okx.market(token, kept),
-        sources.defillama.token_price(PLATFORM, token, kept),
+        tokens.okx.spot(token, kept),
+        tokens.okx.market(token, kept),
+        tokens.defillama.token_price(PLATFORM, token, kept),
     );
-    let mut asked = Asked::new(sources);
+    let mut asked = Asked::new(context);
     let market = asked.take(INFO, market);
     let price = asked.take("okx.market-price", price);
     let liquidity_usd = market.as_ref().and_then(|market| market.liquidity_usd);
@@ -129,7 +137,7 @@ pub(super) async fn spot(
         .extend(check.filter(|quote| alone || young(quote)));
     let agreed = agree(&asked.quotes, now);
     if agreed.is_none_or(|agreed| agreed.confidence != Confidence::Confirmed) {
-        let pairs = sources.dexscreener.pairs(PLATFORM, token, kept).await;
+        let pairs = tokens.dexscreener.pairs(PLATFORM, token, kept).await;
         let pairs = asked.take(PAIRS, pairs);
         asked
             .quotes
@@ -137,12 +145,12 @@ pub(super) async fn spot(
     }
     let consensus = match agree(&asked.quotes, now) {
         Some(consensus) => consensus,
-        None => match traded(sources, &mut asked, token, kept).await {
+        None => match traded(context, tokens, &mut asked, token, kept).await {
             Some(consensus) => consensus,
             None => return Err(asked.failure(token)),
         },
     };
-    let chain_id = sources.okx.reviewed().chain_id;
+    let chain_id = tokens.okx.reviewed().chain_id;
     Ok(told(&asked, token, chain_id, consensus, liquidity_usd))
 }
 
@@ -152,19 +160,20 @@ pub(super) async fn spot(
 ///
 /// As [`spot`].
 pub(super) async fn elsewhere(
-    sources: &Sources,
+    context: &Context,
+    tokens: &Tokens,
     chain_id: u64,
     token: Address,
     max_age: Option<Duration>,
 ) -> Result<Sourced<Spot>, Error> {
     let platform = platform_of(chain_id).ok_or(Error::NotPriced { token })?;
-    let mut asked = Asked::new(sources);
-    let pairs = sources.dexscreener.pairs(platform, token, max_age).await;
+    let mut asked = Asked::new(context);
+    let pairs = tokens.dexscreener.pairs(platform, token, max_age).await;
     let pairs = asked.take(PAIRS, pairs);
     asked
         .quotes
         .extend(pairs.and_then(|pairs| deepest(platform, token, &pairs)));
-    let Some(consensus) = agree(&asked.quotes, sources.now()) else {
+    let Some(consensus) = agree(&asked.quotes, context.now()) else {
         return Err(asked.failure(token));
     };
     let liquidity_usd = consensus.used.first().and_then(|quote| quote.liquidity_usd);
@@ -217,12 +226,13 @@ fn deepest(platform: &str, token: Address, pairs: &[DexPair]) -> Option<Quote> {
 
 /// What a small trade there and back says of the price.
 async fn traded(
-    sources: &Sources,
+    context: &Context,
+    tokens: &Tokens,
     asked: &mut Asked<'_>,
     token: Address,
     max_age: Option<Duration>,
 ) -> Option<Consensus> {
-    let trading = trading::smallest(&sources.okx, token, max_age);
+    let trading = trading::smallest(&tokens.okx, token, max_age);
     let Ok(trading) = tokio::time::timeout(TRADE_PATIENCE, trading).await else {
         let limit_ms = u64::try_from(TRADE_PATIENCE.as_millis()).unwrap_or(u64::MAX);
         asked.silent(Error::Source(SourceError {
@@ -231,9 +241,9 @@ async fn traded(
         }));
         return None;
     };
-    let mut legs = Legs::default();
-    trading.list(&mut legs, sources);
-    asked.list(legs.sources);
+    let mut report = SourceReport::default();
+    trading.list(&mut report, context);
+    asked.list(report.sources);
     if let Some(error) = trading.failure() {
         asked.silent(error.clone());
     }

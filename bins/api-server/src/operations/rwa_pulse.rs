@@ -1,8 +1,10 @@
 //! `GET /rwa-pulse`.
 
+use data_sources::hyperliquid_info::HyperliquidInfo;
 use std::sync::Arc;
 
 use data_sources::{Error, Sourced};
+use jiff::Timestamp;
 use readings::derivatives::PerpContext;
 use readings::news::{Headline, Topic, rank};
 use readings::rwa::{MacroCore, Omitted, tokenized};
@@ -10,12 +12,15 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::crypto_news::{core_source, snapshot, undated};
-use super::legs::Legs;
-use super::{Call, fault, tradfi_data};
-use crate::Sources;
+use super::{fault, tradfi_data};
 use crate::answer::{Answered, Method, Part, fresh_together};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
-use crate::snapshots::{Dataset, News};
+use crate::snapshots::{Dataset, NewsDigest};
+use crate::source_report::SourceReport;
+use crate::sources::News;
+use crate::sources::Tradfi;
 
 /// Prices are read again after a minute; the macro readings have the pace of their markets, and the news theirs.
 const FRESH_SECONDS: u64 = 60;
@@ -25,22 +30,28 @@ const DEXES: usize = 16;
 const HEADLINES: usize = 10;
 const MARKETS: &str = "hyperliquid.markets";
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let ((core, mut legs, of_macro), markets, categories, news) = tokio::join!(
-        tradfi_data::core(sources, call.max_age()),
-        markets(sources, call),
-        sources.hyperliquid.categories(None),
-        snapshot(sources),
+pub(super) async fn answer(
+    context: &Context,
+    tradfi: &Tradfi,
+    hyperliquid: &HyperliquidInfo,
+    news: &News,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
+    let ((core, mut report, of_macro), markets, categories, news) = tokio::join!(
+        tradfi_data::core(context, tradfi, call.max_age()),
+        markets(hyperliquid, call),
+        hyperliquid.categories(None),
+        snapshot(context, news),
     );
     if !core.is_enough() {
-        let reason = legs
+        let reason = report
             .unavailable
             .first()
             .map_or("no_reading", |gap| gap.reason.as_str());
         return Err(fault::core_missing("macro", reason));
     }
     // Places of the macro readings in this answer.
-    for gap in &mut legs.unavailable {
+    for gap in &mut report.unavailable {
         gap.field = gap
             .field
             .replace("data.yields.10y", "data.macro.us10y")
@@ -48,7 +59,8 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             .replace("data.yields.spread", "data.macro.spread")
             .replace("data.volatility.vix", "data.macro.vix");
     }
-    legs.unavailable
+    report
+        .unavailable
         .retain(|gap| !gap.field.starts_with("data.yields"));
     let mut omitted = Vec::new();
     for (name, there) in [
@@ -61,22 +73,22 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
     }
     let categories = match categories {
-        Ok(categories) => legs.got(categories),
+        Ok(categories) => report.got(categories),
         // The names are known without them; the venue's own word is missing.
         Err(error) => {
-            legs.failed(sources, &error);
+            report.failed(context, &error);
             Default::default()
         }
     };
     let mut rows = Vec::new();
-    let mut of_venue = Legs::default();
+    let mut of_venue = SourceReport::default();
     match markets {
         Ok(answers) => {
             for (dex, answer) in answers {
                 match answer {
                     Ok(markets) => rows.extend(of_venue.got(markets).iter().cloned()),
                     Err(error) => {
-                        of_venue.failed(sources, &error);
+                        of_venue.failed(context, &error);
                         of_venue.missing(&format!("tokenized[dex={dex}]"), error.reason(), MARKETS);
                         omitted.push(Omitted::new(format!("tokenized.{dex}"), error.reason()));
                     }
@@ -84,20 +96,20 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             }
         }
         Err(error) => {
-            of_venue.failed(sources, &error);
+            of_venue.failed(context, &error);
             let source = error.source_id().unwrap_or(MARKETS);
             of_venue.missing("tokenized", error.reason(), source);
             omitted.push(Omitted::new("tokenized", error.reason()));
         }
     }
-    let now = sources.now();
+    let now = context.now();
     let mut parts = vec![of_macro];
     let told_by_venue = of_venue.has(MARKETS);
     if told_by_venue {
         parts.push(Part::of(&of_venue.sources, FRESH_SECONDS, now));
     }
-    legs.unavailable.append(&mut of_venue.unavailable);
-    legs.got(Sourced {
+    report.unavailable.append(&mut of_venue.unavailable);
+    report.got(Sourced {
         value: (),
         sources: of_venue.sources,
     });
@@ -106,31 +118,32 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     for (class, rows) in assets.classes() {
         if rows.iter().any(|row| row.premium_bps.is_none()) {
             let field = format!("tokenized.{}[].premium_bps", class.as_str());
-            legs.missing(&field, "market_closed_or_not_traded", MARKETS);
+            report.missing(&field, "market_closed_or_not_traded", MARKETS);
         }
     }
     let mut as_of = None;
     let mut core_of_news = "";
     let news = match news {
         Ok(snapshot) => {
-            let headlines = headlines(&snapshot.value, sources);
+            let headlines = headlines(&snapshot.value, now);
             as_of = Some(snapshot.as_of);
-            let fresh = News::PACE.fresh.as_secs();
+            let fresh = NewsDigest::PACE.fresh.as_secs();
             let age = snapshot.age_seconds(now);
             parts.push(Part { age, fresh });
             parts.push(Part::of(&snapshot.sources, fresh, now));
             core_of_news = core_source(&snapshot);
-            legs.got(Sourced {
+            report.got(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });
-            legs.unavailable
+            report
+                .unavailable
                 .extend(undated("news", &headlines, core_source(&snapshot)));
             headlines
         }
         Err(error) => {
             omitted.push(Omitted::new("news", error.reason()));
-            legs.missing("news", error.reason(), "");
+            report.missing("news", error.reason(), "");
             Vec::new()
         }
     };
@@ -142,7 +155,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "omitted": omitted,
     });
     let fresh = fresh_together(parts);
-    let mut answered = Answered::new(data, fresh).with_legs(legs);
+    let mut answered = Answered::new(data, fresh).with_report(report);
     for (place, source, method) in origins {
         answered = answered.origin(place, source, method);
     }
@@ -176,12 +189,12 @@ fn origins(core: &MacroCore) -> Vec<(&'static str, &'static str, Method)> {
 type OfDex = (String, Result<Sourced<Arc<Vec<PerpContext>>>, Error>);
 
 /// The markets of every dex that others deployed.
-async fn markets(sources: &Sources, call: &Call) -> Result<Vec<OfDex>, Error> {
-    let dexs = sources.hyperliquid.dexs(None).await?;
+async fn markets(hyperliquid: &HyperliquidInfo, call: &Call) -> Result<Vec<OfDex>, Error> {
+    let dexs = hyperliquid.dexs(None).await?;
     let max_age = call.max_age();
     let mut calls = JoinSet::new();
     for dex in dexs.value.iter().take(DEXES).cloned() {
-        let venue = sources.hyperliquid.clone();
+        let venue = hyperliquid.clone();
         calls.spawn(async move {
             let markets = venue.overview(&dex, max_age).await;
             (dex, markets)
@@ -193,7 +206,7 @@ async fn markets(sources: &Sources, call: &Call) -> Result<Vec<OfDex>, Error> {
 }
 
 /// Headlines about real-world assets; when there are none, the most important ones.
-fn headlines(digest: &readings::news::Digest, sources: &Sources) -> Vec<Headline> {
+fn headlines(digest: &readings::news::Digest, now: Timestamp) -> Vec<Headline> {
     let topic = Topic::new("rwa");
     let about = |article: &&readings::news::Article| {
         topic
@@ -201,7 +214,7 @@ fn headlines(digest: &readings::news::Digest, sources: &Sources) -> Vec<Headline
             .is_some_and(|topic| !topic.matches(article).is_empty())
     };
     let matching = digest.articles.iter().filter(about).cloned().collect();
-    let mut headlines = rank(matching, sources.now()).headlines;
+    let mut headlines = rank(matching, now).headlines;
     if headlines.is_empty() {
         headlines = digest.headlines.clone();
     }

@@ -3,7 +3,7 @@
 use alloy_primitives::Address;
 use route_catalog::ErrorCode;
 
-use super::Call;
+use crate::call::Call;
 use crate::reply::ErrorReply;
 
 /// The address that the caller named, or that of the payer's sub-wallet.

@@ -1,19 +1,20 @@
 //! `GET /supported-tokens`.
 
+use data_sources::okx::Okx;
 use readings::symbol::SymbolKey;
 use readings::token::search::{Likeness, rank};
 use route_catalog::HOME_CHAIN;
 use serde_json::json;
 
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, Warning};
+use crate::call::Call;
 use crate::reply::ErrorReply;
 
 const FRESH_SECONDS: u64 = 60;
 const USUAL_LIMIT: u64 = 20;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(okx: &Okx, call: &Call) -> Result<Answered, ErrorReply> {
     let parameters = &call.parameters;
     let text = parameters.text("symbol").unwrap_or_default().trim();
     let text = text.strip_prefix('$').unwrap_or(text);
@@ -22,8 +23,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let chain_id = parameters.chain("chain").unwrap_or(HOME_CHAIN).id;
     let limit = parameters.integer("limit").unwrap_or(USUAL_LIMIT);
     let cursor = parameters.text("cursor");
-    let found = sources
-        .okx
+    let found = okx
         .search_tokens(text, chain_id, limit, cursor, call.max_age())
         .await
         .map_err(|error| fault::reply(&error))?;

@@ -1,18 +1,23 @@
 //! `POST /swap`.
 
+use data_sources::okx::Okx;
 use data_sources::{Decimal, SwapRequest, Swaps, calldata::Trim};
 use serde_json::{Value, json};
 
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, Object, Origin, Unavailable, seconds};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
 
 /// A quote ages with every block; nothing older than this counts as fresh.
 const FRESH_SECONDS: u64 = 15;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
-    let okx = &sources.okx;
+pub(super) async fn answer(
+    context: &Context,
+    okx: &Okx,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let parameters = &call.parameters;
     let request = SwapRequest::parse(
         parameters.address("fromToken").unwrap_or_default(),
@@ -100,7 +105,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         ],
         sources: found.sources,
         unavailable,
-        as_of: Some(sources.now()),
+        as_of: Some(context.now()),
         fresh_seconds: FRESH_SECONDS,
         none: &[],
         ..Answered::default()

@@ -10,12 +10,16 @@ use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
 use super::crypto_news::{core_source, snapshot, undated};
-use super::legs::Legs;
-use super::{Call, fault, funding_rates, token_deep_dive, token_details};
-use crate::Sources;
+use super::{fault, funding_rates, token_deep_dive, token_details};
 use crate::answer::{Answered, Method, Part, Unavailable, fresh_together};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
-use crate::snapshots::{Dataset, News};
+use crate::snapshots::{Dataset, NewsDigest};
+use crate::source_report::SourceReport;
+use crate::sources::Derivatives;
+use crate::sources::News;
+use crate::sources::Tokens;
 
 /// Symbols are read again after two minutes; what is said of them carries the time at which its source last counted.
 const FRESH_SECONDS: u64 = 900;
@@ -23,51 +27,59 @@ const FRESH_SECONDS: u64 = 900;
 const MOST: usize = 20;
 const NEWS: &str = "okx.news";
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    tokens: &Tokens,
+    derivatives: &Derivatives,
+    news: &News,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let asked = call.parameters.text("symbol").unwrap_or_default();
     let symbol =
         SymbolKey::new(asked).ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol"))?;
     let max_age = call.max_age();
     let (told, mood, snapshot, funding, coin) = tokio::join!(
-        sources.news.news_of(&symbol, max_age),
-        mood(sources, &symbol, call),
-        snapshot(sources),
-        funding_rates::for_symbol(sources, &symbol, max_age),
-        token_details::details(sources, &symbol, max_age),
+        news.desk.news_of(&symbol, max_age),
+        mood(news, &symbol, call),
+        snapshot(context, news),
+        funding_rates::for_symbol(context, derivatives, &symbol, max_age),
+        token_details::details(context, tokens, &symbol, max_age),
     );
-    let mut legs = Legs::default();
-    let now = sources.now();
+    let mut report = SourceReport::default();
+    let now = context.now();
     let mut ages = Vec::new();
     let mut aged = |provenance: &[Provenance], fresh| ages.push(Part::of(provenance, fresh, now));
     let funding = of_the_coin(funding, coin.as_ref().ok().map(|coin| &coin.value));
     if let Ok((_, of_market)) = &funding {
         aged(&of_market.sources, funding_rates::FRESH_SECONDS);
     }
-    let market = market(funding, &mut legs);
+    let market = market(funding, &mut report);
     if let Ok(coin) = &coin {
         aged(&coin.sources, token_details::FRESH_SECONDS);
     }
-    let paid = legs
-        .take(sources, "price", coin)
-        .and_then(|coin| price(&coin, &mut legs));
+    let paid = report
+        .take(context, "price", coin)
+        .and_then(|coin| price(&coin, &mut report));
     let social_source = core(mood.as_ref().map(|mood| mood.sources.as_slice()));
     if let Ok(mood) = &mood {
         aged(&mood.sources, FRESH_SECONDS);
     }
-    let said = legs.take(sources, "social", mood).map(|mood| social(&mood));
+    let said = report
+        .take(context, "social", mood)
+        .map(|mood| social(&mood));
     let (mut news_source, mut as_of) = (NEWS, None);
     let news = match told {
         Ok(told) => {
             aged(&told.sources, FRESH_SECONDS);
             news_source = core(Ok::<_, &Error>(told.sources.as_slice()));
-            Some(legs.got(told))
+            Some(report.got(told))
         }
         // The hourly snapshot knows less about a token, and is there when the source of symbols is not.
         Err(error) => {
-            legs.failed(sources, &error);
+            report.failed(context, &error);
             let of_snapshot = snapshot.ok().map(|snapshot| {
                 let provenance = snapshot.provenance();
-                let fresh = News::PACE.fresh.as_secs();
+                let fresh = NewsDigest::PACE.fresh.as_secs();
                 ages.push(Part {
                     age: snapshot.age_seconds(now),
                     fresh,
@@ -82,25 +94,25 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
                     .filter(about)
                     .cloned()
                     .collect();
-                legs.got(Sourced {
+                report.got(Sourced {
                     value: articles,
                     sources: provenance,
                 })
             });
             if of_snapshot.is_none() {
-                legs.missing("news", error.reason(), NEWS);
+                report.missing("news", error.reason(), NEWS);
             }
             of_snapshot
         }
     };
     if news.as_ref().is_none_or(Vec::is_empty) && said.is_none() && market.is_none() {
-        return Err(nothing(&symbol, news.is_some(), &legs));
+        return Err(nothing(&symbol, news.is_some(), &report));
     }
     let news = news.map(|articles| {
         let mut headlines = rank(articles, now).headlines;
         headlines.truncate(MOST);
         let undated = undated("news", &headlines, news_source);
-        legs.unavailable.extend(undated);
+        report.unavailable.extend(undated);
         headlines
     });
     let data = json!({
@@ -111,7 +123,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "derivatives": market,
     });
     let mut answered = Answered::new(data, fresh_together(ages))
-        .with_legs(legs)
+        .with_report(report)
         .origin("news", news_source, Method::Derived);
     answered.as_of = as_of;
     Ok(match social_source {
@@ -128,10 +140,10 @@ fn core<E>(told: Result<&[Provenance], E>) -> &'static str {
 
 /// Funding of this very coin: venues list coins by their tickers, and two coins can share one.
 fn of_the_coin(
-    funding: Result<(SymbolMarket, Legs), ErrorReply>,
+    funding: Result<(SymbolMarket, SourceReport), ErrorReply>,
     coin: Option<&Coin>,
-) -> Result<(SymbolMarket, Legs), ErrorReply> {
-    let (market, legs) = funding?;
+) -> Result<(SymbolMarket, SourceReport), ErrorReply> {
+    let (market, report) = funding?;
     let agreeing = market
         .venues
         .iter()
@@ -144,20 +156,16 @@ fn of_the_coin(
             "derivatives",
             token_deep_dive::ANOTHER_COIN,
         )),
-        Some(true) | None => Ok((market, legs)),
+        Some(true) | None => Ok((market, report)),
     }
 }
 
 /// The mood, from the source with shares if it has one, otherwise from the one that only counts.
-async fn mood(sources: &Sources, symbol: &SymbolKey, call: &Call) -> Result<Sourced<Mood>, Error> {
-    match sources.news.mood_of(symbol, call.max_age()).await {
+async fn mood(news: &News, symbol: &SymbolKey, call: &Call) -> Result<Sourced<Mood>, Error> {
+    match news.desk.mood_of(symbol, call.max_age()).await {
         Ok(mood) => Ok(mood),
-        Err(error) if sources.lunarcrush.source().disabled().is_some() => Err(error),
-        Err(error) => sources
-            .lunarcrush
-            .mentions_of(symbol)
-            .await
-            .map_err(|_| error),
+        Err(error) if news.lunarcrush.source().disabled().is_some() => Err(error),
+        Err(error) => news.lunarcrush.mentions_of(symbol).await.map_err(|_| error),
     }
 }
 
@@ -178,17 +186,17 @@ fn social(mood: &Mood) -> Value {
 
 /// The funding block of the symbol, as `/funding-rates` has it.
 fn market(
-    funding: Result<(SymbolMarket, Legs), ErrorReply>,
-    legs: &mut Legs,
+    funding: Result<(SymbolMarket, SourceReport), ErrorReply>,
+    report: &mut SourceReport,
 ) -> Option<SymbolMarket> {
     let (market, of_market) = match funding {
         Ok(funding) => funding,
         Err(error) => {
-            legs.missing("derivatives", error.reason(), "");
+            report.missing("derivatives", error.reason(), "");
             return None;
         }
     };
-    legs.got(Sourced {
+    report.got(Sourced {
         value: (),
         sources: of_market.sources,
     });
@@ -200,14 +208,14 @@ fn market(
             ..gap
         })
     });
-    legs.unavailable.extend(moved);
+    report.unavailable.extend(moved);
     Some(market)
 }
 
 /// The price of the coin that bears the symbol, if it has one.
-fn price(coin: &Coin, legs: &mut Legs) -> Option<Value> {
+fn price(coin: &Coin, report: &mut SourceReport) -> Option<Value> {
     if coin.price_usd.is_none() {
-        legs.missing("price", "not_named_by_source", "");
+        report.missing("price", "not_named_by_source", "");
         return None;
     }
     Some(
@@ -216,9 +224,9 @@ fn price(coin: &Coin, legs: &mut Legs) -> Option<Value> {
 }
 
 /// Sources that answer and know nothing of a symbol are one thing, sources that do not answer another.
-fn nothing(symbol: &SymbolKey, news_answered: bool, legs: &Legs) -> ErrorReply {
+fn nothing(symbol: &SymbolKey, news_answered: bool, report: &SourceReport) -> ErrorReply {
     let social = |gap: &Unavailable| gap.field != "data.social" || gap.reason == "symbol_not_found";
-    let unknown = news_answered && legs.unavailable.iter().all(social);
+    let unknown = news_answered && report.unavailable.iter().all(social);
     if unknown {
         let message = format!("nothing is known about {symbol}");
         return ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "symbol_not_found");

@@ -15,10 +15,15 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use self::deep::{Budget, Gathered, Outcome, Part};
-use super::{Call, fault, funding_rates, kol_sentiment, price, token_details, token_security};
-use crate::Sources;
+use super::{fault, funding_rates, kol_sentiment, price, token_details, token_security};
 use crate::answer::{Answered, Method, Object, fresh_together};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::sources::Derivatives;
+use crate::sources::News;
+use crate::sources::Security;
+use crate::sources::Tokens;
 
 /// Time for the core, which asks one catalogue after the other.
 const CORE: Duration = Duration::from_millis(3_500);
@@ -41,31 +46,38 @@ struct Data {
     dex_price: Part,
 }
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    tokens: &Tokens,
+    security: &Security,
+    derivatives: &Derivatives,
+    news: &News,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let text = call.parameters.text("symbol").unwrap_or_default();
     let symbol = SymbolKey::new(text)
         .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol of 1 to 64 characters"))?;
     let budget = Budget::start(PART, WHOLE);
     let details = timeout(
         CORE,
-        token_details::details(sources, &symbol, call.max_age()),
+        token_details::details(context, tokens, &symbol, call.max_age()),
     );
     let (core, derivatives, voices) = tokio::join!(
         details,
-        budget.spend(funding_rates::answer(sources, call)),
-        budget.spend(kol_sentiment::answer(sources, call)),
+        budget.spend(funding_rates::answer(context, derivatives, call)),
+        budget.spend(kol_sentiment::answer(context, news, call)),
     );
     let core = core
         .map_err(|_| fault::core_missing("token_details", "time_budget_exhausted"))?
         .map_err(|error| refusal(fault::reply(&error)))?;
     let place = Place::of(&core.value);
     let derivatives = of_the_coin(derivatives, &core.value);
-    let (security, dex_price) = tokio::join!(
-        security(sources, &budget, &place, call),
-        dex_price(sources, &budget, &place, call),
+    let (audited, dex_price) = tokio::join!(
+        audited(context, security, &budget, &place, call),
+        dex_price(context, tokens, &budget, &place, call),
     );
 
-    let now = sources.now();
+    let now = context.now();
     let source = core.sources.first().map_or("", |source| source.source);
     let mut gathered = Gathered::default();
     // The core comes first: its source is the answer's.
@@ -73,21 +85,21 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let data = Data {
         symbol: symbol.to_string(),
         token_details,
-        security: gathered.part("security", security, now),
+        security: gathered.part("security", audited, now),
         derivatives: gathered.part("derivatives", derivatives, now),
         kol_context: gathered.part(
             "kol_context",
-            voices.map(|told| context(told, &symbol)),
+            voices.map(|told| about_token(told, &symbol)),
             now,
         ),
         dex_price: gathered.part("dex_price", dex_price, now),
     };
     let Gathered {
-        legs,
+        report,
         warnings,
         ages,
     } = gathered;
-    let mut answered = Answered::new(data, fresh_together(ages)).with_legs(legs);
+    let mut answered = Answered::new(data, fresh_together(ages)).with_report(report);
     answered.warnings = warnings;
     answered.none = &["reason"];
     Ok(answered.origin("token_details", source, Method::Direct))
@@ -138,15 +150,16 @@ fn marks(data: &Value) -> Vec<Decimal> {
     marks
 }
 
-async fn security(
-    sources: &Sources,
+async fn audited(
+    context: &Context,
+    security: &Security,
     budget: &Budget,
     place: &Place,
     call: &Call,
 ) -> Outcome<Answered> {
     match *place {
         Place::Contract { chain_id, address } => {
-            let audit = token_security::audit(sources, chain_id, address, call.max_age());
+            let audit = token_security::audit(context, security, chain_id, address, call.max_age());
             budget.spend(audit).await
         }
         Place::None => Outcome::NotApplicable("no_contract".to_owned()),
@@ -156,7 +169,8 @@ async fn security(
 }
 
 async fn dex_price(
-    sources: &Sources,
+    context: &Context,
+    tokens: &Tokens,
     budget: &Budget,
     place: &Place,
     call: &Call,
@@ -171,8 +185,8 @@ async fn dex_price(
     };
     let spot = async {
         let found = match chain_id == HOME_CHAIN.id {
-            true => price::spot(sources, address, call.max_age(), call.max_age()).await,
-            false => price::elsewhere(sources, chain_id, address, call.max_age()).await,
+            true => price::spot(context, tokens, address, call.max_age(), call.max_age()).await,
+            false => price::elsewhere(context, tokens, chain_id, address, call.max_age()).await,
         };
         let found = found.map_err(|error| fault::reply(&error))?;
         let mut answered = Answered::new(found.value.data(), found.value.fresh_seconds);
@@ -184,7 +198,7 @@ async fn dex_price(
 }
 
 /// What the opinion leaders say, as far as it is about this token.
-fn context(mut told: Answered, symbol: &SymbolKey) -> Answered {
+fn about_token(mut told: Answered, symbol: &SymbolKey) -> Answered {
     let names = |row: &&Value| {
         let named = row
             .get("symbol")
@@ -352,7 +366,7 @@ mod tests {
             })),
             ..Answered::default()
         };
-        let about = |symbol: &str| context(told(), &SymbolKey::new(symbol).unwrap()).data;
+        let about = |symbol: &str| about_token(told(), &SymbolKey::new(symbol).unwrap()).data;
         assert_eq!(
             about("$btc")["token"],
             json!({"symbol": "BTC", "score": "0.1"})

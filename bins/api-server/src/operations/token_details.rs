@@ -8,10 +8,12 @@ use readings::symbol::SymbolKey;
 use readings::token::coin::{Coin, choose};
 use readings::token::pools;
 
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, Unavailable, Warning};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::sources::Tokens;
 
 /// Catalogues update a coin every minute or two.
 pub(super) const FRESH_SECONDS: u64 = 300;
@@ -22,11 +24,15 @@ const PATIENCE: Duration = Duration::from_millis(1_200);
 /// Contracts only complete a coin: what is in hand does not wait for them longer.
 const CONTRACTS_PATIENCE: Duration = Duration::from_millis(900);
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    tokens: &Tokens,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let text = call.parameters.text("symbol").unwrap_or_default();
     let symbol = SymbolKey::new(text)
         .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol of 1 to 64 characters"))?;
-    let found = details(sources, &symbol, call.max_age())
+    let found = details(context, tokens, &symbol, call.max_age())
         .await
         .map_err(|error| fault::reply(&error))?;
     let source = found.sources.first().map_or("", |source| source.source);
@@ -51,35 +57,36 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
 /// [`Error::NotFound`] (`symbol_not_found`) when every source that could be asked answered that it
 /// does not know the symbol; otherwise why none could answer.
 pub(super) async fn details(
-    sources: &Sources,
+    context: &Context,
+    tokens: &Tokens,
     symbol: &SymbolKey,
     max_age: Option<Duration>,
 ) -> Result<Sourced<Coin>, Error> {
     let mut asked = Asked::default();
-    let coins = sources.coingecko.coins(symbol, max_age);
-    let coins = match sources.coinpaprika.source().disabled() {
+    let coins = tokens.coingecko.coins(symbol, max_age);
+    let coins = match tokens.coinpaprika.source().disabled() {
         None => in_time(MARKETS, PATIENCE, coins).await,
         Some(_) => coins.await,
     };
     let found = match coins {
-        Ok(coins) => coingecko(sources, symbol, coins).await,
+        Ok(coins) => coingecko(context, tokens, symbol, coins).await,
         Err(error) => Err(error),
     };
-    if let Some(found) = asked.take(sources, found) {
+    if let Some(found) = asked.take(context, found) {
         return Ok(asked.with(found));
     }
     let unlisted = asked.failure.is_none() && asked.unknown;
-    let paprika = sources.coinpaprika.coin(symbol, max_age).await;
-    if let Some(found) = asked.take(sources, paprika) {
+    let paprika = tokens.coinpaprika.coin(symbol, max_age).await;
+    if let Some(found) = asked.take(context, paprika) {
         return Ok(asked.with(found.map(|coin| Coin::clone(&coin))));
     }
     if unlisted {
-        let pairs = sources.dexscreener.search(symbol.as_str(), max_age).await;
+        let pairs = tokens.dexscreener.search(symbol.as_str(), max_age).await;
         let found = pairs.and_then(|pairs| match pools::deepest(symbol, &pairs.value) {
             Some(coin) => Ok(pairs.map(|_| coin)),
             None => Err(unknown()),
         });
-        if let Some(found) = asked.take(sources, found) {
+        if let Some(found) = asked.take(context, found) {
             return Ok(asked.with(found));
         }
     }
@@ -107,7 +114,8 @@ async fn in_time<T>(
 
 /// The highest ranked coin of what was found, when it has a price, and its contracts.
 async fn coingecko(
-    sources: &Sources,
+    context: &Context,
+    tokens: &Tokens,
     symbol: &SymbolKey,
     found: Sourced<Arc<Vec<Coin>>>,
 ) -> Result<Sourced<Coin>, Error> {
@@ -127,7 +135,7 @@ async fn coingecko(
             },
         }));
     }
-    let contracts = sources.coingecko.contracts(&coin.id);
+    let contracts = tokens.coingecko.contracts(&coin.id);
     match in_time(CONTRACTS, CONTRACTS_PATIENCE, contracts).await {
         Ok(contracts) => {
             coin.contracts = Some(contracts.value.to_vec());
@@ -135,8 +143,8 @@ async fn coingecko(
             provenance.extend(contracts.as_reference().sources);
         }
         Err(Error::Source(error)) => {
-            let mode = sources.mode_of(error.source);
-            provenance.push(Provenance::unavailable(&error, mode, sources.now()));
+            let mode = context.mode_of(error.source);
+            provenance.push(Provenance::unavailable(&error, mode, context.now()));
         }
         Err(_) => {}
     }
@@ -157,13 +165,13 @@ struct Asked {
 }
 
 impl Asked {
-    fn take<T>(&mut self, sources: &Sources, leg: Result<Sourced<T>, Error>) -> Option<Sourced<T>> {
+    fn take<T>(&mut self, context: &Context, leg: Result<Sourced<T>, Error>) -> Option<Sourced<T>> {
         match leg {
             Ok(found) => return Some(found),
             Err(Error::Source(error)) => {
-                let mode = sources.mode_of(error.source);
+                let mode = context.mode_of(error.source);
                 self.provenance
-                    .push(Provenance::unavailable(&error, mode, sources.now()));
+                    .push(Provenance::unavailable(&error, mode, context.now()));
                 let slot = match error.kind {
                     SourceErrorKind::Disabled { .. } => &mut self.disabled,
                     _ => &mut self.failure,

@@ -10,21 +10,27 @@ use readings::security::{Check, Concentration, Holding, SecurityReport, Verdict}
 use route_catalog::{ErrorCode, HOME_CHAIN};
 
 use self::{holders::Held, scans::Scanned};
-use super::{Call, legs::Legs};
-use crate::Sources;
 use crate::answer::{Answered, Method, Origin};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Security;
 
 /// How long a scan counts as fresh.
 const FRESH_SECONDS: u64 = 600;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    security: &Security,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let token = contract(call)?;
     let chain_id = call
         .parameters
         .chain("chain")
         .map_or(HOME_CHAIN.id, |chain| chain.id);
-    audit(sources, chain_id, token, call.max_age()).await
+    audit(context, security, chain_id, token, call.max_age()).await
 }
 
 /// The whole answer over one token.
@@ -32,7 +38,8 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
 /// # Errors
 /// What a caller is told when no scanner knows the token.
 pub(super) async fn audit(
-    sources: &Sources,
+    context: &Context,
+    security: &Security,
     chain_id: u64,
     token: Address,
     max_age: Option<std::time::Duration>,
@@ -40,46 +47,49 @@ pub(super) async fn audit(
     let home = chain_id == HOME_CHAIN.id;
     let held = async {
         match home {
-            true => holders::held(sources, token, max_age).await,
+            true => holders::held(&security.okx, token, max_age).await,
             false => Held::default(),
         }
     };
     let list = async {
         match home {
-            true => Some(sources.okx.tokens(None).await),
+            true => Some(security.okx.tokens(None).await),
             false => None,
         }
     };
-    let (scanned, held, list) =
-        tokio::join!(scans::of(sources, chain_id, token, max_age), held, list);
+    let (scanned, held, list) = tokio::join!(
+        scans::of(context, security, chain_id, token, max_age),
+        held,
+        list
+    );
     let scanned = scanned?;
-    let mut legs = Legs::default();
-    let mut report = report(&mut legs, sources, &scanned, &held);
+    let mut report = SourceReport::default();
+    let mut findings = merged(&mut report, context, &scanned, &held);
     if let Some(Ok(list)) = list
         && let Some(listed) = list
             .value
             .tokens
             .iter()
             .find(|listed| listed.address == token)
-        && report.token.symbol.is_none()
+        && findings.token.symbol.is_none()
     {
-        report.token.symbol = Some(listed.symbol.clone());
-        report.token.name = report.token.name.or_else(|| listed.name.clone());
+        findings.token.symbol = Some(listed.symbol.clone());
+        findings.token.name = findings.token.name.or_else(|| listed.name.clone());
         // A name does not age a scan.
         let named = data_sources::Sourced {
             value: (),
             sources: list.sources,
         };
-        legs.got(named.as_reference());
+        report.got(named.as_reference());
     }
-    unknowns(&mut legs, &report, &scanned, "");
-    let origins = origins(&report, &scanned, "");
-    let none: &[&str] = if report.ownership.renounced == Some(true) {
+    unknowns(&mut report, &findings, &scanned, "");
+    let origins = origins(&findings, &scanned, "");
+    let none: &[&str] = if findings.ownership.renounced == Some(true) {
         &["owner"]
     } else {
         &[]
     };
-    let mut answered = Answered::new(report, FRESH_SECONDS).with_legs(legs);
+    let mut answered = Answered::new(findings, FRESH_SECONDS).with_report(report);
     answered.origins = origins;
     answered.none = none;
     Ok(answered)
@@ -98,65 +108,70 @@ pub(super) fn contract(call: &Call) -> Result<Address, ErrorReply> {
     Ok(token)
 }
 
-/// The merged report; what the chain's own market knows of the holders completes it.
-pub(super) fn report(
-    legs: &mut Legs,
-    sources: &Sources,
+/// The merged findings; what the chain's own market knows of the holders completes it.
+pub(super) fn merged(
+    report: &mut SourceReport,
+    context: &Context,
     scanned: &Scanned,
     held: &Held,
 ) -> SecurityReport {
     for provenance in &scanned.sources {
-        legs.got(data_sources::Sourced {
+        report.got(data_sources::Sourced {
             value: (),
             sources: vec![provenance.clone()],
         });
     }
     let holding = held.holding(&scanned.scans);
-    held.list(legs, sources);
+    held.list(report, context);
     let scans = held.with_origin(&scanned.scans);
-    let mut report = SecurityReport::new(scanned.chain_id, scanned.token, &scans, &holding);
-    held.complete(&mut report);
+    let mut findings = SecurityReport::new(scanned.chain_id, scanned.token, &scans, &holding);
+    held.complete(&mut findings);
     let list = match scanned.chain_id == HOME_CHAIN.id {
         true => holders::SOURCE,
         false => scanned.core(),
     };
-    explain_holding(legs, &holding, list);
-    report
+    explain_holding(report, &holding, list);
+    findings
 }
 
 /// Names why there is no concentration.
-fn explain_holding(legs: &mut Legs, holding: &Holding, list: &'static str) {
+fn explain_holding(report: &mut SourceReport, holding: &Holding, list: &'static str) {
     let Some(reason) = holding.missing else {
         return;
     };
     for member in ["top10_pct", "top10_counted"] {
-        legs.missing(&format!("holders.{member}"), reason, list);
+        report.missing(&format!("holders.{member}"), reason, list);
     }
 }
 
 /// Names every check that nobody could make and every figure that the verdict leaves open, with what
-/// kept the source from it that would have known. `at` is the place of the report in `data`, with a
+/// kept the source from it that would have known. `at` is the place of the findings in `data`, with a
 /// final point.
-pub(super) fn unknowns(legs: &mut Legs, report: &SecurityReport, scanned: &Scanned, at: &str) {
+pub(super) fn unknowns(
+    report: &mut SourceReport,
+    findings: &SecurityReport,
+    scanned: &Scanned,
+    at: &str,
+) {
     let (reason, source) = scanned.gap();
     for check in Check::ALL {
-        if report.check(check).is_none() {
-            legs.missing(&format!("{at}checks.{check}.value"), reason.clone(), source);
+        if findings.check(check).is_none() {
+            report.missing(&format!("{at}checks.{check}.value"), reason.clone(), source);
         }
     }
-    if report.verdict == Verdict::Unknown {
+    if findings.verdict == Verdict::Unknown {
         for member in ["score", "risk_level"] {
-            legs.missing(&format!("{at}{member}"), "honeypot_not_ruled_out", source);
+            report.missing(&format!("{at}{member}"), "honeypot_not_ruled_out", source);
         }
     }
 }
 
 /// Which source each member is from.
-pub(super) fn origins(report: &SecurityReport, scanned: &Scanned, at: &str) -> Vec<Origin> {
+pub(super) fn origins(findings: &SecurityReport, scanned: &Scanned, at: &str) -> Vec<Origin> {
     let core = scanned.core();
     let derived = |member: &str| Origin::new(format!("{at}{member}"), core, Method::Derived);
     let mut origins = vec![derived("verdict"), derived("score"), derived("risk_level")];
-    for (check, reading) in &report.checks {
+    for (check, reading) in &findings.checks {
         if let Some(source) = reading.source {
             origins.push(Origin::new(
                 format!("{at}checks/{check}/value"),

@@ -11,11 +11,13 @@ use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
 use self::told::{Curve, Fill, Told, volatility, yields};
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, Part};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Tradfi;
 
 /// The source that checks and never stands alone.
 const SECOND: &str = "yahoo.chart";
@@ -36,7 +38,11 @@ const SERIES: [(&Instrument, &str); 6] = [
     (&Instrument::BRENT, "commodities[symbol=BRENT]"),
 ];
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    tradfi: &Tradfi,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let only = match call.parameters.text("symbol") {
         Some(symbol) => Some(Instrument::find(symbol).ok_or_else(|| {
             let message = format!("{symbol:?} is none of the symbols that are read");
@@ -44,9 +50,9 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         })?),
         None => None,
     };
-    let Gathered { data, legs } = gather(sources, only, call.max_age()).await;
+    let Gathered { data, report } = gather(context, tradfi, only, call.max_age()).await;
     if data.readings().next().is_none() {
-        let reason = legs
+        let reason = report
             .unavailable
             .first()
             .map_or("no_reading", |gap| gap.reason.as_str());
@@ -59,7 +65,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Some(_) => without_gaps(json!(data)),
         None => json!(data),
     };
-    let mut answered = Answered::new(shown, fresh_seconds).with_legs(legs);
+    let mut answered = Answered::new(shown, fresh_seconds).with_report(report);
     for (place, reading) in places {
         let method = match reading.method {
             "derived" => Method::Derived,
@@ -110,45 +116,50 @@ fn places(data: &MacroData) -> Vec<(String, &Reading)> {
 }
 
 /// The readings that `/rwa-pulse` does not do without, the sources of them, and how old they are.
-pub(super) async fn core(sources: &Sources, max_age: Option<Duration>) -> (MacroCore, Legs, Part) {
-    let mut legs = Legs::default();
+pub(super) async fn core(
+    context: &Context,
+    tradfi: &Tradfi,
+    max_age: Option<Duration>,
+) -> (MacroCore, SourceReport, Part) {
+    let mut report = SourceReport::default();
     let mut data = MacroData::default();
-    tokio::join!(yields(sources, None, max_age), async {
-        Some(volatility(sources, max_age).await)
+    tokio::join!(yields(tradfi, None, max_age), async {
+        Some(volatility(tradfi, max_age).await)
     })
-    .fill(sources, &mut data, &mut legs);
-    let part = Part::of(&legs.sources, data.fresh_seconds(), sources.now());
+    .fill(context, &mut data, &mut report);
+    let part = Part::of(&report.sources, data.fresh_seconds(), context.now());
     let core = MacroCore {
         us10y: data.yields.ten_years,
         us2y: data.yields.two_years,
         spread_2s10s_bp: data.yields.spread_2s10s_bp,
         vix: data.volatility.vix,
     };
-    (core, legs, part)
+    (core, report, part)
 }
 
 /// Readings with their sources.
 struct Gathered {
     data: MacroData,
-    legs: Legs,
+    report: SourceReport,
 }
 
 /// Every reading, or one.
 async fn gather(
-    sources: &Sources,
+    context: &Context,
+    tradfi: &Tradfi,
     only: Option<&'static Instrument>,
     max_age: Option<Duration>,
 ) -> Gathered {
     let wants = |instrument: &Instrument| only.is_none_or(|only| only == instrument);
     let curve = async {
         match YIELDS.iter().any(|(instrument, _)| wants(instrument)) {
-            true => yields(sources, only, max_age).await,
+            true => yields(tradfi, only, max_age).await,
             false => Curve::default(),
         }
     };
     let vix = async {
         match wants(&Instrument::VIX) {
-            true => Some(volatility(sources, max_age).await),
+            true => Some(volatility(tradfi, max_age).await),
             false => None,
         }
     };
@@ -158,7 +169,7 @@ async fn gather(
                 && *instrument != Instrument::DOLLAR_BROAD
         };
         match only.is_none_or(fx) {
-            true => Some(sources.frankfurter.rates(max_age).await),
+            true => Some(tradfi.frankfurter.rates(max_age).await),
             false => None,
         }
     };
@@ -169,7 +180,7 @@ async fn gather(
             .enumerate()
             .filter(|(_, (of, _))| wants(of))
         {
-            let fred = sources.fred.clone();
+            let fred = tradfi.fred.clone();
             asked.spawn(async move {
                 let answer = fred.latest(instrument, max_age).await;
                 (at, instrument, place, answer)
@@ -182,7 +193,7 @@ async fn gather(
     let second = async {
         let mut asked = tokio::task::JoinSet::new();
         for instrument in Yahoo::instruments().filter(|instrument| wants(instrument)) {
-            let yahoo = sources.yahoo.clone();
+            let yahoo = tradfi.yahoo.clone();
             asked.spawn(async move { (instrument, yahoo.price(instrument, max_age).await) });
         }
         let mut answers = asked.join_all().await;
@@ -190,22 +201,22 @@ async fn gather(
         answers
     };
     let (curve, vix, rates, series, second) = tokio::join!(curve, vix, rates, series, second);
-    let mut legs = Legs::default();
+    let mut report = SourceReport::default();
     let mut data = MacroData::default();
-    (curve, vix).fill(sources, &mut data, &mut legs);
+    (curve, vix).fill(context, &mut data, &mut report);
     for (_, instrument, place, answer) in series {
-        let reading = read(sources, &mut legs, place, instrument, answer);
+        let reading = read(context, &mut report, place, instrument, answer);
         match place.split(['[', '.']).next() {
             Some("indices") => data.indices.extend(reading),
             Some("commodities") => data.commodities.extend(reading),
             _ => data.dollar.broad_index = reading,
         }
     }
-    if let Some(rates) = rates.and_then(|rates| legs.take(sources, "fx", rates)) {
+    if let Some(rates) = rates.and_then(|rates| report.take(context, "fx", rates)) {
         for (instrument, observation) in &rates.fx {
             let place = format!("fx[symbol={}]", instrument.symbol);
             data.fx
-                .extend(judge(sources, &mut legs, &place, instrument, observation));
+                .extend(judge(context, &mut report, &place, instrument, observation));
         }
         let index = &Instrument::DOLLAR_DERIVED;
         data.dollar.derived_index = rates
@@ -213,8 +224,8 @@ async fn gather(
             .as_ref()
             .and_then(|observation| {
                 judge(
-                    sources,
-                    &mut legs,
+                    context,
+                    &mut report,
                     "dollar.derived_index",
                     index,
                     observation,
@@ -225,7 +236,7 @@ async fn gather(
     for (instrument, answer) in second {
         let place = format!("cross_checks[symbol={}]", instrument.symbol);
         let (Some((value, as_of)), Some(reading)) =
-            (legs.take(sources, &place, answer), data.find(instrument))
+            (report.take(context, &place, answer), data.find(instrument))
         else {
             continue;
         };
@@ -235,31 +246,31 @@ async fn gather(
     if let Some(only) = only {
         data = data.only(only);
     }
-    Gathered { data, legs }
+    Gathered { data, report }
 }
 
 /// The reading of an answer; what is missing is named by its place.
 fn read(
-    sources: &Sources,
-    legs: &mut Legs,
+    context: &Context,
+    report: &mut SourceReport,
     place: &str,
     instrument: &'static Instrument,
     answer: Told,
 ) -> Option<Reading> {
-    let observation = legs.take(sources, place, answer)?;
-    judge(sources, legs, place, instrument, &observation)
+    let observation = report.take(context, place, answer)?;
+    judge(context, report, place, instrument, &observation)
 }
 
 fn judge(
-    sources: &Sources,
-    legs: &mut Legs,
+    context: &Context,
+    report: &mut SourceReport,
     place: &str,
     instrument: &'static Instrument,
     observation: &Observation,
 ) -> Option<Reading> {
-    let reading = Reading::new(instrument, observation, sources.now());
+    let reading = Reading::new(instrument, observation, context.now());
     if reading.is_err() {
-        legs.missing(place, "upstream_implausible", observation.source);
+        report.missing(place, "upstream_implausible", observation.source);
     }
     reading.ok()
 }

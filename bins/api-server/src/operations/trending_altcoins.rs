@@ -4,27 +4,35 @@ use data_sources::Error;
 use readings::token::trending::{MAX_ROWS, MentionedSymbol, Rankings, trending};
 use serde_json::json;
 
-use super::legs::Legs;
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method, Warning};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::News;
+use crate::sources::Tokens;
 
 /// Rankings move slowly.
 const FRESH_SECONDS: u64 = 900;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    tokens: &Tokens,
+    news: &News,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let max_age = call.max_age();
     let (searched, hot, moods) = tokio::join!(
-        sources.coingecko.trending(max_age),
-        sources.okx.hot_tokens(None, max_age),
-        sources.news.moods(max_age),
+        tokens.coingecko.trending(max_age),
+        tokens.okx.hot_tokens(None, max_age),
+        news.desk.moods(max_age),
     );
-    let mut legs = Legs::default();
+    let mut report = SourceReport::default();
     let mut failures = Vec::new();
-    let searched = leg(&mut legs, sources, &mut failures, searched);
-    let hot = leg(&mut legs, sources, &mut failures, hot);
-    let moods = leg(&mut legs, sources, &mut failures, moods);
+    let searched = leg(&mut report, context, &mut failures, searched);
+    let hot = leg(&mut report, context, &mut failures, hot);
+    let moods = leg(&mut report, context, &mut failures, moods);
     let mentioned: Option<Vec<MentionedSymbol>> = moods.map(|moods| {
         let mentioned = moods.tokens.into_iter().map(|mood| MentionedSymbol {
             symbol: mood.symbol,
@@ -62,28 +70,26 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     });
     let data = json!({ "count": rows.len(), "rankings_answered": answered_by, "altcoins": rows });
     // The ranking that the rows are of comes first, not one that failed.
-    legs.sources.sort_by_key(|source| source.source != core);
+    report.sources.sort_by_key(|source| source.source != core);
     Ok(Answered {
         warnings: warning.into_iter().collect(),
-        ..Answered::new(data, FRESH_SECONDS).with_legs(legs).origin(
-            "altcoins",
-            core,
-            Method::Derived,
-        )
+        ..Answered::new(data, FRESH_SECONDS)
+            .with_report(report)
+            .origin("altcoins", core, Method::Derived)
     })
 }
 
 /// The value of a ranking that answered; a ranking that did not is named among the sources.
 fn leg<T>(
-    legs: &mut Legs,
-    sources: &Sources,
+    report: &mut SourceReport,
+    context: &Context,
     failures: &mut Vec<Error>,
     leg: Result<data_sources::Sourced<T>, Error>,
 ) -> Option<T> {
     match leg {
-        Ok(found) => Some(legs.got(found)),
+        Ok(found) => Some(report.got(found)),
         Err(error) => {
-            legs.failed(sources, &error);
+            report.failed(context, &error);
             failures.push(error);
             None
         }

@@ -8,10 +8,13 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Call, fault, legs::Legs};
-use crate::Sources;
+use super::fault;
 use crate::answer::{Answered, Method};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Chain;
 
 /// Its block is old, and nothing of it changes any more.
 const SETTLED_SECONDS: u64 = 7 * 86_400;
@@ -78,14 +81,18 @@ fn unnamed(explained: &Explanation) -> Vec<&'static str> {
         .collect()
 }
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    chain: &Chain,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let hash = call
         .parameters
         .hash("txHash")
         .ok_or_else(|| fault::bad_parameter("txHash", "a transaction hash is required"))?;
     let wanted = call.parameters.chain("chain").map(|chain| chain.id);
-    let mut legs = Legs::default();
-    let found = search::search(sources, hash, wanted, call.max_age(), &mut legs).await;
+    let mut report = SourceReport::default();
+    let found = search::search(context, chain, hash, wanted, call.max_age(), &mut report).await;
     if found.records.is_empty() {
         return Err(found.nothing());
     }
@@ -97,23 +104,23 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         } else {
             "other_matches[]."
         };
-        let gathered = gather::gather(sources, record, deadline, &mut legs).await;
+        let gathered = gather::gather(context, chain, record, deadline, &mut report).await;
         let explained = explain(record, &gathered.known);
         let source = gather::source(record);
         if let Some(reason) = gathered.tokens_missing {
             for member in unnamed(&explained) {
-                legs.missing(&format!("{field}{member}"), reason.clone(), source);
+                report.missing(&format!("{field}{member}"), reason.clone(), source);
             }
         }
         for (member, reason) in &explained.missing {
             if *reason != "not_applicable" {
-                legs.missing(&format!("{field}{member}"), reason.clone(), source);
+                report.missing(&format!("{field}{member}"), reason.clone(), source);
             }
         }
         explanations.push(explained);
     }
     for network in &found.unavailable {
-        legs.missing(
+        report.missing(
             "other_matches",
             "chain_unavailable",
             data_sources::evm::source(network.id),
@@ -127,7 +134,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         _ if found
             .records
             .iter()
-            .all(|record| sources.evm.is_settled(record)) =>
+            .all(|record| chain.evm.is_settled(record)) =>
         {
             SETTLED_SECONDS
         }
@@ -145,7 +152,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         .iter()
         .any(|explained| explained.status == Status::Reverted);
     let source = found.records.first().map_or("", gather::source);
-    let mut answered = Answered::new(json!(data), fresh_seconds).with_legs(legs);
+    let mut answered = Answered::new(json!(data), fresh_seconds).with_report(report);
     answered.none = if reverted { &NONE } else { &NONE_BUT_A_REASON };
     Ok(answered
         .origin("status", source, Method::Direct)

@@ -10,15 +10,15 @@ use route_catalog::HOME_CHAIN;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::price::{self, Spot};
 use super::token_security::{self, holders, holders::Held, scans, trading, trading::Trading};
-use super::{
-    Call,
-    legs::Legs,
-    price::{self, Spot},
-};
-use crate::Sources;
 use crate::answer::{Answered, Method, Part, fresh_together, seconds};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Security;
+use crate::sources::Tokens;
 
 /// How old the parts may be when they are asked for.
 const PART_AGE: Duration = Duration::from_secs(30);
@@ -27,84 +27,89 @@ const UNSTATED: &str = "not_named_by_source";
 /// How long its parts count as fresh; the price says it itself.
 const FRESH_SECONDS: u64 = 60;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    tokens: &Tokens,
+    security: &Security,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let token = token_security::contract(call)?;
     let max_age = Some(
         call.max_age()
             .map_or(PART_AGE, |max_age| max_age.min(PART_AGE)),
     );
     let (scanned, held, mut trading, spot) = tokio::join!(
-        scans::of(sources, HOME_CHAIN.id, token, max_age),
-        holders::held(sources, token, max_age),
-        trading::probe(&sources.okx, token, max_age),
-        price::spot(sources, token, max_age, call.max_age()),
+        scans::of(context, security, HOME_CHAIN.id, token, max_age),
+        holders::held(&security.okx, token, max_age),
+        trading::probe(&security.okx, token, max_age),
+        price::spot(context, tokens, token, max_age, call.max_age()),
     );
     let scanned = scanned?;
-    let mut legs = Legs::default();
-    let report = token_security::report(&mut legs, sources, &scanned, &held);
+    let mut report = SourceReport::default();
+    let findings = token_security::merged(&mut report, context, &scanned, &held);
     let price_usd = spot
         .as_ref()
         .ok()
         .map(|found| found.value.consensus.price_usd);
     trading
-        .sell_what_cannot_be_bought(sources, token, price_usd, max_age)
+        .sell_what_cannot_be_bought(&security.okx, token, price_usd, max_age)
         .await;
-    trading.list(&mut legs, sources);
+    trading.list(&mut report, context);
     let holding = held.holding(&scanned.scans);
     let vetting = vet(
         &held.with_origin(&scanned.scans),
         &holding,
-        report.holders.creator_pct,
+        findings.holders.creator_pct,
         &trading.trades,
     );
     let warnings = spot
         .as_ref()
         .map(|found| found.value.warnings())
         .unwrap_or_default();
-    let now = sources.now();
-    let rest = Part::of(&legs.sources, FRESH_SECONDS, now);
+    let now = context.now();
+    let rest = Part::of(&report.sources, FRESH_SECONDS, now);
     let priced_at = spot
         .as_ref()
         .ok()
         .map(|found| Part::of(&found.sources, found.value.fresh_seconds, now));
     let fresh_seconds = fresh_together(priced_at.into_iter().chain([rest]));
-    let price = priced(sources, &mut legs, spot, &trading);
-    token_security::unknowns(&mut legs, &report, &scanned, "security.");
-    gaps(&mut legs, &vetting.judgement, &trading, scanned.core());
+    let price = priced(context, &mut report, spot, &trading);
+    token_security::unknowns(&mut report, &findings, &scanned, "security.");
+    gaps(&mut report, &vetting.judgement, &trading, scanned.core());
     if let Some(reason) = holding.missing {
-        legs.missing("holders.top10_is_lower_bound", reason, holders::SOURCE);
+        report.missing("holders.top10_is_lower_bound", reason, holders::SOURCE);
     }
     let lower_bound = holding
         .concentration
         .as_ref()
-        .map(|found| token_security::is_lower_bound(found, report.holders.count));
-    let none: &[&str] = if report.ownership.renounced == Some(true) {
+        .map(|found| token_security::is_lower_bound(found, findings.holders.count));
+    let none: &[&str] = if findings.ownership.renounced == Some(true) {
         &["owner"]
     } else {
         &[]
     };
-    let origins = token_security::origins(&report, &scanned, "security/");
+    let origins = token_security::origins(&findings, &scanned, "security/");
     let data = Data {
-        address: report.address.clone(),
-        chain_id: report.chain_id,
+        address: findings.address.clone(),
+        chain_id: findings.chain_id,
         verdict: vetting.judgement.verdict,
         score: vetting.judgement.score,
         flags: vetting.judgement.flags(),
-        rules_version: report.rules_version,
-        security: contract(&report),
+        rules_version: findings.rules_version,
+        security: contract(&findings),
         holders: json!({
-            "count": report.holders.count,
-            "top10_pct": report.holders.top10_pct,
-            "top10_counted": report.holders.top10_counted,
+            "count": findings.holders.count,
+            "top10_pct": findings.holders.top10_pct,
+            "top10_counted": findings.holders.top10_counted,
             "top10_is_lower_bound": lower_bound,
-            "creator_pct": report.holders.creator_pct,
-            "excluded": report.holders.excluded,
+            "creator_pct": findings.holders.creator_pct,
+            "excluded": findings.holders.excluded,
         }),
         tradeability: tradeability(&trading, &held),
         price,
     };
     let core = scanned.core();
-    let mut answered = Answered::new(data, fresh_seconds).with_legs(legs);
+    let mut answered = Answered::new(data, fresh_seconds).with_report(report);
     answered.origins = origins;
     answered.none = none;
     answered.warnings = warnings;
@@ -129,8 +134,8 @@ struct Data {
 }
 
 /// The report without what the answer says elsewhere.
-fn contract(report: &SecurityReport) -> Value {
-    let mut value = json!(report);
+fn contract(findings: &SecurityReport) -> Value {
+    let mut value = json!(findings);
     if let Some(members) = value.as_object_mut() {
         for elsewhere in ["address", "chain_id", "rules_version", "holders"] {
             members.remove(elsewhere);
@@ -188,12 +193,12 @@ fn quote(probe: &Probe, side: TradeSide) -> Value {
 }
 
 /// Names what the quotes leave open.
-fn gaps(legs: &mut Legs, judgement: &Judgement, trading: &Trading, core: &'static str) {
+fn gaps(report: &mut SourceReport, judgement: &Judgement, trading: &Trading, core: &'static str) {
     let trades = &trading.trades;
     let reason = |side| missing(trades, side).unwrap_or_else(|| "not_quoted".to_owned());
     for (side, member) in [(TradeSide::Buy, "can_buy"), (TradeSide::Sell, "can_sell")] {
         if trades.possible(side).is_none() {
-            legs.missing(
+            report.missing(
                 &format!("tradeability.{member}"),
                 reason(side),
                 trading::SOURCE,
@@ -205,7 +210,7 @@ fn gaps(legs: &mut Legs, judgement: &Judgement, trading: &Trading, core: &'stati
         .iter()
         .any(|probe| probe.round_trip_loss_pct().is_none());
     if open {
-        legs.missing(
+        report.missing(
             "tradeability.round_trip[].loss_pct",
             missing(trades, TradeSide::Sell).unwrap_or_else(|| reason(TradeSide::Buy)),
             trading::SOURCE,
@@ -228,7 +233,7 @@ fn gaps(legs: &mut Legs, judgement: &Judgement, trading: &Trading, core: &'stati
     ] {
         if !known {
             let unstated = quoted.then(|| UNSTATED.to_owned());
-            legs.missing(
+            report.missing(
                 &format!("tradeability.{member}"),
                 unstated.unwrap_or_else(|| reason(TradeSide::Buy)),
                 trading::SOURCE,
@@ -248,12 +253,12 @@ fn gaps(legs: &mut Legs, judgement: &Judgement, trading: &Trading, core: &'stati
         ] {
             if unstated {
                 let field = format!("tradeability.{list}[].{member}");
-                legs.missing(&field, UNSTATED, trading::SOURCE);
+                report.missing(&field, UNSTATED, trading::SOURCE);
             }
         }
     }
     if judgement.score.is_none() {
-        legs.missing("score", "honeypot_not_ruled_out", core);
+        report.missing("score", "honeypot_not_ruled_out", core);
     }
 }
 
@@ -271,16 +276,16 @@ fn missing(trades: &Trades, side: TradeSide) -> Option<String> {
 
 /// The price as `/price` has it; where nobody prices the token, what the smallest purchase cost when it was quoted.
 fn priced(
-    sources: &Sources,
-    legs: &mut Legs,
+    context: &Context,
+    report: &mut SourceReport,
     spot: Result<Sourced<Spot>, Error>,
     trading: &Trading,
 ) -> Option<Value> {
     match spot {
-        Ok(found) => Some(legs.got(found).data()),
+        Ok(found) => Some(report.got(found).data()),
         Err(error) => match trading.trades.buy_price_usd() {
             Some(price) => {
-                legs.failed(sources, &error);
+                report.failed(context, &error);
                 Some(json!({
                     "price_usd": readings::Figure(price),
                     "source": trading::SOURCE,
@@ -288,7 +293,7 @@ fn priced(
                     "as_of": trading.as_of().map(seconds),
                 }))
             }
-            None => legs.take(sources, "price", Err::<Sourced<Value>, _>(error)),
+            None => report.take(context, "price", Err::<Sourced<Value>, _>(error)),
         },
     }
 }

@@ -7,17 +7,23 @@ use readings::defi::{
 };
 use serde_json::{Value, json};
 
-use super::Call;
-use super::legs::Legs;
-use super::yields::{FRESH_SECONDS, NONE};
-use crate::Sources;
+use super::yields::{NONE, edition};
 use crate::answer::{Answered, Method};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::snapshots::yield_pools;
+use crate::source_report::SourceReport;
+use crate::sources::{Defi, EDITION_FRESH_SECONDS};
 
-pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, ErrorReply> {
-    let edition = sources.yields.edition(sources.now()).await?;
-    let mut legs = Legs::default();
-    edition.count_in(&mut legs);
+pub(super) async fn answer(
+    context: &Context,
+    defi: &Defi,
+    _call: &Call,
+) -> Result<Answered, ErrorReply> {
+    let edition = edition(defi, context.now()).await?;
+    let mut report = SourceReport::default();
+    edition.count_in(&mut report);
     let data = json!({
         "pools": market::ranked(&edition.markets),
         "shown": edition.markets.len(),
@@ -28,14 +34,10 @@ pub(super) async fn answer(sources: &Sources, _call: &Call) -> Result<Answered, 
     Ok(Answered {
         none: NONE,
         edition: Some(edition.snapshot_id().to_owned()),
-        ..Answered::new(data, FRESH_SECONDS)
-            .with_legs(legs)
-            .origin("pools", super::yields::dataset::SOURCE, Method::Direct)
-            .origin(
-                "pools/*/risk_grade",
-                super::yields::dataset::SOURCE,
-                Method::Derived,
-            )
+        ..Answered::new(data, EDITION_FRESH_SECONDS)
+            .with_report(report)
+            .origin("pools", yield_pools::SOURCE, Method::Direct)
+            .origin("pools/*/risk_grade", yield_pools::SOURCE, Method::Derived)
     })
 }
 

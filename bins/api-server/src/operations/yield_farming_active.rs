@@ -4,12 +4,15 @@ use data_sources::aave;
 use readings::defi::position::{fill_yields, lacks_health, merged, total_usd};
 use serde_json::json;
 
-use super::legs::Legs;
+use super::fault;
 use super::sub_wallet::address_or_own;
-use super::{Call, fault};
-use crate::Sources;
 use crate::answer::{Answered, Method, Part, Warning, fresh_together};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::snapshots::yield_pools;
+use crate::source_report::SourceReport;
+use crate::sources::Defi;
 
 const FRESH_SECONDS: u64 = 60;
 const OKX: &str = "okx.defi";
@@ -19,42 +22,48 @@ const CHAINS: [u64; 8] = [1, 10, 56, 137, aave::CHAIN_ID, 8453, 42161, 43114];
 /// known no source.
 const NONE: &[&str] = &["health", "apy_source"];
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    defi: &Defi,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let address = address_or_own(call)?;
     let max_age = call.max_age();
     let (indexed, on_chain) = tokio::join!(
-        sources.yields.okx.positions(address, &CHAINS, max_age),
-        sources.yields.aave.positions(address, max_age),
+        defi.okx.positions(address, &CHAINS, max_age),
+        defi.aave.positions(address, max_age),
     );
     if let (Err(indexed), Err(on_chain)) = (&indexed, &on_chain) {
         tracing::debug!(%on_chain, "the chain cannot be read either");
         return Err(fault::core_missing("positions", indexed.reason()));
     }
-    let mut legs = Legs::default();
+    let mut report = SourceReport::default();
     let both = indexed.is_ok() && on_chain.is_ok();
-    let on_chain = legs.take(sources, "positions", on_chain);
+    let on_chain = report.take(context, "positions", on_chain);
     let covered = on_chain.as_ref().is_none_or(|read| read.complete);
     let on_chain = on_chain.as_deref().cloned().unwrap_or_default();
-    let indexed = legs.take(sources, "positions", indexed).unwrap_or_default();
-    let core = legs.core();
-    let now = sources.now();
-    let mut parts = vec![Part::of(&legs.sources, FRESH_SECONDS, now)];
+    let indexed = report
+        .take(context, "positions", indexed)
+        .unwrap_or_default();
+    let core = report.core();
+    let now = context.now();
+    let mut parts = vec![Part::of(&report.sources, FRESH_SECONDS, now)];
     let mut positions = merged(on_chain, indexed.to_vec());
     if lacks_health(&positions) {
-        legs.missing("positions[].health", "not_named_by_source", OKX);
+        report.missing("positions[].health", "not_named_by_source", OKX);
     }
     if positions.iter().any(|position| position.apy_pct.is_none()) {
-        match sources.yields.edition_if_any(now).await {
-            Some(edition) => {
+        match defi.edition(now).await {
+            Ok(edition) => {
                 if fill_yields(&mut positions, &edition.markets) {
-                    edition.count_in(&mut legs);
+                    edition.count_in(&mut report);
                     parts.push(edition.part(now));
                 }
             }
-            None => legs.missing(
+            Err(_) => report.missing(
                 "positions[].apy_pct",
                 "yield_snapshot_missing",
-                super::yields::dataset::SOURCE,
+                yield_pools::SOURCE,
             ),
         }
     }
@@ -72,7 +81,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let fresh = fresh_together(parts);
     let mut answered =
         Answered::new(data, fresh)
-            .with_legs(legs)
+            .with_report(report)
             .origin("total_usd", core, Method::Derived);
     for (at, (source, apy_source)) in origins.into_iter().enumerate() {
         answered = answered.origin(format!("positions/{at}"), source, Method::Direct);

@@ -8,12 +8,15 @@ use readings::defi::market::{self, Cursor, Filter, Market, Quoted, Sort};
 use readings::symbol::SymbolKey;
 use serde_json::json;
 
-use super::legs::Legs;
-use super::yields::{FRESH_SECONDS, NONE};
-use super::{Call, fault};
-use crate::Sources;
+use super::fault;
+use super::yields::{NONE, edition};
 use crate::answer::{Answered, Method};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::snapshots::yield_pools;
+use crate::source_report::SourceReport;
+use crate::sources::{Defi, EDITION_FRESH_SECONDS};
 
 /// What OKX is asked for when no asset is named.
 const USUAL_TOKENS: [&str; 3] = ["USDT0", "USDG", "USDC"];
@@ -23,7 +26,11 @@ const DEFAULT_LIMIT: u64 = 50;
 
 type Leg = Result<Sourced<std::sync::Arc<Vec<Quoted>>>, Error>;
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    defi: &Defi,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let text = |name: &str| call.parameters.text(name);
     let sort: Sort = text("sort")
         .and_then(|sort| sort.parse().ok())
@@ -41,15 +48,15 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             .and_then(|least| least.parse::<Figure>().ok())
             .map(Figure::get),
     };
-    let edition = sources.yields.edition(sources.now()).await?;
-    let mut legs = Legs::default();
-    edition.count_in(&mut legs);
+    let edition = edition(defi, context.now()).await?;
+    let mut report = SourceReport::default();
+    edition.count_in(&mut report);
 
     let chain_id = filter.chain_id.unwrap_or(aave::CHAIN_ID);
-    let (okx, aave) = beside(sources, call, &filter, chain_id).await;
+    let (okx, aave) = beside(defi, call, &filter, chain_id).await;
     let mut others = Vec::new();
     for leg in [Some(okx), aave].into_iter().flatten() {
-        let quoted = legs.take(sources, BESIDE, leg);
+        let quoted = report.take(context, BESIDE, leg);
         others.extend(
             quoted
                 .iter()
@@ -70,7 +77,7 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     let limit = call.parameters.integer("limit").unwrap_or(DEFAULT_LIMIT);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let page = market::page(wanted.collect(), sort, cursor.as_ref(), limit);
-    name_unsplit(&page.rows, &mut legs);
+    name_unsplit(&page.rows, &mut report);
 
     let data = json!({
         "count": page.count,
@@ -80,19 +87,15 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     });
     Ok(Answered {
         none: NONE,
-        ..Answered::new(data, FRESH_SECONDS)
-            .with_legs(legs)
-            .origin("markets", super::yields::dataset::SOURCE, Method::Direct)
-            .origin(
-                "markets/*/risk_grade",
-                super::yields::dataset::SOURCE,
-                Method::Derived,
-            )
+        ..Answered::new(data, EDITION_FRESH_SECONDS)
+            .with_report(report)
+            .origin("markets", yield_pools::SOURCE, Method::Direct)
+            .origin("markets/*/risk_grade", yield_pools::SOURCE, Method::Derived)
     })
 }
 
 /// A yield that its source states whole has parts that nobody knows: no reward is not what that means.
-fn name_unsplit(rows: &[Market], legs: &mut Legs) {
+fn name_unsplit(rows: &[Market], report: &mut SourceReport) {
     let mut named = BTreeSet::new();
     for row in rows.iter().filter(|row| !row.reward_known) {
         let parts = [
@@ -101,19 +104,14 @@ fn name_unsplit(rows: &[Market], legs: &mut Legs) {
         ];
         for (field, _) in parts.into_iter().filter(|(_, unknown)| *unknown) {
             if named.insert((field, row.source)) {
-                legs.missing(field, "split_not_stated", row.source);
+                report.missing(field, "split_not_stated", row.source);
             }
         }
     }
 }
 
 /// The sources beside the edition, at the same time. Aave is read on its own chain only.
-async fn beside(
-    sources: &Sources,
-    call: &Call,
-    filter: &Filter,
-    chain_id: u64,
-) -> (Leg, Option<Leg>) {
+async fn beside(defi: &Defi, call: &Call, filter: &Filter, chain_id: u64) -> (Leg, Option<Leg>) {
     let tokens = match &filter.asset {
         Some(asset) => vec![asset.to_string()],
         None => USUAL_TOKENS.map(str::to_owned).to_vec(),
@@ -121,12 +119,9 @@ async fn beside(
     let max_age = call.max_age();
     let aave = async {
         match chain_id {
-            aave::CHAIN_ID => Some(sources.yields.aave.markets(max_age).await),
+            aave::CHAIN_ID => Some(defi.aave.markets(max_age).await),
             _ => None,
         }
     };
-    tokio::join!(
-        sources.yields.okx.products(chain_id, &tokens, max_age),
-        aave
-    )
+    tokio::join!(defi.okx.products(chain_id, &tokens, max_age), aave)
 }

@@ -12,12 +12,16 @@ use readings::symbol::SymbolKey;
 use readings::{Decimal, Figure};
 use serde_json::json;
 
-use super::Call;
-use super::legs::Legs;
-use super::yields::{dataset, gas_prices, holdings};
-use crate::Sources;
+use super::yields::{edition, gas_prices, holdings};
 use crate::answer::{Answered, Method, Part, fresh_together};
+use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::snapshots::yield_pools;
+use crate::source_report::SourceReport;
+use crate::sources::Accounts;
+use crate::sources::Chain;
+use crate::sources::Defi;
 
 /// What is assumed when neither an amount nor an account is named, in dollars.
 const USUAL_AMOUNT_USD: i64 = 1_000;
@@ -26,7 +30,13 @@ const MOVING_FRESH_SECONDS: u64 = 600;
 /// Members whose `null` means that there is none.
 const NONE: &[&str] = &["address", "amount_usd", "asset"];
 
-pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
+pub(super) async fn answer(
+    context: &Context,
+    chain: &Chain,
+    accounts: &Accounts,
+    defi: &Defi,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
     let text = |name: &str| call.parameters.text(name);
     let address = call.parameters.address("address");
     let named = text("amount")
@@ -45,15 +55,16 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         appetite: appetite(text("risk")),
         chains: only.as_deref(),
     };
-    let edition = sources.yields.edition(sources.now()).await?;
-    let mut legs = Legs::default();
-    edition.count_in(&mut legs);
+    let edition = edition(defi, context.now()).await?;
+    let mut report = SourceReport::default();
+    edition.count_in(&mut report);
     // Balances and gas move faster than yields, and the answer is fresh only while they are.
-    let mut moving = Legs::default();
+    let mut moving = SourceReport::default();
     let held = match address {
         Some(address) => Some(
             holdings(
-                sources,
+                context,
+                accounts,
                 address,
                 only.clone(),
                 "recommendations",
@@ -64,21 +75,21 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         None => None,
     };
     let wanted = gas_chains(&edition.markets, &wish);
-    let of_gas = gas_prices(sources, call, &wanted, &mut moving).await;
-    let now = sources.now();
+    let of_gas = gas_prices(context, chain, defi, call.max_age(), &wanted, &mut moving).await;
+    let now = context.now();
     let given = !moving.core().is_empty();
     let of_moving = given.then(|| Part::of(&moving.sources, MOVING_FRESH_SECONDS, now));
     let fresh = fresh_together([edition.part(now)].into_iter().chain(of_moving));
-    legs.join(moving);
+    report.join(moving);
     let rows: Vec<Recommendation> = match &held {
         Some(held) => recommend_for(&held.holdings, &edition.markets, &wish, &of_gas),
         None => recommend(&edition.markets, &wish, &of_gas),
     };
     if rows.iter().any(|row| row.exit_liquidity_usd.is_none()) {
-        legs.missing(
+        report.missing(
             "recommendations[].exit_liquidity_usd",
             "not_named_by_source",
-            dataset::SOURCE,
+            yield_pools::SOURCE,
         );
     }
     let data = json!({
@@ -92,14 +103,14 @@ pub(super) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         "chains_unavailable": held.map(|held| held.unread).unwrap_or_default(),
         "snapshot_id": edition.snapshot_id(),
     });
-    let answered = Answered::new(data, fresh).with_legs(legs);
+    let answered = Answered::new(data, fresh).with_report(report);
     Ok(Answered {
         none: NONE,
         ..answered
-            .origin("recommendations", dataset::SOURCE, Method::Derived)
+            .origin("recommendations", yield_pools::SOURCE, Method::Derived)
             .origin(
                 "recommendations/*/exit_liquidity_usd",
-                dataset::SOURCE,
+                yield_pools::SOURCE,
                 Method::Direct,
             )
     })

@@ -9,11 +9,11 @@ use super::{Dataset, Gathered, Pace};
 
 /// The news of the last three days, ranked.
 #[derive(Debug, Clone)]
-pub(crate) struct News {
+pub(crate) struct NewsDigest {
     pub(crate) desk: NewsDesk,
 }
 
-impl Dataset for News {
+impl Dataset for NewsDigest {
     const NAME: &'static str = "news";
     const PACE: Pace = Pace::HOURLY;
     type Value = Digest;

@@ -13,9 +13,7 @@ use readings::news::Digest;
 use serde::Serialize;
 use tokio::task::JoinSet;
 
-use crate::operations::yields::dataset::YieldPools;
-
-use super::{Current, Dataset, Job, News};
+use super::{Current, Dataset, Job, NewsDigest, YieldPools};
 
 /// How often expired artifacts and leases are thrown away.
 const TIDY_EVERY: Duration = Duration::from_secs(600);
@@ -56,7 +54,7 @@ impl Snapshots {
     /// The age of every dataset at `now`.
     pub(crate) fn ages(&self, now: Timestamp) -> Vec<DatasetAge> {
         vec![
-            age_of::<News>(&self.news, now),
+            age_of::<NewsDigest>(&self.news, now),
             age_of::<YieldPools>(&self.yields, now),
         ]
     }

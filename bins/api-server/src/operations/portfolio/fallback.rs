@@ -1,6 +1,7 @@
 //! Balances without OKX's index: the native coin and listed tokens from the chain's nodes, all tokens and their prices from
 //! its explorer, where there is one.
 
+use data_sources::okx::Okx;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -13,8 +14,9 @@ use readings::chain::{Network, TokenFacts};
 use readings::portfolio::{Asset, ChainReading, Coverage, Holding, Risk, known_tokens, merge};
 use tokio::task::JoinSet;
 
-use crate::Sources;
-use crate::operations::legs::Legs;
+use crate::context::Context;
+use crate::source_report::SourceReport;
+use crate::sources::Accounts;
 
 /// Time for one chain.
 const PATIENCE: Duration = Duration::from_millis(4_500);
@@ -32,12 +34,13 @@ type Told = (
 
 /// Reads the chains in parallel.
 pub(super) async fn read(
-    sources: &Sources,
+    context: &Context,
+    accounts: &Accounts,
     account: Address,
     chains: &[u64],
-    legs: &mut Legs,
+    report: &mut SourceReport,
 ) -> Vec<ChainReading> {
-    let listed = listed(sources, chains).await;
+    let listed = listed(&accounts.okx, chains).await;
     let mut asked = JoinSet::new();
     for chain_id in chains.iter().copied() {
         let mut tokens = known_tokens(chain_id);
@@ -50,7 +53,7 @@ pub(super) async fn read(
             );
         }
         tokens.truncate(MAX_TOKENS);
-        let (reader, explorer) = (sources.evm.clone(), sources.blockscout.clone());
+        let (reader, explorer) = (accounts.evm.clone(), accounts.blockscout.clone());
         asked.spawn(async move { one(reader, explorer, chain_id, account, tokens).await });
     }
     let mut told: BTreeMap<u64, Told> = asked
@@ -64,17 +67,17 @@ pub(super) async fn read(
         let Some((_, nodes, explorer)) = told.remove(chain_id) else {
             continue;
         };
-        readings.push(reading(sources, *chain_id, nodes, explorer, legs));
+        readings.push(reading(context, *chain_id, nodes, explorer, report));
     }
     readings
 }
 
 /// The list of chain 196, as far as it is still held.
-async fn listed(sources: &Sources, chains: &[u64]) -> BTreeMap<u64, Vec<Address>> {
+async fn listed(okx: &Okx, chains: &[u64]) -> BTreeMap<u64, Vec<Address>> {
     let mut found = BTreeMap::new();
-    let home = sources.okx.reviewed().chain_id;
+    let home = okx.reviewed().chain_id;
     if chains.contains(&home)
-        && let Ok(Ok(list)) = tokio::time::timeout(GLANCE, sources.okx.tokens(None)).await
+        && let Ok(Ok(list)) = tokio::time::timeout(GLANCE, okx.tokens(None)).await
     {
         let tokens = list.value.tokens.iter().filter(|token| !token.is_native());
         found.insert(home, tokens.map(|token| token.address).collect());
@@ -111,8 +114,8 @@ async fn from_nodes(
     account: Address,
     tokens: &[Address],
 ) -> Result<Sourced<Vec<Holding>>, Error> {
-    let mut legs: Vec<Leg> = vec![reader.native_balance_leg(chain_id, account)?];
-    legs.extend(
+    let mut asked: Vec<Leg> = vec![reader.native_balance_leg(chain_id, account)?];
+    asked.extend(
         tokens
             .iter()
             .map(|token| EvmReader::balance_leg(*token, account)),
@@ -120,7 +123,7 @@ async fn from_nodes(
     let Sourced {
         value: batch,
         sources,
-    } = reader.multicall(chain_id, &legs).await?;
+    } = reader.multicall(chain_id, &asked).await?;
     let amount = |place: usize| {
         batch
             .results
@@ -176,30 +179,30 @@ async fn from_nodes(
 }
 
 fn reading(
-    sources: &Sources,
+    context: &Context,
     chain_id: u64,
     nodes: Result<Sourced<Vec<Holding>>, Error>,
     explorer: Option<Result<Sourced<Vec<Holding>>, Error>>,
-    legs: &mut Legs,
+    report: &mut SourceReport,
 ) -> ChainReading {
     let indexed = explorer.and_then(|told| match told {
-        Ok(sourced) => Some(legs.got(sourced)),
+        Ok(sourced) => Some(report.got(sourced)),
         Err(error) => {
-            legs.failed(sources, &error);
+            report.failed(context, &error);
             None
         }
     });
     let (holdings, coverage) = match (nodes, indexed) {
-        (Ok(nodes), Some(indexed)) => (Ok(merge(legs.got(nodes), indexed)), Coverage::Indexed),
-        (Ok(nodes), None) => (Ok(legs.got(nodes)), Coverage::ListedTokens),
+        (Ok(nodes), Some(indexed)) => (Ok(merge(report.got(nodes), indexed)), Coverage::Indexed),
+        (Ok(nodes), None) => (Ok(report.got(nodes)), Coverage::ListedTokens),
         (Err(error), Some(mut indexed)) => {
-            legs.failed(sources, &error);
+            report.failed(context, &error);
             // The explorer lists tokens only: of the native coin nothing is known.
             indexed.push(unread_native(chain_id));
             (Ok(indexed), Coverage::Indexed)
         }
         (Err(error), None) => {
-            legs.failed(sources, &error);
+            report.failed(context, &error);
             (Err(error.reason()), Coverage::ListedTokens)
         }
     };

@@ -4,12 +4,12 @@ use data_sources::{Error, Provenance, SourceErrorKind, SourceStatus, Sourced};
 use readings::token::consensus::{Consensus, MAX_AGE_SECONDS, Quote};
 
 use super::{FRESH_SECONDS, INFO};
-use crate::Sources;
 use crate::answer::{Part, fresh_together};
+use crate::context::Context;
 
 /// The sources that were asked for a price, and what they said.
 pub(super) struct Asked<'a> {
-    sources: &'a Sources,
+    context: &'a Context,
     pub(super) quotes: Vec<Quote>,
     provenance: Vec<Provenance>,
     /// What kept a source from saying anything.
@@ -18,9 +18,9 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn new(sources: &'a Sources) -> Self {
+    pub(super) fn new(context: &'a Context) -> Self {
         Self {
-            sources,
+            context,
             quotes: Vec::new(),
             provenance: Vec::new(),
             failure: None,
@@ -43,9 +43,9 @@ impl<'a> Asked<'a> {
                     status: SourceStatus::Unavailable {
                         reason: error.reason(),
                     },
-                    mode: self.sources.mode_of(source),
+                    mode: self.context.mode_of(source),
                     as_of: None,
-                    ..Provenance::local(source, self.sources.now())
+                    ..Provenance::local(source, self.context.now())
                 });
                 self.silent(error);
                 None
@@ -89,7 +89,7 @@ impl<'a> Asked<'a> {
             source.reference = !(quoted || measured);
         }
         provenance.sort_by_key(|source| consensus.source != Some(source.source));
-        let now = self.sources.now();
+        let now = self.context.now();
         let told = provenance.iter().filter(|source| {
             !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
         });

@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
-use super::super::legs::Legs;
 use crate::answer::{self, Answered, Unavailable, Warning, seconds};
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
 
 /// How long parts may take.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +85,7 @@ pub(in crate::operations) struct Part {
 /// What the parts bring along beside their data.
 #[derive(Debug, Default)]
 pub(in crate::operations) struct Gathered {
-    pub(in crate::operations) legs: Legs,
+    pub(in crate::operations) report: SourceReport,
     pub(in crate::operations) warnings: Vec<Warning>,
     /// How old each part is, and for how long it counts as fresh.
     pub(in crate::operations) ages: Vec<answer::Part>,
@@ -104,7 +104,7 @@ impl Gathered {
             Outcome::Unavailable(reason) => ("unavailable", reason),
             Outcome::NotApplicable(reason) => ("not_applicable", reason),
         };
-        self.legs.missing(name, reason.clone(), "");
+        self.report.missing(name, reason.clone(), "");
         Part {
             status,
             reason: Some(reason),
@@ -122,7 +122,7 @@ impl Gathered {
             fresh: answered.fresh_seconds,
         });
         self.warnings.extend(answered.warnings);
-        self.legs.got(data_sources::Sourced {
+        self.report.got(data_sources::Sourced {
             value: (),
             sources: answered.sources,
         });
@@ -130,7 +130,7 @@ impl Gathered {
             field: gap.field.replacen("data", &format!("data.{name}.data"), 1),
             ..gap
         });
-        self.legs.unavailable.extend(moved);
+        self.report.unavailable.extend(moved);
         let mut data = answered.data.into_value();
         drop_none(&mut data, answered.none);
         Part {
@@ -241,7 +241,7 @@ mod tests {
         );
         assert_eq!(down.status, "unavailable");
         let gaps: Vec<_> = gathered
-            .legs
+            .report
             .unavailable
             .iter()
             .map(|gap| (gap.field.as_str(), gap.reason.as_str()))

@@ -1,5 +1,6 @@
 //! Who holds a token of the home chain: its list of holders, its pools and its market.
 
+use data_sources::okx::Okx;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use alloy_primitives::Address;
@@ -10,8 +11,8 @@ use readings::{
     token::market::{TokenMarket, TokenOrigin, TokenPool},
 };
 
-use super::super::legs::Legs;
-use crate::Sources;
+use crate::context::Context;
+use crate::source_report::SourceReport;
 
 /// Where a token is from.
 const ORIGIN: &str = "okx.advanced-info";
@@ -32,11 +33,10 @@ pub(in crate::operations) struct Held {
 
 /// Asks for all of it at once.
 pub(in crate::operations) async fn held(
-    sources: &Sources,
+    okx: &Okx,
     token: Address,
     max_age: Option<Duration>,
 ) -> Held {
-    let okx = &sources.okx;
     let (holders, pools, origin, market) = tokio::join!(
         okx.token_holders(token, max_age),
         okx.token_pools(token, max_age),
@@ -118,11 +118,11 @@ impl Held {
     }
 
     /// Lists who was asked.
-    pub(in crate::operations) fn list(&self, legs: &mut Legs, sources: &Sources) {
-        list(legs, sources, &self.holders);
-        list(legs, sources, &self.pools);
-        list(legs, sources, &self.origin);
-        list(legs, sources, &self.market);
+    pub(in crate::operations) fn list(&self, report: &mut SourceReport, context: &Context) {
+        list(report, context, &self.holders);
+        list(report, context, &self.pools);
+        list(report, context, &self.origin);
+        list(report, context, &self.market);
     }
 
     fn pools(&self) -> impl Iterator<Item = &TokenPool> {
@@ -136,13 +136,13 @@ fn value<T>(leg: &Leg<T>) -> Option<&T> {
     leg.as_ref()?.as_ref().ok().map(|found| &found.value)
 }
 
-fn list<T>(legs: &mut Legs, sources: &Sources, leg: &Leg<T>) {
+fn list<T>(report: &mut SourceReport, context: &Context, leg: &Leg<T>) {
     match leg {
-        Some(Ok(found)) => legs.got(Sourced {
+        Some(Ok(found)) => report.got(Sourced {
             value: (),
             sources: found.sources.clone(),
         }),
-        Some(Err(error)) => legs.failed(sources, error),
+        Some(Err(error)) => report.failed(context, error),
         None => {}
     }
 }

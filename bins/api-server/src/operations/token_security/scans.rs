@@ -9,8 +9,9 @@ use route_catalog::HOME_CHAIN;
 use serde_json::{Map, Value};
 
 use super::super::fault;
-use crate::Sources;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::sources::Security;
 
 const OKX: &str = "okx.token-scan";
 const GOPLUS: &str = "goplus.token-security";
@@ -49,15 +50,16 @@ impl Scanned {
 /// # Errors
 /// `core_data_missing` when there is no scan at all.
 pub(in crate::operations) async fn of(
-    sources: &Sources,
+    context: &Context,
+    security: &Security,
     chain_id: u64,
     token: Address,
     max_age: Option<Duration>,
 ) -> Result<Scanned, ErrorReply> {
     let home = chain_id == HOME_CHAIN.id;
-    let okx = sources.okx.token_scan(chain_id, token, max_age);
+    let okx = security.okx.token_scan(chain_id, token, max_age);
     let goplus = async {
-        let covered = sources
+        let covered = security
             .goplus
             .supported_chains()
             .await
@@ -69,7 +71,7 @@ pub(in crate::operations) async fn of(
             Ok(false) => return Err(Silent::NotCovered),
             Err(error) => return Err(Silent::Failed(error)),
         }
-        sources
+        security
             .goplus
             .token_security(chain_id, token, max_age)
             .await
@@ -80,7 +82,7 @@ pub(in crate::operations) async fn of(
     if !home {
         answers.reverse();
     }
-    collect(sources, chain_id, token, answers)
+    collect(context, chain_id, token, answers)
 }
 
 /// Why a scanner said nothing.
@@ -100,7 +102,7 @@ impl Silent {
 }
 
 fn collect(
-    sources: &Sources,
+    context: &Context,
     chain_id: u64,
     token: Address,
     answers: [(&'static str, Result<Sourced<Scan>, Silent>); 2],
@@ -126,9 +128,9 @@ fn collect(
                         reason: reason.clone(),
                     },
                     as_of: None,
-                    fetched_at: sources.now(),
+                    fetched_at: context.now(),
                     latency_ms: 0,
-                    mode: sources.mode_of(source),
+                    mode: context.mode_of(source),
                     cached: false,
                     reference: false,
                 });

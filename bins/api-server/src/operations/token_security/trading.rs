@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use readings::Figure;
 use readings::security::{Probe, Quoted, Traded, Trades, atoms_worth, one_token};
 
-use super::super::legs::Legs;
-use crate::Sources;
+use crate::context::Context;
+use crate::source_report::SourceReport;
 
 /// Dollars of the probes.
 const SIZES: [u32; 2] = [10, 1000];
@@ -87,7 +87,7 @@ impl Trading {
     /// probe's dollars follows from a price, without one a whole token is tried.
     pub(in crate::operations) async fn sell_what_cannot_be_bought(
         &mut self,
-        sources: &Sources,
+        okx: &Okx,
         token: Address,
         price_usd: Option<Figure>,
         max_age: Option<Duration>,
@@ -102,7 +102,7 @@ impl Trading {
         let asked = &mut self.asked;
         let probes = &mut self.trades.probes;
         let further = async {
-            let decimals = match sources.okx.tokens(None).await {
+            let decimals = match okx.tokens(None).await {
                 Ok(list) => {
                     let mut listed = list.value.tokens.iter();
                     let decimals = listed
@@ -121,10 +121,7 @@ impl Trading {
                 });
                 probe.sell = match amount {
                     Some(amount) => {
-                        let sold = sources
-                            .okx
-                            .shown_quote(token, counter, amount, max_age)
-                            .await;
+                        let sold = okx.shown_quote(token, counter, amount, max_age).await;
                         outcome(sold, asked)
                     }
                     None => Traded::Unavailable("decimals_unknown".to_owned()),
@@ -189,11 +186,11 @@ impl Trading {
     }
 
     /// Lists who was asked. That there is no way is an answer, not a failure.
-    pub(in crate::operations) fn list(&self, legs: &mut Legs, sources: &Sources) {
+    pub(in crate::operations) fn list(&self, report: &mut SourceReport, context: &Context) {
         for asked in &self.asked {
             match asked {
-                Ok(found) => legs.got(found.clone()),
-                Err(error) => legs.failed(sources, error),
+                Ok(found) => report.got(found.clone()),
+                Err(error) => report.failed(context, error),
             }
         }
     }

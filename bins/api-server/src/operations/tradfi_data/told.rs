@@ -5,9 +5,10 @@ use std::time::Duration;
 use data_sources::{Error, Provenance, SourceStatus, Sourced};
 use readings::macro_data::{Instrument, MacroData, Observation, spread_bp};
 
-use super::super::legs::Legs;
 use super::{YIELDS, read};
-use crate::Sources;
+use crate::context::Context;
+use crate::source_report::SourceReport;
+use crate::sources::Tradfi;
 
 /// What a source told, or why it did not.
 pub(super) type Told = Result<Sourced<Observation>, Error>;
@@ -53,12 +54,12 @@ impl Chosen {
         }
     }
 
-    fn take(self, sources: &Sources, legs: &mut Legs) -> Told {
+    fn take(self, context: &Context, report: &mut SourceReport) -> Told {
         match self.passed {
-            Some(Passed::Failed(error)) => legs.failed(sources, &error),
+            Some(Passed::Failed(error)) => report.failed(context, &error),
             Some(Passed::Older(sources)) => {
                 let value = ();
-                legs.got(Sourced { value, sources });
+                report.got(Sourced { value, sources });
             }
             None => {}
         }
@@ -85,12 +86,12 @@ fn is_stale(sources: &[Provenance]) -> bool {
 
 /// The Treasury's curve; what it does not have, and what it cannot say anew, is read from FRED.
 pub(super) async fn yields(
-    sources: &Sources,
+    tradfi: &Tradfi,
     only: Option<&'static Instrument>,
     max_age: Option<Duration>,
 ) -> Curve {
     let mut curve = Curve::default();
-    let answer = sources.treasury.curve(max_age).await;
+    let answer = tradfi.treasury.curve(max_age).await;
     let (points, from) = match answer {
         Ok(answer) => (answer.value.points.clone(), answer.sources),
         Err(error) => {
@@ -108,10 +109,10 @@ pub(super) async fn yields(
         });
         let chosen = match first {
             Some(first) if stale && wanted => {
-                Chosen::newer(first, sources.fred.latest(instrument, max_age).await)
+                Chosen::newer(first, tradfi.fred.latest(instrument, max_age).await)
             }
             Some(first) => Chosen::only(Ok(first)),
-            None if wanted => Chosen::only(sources.fred.latest(instrument, max_age).await),
+            None if wanted => Chosen::only(tradfi.fred.latest(instrument, max_age).await),
             None => continue,
         };
         curve.points.push((instrument, place, chosen));
@@ -120,9 +121,9 @@ pub(super) async fn yields(
 }
 
 /// VIX from the exchange, and from FRED when the exchange does not answer or cannot say anew.
-pub(super) async fn volatility(sources: &Sources, max_age: Option<Duration>) -> Chosen {
-    let second = async || sources.fred.latest(&Instrument::VIX, max_age).await;
-    match sources.cboe.vix(max_age).await {
+pub(super) async fn volatility(tradfi: &Tradfi, max_age: Option<Duration>) -> Chosen {
+    let second = async || tradfi.fred.latest(&Instrument::VIX, max_age).await;
+    match tradfi.cboe.vix(max_age).await {
         Ok(vix) if is_stale(&vix.sources) => Chosen::newer(vix, second().await),
         Ok(vix) => Chosen::only(Ok(vix)),
         Err(error) => Chosen {
@@ -134,18 +135,18 @@ pub(super) async fn volatility(sources: &Sources, max_age: Option<Duration>) -> 
 
 /// Puts curve and volatility where they belong.
 pub(super) trait Fill {
-    fn fill(self, sources: &Sources, data: &mut MacroData, legs: &mut Legs);
+    fn fill(self, context: &Context, data: &mut MacroData, report: &mut SourceReport);
 }
 
 impl Fill for (Curve, Option<Chosen>) {
-    fn fill(self, sources: &Sources, data: &mut MacroData, legs: &mut Legs) {
+    fn fill(self, context: &Context, data: &mut MacroData, report: &mut SourceReport) {
         let (curve, vix) = self;
         if let Some(error) = &curve.failed {
-            legs.failed(sources, error);
+            report.failed(context, error);
         }
         for (instrument, place, chosen) in curve.points {
-            let answer = chosen.take(sources, legs);
-            let reading = read(sources, legs, place, instrument, answer);
+            let answer = chosen.take(context, report);
+            let reading = read(context, report, place, instrument, answer);
             let yields = &mut data.yields;
             *match place {
                 "yields.3m" => &mut yields.three_months,
@@ -158,7 +159,7 @@ impl Fill for (Curve, Option<Chosen>) {
         let pair = yields.two_years.as_ref().zip(yields.ten_years.as_ref());
         yields.spread_2s10s_bp = pair.and_then(|(two, ten)| spread_bp(two, ten));
         if pair.is_some() && yields.spread_2s10s_bp.is_none() {
-            legs.missing("yields.spread_2s10s_bp", "yields_of_different_days", "");
+            report.missing("yields.spread_2s10s_bp", "yields_of_different_days", "");
         }
         let newest = [
             &yields.ten_years,
@@ -169,8 +170,8 @@ impl Fill for (Curve, Option<Chosen>) {
         let newest = newest.into_iter().flatten().next();
         yields.curve_date = newest.map(|reading| Instrument::US10Y.market.date_of(reading.as_of));
         if let Some(vix) = vix {
-            let answer = vix.take(sources, legs);
-            data.volatility.vix = read(sources, legs, "volatility.vix", &Instrument::VIX, answer);
+            let answer = vix.take(context, report);
+            data.volatility.vix = read(context, report, "volatility.vix", &Instrument::VIX, answer);
         }
     }
 }

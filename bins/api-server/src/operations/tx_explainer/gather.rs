@@ -14,8 +14,9 @@ use readings::chain::{
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::Sources;
-use crate::operations::legs::Legs;
+use crate::context::Context;
+use crate::source_report::SourceReport;
+use crate::sources::Chain;
 
 /// Calls inside calls show only when the outer one is read.
 const ROUNDS: usize = 3;
@@ -37,10 +38,11 @@ pub(super) fn source(record: &Record) -> &'static str {
 
 /// Asks for what the record needs, and again for what then shows, until `deadline`.
 pub(super) async fn gather(
-    sources: &Sources,
+    context: &Context,
+    chain: &Chain,
     record: &Record,
     deadline: Instant,
-    legs: &mut Legs,
+    report: &mut SourceReport,
 ) -> Gathered {
     let mut gathered = Gathered::default();
     for place in 0..ROUNDS {
@@ -49,25 +51,35 @@ pub(super) async fn gather(
         if needs.is_empty() || place > 0 && Instant::now() >= deadline {
             break;
         }
-        round(sources, record, &needs, deadline, &mut gathered, legs).await;
+        round(
+            context,
+            chain,
+            record,
+            &needs,
+            deadline,
+            &mut gathered,
+            report,
+        )
+        .await;
     }
     gathered
 }
 
 /// Asks for everything at once. What one source keeps waiting does not take away what another one gave.
 async fn round(
-    sources: &Sources,
+    context: &Context,
+    chain: &Chain,
     record: &Record,
     needs: &Needs,
     deadline: Instant,
     gathered: &mut Gathered,
-    legs: &mut Legs,
+    report: &mut SourceReport,
 ) {
     let chain_id = record.network.id;
     let tokens: Vec<Address> = needs.tokens.iter().copied().collect();
     let selectors: Vec<Selector> = needs.selectors.iter().copied().collect();
     let facts = async {
-        let (reader, tokens) = (sources.evm.clone(), tokens.clone());
+        let (reader, tokens) = (chain.evm.clone(), tokens.clone());
         let asked = async move { reader.token_facts(chain_id, &tokens).await };
         match needs.tokens.is_empty() {
             true => None,
@@ -75,7 +87,7 @@ async fn round(
         }
     };
     let replay = async {
-        let (reader, record) = (sources.evm.clone(), record.clone());
+        let (reader, record) = (chain.evm.clone(), record.clone());
         let name = source(&record);
         let run = async move { Ok(reader.replay(&record).await) };
         match needs.replay {
@@ -86,17 +98,17 @@ async fn round(
     let (facts, replay, contracts, signatures) = tokio::join!(
         facts,
         replay,
-        contracts(sources, chain_id, needs, deadline),
-        signatures(sources, &selectors, deadline),
+        contracts(chain, chain_id, needs, deadline),
+        signatures(chain, &selectors, deadline),
     );
     let known = &mut gathered.known;
     let replay =
         replay.map(|outcome| outcome.unwrap_or_else(|error| Replay::Unavailable(error.reason())));
     known.replay = known.replay.take().or(replay);
     match facts {
-        Some(Ok(sourced)) => known.tokens.extend(legs.got(sourced)),
+        Some(Ok(sourced)) => known.tokens.extend(report.got(sourced)),
         Some(Err(error)) => {
-            legs.failed(sources, &error);
+            report.failed(context, &error);
             gathered.tokens_missing = Some(error.reason());
             // Asked once is enough.
             known
@@ -112,12 +124,12 @@ async fn round(
     } in contracts
     {
         for error in failures {
-            legs.failed(sources, &error);
+            report.failed(context, &error);
         }
         match outcome {
-            Ok(sourced) => drop(known.contracts.insert(address, legs.got(sourced))),
+            Ok(sourced) => drop(known.contracts.insert(address, report.got(sourced))),
             Err(error) => {
-                legs.failed(sources, &error);
+                report.failed(context, &error);
                 known.unasked.insert(address);
             }
         }
@@ -125,7 +137,7 @@ async fn round(
     for outcome in signatures {
         match outcome {
             Ok(sourced) => {
-                for (selector, candidates) in legs.got(sourced) {
+                for (selector, candidates) in report.got(sourced) {
                     known
                         .candidates
                         .entry(selector)
@@ -133,7 +145,7 @@ async fn round(
                         .extend(candidates);
                 }
             }
-            Err(error) => legs.failed(sources, &error),
+            Err(error) => report.failed(context, &error),
         }
     }
     for selector in selectors {
@@ -151,14 +163,14 @@ struct Interface {
 
 /// The interfaces of contracts, with those of what they delegate to.
 async fn contracts(
-    sources: &Sources,
+    chain: &Chain,
     chain_id: u64,
     needs: &Needs,
     deadline: Instant,
 ) -> Vec<Interface> {
     let mut asked = JoinSet::new();
     for address in needs.contracts.iter().copied() {
-        let (sourcify, reader) = (sources.sourcify.clone(), sources.evm.clone());
+        let (sourcify, reader) = (chain.sourcify.clone(), chain.evm.clone());
         asked.spawn(interface(sourcify, reader, chain_id, address, deadline));
     }
     asked.join_all().await
@@ -211,14 +223,14 @@ async fn interface(
 
 /// What the databases list for selectors: the second one is asked for those of which the first knows nothing.
 async fn signatures(
-    sources: &Sources,
+    chain: &Chain,
     selectors: &[Selector],
     deadline: Instant,
 ) -> Vec<Result<Sourced<Vec<(Selector, Vec<Candidate>)>>, Error>> {
     if selectors.is_empty() {
         return Vec::new();
     }
-    let (database, asked) = (sources.sourcify.clone(), selectors.to_vec());
+    let (database, asked) = (chain.sourcify.clone(), selectors.to_vec());
     let first = async move { database.signatures(&asked).await };
     let first = by(deadline, sourcify::SIGNATURES, first).await;
     let listed = |selector: &Selector| {
@@ -234,7 +246,7 @@ async fn signatures(
         .copied()
         .filter(|selector| !listed(selector))
     {
-        let fourbyte = sources.fourbyte.clone();
+        let fourbyte = chain.fourbyte.clone();
         let found = async move { fourbyte.signatures(selector).await };
         asked.spawn(async move {
             let found = by(deadline, fourbyte::SIGNATURES, found).await;

@@ -8,9 +8,10 @@ use readings::chain::{NETWORKS, Network, Record};
 use route_catalog::ErrorCode;
 use tokio::task::JoinSet;
 
-use crate::Sources;
-use crate::operations::legs::Legs;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Chain;
 
 /// Time for one chain, all of its nodes together.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -27,11 +28,12 @@ pub(super) struct Found {
 
 /// Looks on one chain, or on all of them in parallel.
 pub(super) async fn search(
-    sources: &Sources,
+    context: &Context,
+    chain: &Chain,
     hash: B256,
     wanted: Option<u64>,
     max_age: Option<Duration>,
-    legs: &mut Legs,
+    report: &mut SourceReport,
 ) -> Found {
     let networks: Vec<&'static Network> = NETWORKS
         .iter()
@@ -39,7 +41,7 @@ pub(super) async fn search(
         .collect();
     let mut looks = JoinSet::new();
     for network in &networks {
-        let (reader, network) = (sources.evm.clone(), *network);
+        let (reader, network) = (chain.evm.clone(), *network);
         looks.spawn(async move {
             let look =
                 tokio::time::timeout(PATIENCE, reader.transaction(network.id, hash, max_age)).await;
@@ -56,9 +58,9 @@ pub(super) async fn search(
     };
     for (network, outcome) in outcomes {
         match outcome {
-            Ok(sourced) => found.records.extend(legs.got(sourced)),
+            Ok(sourced) => found.records.extend(report.got(sourced)),
             Err(error) => {
-                legs.failed(sources, &error);
+                report.failed(context, &error);
                 found.unavailable.push(network);
             }
         }

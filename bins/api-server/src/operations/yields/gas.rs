@@ -1,14 +1,16 @@
 //! What gas costs on the chains of a recommendation.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use data_sources::{Error, Sourced};
 use readings::Decimal;
 use readings::defi::{chains, gas::GasPrice};
 
-use crate::Sources;
-use crate::operations::Call;
-use crate::operations::legs::Legs;
+use crate::context::Context;
+use crate::source_report::SourceReport;
+use crate::sources::Chain;
+use crate::sources::Defi;
 
 /// What cannot be had of a chain whose gas has no price.
 const FIELDS: [&str; 3] = [
@@ -20,18 +22,16 @@ const FIELDS: [&str; 3] = [
 /// The price of gas on each of `wanted`, all asked at the same time. A chain of which one half, the
 /// node's price or the coin's, is not known is left out and named.
 pub(crate) async fn gas_prices(
-    sources: &Sources,
-    call: &Call,
+    context: &Context,
+    chain: &Chain,
+    defi: &Defi,
+    max_age: Option<Duration>,
     wanted: &BTreeSet<u64>,
-    legs: &mut Legs,
+    report: &mut SourceReport,
 ) -> BTreeMap<u64, GasPrice> {
     let mut tasks = tokio::task::JoinSet::new();
     for chain_id in wanted.iter().copied() {
-        let (evm, llama, max_age) = (
-            sources.evm.clone(),
-            sources.defillama.clone(),
-            call.max_age(),
-        );
+        let (evm, llama) = (chain.evm.clone(), defi.defillama.clone());
         tasks.spawn(async move {
             let coin = async {
                 let coin = chains::gas_coin(chain_id)?;
@@ -46,8 +46,8 @@ pub(crate) async fn gas_prices(
         let Ok((chain_id, wei, coin)) = done else {
             continue;
         };
-        let wei = half(sources, legs, wei);
-        let coin = coin.and_then(|coin| half(sources, legs, coin));
+        let wei = half(context, report, wei);
+        let coin = coin.and_then(|coin| half(context, report, coin));
         let price = wei
             .zip(coin)
             .and_then(|(wei, coin)| GasPrice::new(wei, coin.price_usd.0));
@@ -58,14 +58,18 @@ pub(crate) async fn gas_prices(
     prices
 }
 
-fn half<T>(sources: &Sources, legs: &mut Legs, leg: Result<Sourced<T>, Error>) -> Option<T> {
+fn half<T>(
+    context: &Context,
+    report: &mut SourceReport,
+    leg: Result<Sourced<T>, Error>,
+) -> Option<T> {
     match leg {
-        Ok(sourced) => Some(legs.got(sourced)),
+        Ok(sourced) => Some(report.got(sourced)),
         Err(error) => {
             let source = error.source_id().unwrap_or_default();
-            legs.failed(sources, &error);
+            report.failed(context, &error);
             for field in FIELDS {
-                legs.missing(field, error.reason(), source);
+                report.missing(field, error.reason(), source);
             }
             None
         }

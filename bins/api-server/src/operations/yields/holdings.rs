@@ -5,10 +5,11 @@ use readings::Figure;
 use readings::defi::{assets, chains, idle::Holding};
 use readings::portfolio::{Asset, Balance, Portfolio, Risk};
 
-use crate::Sources;
-use crate::operations::legs::Legs;
+use crate::context::Context;
 use crate::operations::portfolio::{Balances, balances};
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Accounts;
 
 /// Balances of an account.
 #[derive(Debug, Default)]
@@ -27,25 +28,26 @@ pub(crate) struct Held {
 /// # Errors
 /// 503 `core_data_missing` when no chain could be read.
 pub(crate) async fn holdings(
-    sources: &Sources,
+    context: &Context,
+    accounts: &Accounts,
     address: Address,
     chains: Option<Vec<u64>>,
     field: &str,
-    legs: &mut Legs,
+    report: &mut SourceReport,
 ) -> Result<Held, ErrorReply> {
     let chains = chains.unwrap_or_else(|| chains::ids().collect());
     let Balances {
         portfolio,
-        legs: read,
-    } = balances(sources, address, &chains).await?;
+        report: read,
+    } = balances(context, accounts, address, &chains).await?;
     let source = read.sources.first().map_or("", |source| source.source);
-    legs.sources.extend(read.sources);
+    report.sources.extend(read.sources);
     let held = held(&portfolio);
     if !held.unread.is_empty() {
-        legs.missing(field, "chain_unavailable", source);
+        report.missing(field, "chain_unavailable", source);
     }
     if held.uncertain {
-        legs.missing(field, "balance_unavailable", source);
+        report.missing(field, "balance_unavailable", source);
     }
     Ok(held)
 }

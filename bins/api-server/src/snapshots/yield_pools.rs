@@ -6,7 +6,7 @@ use data_sources::Error;
 use data_sources::defillama::{Defillama, PoolList};
 use jiff::Timestamp;
 
-use crate::snapshots::{Dataset, Gathered, Pace};
+use super::{Dataset, Gathered, Pace};
 
 /// The dataset's name.
 pub(crate) const NAME: &str = "yield-pools";

@@ -1,39 +1,48 @@
 //! What several sources gave, and what could not be had of them.
 
 use data_sources::{Error, Provenance, SourceStatus, Sourced};
+use serde::Serialize;
 
-use crate::Sources;
-use crate::answer::Unavailable;
+use crate::context::Context;
 
-/// The sources of an answer and the gaps that they left, collected leg by leg.
+/// A member that could not be had, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Unavailable {
+    /// `data.` and the path; `[]` stands for any element of a list.
+    pub(crate) field: String,
+    pub(crate) reason: String,
+    pub(crate) source: &'static str,
+}
+
+/// The sources of an answer and the gaps that they left, collected source by source.
 #[derive(Debug, Default)]
-pub(crate) struct Legs {
+pub(crate) struct SourceReport {
     /// Every source that was asked, in order.
     pub(crate) sources: Vec<Provenance>,
     /// Every member that could not be had.
     pub(crate) unavailable: Vec<Unavailable>,
 }
 
-impl Legs {
-    /// The value of a leg; when it failed, `field` is listed with the reason.
+impl SourceReport {
+    /// The value of what was asked; when that failed, `field` is listed with the reason.
     pub(crate) fn take<T>(
         &mut self,
-        sources: &Sources,
+        context: &Context,
         field: &str,
-        leg: Result<Sourced<T>, Error>,
+        asked: Result<Sourced<T>, Error>,
     ) -> Option<T> {
-        match leg {
+        match asked {
             Ok(sourced) => Some(self.got(sourced)),
             Err(error) => {
                 let source = error.source_id().unwrap_or_default();
-                self.failed(sources, &error);
+                self.failed(context, &error);
                 self.missing(field, error.reason(), source);
                 None
             }
         }
     }
 
-    /// The value of a leg that did not fail.
+    /// The value of what did not fail.
     pub(crate) fn got<T>(&mut self, sourced: Sourced<T>) -> T {
         for source in sourced.sources {
             self.add(source);
@@ -41,7 +50,7 @@ impl Legs {
         sourced.value
     }
 
-    /// Takes over the sources and the gaps of other legs.
+    /// Takes over the sources and the gaps of another report.
     pub(crate) fn join(&mut self, other: Self) {
         self.got(Sourced {
             value: (),
@@ -63,10 +72,10 @@ impl Legs {
     }
 
     /// Lists the source that failed.
-    pub(crate) fn failed(&mut self, sources: &Sources, error: &Error) {
+    pub(crate) fn failed(&mut self, context: &Context, error: &Error) {
         if let Error::Source(error) = error {
-            let mode = sources.mode_of(error.source);
-            self.add(Provenance::unavailable(error, mode, sources.now()));
+            let mode = context.mode_of(error.source);
+            self.add(Provenance::unavailable(error, mode, context.now()));
         }
     }
 

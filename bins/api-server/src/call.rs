@@ -1,0 +1,31 @@
+//! What an operation is asked.
+
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use http_edge::RequestId;
+use route_catalog::{Operation, Parameters};
+
+/// A paid call whose parameters are valid.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) operation: Operation,
+    pub(crate) parameters: Parameters,
+    /// Who pays: the identity behind routes of a caller's own.
+    pub(crate) payer: Address,
+    pub(crate) request_id: RequestId,
+    /// `X-Max-Age`; the parameter `max_age` wins.
+    pub(crate) max_age: Option<u64>,
+}
+
+impl Call {
+    /// The oldest data that the caller takes, in seconds.
+    pub(crate) fn max_age_seconds(&self) -> Option<u64> {
+        self.parameters.max_age_seconds().or(self.max_age)
+    }
+
+    /// [`Self::max_age_seconds`] as sources take it.
+    pub(crate) fn max_age(&self) -> Option<Duration> {
+        self.max_age_seconds().map(Duration::from_secs)
+    }
+}

@@ -1,0 +1,122 @@
+//! Where money earns: the gathered pools with the judgement over them, and the sources beside them.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use data_sources::aave::Aave;
+use data_sources::defillama::{Defillama, PoolList};
+use data_sources::evm::EvmReader;
+use data_sources::okx::{Okx, defi::OkxDefi};
+use data_sources::{Clock, Sourced};
+use jiff::Timestamp;
+use readings::defi::market::{self, Market};
+
+use crate::answer::Part;
+use crate::snapshots::{Absent, Current, Snapshot, yield_pools};
+use crate::source_report::SourceReport;
+
+/// For how many seconds an edition counts as fresh.
+pub(crate) const EDITION_FRESH_SECONDS: u64 = yield_pools::PACE.fresh.as_secs();
+
+/// Who knows protocols, pools and positions.
+pub(crate) struct Defi {
+    pub(crate) aave: Aave,
+    pub(crate) defillama: Defillama,
+    pub(crate) okx: OkxDefi,
+    /// What is gathered every half hour.
+    pub(super) pools: Current<PoolList>,
+    /// The rows of the edition that was asked for last: thousands are judged once, not in each call.
+    judged: Mutex<Option<Judged>>,
+}
+
+#[derive(Clone)]
+struct Judged {
+    snapshot_id: String,
+    markets: Arc<Vec<Market>>,
+}
+
+/// An edition of the pools, judged.
+#[derive(Debug, Clone)]
+pub(crate) struct Edition {
+    /// The pools that are shown.
+    pub(crate) markets: Arc<Vec<Market>>,
+    snapshot: Arc<Snapshot<PoolList>>,
+}
+
+impl Defi {
+    /// Over adapters that exist. There is no edition until a job gathers one.
+    pub(super) fn new(
+        okx: Okx,
+        evm: EvmReader,
+        defillama: Defillama,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            aave: Aave::new(evm, clock),
+            defillama,
+            okx: OkxDefi::new(okx),
+            pools: Current::nothing(),
+            judged: Mutex::new(None),
+        }
+    }
+
+    /// The newest edition.
+    ///
+    /// # Errors
+    /// There is none, or it is too old to be sold.
+    pub(crate) async fn edition(&self, now: Timestamp) -> Result<Edition, Absent> {
+        let snapshot = self.pools.within(yield_pools::PACE.refused, now).await?;
+        Ok(self.judge(snapshot))
+    }
+
+    fn judge(&self, snapshot: Arc<Snapshot<PoolList>>) -> Edition {
+        let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = judged
+            .as_ref()
+            .filter(|judged| judged.snapshot_id == snapshot.snapshot_id);
+        let markets = match known {
+            Some(known) => known.markets.clone(),
+            None => {
+                let rows = market::shown(&snapshot.value.pools, yield_pools::SOURCE);
+                let markets = Arc::new(rows);
+                *judged = Some(Judged {
+                    snapshot_id: snapshot.snapshot_id.clone(),
+                    markets: markets.clone(),
+                });
+                markets
+            }
+        };
+        Edition { markets, snapshot }
+    }
+}
+
+impl Edition {
+    /// Its sources into `report`.
+    pub(crate) fn count_in(&self, report: &mut SourceReport) {
+        let sources = self.snapshot.provenance();
+        report.got(Sourced { value: (), sources });
+    }
+
+    /// It as a part of an answer.
+    pub(crate) fn part(&self, now: Timestamp) -> Part {
+        Part::of(&self.snapshot.sources, EDITION_FRESH_SECONDS, now)
+    }
+
+    /// Its name.
+    pub(crate) fn snapshot_id(&self) -> &str {
+        &self.snapshot.snapshot_id
+    }
+
+    /// How many pools the source had, shown or not.
+    pub(crate) fn seen(&self) -> u64 {
+        self.snapshot.value.seen
+    }
+}
+
+impl fmt::Debug for Defi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Defi")
+            .field("pools", &self.pools)
+            .finish_non_exhaustive()
+    }
+}
