@@ -36,10 +36,14 @@ impl Bucket {
     }
 
     /// Gives back what was taken and not spent. The level never rises above the capacity.
-    pub(crate) fn give_back(&mut self, refill: &Refill, cost: Cost, now_ms: u64) {
-        self.refill(refill, now_ms);
+    pub(crate) fn give_back(&mut self, refill: &Refill, cost: Cost) {
         let level = self.level.saturating_add(scaled(cost));
         self.level = level.min(scaled(refill.capacity));
+    }
+
+    /// Takes as much of `cost` as is there.
+    pub(crate) fn drain(&mut self, cost: Cost) {
+        self.level = self.level.saturating_sub(scaled(cost));
     }
 
     /// What can be taken now.

@@ -119,14 +119,17 @@ impl Newcomers {
         }
     }
 
-    /// Gives back what of `taken` was not spent. Work that cost more than was taken has spent all of it.
-    pub fn give_back(&mut self, taken: Taken, spent: Cost, now_ms: u64) {
+    /// Gives back what of `taken` was not spent. What was spent beyond it comes out of the pool, as far as that holds it.
+    pub fn give_back(&mut self, taken: Taken, spent: Cost) {
+        self.pool.drain(spent.minus(taken.cost));
         let rest = taken.cost.minus(spent);
         match taken.purse {
-            Purse::Pool => self.pool.give_back(&self.rules.pool, rest, now_ms),
+            Purse::Pool => self.pool.give_back(&self.rules.pool, rest),
             Purse::Address(address) => {
-                let refill = self.rules.address;
-                self.share(address, now_ms).give_back(&refill, rest, now_ms);
+                // A share that was forgotten since is full again.
+                if let Some(share) = self.shares.get_mut(&address) {
+                    share.give_back(&self.rules.address, rest);
+                }
             }
         }
     }

@@ -76,7 +76,7 @@ fn the_wait_is_the_shorter_one_of_pool_and_share() {
 fn what_was_not_spent_comes_back_to_where_it_was_taken() {
     let mut newcomers = dry(0);
     let taken = newcomers.take(address(1), Cost::micro_usd(200), 0).unwrap();
-    newcomers.give_back(taken, Cost::micro_usd(50), 0);
+    newcomers.give_back(taken, Cost::micro_usd(50));
     assert_eq!(newcomers.left_in_pool(0), Cost::ZERO);
     newcomers
         .take(address(1), Cost::micro_usd(150), 0)
@@ -94,6 +94,17 @@ fn time_refills_up_to_the_capacity_and_a_clock_set_back_changes_nothing() {
     assert_eq!(newcomers.left_in_pool(2_000), Cost::micro_usd(5));
     assert_eq!(newcomers.left_in_pool(3_000), Cost::micro_usd(15));
     assert_eq!(newcomers.left_in_pool(u64::MAX), RULES.pool.capacity);
+}
+
+#[test]
+fn what_was_spent_beyond_what_was_taken_comes_out_of_the_pool() {
+    let mut newcomers = Newcomers::new(RULES, 0);
+    let taken = newcomers.take(None, Cost::micro_usd(100), 0).unwrap();
+    newcomers.give_back(taken, Cost::micro_usd(300));
+    assert_eq!(newcomers.left_in_pool(0), Cost::micro_usd(700));
+    let taken = newcomers.take(None, Cost::micro_usd(100), 0).unwrap();
+    newcomers.give_back(taken, Cost::micro_usd(u64::MAX));
+    assert_eq!(newcomers.left_in_pool(0), Cost::ZERO);
 }
 
 #[test]
@@ -121,8 +132,9 @@ proptest! {
         for (cost, used, pause) in steps {
             now += pause;
             if let Ok(taken) = newcomers.take(address(1), Cost::micro_usd(cost), now) {
-                newcomers.give_back(taken, Cost::micro_usd(used), now);
-                spent += used.min(cost);
+                let used = used.min(cost);
+                newcomers.give_back(taken, Cost::micro_usd(used));
+                spent += used;
             }
         }
         let first = RULES.pool.capacity.plus(RULES.address.capacity).as_micro_usd();

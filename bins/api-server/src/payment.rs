@@ -1,0 +1,209 @@
+//! Taking a payment: from a decoded payment header to an answer.
+//!
+//! [`PaymentProcessor::decide`] is the order of decisions. Each phase is a file of its own and a function from the previous
+//! phase's result to the next one's; a phase that ends the call says so with an [`Ended`]. What the caller gets is rendered
+//! in one place, [`deliver`].
+//!
+//! The rules that this module exists for:
+//! - Nothing is charged before there is an answer to deliver, and nothing is delivered before it is paid.
+//! - What happened to a payment is what the journal says, never what a variable says.
+//! - An outcome that is not known is not a failure: it is never charged again and never declared void by guessing.
+//! - A payment that the journal knows never meets a refusal that could make its payer sign another one.
+//! - A caller that hangs up changes nothing: everything runs in a task that the connection does not own.
+
+mod admit;
+mod call;
+mod claim;
+mod credit_book;
+mod deliver;
+mod ended;
+mod in_flight;
+mod look_up;
+mod match_offer;
+mod open_entry;
+mod recognise;
+mod reconcile;
+mod settle;
+mod sweep;
+mod verify;
+mod work;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use data_sources::Clock;
+use ledger::{EntryId, Journal};
+use route_catalog::Catalog;
+use settlement::Settler;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use x402_wire::PaymentPayload;
+
+pub(crate) use self::call::PaidCall;
+pub use self::credit_book::CreditPolicy;
+use self::credit_book::CreditBook;
+pub(crate) use self::deliver::deliver;
+pub(crate) use self::ended::{Declined, Delivered, Ended, Refusal};
+use self::in_flight::InFlight;
+pub(crate) use self::look_up::{PREFIX as PAYMENTS_PREFIX, answer as answer_look_up};
+use self::reconcile::Looks;
+pub(crate) use self::work::Worker;
+use crate::observe;
+
+/// How long the parts of a paid call may take.
+#[derive(Debug, Clone, Copy)]
+pub struct PaymentPolicy {
+    /// Seconds that a settlement may take. A payment must outlive the work and this.
+    pub settle_budget_seconds: u64,
+    /// How long the settler's own time limits may take together. Only a settler that forgets them is cut off.
+    pub settle_guard: Duration,
+    /// What uncharged work costs, and who pays for it.
+    pub credit: CreditPolicy,
+}
+
+/// Paid calls in flight at once in this process, those of callers that hung up included.
+pub(crate) const MAX_IN_FLIGHT: usize = 4096;
+/// Of these, calls whose signature only a chain or a facilitator can judge: forging one costs nothing.
+pub(crate) const MAX_UNPROVEN: usize = 64;
+
+/// Takes payments for a catalog over a settler, a journal and a worker. Cheap to clone.
+pub struct PaymentProcessor<S, J, W> {
+    shared: Arc<Shared<S, J, W>>,
+}
+
+struct Shared<S, J, W> {
+    catalog: Arc<Catalog>,
+    settler: S,
+    journal: J,
+    worker: W,
+    policy: PaymentPolicy,
+    clock: Arc<dyn Clock>,
+    /// Calls and what they leave to do.
+    tasks: TaskTracker,
+    closing: CancellationToken,
+    places: Arc<Semaphore>,
+    unproven_places: Arc<Semaphore>,
+    in_flight: Arc<InFlight>,
+    credit: Arc<Mutex<CreditBook>>,
+    looks: Looks,
+}
+
+impl<S, J, W> Clone for PaymentProcessor<S, J, W> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// A processor with these parts.
+    pub(crate) fn new(
+        catalog: Arc<Catalog>,
+        settler: S,
+        journal: J,
+        worker: W,
+        policy: PaymentPolicy,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let now_ms = milliseconds(clock.as_ref());
+        let credit = CreditBook::new(policy.credit, now_ms);
+        Self {
+            shared: Arc::new(Shared {
+                catalog,
+                settler,
+                journal,
+                worker,
+                policy,
+                clock,
+                tasks: TaskTracker::new(),
+                closing: CancellationToken::new(),
+                places: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
+                unproven_places: Arc::new(Semaphore::new(MAX_UNPROVEN)),
+                in_flight: Arc::default(),
+                credit: Arc::new(Mutex::new(credit)),
+                looks: Looks::default(),
+            }),
+        }
+    }
+
+    /// Takes a payment in a task of its own, which goes on when the returned future is dropped.
+    pub(crate) async fn process(&self, call: PaidCall, payload: PaymentPayload) -> Ended {
+        let (request, started) = (call.request_id, Instant::now());
+        let lost = Refusal::pending(&self.shared.catalog, &call, &payload);
+        let processor = self.clone();
+        let task = self.shared.tasks.spawn(async move {
+            let operation = call.operation;
+            let ended = match processor.decide(call, payload).await {
+                Ok(delivered) => Ended::Delivered(delivered),
+                Err(ended) => ended,
+            };
+            observe::paid_call(operation, ended.name(), started.elapsed());
+            ended
+        });
+        task.await.unwrap_or_else(|_panic| {
+            // The journal has the entry open, if there is one; a sweep decides it.
+            tracing::error!(request_id = %request, "a paid call ended early");
+            Ended::Refused(lost)
+        })
+    }
+
+    /// The order of decisions.
+    ///
+    /// The claim is the one write that decides whether a payment is known. So that a known payment meets no refusal before
+    /// it, whatever would be refused earlier is looked up first ([`Self::unless_known`]).
+    async fn decide(&self, call: PaidCall, payload: PaymentPayload) -> Result<Delivered, Ended> {
+        let matched = self.match_offer(&call, payload);
+        let matched = self.unless_known(&call, matched).await?;
+        let admitted = self.admit(&call, matched).await;
+        let admitted = self.unless_known(&call, admitted).await?;
+        let claimed = self.claim(&call, admitted).await?;
+        let verified = self.verify(claimed).await?;
+        let answered = self.work(verified).await?;
+        let settled = self.settle(answered).await?;
+        Ok(settled)
+    }
+
+    /// The settler.
+    pub(crate) fn settler(&self) -> &S {
+        &self.shared.settler
+    }
+
+    /// The journal.
+    pub(crate) fn journal(&self) -> &J {
+        &self.shared.journal
+    }
+
+    fn catalog(&self) -> &Catalog {
+        &self.shared.catalog
+    }
+
+    /// Stops reconciling and waits until every paid call that was begun has come to its end.
+    pub(crate) async fn close(&self) {
+        self.shared.closing.cancel();
+        self.shared.tasks.close();
+        self.shared.tasks.wait().await;
+    }
+
+    /// Unix seconds.
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.shared.clock.now().as_second()).unwrap_or_default()
+    }
+
+    fn now_ms(&self) -> u64 {
+        milliseconds(self.shared.clock.as_ref())
+    }
+
+    /// Entries that a task of this process owns.
+    fn owned(&self) -> Vec<EntryId> {
+        self.shared.in_flight.entries()
+    }
+}
+
+fn milliseconds(clock: &dyn Clock) -> u64 {
+    u64::try_from(clock.now().as_millisecond()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Phase: may the work begin, as far as places and credit go?
+
+use ledger::Journal;
+use settlement::{Settler, Verification};
+use tokio::sync::OwnedSemaphorePermit;
+use x402_wire::{Payment, Reason};
+
+use super::credit_book::Hold;
+use super::in_flight::Presence;
+use super::match_offer::{Matched, Proof};
+use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
+use crate::call::Call;
+use crate::observe;
+
+/// A matched payment with a place and with credit for what its call may cost.
+pub(super) struct Admitted {
+    pub(super) payment: Payment,
+    pub(super) work: Call,
+    pub(super) place: OwnedSemaphorePermit,
+    pub(super) presence: Presence,
+    pub(super) hold: Hold,
+}
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Takes a place and holds credit.
+    ///
+    /// A signature that this process cannot judge is worth a question to the settler or the chain only when the journal does
+    /// not know the payment, and one of the few places for such calls is free.
+    pub(super) async fn admit(&self, call: &PaidCall, matched: Matched) -> Result<Admitted, Ended> {
+        let Matched {
+            payment,
+            work,
+            proof,
+        } = matched;
+        let proven = proof == Proof::Recovered;
+        if !proven {
+            self.recognise(call).await?;
+        }
+        let place = self.place(proven)?;
+        if !proven {
+            self.ask_about(&payment, proof).await?;
+        }
+        let payer = payment.payer();
+        if proven {
+            self.learn_credit(payer).await?;
+        }
+        let (presence, others) = self.shared.in_flight.enter(payer, proven);
+        let class = call.operation.route().work;
+        let hold = Hold::take(
+            &self.shared.credit,
+            proven.then_some(payer),
+            call.client,
+            class,
+            self.now_ms(),
+        )
+        .map_err(|out| {
+            observe::credit_refused(class);
+            Refusal::OutOfCredit {
+                retry_after_seconds: out.retry_after_seconds,
+            }
+        })?;
+        // Nobody knows what a payer without credit can pay when its balance cannot be read.
+        if others > 0 && !hold.is_of_payer() && !self.settler().reads_chain() {
+            return Err(Refusal::OneCallAtATime.into());
+        }
+        Ok(Admitted {
+            payment,
+            work,
+            place,
+            presence,
+            hold,
+        })
+    }
+
+    fn place(&self, proven: bool) -> Result<OwnedSemaphorePermit, Refusal> {
+        let places = match proven {
+            true => &self.shared.places,
+            false => &self.shared.unproven_places,
+        };
+        let place = places.clone().try_acquire_owned();
+        place.map_err(|_| Refusal::TooManyCalls)
+    }
+
+    /// Whether a signature that this process cannot judge is worth a remote verification.
+    async fn ask_about(&self, payment: &Payment, proof: Proof) -> Result<(), Refusal> {
+        match proof {
+            Proof::Recovered => Ok(()),
+            Proof::WalletForm | Proof::Session => self.supports(payment).await,
+            Proof::PerhapsWallet => match self.settler().accepts_wallet(payment.payer()).await {
+                Ok(true) => self.supports(payment).await,
+                Ok(false) => Err(self.forged(payment).into()),
+                Err(cause) => {
+                    tracing::debug!(%cause, "the payer's code cannot be read");
+                    Err(Refusal::SettlementUnavailable)
+                }
+            },
+        }
+    }
+
+    async fn supports(&self, payment: &Payment) -> Result<(), Refusal> {
+        match self.settler().supports(payment.scheme()).await {
+            Verification::Valid => Ok(()),
+            Verification::Invalid { reason, message } => {
+                Err(Declined::by_settler(reason, message).into())
+            }
+            Verification::Unavailable { cause } => {
+                tracing::debug!(%cause, "what the settler supports is not known");
+                Err(Refusal::SettlementUnavailable)
+            }
+        }
+    }
+
+    fn forged(&self, payment: &Payment) -> Declined {
+        match payment.check_signature() {
+            Err(invalid) => invalid.into(),
+            Ok(_) => Declined::by_settler(Reason::InvalidExactEvmPayloadSignature, None),
+        }
+    }
+
+    /// Reads the payer's credit the first time it is needed.
+    async fn learn_credit(&self, payer: alloy_primitives::Address) -> Result<(), Refusal> {
+        if self.credit().knows(payer) {
+            return Ok(());
+        }
+        match self.journal().credit(payer).await {
+            Ok(credit) => {
+                self.credit().learn(payer, credit);
+                Ok(())
+            }
+            Err(error) => {
+                tracing::error!(code = error.code(), %error, "the journal cannot be read");
+                Err(Refusal::LedgerUnavailable)
+            }
+        }
+    }
+
+    pub(super) fn credit(&self) -> std::sync::MutexGuard<'_, super::credit_book::CreditBook> {
+        let credit = &self.shared.credit;
+        credit.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

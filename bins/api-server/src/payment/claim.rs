@@ -1,0 +1,75 @@
+//! Phase: the authorization is claimed for this request, in one durable write.
+
+use alloy_primitives::{B256, U256};
+use ledger::{Claim, Journal, PaymentStatus, Reservation};
+use settlement::Settler;
+use x402_wire::Payment;
+
+use super::admit::Admitted;
+use super::open_entry::OpenEntry;
+use super::{Ended, PaidCall, PaymentProcessor, Refusal, Worker};
+use crate::call::Call;
+use route_catalog::Next;
+
+/// A call whose authorization nobody else can use.
+pub(super) struct Claimed {
+    pub(super) open: OpenEntry,
+    pub(super) payment: Payment,
+    pub(super) work: Call,
+    /// The request, for whoever keeps answers by it.
+    pub(super) request: B256,
+    /// What the payer's other calls in flight will take of the same asset.
+    pub(super) committed: U256,
+    /// What the caller does when a settlement was tried and failed.
+    pub(super) wait: Next,
+    /// Where the payment can be looked up.
+    pub(super) url: String,
+}
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Claims the authorization, or ends with what the journal knows of it.
+    pub(super) async fn claim(
+        &self,
+        call: &PaidCall,
+        admitted: Admitted,
+    ) -> Result<Claimed, Ended> {
+        let Admitted {
+            payment,
+            work,
+            place,
+            presence,
+            hold,
+        } = admitted;
+        let claim = Claim {
+            key: payment.key(),
+            request: call.binding.clone(),
+            payment_id: payment.payload().payment_id().map(str::to_owned),
+            amount: payment.requirements().amount,
+            valid_before: call.valid_before,
+            now: self.now(),
+        };
+        let entry = match self.journal().reserve(claim).await {
+            Ok(Reservation::Reserved(entry)) => entry,
+            Ok(Reservation::Known(PaymentStatus::Unknown { entry, .. })) => {
+                return Err(Box::pin(self.decide_and_answer(call, entry)).await);
+            }
+            Ok(Reservation::Known(status)) => return Err(self.known(call, status)),
+            Err(error) => {
+                tracing::error!(code = error.code(), %error, "the journal cannot claim a payment");
+                return Err(Refusal::LedgerUnavailable.into());
+            }
+        };
+        let mut open = OpenEntry::new(entry, presence, hold, place);
+        let terms = payment.requirements();
+        let committed = open.presence.commit(terms.asset, terms.amount);
+        Ok(Claimed {
+            open,
+            committed,
+            wait: self.wait(call),
+            url: self.catalog().payment_url(&payment.key()),
+            request: call.request.digest(),
+            payment,
+            work,
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! Who pays for work that ends without a paid answer.
+//!
+//! A payer's settled payments earn credit, which the journal keeps; uncharged work spends it. Whoever has none, or has not
+//! proven who it is, draws on the newcomers' pool. The most that a call can cost is held before its work begins, so that
+//! calls at the same time cannot spend the same credit.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use alloy_primitives::Address;
+use credit::{Cost, Newcomers, OutOfCredit, Rules, Taken};
+use data_sources::Usage;
+use hashlink::LruCache;
+use route_catalog::WorkClass;
+
+/// What uncharged work costs, and what there is to pay for it.
+#[derive(Debug, Clone, Copy)]
+pub struct CreditPolicy {
+    /// One call of a data upstream.
+    pub upstream_call: Cost,
+    /// One call of a model.
+    pub model_call: Cost,
+    /// One remote verification of a payment.
+    pub verification: Cost,
+    /// One transaction of the service's own that failed.
+    pub transaction: Cost,
+    /// The newcomers' pool and the shares of addresses.
+    pub newcomers: Rules,
+    /// The most credit that a payer can hold.
+    pub cap: Cost,
+}
+
+/// Upstream calls that are held for one call of a data route. Few routes make as many.
+const HELD_UPSTREAM_CALLS: u32 = 8;
+/// Model calls that are held for one call of a model route: the first model, and one that it falls back to.
+const HELD_MODEL_CALLS: u32 = 2;
+
+impl CreditPolicy {
+    /// The most that is held for one call.
+    fn held_for(&self, work: WorkClass) -> Cost {
+        let work = match work {
+            WorkClass::Data => self.upstream_call.times(HELD_UPSTREAM_CALLS),
+            WorkClass::Model => self.model_call.times(HELD_MODEL_CALLS),
+            WorkClass::Transaction => self.transaction,
+        };
+        work.plus(self.verification)
+    }
+
+    /// What the verification and the work that was done have cost.
+    pub(super) fn spent(&self, usage: Usage) -> Cost {
+        self.verification
+            .plus(self.upstream_call.times(usage.upstream_calls))
+            .plus(self.model_call.times(usage.model_calls))
+    }
+}
+
+/// Payers whose credit is held in memory.
+const PAYERS: usize = 65_536;
+
+/// The credit of payers as far as it is known here, and the newcomers' pool.
+pub(super) struct CreditBook {
+    policy: CreditPolicy,
+    newcomers: Newcomers,
+    payers: LruCache<Address, Account>,
+}
+
+struct Account {
+    /// As the journal has it, or will have it when what is under way is written.
+    credit: Cost,
+    /// Of it, what calls in flight may yet spend.
+    held: Cost,
+}
+
+impl CreditBook {
+    pub(super) fn new(policy: CreditPolicy, now_ms: u64) -> Self {
+        Self {
+            newcomers: Newcomers::new(policy.newcomers, now_ms),
+            payers: LruCache::new(PAYERS),
+            policy,
+        }
+    }
+
+    /// Whether the payer's credit has been read from the journal.
+    pub(super) fn knows(&self, payer: Address) -> bool {
+        self.payers.peek(&payer).is_some()
+    }
+
+    /// Takes over what the journal says, unless it is known meanwhile.
+    pub(super) fn learn(&mut self, payer: Address, credit: u64) {
+        if !self.knows(payer) {
+            let account = Account {
+                credit: Cost::micro_usd(credit).min(self.policy.cap),
+                held: Cost::ZERO,
+            };
+            self.payers.insert(payer, account);
+        }
+    }
+
+    /// A settled payment of so many millionths of a dollar.
+    pub(super) fn earn(&mut self, payer: Address, amount: Cost) {
+        let cap = self.policy.cap;
+        // What is not known here is read from the journal when it is needed.
+        if let Some(account) = self.payers.get_mut(&payer) {
+            account.credit = account.credit.plus(amount).min(cap);
+        }
+    }
+
+    /// What is left in the newcomers' pool.
+    pub(super) fn left_in_pool(&mut self, now_ms: u64) -> Cost {
+        self.newcomers.left_in_pool(now_ms)
+    }
+}
+
+/// What is held for one call. It is given back when it is dropped, unless it was spent.
+pub(super) struct Hold {
+    book: Arc<Mutex<CreditBook>>,
+    purse: Option<Purse>,
+}
+
+enum Purse {
+    Payer { payer: Address, cost: Cost },
+    Newcomers(Taken),
+}
+
+impl Hold {
+    /// Holds what a call can cost: of the payer's own credit, if it is proven and has enough, otherwise of the newcomers'.
+    pub(super) fn take(
+        book: &Arc<Mutex<CreditBook>>,
+        payer: Option<Address>,
+        client: Option<IpAddr>,
+        work: WorkClass,
+        now_ms: u64,
+    ) -> Result<Self, OutOfCredit> {
+        let mut state = book.lock().unwrap_or_else(PoisonError::into_inner);
+        let cost = state.policy.held_for(work);
+        let account = payer.and_then(|payer| Some((payer, state.payers.get_mut(&payer)?)));
+        let purse = match account {
+            Some((payer, account)) if account.credit.minus(account.held) >= cost => {
+                account.held = account.held.plus(cost);
+                Purse::Payer { payer, cost }
+            }
+            _ => Purse::Newcomers(state.newcomers.take(client, cost, now_ms)?),
+        };
+        drop(state);
+        Ok(Self {
+            book: Arc::clone(book),
+            purse: Some(purse),
+        })
+    }
+
+    /// Whether the payer's own credit covers the call.
+    pub(super) fn is_of_payer(&self) -> bool {
+        matches!(self.purse, Some(Purse::Payer { .. }))
+    }
+
+    /// Spends so much of what is held and gives back the rest. Returns what the journal takes from the payer's credit, in
+    /// millionths of a dollar.
+    pub(super) fn spend(mut self, spent: Cost) -> u64 {
+        self.settle_up(spent)
+    }
+
+    fn settle_up(&mut self, spent: Cost) -> u64 {
+        let Some(purse) = self.purse.take() else {
+            return 0;
+        };
+        let mut state = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        match purse {
+            Purse::Payer { payer, cost } => {
+                if let Some(account) = state.payers.get_mut(&payer) {
+                    account.held = account.held.minus(cost);
+                    account.credit = account.credit.minus(spent);
+                }
+                spent.as_micro_usd()
+            }
+            Purse::Newcomers(taken) => {
+                state.newcomers.give_back(taken, spent);
+                0
+            }
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.settle_up(Cost::ZERO);
+    }
+}

@@ -1,0 +1,202 @@
+//! The reply to a paid call, however it ended.
+
+use alloy_primitives::hex;
+use bytes::Bytes;
+use http::header::{self, HeaderName, HeaderValue};
+use http::StatusCode;
+use http_edge::RequestId;
+use ledger::StoredAnswer;
+use route_catalog::{ErrorCode, Next, Operation, Problem};
+use x402_wire::{Reason, SettlementResponse};
+
+use super::ended::Pending;
+use super::{Delivered, Ended, Refusal};
+use crate::challenge::Challenger;
+use crate::observe;
+use crate::reply::{
+    ErrorReply, PAYMENT_RESPONSE, RESPONSE_DIGEST, Reply, header_value, own_header_value,
+};
+
+/// Seconds after which a payment that is being worked on, or a full server, is asked again.
+const SOON: u64 = 1;
+/// Seconds after which a dependency that is down, or an unknown outcome, is asked again.
+const LATER: u64 = 5;
+
+/// Renders how a paid call ended. A refused payment is answered with a fresh challenge for `operation` and `query`.
+pub(crate) fn deliver(
+    ended: Ended,
+    challenger: &Challenger,
+    operation: Operation,
+    query: Option<&str>,
+    id: RequestId,
+) -> Reply {
+    match ended {
+        Ended::Delivered(Delivered { stored, again }) => answer(stored, again),
+        Ended::Refused(Refusal::Declined(declined)) => {
+            observe::declined(&declined.reason);
+            challenger.reply(operation, query, &declined, id)
+        }
+        Ended::Refused(refusal) => error(refusal).into_reply(id),
+    }
+}
+
+fn answer(stored: StoredAnswer, again: bool) -> Reply {
+    let StoredAnswer {
+        answer, receipt, ..
+    } = stored;
+    let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::OK);
+    let mut reply = crate::reply::json(status, Bytes::new());
+    let headers = reply.headers_mut();
+    for (name, value) in answer.headers() {
+        if let Ok(name) = HeaderName::try_from(name.as_ref()) {
+            headers.insert(name, header_value(value));
+        }
+    }
+    headers.insert(PAYMENT_RESPONSE, own_header_value(receipt.header));
+    headers.insert(
+        RESPONSE_DIGEST,
+        own_header_value(hex::encode_prefixed(answer.body_digest())),
+    );
+    if again {
+        headers.insert("x-served-again", HeaderValue::from_static("true"));
+    }
+    *reply.body_mut() = answer.into_body().into();
+    reply
+}
+
+fn error(refusal: Refusal) -> ErrorReply {
+    match refusal {
+        // Rendered with its challenge.
+        Refusal::Declined(declined) => {
+            ErrorReply::new(ErrorCode::PaymentRequired, declined.message)
+        }
+        Refusal::Parameters(problems) => invalid_parameters(&problems),
+        Refusal::InFlight { state } => {
+            let message = "this payment is being worked on; send it again to get its answer";
+            ErrorReply::new(ErrorCode::PaymentInFlight, message)
+                .detail("state", state.to_string())
+                .next(&again(SOON))
+        }
+        Refusal::BoundElsewhere { url } => {
+            let message = "this payment belongs to another request, or came with another signature";
+            bound_elsewhere(message, "another_request").next(&Next::LookUp { url })
+        }
+        Refusal::IdentifierTaken {
+            transaction,
+            url,
+            same_request,
+        } => {
+            let message = match same_request {
+                true => {
+                    "this payment identifier was used for this request before; send the PAYMENT-SIGNATURE of that payment \
+                     again to get its answer"
+                }
+                false => "this payment identifier belongs to another request",
+            };
+            let error = bound_elsewhere(message, "identifier_taken");
+            with_transaction(error, transaction).next(&Next::LookUp { url })
+        }
+        Refusal::AnswerExpired { transaction, url } => {
+            let message = "this payment was settled, and its answer is no longer kept";
+            let error = bound_elsewhere(message, "answer_expired");
+            with_transaction(error, Some(transaction)).next(&Next::LookUp { url })
+        }
+        Refusal::Pending(pending) => not_decided(pending),
+        Refusal::OutOfCredit {
+            retry_after_seconds,
+        } => {
+            let message = "too much work was done here for calls that were not charged; the payment was not used";
+            ErrorReply::new(ErrorCode::RateLimited, message)
+                .detail("reason", "out_of_credit")
+                .next(&again(retry_after_seconds))
+        }
+        Refusal::OneCallAtATime => {
+            let message = "a call of this payer is in flight, and payers without credit have one at a time; the payment was \
+                           not used";
+            ErrorReply::new(ErrorCode::RateLimited, message)
+                .detail("reason", "one_call_at_a_time")
+                .next(&again(SOON))
+        }
+        Refusal::TooManyCalls => {
+            let message = "too many paid calls are in flight; the payment was not used";
+            ErrorReply::new(ErrorCode::RateLimited, message)
+                .detail("reason", "too_many_calls")
+                .next(&again(SOON))
+        }
+        Refusal::SettlementUnavailable => {
+            let message =
+                "payments cannot be verified or settled right now; the payment was not used";
+            ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
+                .detail("reason", "settlement_unavailable")
+                .next(&again(LATER))
+        }
+        Refusal::LedgerUnavailable => {
+            let message = "the payment ledger is not available; send the same payment again, and do not sign a new one";
+            ErrorReply::new(ErrorCode::LedgerUnavailable, message).next(&again(LATER))
+        }
+        // The payment was given back, so it is still good for the same call.
+        Refusal::Work(error) if error.code().status() == 503 || error.code().status() == 429 => {
+            let after = error.retry_after_seconds().unwrap_or(LATER);
+            error.next(&again(after))
+        }
+        Refusal::Work(error) => error,
+    }
+}
+
+fn again(after_seconds: u64) -> Next {
+    Next::SendSameAgain { after_seconds }
+}
+
+fn invalid_parameters(problems: &[Problem]) -> ErrorReply {
+    let problems = serde_json::to_value(problems).unwrap_or_default();
+    let message = "the parameters are not valid; the payment was not used";
+    ErrorReply::new(ErrorCode::InvalidParams, message).detail("problems", problems)
+}
+
+fn bound_elsewhere(message: &str, reason: &'static str) -> ErrorReply {
+    ErrorReply::new(ErrorCode::PaymentBoundElsewhere, message).detail("reason", reason)
+}
+
+fn with_transaction(error: ErrorReply, transaction: Option<String>) -> ErrorReply {
+    match transaction {
+        Some(transaction) if !transaction.is_empty() => error.detail("transaction", transaction),
+        _ => error,
+    }
+}
+
+/// The outcome is not known. The caller must neither sign anew nor assume anything.
+fn not_decided(pending: Pending) -> ErrorReply {
+    let Pending {
+        network,
+        payer,
+        transaction,
+        url,
+        undecidable,
+    } = pending;
+    let (message, next) = match undecidable {
+        true => (
+            "whether this payment was settled can only be found out by the operator; do not sign a new one for the same call",
+            Next::LookUp { url },
+        ),
+        false => (
+            "whether this payment was settled is not known yet; send the same payment again, and do not sign a new one",
+            again(LATER),
+        ),
+    };
+    let mut error = ErrorReply::new(ErrorCode::SettlementPending, message)
+        .retry_after(LATER)
+        .header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if undecidable {
+        error = error.detail("reason", "undecidable").retryable(false);
+    }
+    if let Some(network) = network {
+        let receipt = SettlementResponse::failed(
+            &Reason::SettlementPending,
+            transaction.as_deref().unwrap_or_default(),
+            network,
+            payer,
+        );
+        error = error.header(PAYMENT_RESPONSE, own_header_value(receipt.to_header()));
+    }
+    with_transaction(error, transaction).next(&next)
+}

@@ -1,0 +1,205 @@
+//! How a paid call ends.
+
+use alloy_primitives::Address;
+use ledger::{State, StoredAnswer};
+use route_catalog::{Catalog, Next, Problem};
+use x402_wire::{HeaderError, Invalid, Mismatch, Network, PaymentPayload, Reason};
+
+use super::PaidCall;
+use crate::reply::ErrorReply;
+
+/// How a paid call ends.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// Paid and answered.
+    Delivered(Delivered),
+    /// Nothing was charged by this call, or it is not known yet.
+    Refused(Refusal),
+}
+
+/// A paid answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivered {
+    /// The answer and its receipt.
+    pub(crate) stored: StoredAnswer,
+    /// Whether the answer had been bought by an earlier call; nothing was charged this time.
+    pub(crate) again: bool,
+}
+
+/// Why a paid call gets no answer.
+#[derive(Debug, Clone)]
+pub(crate) enum Refusal {
+    /// 402: the payment is no good, with a fresh challenge.
+    Declined(Declined),
+    /// 400: the parameters are not valid.
+    Parameters(Vec<Problem>),
+    /// 409: the same payment for the same request is being worked on.
+    InFlight { state: State },
+    /// 409: the authorization belongs to another request, or came with another signature before.
+    BoundElsewhere { url: String },
+    /// 409: the payer has used the payment identifier with another authorization.
+    IdentifierTaken {
+        /// The transaction that settled the other authorization.
+        transaction: Option<String>,
+        /// Where the other authorization, or this one, can be looked up.
+        url: String,
+        /// Whether it was for the same request, so that its answer is the one that is wanted.
+        same_request: bool,
+    },
+    /// 409: the payment was settled, and its answer is no longer kept.
+    AnswerExpired { transaction: String, url: String },
+    /// 503: whether the payment was settled is not known.
+    Pending(Pending),
+    /// 429: neither credit nor the newcomers' pool covers the work.
+    OutOfCredit { retry_after_seconds: u64 },
+    /// 429: a payer without credit has a call in flight, and its balance cannot be read.
+    OneCallAtATime,
+    /// 429: as many calls are in flight as the server works on at once.
+    TooManyCalls,
+    /// 503: payments cannot be verified or settled at present.
+    SettlementUnavailable,
+    /// 503: the journal cannot be read or written.
+    LedgerUnavailable,
+    /// As the operation says.
+    Work(ErrorReply),
+}
+
+/// A payment that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Declined {
+    /// The code that clients branch on.
+    pub(crate) reason: Reason,
+    /// What was expected and observed, for people.
+    pub(crate) message: String,
+    /// The value of `PAYMENT-RESPONSE`, when a settlement was tried.
+    pub(crate) receipt: Option<String>,
+    /// What the caller does about the payment.
+    pub(crate) next: Next,
+}
+
+/// A payment whose outcome is not known.
+#[derive(Debug, Clone)]
+pub(crate) struct Pending {
+    pub(crate) network: Option<Network>,
+    pub(crate) payer: Address,
+    /// The transaction that may have settled it.
+    pub(crate) transaction: Option<String>,
+    /// Where it can be looked up.
+    pub(crate) url: String,
+    /// Whether nothing but the operator can decide it any more.
+    pub(crate) undecidable: bool,
+}
+
+impl Ended {
+    /// The name of the ending for metrics and logs.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Delivered(Delivered { again: false, .. }) => "served",
+            Self::Delivered(Delivered { again: true, .. }) => "served_again",
+            Self::Refused(refusal) => refusal.name(),
+        }
+    }
+}
+
+impl From<Refusal> for Ended {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl Refusal {
+    /// An outcome that is not known, told to the caller who is waiting for it.
+    pub(crate) fn pending(catalog: &Catalog, call: &PaidCall, payload: &PaymentPayload) -> Self {
+        Self::Pending(Pending {
+            network: call.key.as_ref().map(|key| key.network),
+            payer: payload.authorization().from,
+            transaction: None,
+            url: look_up_url(catalog, call),
+            undecidable: false,
+        })
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Declined(_) => "declined",
+            Self::Parameters(_) => "invalid_params",
+            Self::InFlight { .. } => "payment_in_flight",
+            Self::BoundElsewhere { .. }
+            | Self::IdentifierTaken { .. }
+            | Self::AnswerExpired { .. } => "payment_bound_elsewhere",
+            Self::Pending(_) => "settlement_pending",
+            Self::OutOfCredit { .. } | Self::OneCallAtATime | Self::TooManyCalls => "rate_limited",
+            Self::SettlementUnavailable => "upstream_unavailable",
+            Self::LedgerUnavailable => "ledger_unavailable",
+            Self::Work(error) => error.code().code(),
+        }
+    }
+}
+
+/// Where a call's payment can be looked up.
+pub(super) fn look_up_url(catalog: &Catalog, call: &PaidCall) -> String {
+    let key = call.key.as_ref();
+    key.map_or_else(String::new, |key| catalog.payment_url(key))
+}
+
+impl Declined {
+    /// A payment that never came to a settlement: its payer signs a new one.
+    pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            reason,
+            message: message.into(),
+            receipt: None,
+            next: Next::SignNew,
+        }
+    }
+
+    /// There is no payment at all.
+    pub(crate) fn unpaid() -> Self {
+        Self::new(
+            Reason::PaymentMissing,
+            "PAYMENT-SIGNATURE header is required",
+        )
+    }
+
+    /// With a reason code of the settler, and its words if it has any.
+    pub(super) fn by_settler(reason: Reason, message: Option<String>) -> Self {
+        let message = message.unwrap_or_else(|| format!("the payment is not valid: {reason}"));
+        Self::new(reason, message)
+    }
+
+    /// With other advice than to sign a new payment.
+    #[must_use]
+    pub(super) fn advising(mut self, next: Next) -> Self {
+        self.next = next;
+        self
+    }
+
+    /// Whether the same call can succeed with another payment. A scheme that nobody settles stays so.
+    pub(crate) fn retryable(&self) -> bool {
+        self.reason != Reason::UnsupportedScheme
+    }
+}
+
+impl From<HeaderError> for Declined {
+    fn from(error: HeaderError) -> Self {
+        Self::new(error.reason(), format!("PAYMENT-SIGNATURE: {error}"))
+    }
+}
+
+impl From<Mismatch> for Declined {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::new(mismatch.reason(), mismatch.to_string())
+    }
+}
+
+impl From<Invalid> for Declined {
+    fn from(invalid: Invalid) -> Self {
+        Self::new(invalid.reason(), invalid.to_string())
+    }
+}
+
+impl From<Declined> for Refusal {
+    fn from(declined: Declined) -> Self {
+        Self::Declined(declined)
+    }
+}

@@ -1,0 +1,219 @@
+//! The calls in flight: whose they are, what they will take, and which entries of the journal they own.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use alloy_primitives::{Address, U256};
+use ledger::EntryId;
+
+/// The calls in flight in this process.
+#[derive(Default)]
+pub(super) struct InFlight {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    payers: HashMap<Address, Payer>,
+    entries: HashSet<EntryId>,
+}
+
+/// The calls of one payer.
+///
+/// Anybody can write a signature that only a chain can judge in the name of any payer. Such calls are counted apart, so that
+/// they stand in the way of each other and not of the payer's own.
+#[derive(Default)]
+struct Payer {
+    proven: Calls,
+    unproven: Calls,
+}
+
+#[derive(Default)]
+struct Calls {
+    count: usize,
+    /// By asset, in its smallest unit.
+    committed: Vec<(Address, U256)>,
+}
+
+impl InFlight {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call of a payer, and says how many of its kind there were before.
+    pub(super) fn enter(self: &Arc<Self>, payer: Address, proven: bool) -> (Presence, usize) {
+        let mut state = self.lock();
+        let calls = state.payers.entry(payer).or_default().calls(proven);
+        let others = calls.count;
+        calls.count = others.saturating_add(1);
+        drop(state);
+        let presence = Presence {
+            in_flight: Arc::clone(self),
+            payer,
+            proven,
+            committed: None,
+            entry: None,
+        };
+        (presence, others)
+    }
+
+    /// Every entry that a call in flight owns.
+    pub(super) fn entries(&self) -> Vec<EntryId> {
+        self.lock().entries.iter().copied().collect()
+    }
+}
+
+impl Payer {
+    fn calls(&mut self, proven: bool) -> &mut Calls {
+        match proven {
+            true => &mut self.proven,
+            false => &mut self.unproven,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        self.proven.count == 0 && self.unproven.count == 0
+    }
+}
+
+impl Calls {
+    fn of(&self, asset: Address) -> U256 {
+        let found = self.committed.iter().find(|(other, _)| *other == asset);
+        found.map(|(_, sum)| *sum).unwrap_or_default()
+    }
+
+    fn add(&mut self, asset: Address, amount: U256) {
+        match self.committed.iter_mut().find(|(other, _)| *other == asset) {
+            Some((_, sum)) => *sum = sum.saturating_add(amount),
+            None => self.committed.push((asset, amount)),
+        }
+    }
+
+    fn take(&mut self, asset: Address, amount: U256) {
+        if let Some((_, sum)) = self.committed.iter_mut().find(|(other, _)| *other == asset) {
+            *sum = sum.saturating_sub(amount);
+        }
+    }
+}
+
+/// One call in flight. It ends when this is dropped.
+pub(super) struct Presence {
+    in_flight: Arc<InFlight>,
+    payer: Address,
+    proven: bool,
+    committed: Option<(Address, U256)>,
+    entry: Option<EntryId>,
+}
+
+impl Presence {
+    /// The call owns an entry, which no sweep may close.
+    pub(super) fn own(&mut self, entry: EntryId) {
+        self.in_flight.lock().entries.insert(entry);
+        self.entry = Some(entry);
+    }
+
+    /// The call will take `amount` of an asset. Returns what the payer's other calls will take of it.
+    pub(super) fn commit(&mut self, asset: Address, amount: U256) -> U256 {
+        let mut state = self.in_flight.lock();
+        let payer = state.payers.entry(self.payer).or_default();
+        let mut others = payer.proven.of(asset);
+        if !self.proven {
+            others = others.saturating_add(payer.unproven.of(asset));
+        }
+        payer.calls(self.proven).add(asset, amount);
+        self.committed = Some((asset, amount));
+        others
+    }
+
+    /// The call has turned out to be the payer's own.
+    pub(super) fn prove(&mut self) {
+        if self.proven {
+            return;
+        }
+        let mut state = self.in_flight.lock();
+        let payer = state.payers.entry(self.payer).or_default();
+        leave(&mut payer.unproven, self.committed);
+        payer.proven.count = payer.proven.count.saturating_add(1);
+        if let Some((asset, amount)) = self.committed {
+            payer.proven.add(asset, amount);
+        }
+        self.proven = true;
+    }
+}
+
+fn leave(calls: &mut Calls, committed: Option<(Address, U256)>) {
+    calls.count = calls.count.saturating_sub(1);
+    if let Some((asset, amount)) = committed {
+        calls.take(asset, amount);
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let mut state = self.in_flight.lock();
+        if let Some(entry) = self.entry {
+            state.entries.remove(&entry);
+        }
+        if let Some(payer) = state.payers.get_mut(&self.payer) {
+            leave(payer.calls(self.proven), self.committed);
+            if payer.is_gone() {
+                state.payers.remove(&self.payer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAYER: Address = Address::repeat_byte(1);
+    const ASSET: Address = Address::repeat_byte(2);
+
+    fn amount(of: u64) -> U256 {
+        U256::from(of)
+    }
+
+    #[test]
+    fn what_is_committed_adds_up_and_ends_with_its_call() {
+        let in_flight = Arc::new(InFlight::default());
+        let (mut first, others) = in_flight.enter(PAYER, true);
+        assert_eq!(others, 0);
+        assert_eq!(first.commit(ASSET, amount(5)), amount(0));
+        let (mut second, others) = in_flight.enter(PAYER, true);
+        assert_eq!(others, 1);
+        assert_eq!(second.commit(ASSET, amount(7)), amount(5));
+        drop(first);
+        let (mut third, _) = in_flight.enter(PAYER, true);
+        assert_eq!(third.commit(ASSET, amount(1)), amount(7));
+        assert_eq!(third.commit(Address::ZERO, amount(1)), amount(0));
+        drop((second, third));
+        assert!(in_flight.lock().payers.is_empty());
+    }
+
+    #[test]
+    fn what_others_write_in_a_payers_name_does_not_count_against_the_payer() {
+        let in_flight = Arc::new(InFlight::default());
+        let (mut forged, _) = in_flight.enter(PAYER, false);
+        forged.commit(ASSET, amount(5));
+        let (mut own, others) = in_flight.enter(PAYER, true);
+        assert_eq!((others, own.commit(ASSET, amount(7))), (0, amount(0)));
+        let (mut wallet, others) = in_flight.enter(PAYER, false);
+        assert_eq!((others, wallet.commit(ASSET, amount(1))), (1, amount(12)));
+        wallet.prove();
+        let (mut last, others) = in_flight.enter(PAYER, true);
+        assert_eq!((others, last.commit(ASSET, amount(1))), (2, amount(8)));
+        drop((forged, own, wallet, last));
+        assert!(in_flight.lock().payers.is_empty());
+    }
+
+    #[test]
+    fn an_entry_is_owned_until_its_call_ends() {
+        let in_flight = Arc::new(InFlight::default());
+        let (mut presence, _) = in_flight.enter(PAYER, true);
+        presence.own(EntryId::new(7));
+        assert_eq!(in_flight.entries(), [EntryId::new(7)]);
+        drop(presence);
+        assert!(in_flight.entries().is_empty());
+    }
+}

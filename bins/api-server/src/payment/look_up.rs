@@ -1,0 +1,155 @@
+//! `GET /payments/{asset}/{payer}/{nonce}`: where a payment stands, free of charge. Never what it bought.
+
+use alloy_primitives::{Address, B256};
+use http::header::{self, HeaderValue};
+use http::request::Parts;
+use http::{Method, StatusCode};
+use http_edge::RequestId;
+use jiff::Timestamp;
+use ledger::{Journal, Record, State};
+use route_catalog::ErrorCode;
+use serde_json::{Value, json};
+use settlement::Settler;
+use x402_wire::AuthorizationKey;
+
+use super::{PaymentProcessor, Worker};
+use crate::answer::seconds;
+use crate::reply::{self, ErrorReply, NO_STORE, Reply};
+
+/// Where payments are looked up.
+pub(crate) const PREFIX: &str = "/payments/";
+
+const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
+
+/// Answers a request below [`PREFIX`].
+pub(crate) async fn answer<S: Settler, J: Journal, W: Worker>(
+    parts: &Parts,
+    processor: &PaymentProcessor<S, J, W>,
+    id: RequestId,
+) -> Reply {
+    match parts.method {
+        Method::GET | Method::HEAD => {}
+        Method::OPTIONS => {
+            let mut reply = Reply::default();
+            *reply.status_mut() = StatusCode::NO_CONTENT;
+            reply.headers_mut().insert(header::ALLOW, ALLOW);
+            return reply;
+        }
+        _ => {
+            return ErrorReply::new(ErrorCode::MethodNotAllowed, "expected GET")
+                .detail("expected", vec!["GET"])
+                .header(header::ALLOW, ALLOW)
+                .into_reply(id);
+        }
+    }
+    let path = parts.uri.path().strip_prefix(PREFIX).unwrap_or_default();
+    let (asset, payer, nonce) = match read(path) {
+        Ok(read) => read,
+        Err(Unreadable::Path) => {
+            return ErrorReply::new(ErrorCode::NotFound, "there is no such route")
+                .detail("reason", "unknown_route")
+                .into_reply(id);
+        }
+        Err(Unreadable::Parts(problems)) => {
+            return ErrorReply::new(ErrorCode::InvalidParams, "the path is not valid")
+                .detail("problems", problems)
+                .into_reply(id);
+        }
+    };
+    let key = AuthorizationKey {
+        network: processor.catalog().network(),
+        asset,
+        payer,
+        nonce,
+    };
+    match processor.journal().look_up(&key).await {
+        Ok(record) => {
+            let mut reply = reply::json(StatusCode::OK, state(record).to_string());
+            reply.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+            reply
+        }
+        Err(error) => {
+            tracing::error!(code = error.code(), %error, "the journal cannot be read");
+            ErrorReply::new(ErrorCode::LedgerUnavailable, "the payment ledger is not available")
+                .retry_after(5)
+                .into_reply(id)
+        }
+    }
+}
+
+enum Unreadable {
+    Path,
+    Parts(Vec<Value>),
+}
+
+fn read(path: &str) -> Result<(Address, Address, B256), Unreadable> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let [asset, payer, nonce] = parts.as_slice() else {
+        return Err(Unreadable::Path);
+    };
+    let mut problems = Vec::new();
+    let mut problem = |name: &str, expected: &str, observed: &str| {
+        problems.push(json!({
+            "path": format!("path.{name}"),
+            "code": "invalid",
+            "message": format!("expected {expected}"),
+            "expected": expected,
+            "observed": observed.chars().take(80).collect::<String>(),
+        }));
+    };
+    // Strictly in full length and with its prefix, in any case.
+    let parsed_asset = hex_of::<20>(asset).map(Address::from);
+    let parsed_payer = hex_of::<20>(payer).map(Address::from);
+    let parsed_nonce = hex_of::<32>(nonce).map(B256::from);
+    if parsed_asset.is_none() {
+        problem("asset", "0x and 40 hexadecimal digits", asset);
+    }
+    if parsed_payer.is_none() {
+        problem("payer", "0x and 40 hexadecimal digits", payer);
+    }
+    if parsed_nonce.is_none() {
+        problem("nonce", "0x and 64 hexadecimal digits", nonce);
+    }
+    match (parsed_asset, parsed_payer, parsed_nonce) {
+        (Some(asset), Some(payer), Some(nonce)) => Ok((asset, payer, nonce)),
+        _ => Err(Unreadable::Parts(problems)),
+    }
+}
+
+fn hex_of<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.strip_prefix("0x")?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    alloy_primitives::hex::decode_to_array(digits).ok()
+}
+
+fn state(record: Option<Record>) -> Value {
+    let Some(record) = record else {
+        return json!({ "state": "not_seen" });
+    };
+    let state = match record.state {
+        State::Reserved | State::Working | State::Settling => "in_flight",
+        State::Settled => "settled",
+        State::Released => "released",
+        State::Unknown => "unknown",
+        State::Undecidable => "undecidable",
+    };
+    let since = i64::try_from(record.since).ok();
+    let since = since.and_then(|since| Timestamp::from_second(since).ok());
+    let mut answer = json!({ "state": state });
+    if let Some(members) = answer.as_object_mut() {
+        let transaction = record.transaction.filter(|transaction| !transaction.is_empty());
+        if let Some(transaction) = transaction {
+            members.insert("transaction".to_owned(), transaction.into());
+        }
+        let reason = record.reason.filter(|_| record.state != State::Settled);
+        if let Some(reason) = reason {
+            members.insert("reason".to_owned(), reason.into());
+        }
+        if let Some(since) = since {
+            members.insert("since".to_owned(), seconds(since).into());
+        }
+    }
+    answer
+}

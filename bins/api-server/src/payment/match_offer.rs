@@ -1,0 +1,106 @@
+//! Phase: does the payment pay for this request, as far as this process can tell by itself?
+
+use route_catalog::Operation;
+use settlement::Settler;
+use x402_wire::{Invalid, Payment, PaymentPayload, Reason, SignatureStanding};
+
+use super::{Declined, PaidCall, PaymentProcessor, Refusal, Worker};
+use crate::call::Call;
+use crate::resource;
+use ledger::Journal;
+
+/// A payment of one of today's options, and the valid call that it pays for.
+pub(super) struct Matched {
+    pub(super) payment: Payment,
+    pub(super) work: Call,
+    pub(super) proof: Proof,
+}
+
+/// What is known of the signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// It is the payer's own key's.
+    Recovered,
+    /// Its form is one that only a contract wallet writes.
+    WalletForm,
+    /// It is not the payer's own key's, and may be the payer's contract's.
+    PerhapsWallet,
+    /// Only the broker can judge it (`aggr_deferred`).
+    Session,
+}
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Matches a payment to an option of the operation's offer, checks its terms, its window and its signature, that it was
+    /// made for this request, and the request's parameters. Nothing is asked of anybody.
+    pub(super) fn match_offer(
+        &self,
+        call: &PaidCall,
+        payload: PaymentPayload,
+    ) -> Result<Matched, Refusal> {
+        let offer = self.catalog().offer(call.operation);
+        let payment = Payment::matching(offer, payload).map_err(Declined::from)?;
+        payment.check_terms().map_err(Declined::from)?;
+        payment
+            .check_window(self.now(), self.seconds_needed(call.operation))
+            .map_err(Declined::from)?;
+        let proof = self.prove(&payment).map_err(Declined::from)?;
+        self.check_resource(call, &payment)?;
+        let work = parse(call, &payment)?;
+        Ok(Matched {
+            payment,
+            work,
+            proof,
+        })
+    }
+
+    /// How long a payment has to outlive the beginning of its call.
+    pub(super) fn seconds_needed(&self, operation: Operation) -> u64 {
+        let settlement = self.shared.policy.settle_budget_seconds;
+        operation.route().work_seconds.saturating_add(settlement)
+    }
+
+    /// A forged signature of a payer without code ends here, at the cost of one recovery.
+    fn prove(&self, payment: &Payment) -> Result<Proof, Invalid> {
+        match payment.check_signature() {
+            Ok(SignatureStanding::Recovered) => Ok(Proof::Recovered),
+            Ok(SignatureStanding::Contract(_)) => Ok(Proof::WalletForm),
+            Ok(SignatureStanding::Session) => Ok(Proof::Session),
+            // Without a chain nobody can say that the payer has code.
+            Err(_) if self.settler().reads_chain() && payment.wallet_signature().is_some() => {
+                Ok(Proof::PerhapsWallet)
+            }
+            Err(invalid) => Err(invalid),
+        }
+    }
+
+    fn check_resource(&self, call: &PaidCall, payment: &Payment) -> Result<(), Declined> {
+        let Some(paid_for) = payment.payload().resource() else {
+            return Ok(());
+        };
+        let query = call.query.as_deref();
+        let requested = self.catalog().resource_url(call.operation, query);
+        if resource::is_same(&paid_for.url, &requested) {
+            return Ok(());
+        }
+        Err(Declined::new(
+            Reason::ResourceMismatch,
+            format!("resource.url: the payment was made for another request than {requested}"),
+        ))
+    }
+}
+
+fn parse(call: &PaidCall, payment: &Payment) -> Result<Call, Refusal> {
+    let max_age = call.max_age.clone();
+    let max_age = max_age.map_err(|problem| Refusal::Parameters(vec![problem]))?;
+    let route = call.operation.route();
+    let parameters = route
+        .parse(call.query.as_deref(), &call.body)
+        .map_err(Refusal::Parameters)?;
+    Ok(Call {
+        operation: call.operation,
+        parameters,
+        payer: payment.payer(),
+        request_id: call.request_id,
+        max_age,
+    })
+}

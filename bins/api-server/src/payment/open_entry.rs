@@ -1,0 +1,109 @@
+//! An entry of the journal that a call has claimed, until its fate is written down.
+
+use std::time::Duration;
+
+use credit::Cost;
+use ledger::{EntryId, Journal, LedgerError};
+use settlement::Settler;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::credit_book::Hold;
+use super::in_flight::Presence;
+use super::{PaymentProcessor, Worker};
+
+/// Pauses, in seconds, between tries to write down what became of an entry.
+pub(super) const TRY_AGAIN_AFTER: [u64; 6] = [1, 2, 5, 15, 60, 300];
+
+/// An entry that a call has claimed. With it go the call's place, its credit and its mark as owned, until the entry's fate is
+/// written down: so there are never more open entries than places.
+pub(super) struct OpenEntry {
+    pub(super) id: EntryId,
+    pub(super) presence: Presence,
+    hold: Option<Hold>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl OpenEntry {
+    pub(super) fn new(
+        id: EntryId,
+        mut presence: Presence,
+        hold: Hold,
+        place: OwnedSemaphorePermit,
+    ) -> Self {
+        presence.own(id);
+        Self {
+            id,
+            presence,
+            hold: Some(hold),
+            _place: place,
+        }
+    }
+
+    /// Gives back what the call may have cost and did not, and returns what the payer's credit pays.
+    pub(super) fn spend(&mut self, spent: Cost) -> u64 {
+        self.hold.take().map_or(0, |hold| hold.spend(spent))
+    }
+}
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Gives an authorization back after work that cost `spent`. Returns whether the journal has written that down; if not,
+    /// it is tried again while the entry stays owned.
+    pub(super) async fn release(&self, mut open: OpenEntry, reason: &str, spent: Cost) -> bool {
+        let spent = open.spend(spent);
+        match self.try_release(open.id, reason, spent).await {
+            Written::Yes => return true,
+            Written::Never => return false,
+            Written::NotYet => {}
+        }
+        let (processor, reason) = (self.clone(), reason.to_owned());
+        self.shared.tasks.spawn(async move {
+            for seconds in TRY_AGAIN_AFTER {
+                let closing = processor.pause(seconds).await;
+                let written = processor.try_release(open.id, &reason, spent).await;
+                if written != Written::NotYet || closing {
+                    return;
+                }
+            }
+        });
+        false
+    }
+
+    pub(super) async fn try_release(&self, entry: EntryId, reason: &str, spent: u64) -> Written {
+        let released = self.journal().release(entry, reason, spent, self.now());
+        released.await.map_or_else(
+            |error| {
+                tracing::error!(%entry, code = error.code(), %error, "a payment cannot be released");
+                Written::not(&error)
+            },
+            |()| Written::Yes,
+        )
+    }
+
+    /// Waits, and returns early with `true` when the processor is closed.
+    pub(super) async fn pause(&self, seconds: u64) -> bool {
+        let pause = tokio::time::sleep(Duration::from_secs(seconds));
+        tokio::select! {
+            () = pause => false,
+            () = self.shared.closing.cancelled() => true,
+        }
+    }
+}
+
+/// Whether the journal has written something down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    Yes,
+    /// It may be tried again: the disk is full, or busy.
+    NotYet,
+    /// The entry has come to another state, or is gone.
+    Never,
+}
+
+impl Written {
+    pub(super) fn not(error: &LedgerError) -> Self {
+        match error {
+            LedgerError::WrongState { .. } | LedgerError::NoSuchEntry { .. } => Self::Never,
+            _ => Self::NotYet,
+        }
+    }
+}

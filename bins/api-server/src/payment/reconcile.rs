@@ -1,0 +1,263 @@
+//! Deciding payments whose outcome is unknown.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ledger::{EntryId, Journal, Undecided};
+use route_catalog::Next;
+use settlement::{Reconciliation, Settler};
+use tokio::task::JoinSet;
+use x402_wire::{Payment, Reason};
+
+use super::settle::stored_receipt;
+use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
+use alloy_primitives::U256;
+
+/// Unknown payments that are looked at side by side.
+const LOOKS_AT_ONCE: u32 = 8;
+/// How long one look may take. A payment that takes longer is looked at again later.
+const LOOK_LIMIT: Duration = Duration::from_secs(120);
+/// The longest pause between two looks at the same payment.
+const LONGEST_PAUSE_SECONDS: u64 = 3600;
+
+/// What became of an unknown payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Decision {
+    Settled,
+    Released { reason: Reason },
+    Undecidable,
+    Undecided,
+}
+
+/// Who looks at which unknown payment, and when each is looked at again.
+#[derive(Default)]
+pub(super) struct Looks {
+    state: Mutex<LookState>,
+}
+
+#[derive(Default)]
+struct LookState {
+    under_way: HashSet<EntryId>,
+    /// Unix seconds.
+    next: HashMap<EntryId, u64>,
+}
+
+impl Looks {
+    fn lock(&self) -> MutexGuard<'_, LookState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to decide a payment; `None` when somebody has it.
+    pub(super) fn begin(&self, entry: EntryId) -> Option<Look<'_>> {
+        let fresh = self.lock().under_way.insert(entry);
+        fresh.then_some(Look { entry, looks: self })
+    }
+
+    fn is_due(&self, entry: EntryId, now: u64) -> bool {
+        let state = self.lock();
+        state.next.get(&entry).is_none_or(|next| *next <= now)
+    }
+
+    /// Looks at old ones ever more rarely.
+    fn look_again(&self, undecided: &Undecided, now: u64) {
+        let pause = (now.saturating_sub(undecided.since) / 4).min(LONGEST_PAUSE_SECONDS);
+        let next = now.saturating_add(pause);
+        self.lock().next.insert(undecided.entry, next);
+    }
+
+    fn forget(&self, entry: EntryId) {
+        self.lock().next.remove(&entry);
+    }
+}
+
+/// The right to decide a payment, given back when dropped.
+pub(super) struct Look<'a> {
+    entry: EntryId,
+    looks: &'a Looks,
+}
+
+impl Drop for Look<'_> {
+    fn drop(&mut self) {
+        self.looks.lock().under_way.remove(&self.entry);
+    }
+}
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Looks at unknown payments at every tick, until the processor is closed.
+    pub(crate) async fn keep_reconciling(&self, every: Duration) {
+        let mut ticks = tokio::time::interval(every);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let look = async {
+            loop {
+                ticks.tick().await;
+                self.reconcile_all().await;
+            }
+        };
+        // What a look has begun goes on in a task of its own.
+        self.shared.closing.run_until_cancelled(look).await;
+    }
+
+    /// Looks once at every unknown payment whose time has come, a few at a time. A slow one holds up nobody else.
+    pub(super) async fn reconcile_all(&self) {
+        let mut after = None;
+        let mut looks: JoinSet<()> = JoinSet::new();
+        loop {
+            let page = match self.journal().undecided(after, LOOKS_AT_ONCE).await {
+                Ok(page) => page,
+                Err(error) => {
+                    tracing::error!(code = error.code(), %error, "unknown payments cannot be read");
+                    break;
+                }
+            };
+            let Some(last) = page.last() else { break };
+            after = Some(last.entry);
+            let now = self.now();
+            for undecided in page {
+                if !self.shared.looks.is_due(undecided.entry, now) {
+                    continue;
+                }
+                let most = usize::try_from(LOOKS_AT_ONCE).unwrap_or(usize::MAX);
+                if looks.len() >= most {
+                    looks.join_next().await;
+                }
+                let look = self.begin(undecided);
+                looks.spawn(async move {
+                    let _ = look.await;
+                });
+            }
+        }
+        while looks.join_next().await.is_some() {}
+    }
+
+    /// Decides in a task of its own: a facilitator that was asked half a question may have settled.
+    fn begin(&self, undecided: Undecided) -> impl Future<Output = Decision> + Send + use<S, J, W> {
+        let processor = self.clone();
+        let task = self.shared.tasks.spawn(async move {
+            let look = tokio::time::timeout(LOOK_LIMIT, processor.reconcile(undecided));
+            look.await.unwrap_or(Decision::Undecided)
+        });
+        async { task.await.unwrap_or(Decision::Undecided) }
+    }
+
+    /// Asks the settler what became of one payment and writes down the answer.
+    async fn reconcile(&self, undecided: Undecided) -> Decision {
+        let entry = undecided.entry;
+        let Some(_look) = self.shared.looks.begin(entry) else {
+            return Decision::Undecided;
+        };
+        // Counts as looked at when the look runs out of time, too.
+        self.shared.looks.look_again(&undecided, self.now());
+        let decision = self.look(&undecided).await;
+        if decision != Decision::Undecided {
+            self.shared.looks.forget(entry);
+        }
+        decision
+    }
+
+    async fn look(&self, undecided: &Undecided) -> Decision {
+        let entry = undecided.entry;
+        let payload = undecided.payload_json.as_bytes();
+        let payment = match Payment::restore(payload, undecided.requirements_json.as_bytes()) {
+            Ok(payment) => payment,
+            Err(error) => {
+                tracing::error!(%entry, %error, "a stored payment cannot be read");
+                return Decision::Undecided;
+            }
+        };
+        let known = undecided.transaction.as_deref();
+        match self.settler().reconcile(&payment, known, self.now()).await {
+            Reconciliation::Settled(receipt) => {
+                self.earn(&receipt);
+                let receipt = stored_receipt(receipt);
+                tracing::info!(%entry, transaction = %receipt.transaction, "an unknown payment was settled");
+                self.record(entry, &receipt, None).await;
+                Decision::Settled
+            }
+            Reconciliation::NotSettled { reason } => {
+                tracing::info!(%entry, %reason, "an unknown payment was not settled");
+                let released = self.journal().release(entry, reason.as_str(), 0, self.now());
+                match released.await {
+                    Ok(()) => Decision::Released { reason },
+                    Err(error) => {
+                        tracing::error!(%entry, code = error.code(), %error, "a payment cannot be released");
+                        Decision::Undecided
+                    }
+                }
+            }
+            Reconciliation::Failed {
+                transaction,
+                reason,
+            } => {
+                tracing::debug!(%entry, %reason, "an own transaction has failed; waiting for the end of its window");
+                self.learn_transaction(undecided, Some(transaction), reason.as_str())
+                    .await;
+                Decision::Undecided
+            }
+            Reconciliation::Undecided { transaction, cause } => {
+                tracing::debug!(%entry, %cause, "a payment is still unknown");
+                self.learn_transaction(undecided, transaction, &cause.to_string())
+                    .await;
+                Decision::Undecided
+            }
+            Reconciliation::Undecidable { transaction, cause } => {
+                tracing::error!(%entry, %cause, "nothing can decide this payment any more but the operator");
+                let cause = cause.to_string();
+                self.learn_transaction(undecided, transaction, &cause).await;
+                let marked = self.journal().mark_undecidable(entry, &cause, self.now());
+                match marked.await {
+                    Ok(()) => Decision::Undecidable,
+                    Err(error) => {
+                        tracing::error!(%entry, code = error.code(), %error, "a payment cannot be marked");
+                        Decision::Undecided
+                    }
+                }
+            }
+        }
+    }
+
+    async fn learn_transaction(
+        &self,
+        undecided: &Undecided,
+        transaction: Option<String>,
+        cause: &str,
+    ) {
+        if transaction.is_some() && transaction != undecided.transaction {
+            self.mark_unknown(undecided.entry, transaction, cause).await;
+        }
+    }
+
+    /// A caller presents a payment whose outcome is unknown: decides it now if that is possible, then answers from the
+    /// journal.
+    pub(super) async fn decide_and_answer(&self, call: &PaidCall, entry: EntryId) -> Ended {
+        // The page after the entry before it: the entry itself, unless it has been decided meanwhile.
+        let before = EntryId::new(entry.number().saturating_sub(1));
+        let decision = match self.journal().undecided(Some(before), 1).await {
+            Ok(page) => match page.into_iter().find(|undecided| undecided.entry == entry) {
+                Some(undecided) => self.begin(undecided).await,
+                None => Decision::Undecided,
+            },
+            Err(error) => {
+                tracing::error!(%entry, code = error.code(), %error, "an entry cannot be read");
+                Decision::Undecided
+            }
+        };
+        let Some(key) = &call.key else {
+            return self.pending(call, None, false).into();
+        };
+        if let Decision::Released { reason } = decision {
+            let message =
+                "the earlier settlement of this payment did not happen; nothing was charged";
+            let valid_before = U256::from(call.valid_before);
+            let next = match self.settler().is_void(key, valid_before).await {
+                Ok(true) => Next::SignNew,
+                Ok(false) | Err(_) => self.wait(call),
+            };
+            return Refusal::from(Declined::new(reason, message).advising(next)).into();
+        }
+        match self.journal().find(key, &call.binding, self.now()).await {
+            Ok(Some(status)) => self.known(call, status),
+            Ok(None) | Err(_) => self.pending(call, None, false).into(),
+        }
+    }
+}

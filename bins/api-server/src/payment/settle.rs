@@ -1,0 +1,280 @@
+//! Phase: the answer is stored, the payment is settled, and the charge is recorded.
+
+use alloy_primitives::Address;
+use credit::Cost;
+use ledger::{
+    Answer, EntryId, Journal, LedgerError, Settlement as Attempt, State, StoredAnswer,
+    StoredReceipt,
+};
+use route_catalog::Next;
+use settlement::{Cause, Receipt, Settlement, Settler};
+use tokio::time::timeout;
+use x402_wire::{Payment, Reason, SettlementResponse};
+
+use super::claim::Claimed;
+use super::ended::Pending;
+use super::open_entry::{OpenEntry, TRY_AGAIN_AFTER, Written};
+use super::work::Answered;
+use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
+use crate::observe;
+
+/// Bytes of a `PAYMENT-RESPONSE` value. Clients refuse heads above 8 to 16 kB.
+const MAX_RECEIPT_BYTES: usize = 4096;
+
+/// A payment that was sent to a settlement and not taken.
+struct Untaken {
+    open: OpenEntry,
+    payment: Payment,
+    spent: Cost,
+    wait: Next,
+    url: String,
+}
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Stores the answer, settles the payment, records the charge.
+    pub(super) async fn settle(&self, answered: Answered) -> Result<Delivered, Ended> {
+        let Answered {
+            claimed,
+            answer,
+            spent,
+        } = answered;
+        let Claimed {
+            open,
+            payment,
+            wait,
+            url,
+            ..
+        } = claimed;
+        let settle_budget = self.shared.policy.settle_budget_seconds;
+        if let Err(late) = payment.check_window(self.now(), settle_budget) {
+            self.release(open, late.reason().as_str(), spent).await;
+            return Err(Refusal::from(Declined::from(late)).into());
+        }
+        let attempt = Attempt {
+            payment: payment.clone(),
+            answer: answer.clone(),
+        };
+        let stored = self.journal().begin_settlement(open.id, attempt, self.now());
+        if let Err(error) = stored.await {
+            tracing::error!(entry = %open.id, code = error.code(), %error, "an answer cannot be stored");
+            self.release(open, error.code(), Cost::ZERO).await;
+            return Err(Refusal::LedgerUnavailable.into());
+        }
+        // The settler has time limits of its own; this one only guards against one that forgets them.
+        let settling = Box::pin(self.settler().settle(&payment));
+        let outcome = timeout(self.shared.policy.settle_guard, settling).await;
+        let untaken = |open| Untaken {
+            open,
+            payment,
+            spent,
+            wait,
+            url,
+        };
+        match outcome {
+            Ok(Settlement::Settled(receipt)) => Ok(self.settled(open, answer, receipt).await),
+            Ok(Settlement::Rejected { reason, message }) => {
+                Err(self.rejected(untaken(open), reason, message).await.into())
+            }
+            Ok(Settlement::Failed {
+                transaction,
+                reason,
+            }) => Err(self.failed(untaken(open), transaction, reason).await.into()),
+            Ok(Settlement::NotSent { cause }) => Err(self.not_sent(untaken(open), &cause).await.into()),
+            Ok(Settlement::Unknown { transaction, cause }) => {
+                let cause = cause.to_string();
+                Err(self.unknown(&untaken(open), transaction, &cause).await.into())
+            }
+            Err(_elapsed) => {
+                let cause = "the settler did not return";
+                Err(self.unknown(&untaken(open), None, cause).await.into())
+            }
+        }
+    }
+
+    /// Records a settled payment and hands out its answer.
+    ///
+    /// The answer is durable since before the settlement. Should the record of the settlement itself fail, the caller has
+    /// paid and gets the answer all the same, and the record is tried again.
+    async fn settled(&self, open: OpenEntry, answer: Answer, receipt: Receipt) -> Delivered {
+        self.earn(&receipt);
+        let receipt = stored_receipt(receipt);
+        self.record(open.id, &receipt, Some(open)).await;
+        let stored = StoredAnswer {
+            answer,
+            receipt,
+            settled_at: self.now(),
+        };
+        Delivered {
+            stored,
+            again: false,
+        }
+    }
+
+    async fn rejected(&self, untaken: Untaken, reason: Reason, message: Option<String>) -> Refusal {
+        let Untaken {
+            open,
+            payment,
+            spent,
+            wait,
+            url,
+        } = untaken;
+        if !self.release(open, reason.as_str(), spent).await {
+            // The journal still has the entry as settling and would send it again: not a case for a new payment.
+            return pending(&payment, None, url);
+        }
+        refused_by_settler(&payment, "", reason, message, wait)
+    }
+
+    /// Our own transaction has failed. The authorization is public and may still be executed by anybody, so the entry stays
+    /// unknown until it cannot be, and it is not sent again.
+    async fn failed(&self, untaken: Untaken, transaction: String, reason: Reason) -> Refusal {
+        let Untaken {
+            mut open,
+            payment,
+            spent,
+            wait,
+            ..
+        } = untaken;
+        let cost = spent.plus(self.shared.policy.credit.transaction);
+        let debit = open.spend(cost);
+        let cause = format!("own transaction failed: {reason}");
+        self.mark_unknown(open.id, Some(transaction.clone()), &cause).await;
+        self.debit(payment.payer(), debit).await;
+        refused_by_settler(&payment, &transaction, reason, None, wait)
+    }
+
+    async fn not_sent(&self, untaken: Untaken, cause: &Cause) -> Refusal {
+        let Untaken {
+            open, payment, url, ..
+        } = untaken;
+        tracing::warn!(entry = %open.id, %cause, "a settlement could not be sent");
+        if !self.release(open, "settlement_not_sent", Cost::ZERO).await {
+            return pending(&payment, None, url);
+        }
+        Refusal::SettlementUnavailable
+    }
+
+    async fn unknown(&self, untaken: &Untaken, transaction: Option<String>, cause: &str) -> Refusal {
+        let entry = untaken.open.id;
+        tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
+        self.mark_unknown(entry, transaction.clone(), cause).await;
+        pending(&untaken.payment, transaction, untaken.url.clone())
+    }
+
+    /// Counts a settled payment, and credits it to its payer.
+    pub(super) fn earn(&self, receipt: &Receipt) {
+        observe::settled(receipt);
+        // The assets have six decimals, so their smallest unit is a millionth of a dollar.
+        let amount = u64::try_from(receipt.amount).unwrap_or(u64::MAX);
+        self.credit().earn(receipt.payer, Cost::micro_usd(amount));
+    }
+
+    async fn debit(&self, payer: Address, micro_usd: u64) {
+        if micro_usd == 0 {
+            return;
+        }
+        if let Err(error) = self.journal().debit(payer, micro_usd).await {
+            tracing::error!(code = error.code(), %error, "a payer's credit cannot be written");
+        }
+    }
+
+    /// Writes down that an entry is settled. What is known only here must not be lost to a full disk: a facilitator may not be
+    /// able to tell it a second time. While it is tried again, the call's entry stays owned and nobody reconciles it.
+    pub(super) async fn record(
+        &self,
+        entry: EntryId,
+        receipt: &StoredReceipt,
+        open: Option<OpenEntry>,
+    ) {
+        if self.try_record(entry, receipt).await != Written::NotYet {
+            return;
+        }
+        let (processor, receipt) = (self.clone(), receipt.clone());
+        self.shared.tasks.spawn(async move {
+            let _look = processor.shared.looks.begin(entry);
+            for seconds in TRY_AGAIN_AFTER {
+                // At shutdown there is one last try, at once.
+                let closing = processor.pause(seconds).await;
+                if processor.try_record(entry, &receipt).await != Written::NotYet || closing {
+                    return;
+                }
+            }
+            let transaction = Some(receipt.transaction);
+            let cause = "settled, not recorded";
+            processor.mark_unknown(entry, transaction, cause).await;
+            drop(open);
+        });
+    }
+
+    async fn try_record(&self, entry: EntryId, receipt: &StoredReceipt) -> Written {
+        let recorded = self.journal().settle(entry, receipt.clone(), self.now());
+        match recorded.await {
+            Ok(())
+            | Err(LedgerError::WrongState {
+                observed: State::Settled,
+                ..
+            }) => Written::Yes,
+            Err(error) => {
+                tracing::error!(%entry, code = error.code(), %error, "a settled payment cannot be recorded");
+                Written::not(&error)
+            }
+        }
+    }
+
+    pub(super) async fn mark_unknown(
+        &self,
+        entry: EntryId,
+        transaction: Option<String>,
+        cause: &str,
+    ) {
+        let marked = self
+            .journal()
+            .mark_unknown(entry, transaction, cause, self.now());
+        if let Err(error) = marked.await {
+            // The entry is still settling: a sweep makes it unknown.
+            tracing::error!(%entry, code = error.code(), %error, "an unknown outcome cannot be recorded");
+        }
+    }
+}
+
+fn pending(payment: &Payment, transaction: Option<String>, url: String) -> Refusal {
+    Refusal::Pending(Pending {
+        network: Some(payment.requirements().network),
+        payer: payment.payer(),
+        transaction,
+        url,
+        undecidable: false,
+    })
+}
+
+fn refused_by_settler(
+    payment: &Payment,
+    transaction: &str,
+    reason: Reason,
+    message: Option<String>,
+    wait: Next,
+) -> Refusal {
+    let network = payment.requirements().network;
+    let failed = SettlementResponse::failed(&reason, transaction, network, payment.payer());
+    let declined = Declined {
+        receipt: Some(failed.to_header()),
+        ..Declined::by_settler(reason, message).advising(wait)
+    };
+    declined.into()
+}
+
+/// What the journal keeps of a receipt. What a facilitator adds beyond the protocol is left out when it makes the header too
+/// long: a receipt that cannot be read is no receipt.
+pub(super) fn stored_receipt(receipt: Receipt) -> StoredReceipt {
+    let mut response = receipt.into_response();
+    let mut header = response.to_header();
+    if header.len() > MAX_RECEIPT_BYTES {
+        response.extensions = None;
+        response.extra = None;
+        header = response.to_header();
+    }
+    StoredReceipt {
+        header,
+        transaction: response.transaction,
+    }
+}

@@ -1,0 +1,64 @@
+//! Keeping the journal in order: entries that nobody works on any more, and what is no longer needed.
+
+use std::time::Duration;
+
+use ledger::Journal;
+use settlement::Settler;
+
+use super::{PaymentProcessor, Worker};
+
+/// How long an entry must have been untouched before a sweep may close it: a call that has just claimed one may not be in the
+/// list of owners yet.
+const UNTOUCHED_SECONDS: u64 = 60;
+/// More batches than any server fills between two sweeps.
+const MAX_PRUNE_BATCHES: usize = 4096;
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Sweeps at every tick, until the processor is closed.
+    pub(crate) async fn keep_sweeping(&self, every: Duration) {
+        let mut ticks = tokio::time::interval(every);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let sweeping = async {
+            loop {
+                ticks.tick().await;
+                self.close_orphans().await;
+                self.prune().await;
+            }
+        };
+        self.shared.closing.run_until_cancelled(sweeping).await;
+    }
+
+    /// Decides entries whose call has ended without a word: a panic, or a disk that took no write.
+    pub(super) async fn close_orphans(&self) {
+        let now = self.now();
+        let owned = self.owned();
+        let untouched_since = now.saturating_sub(UNTOUCHED_SECONDS);
+        match self.journal().abandon(owned, untouched_since, now).await {
+            Ok(found) if found.released + found.unknown > 0 => {
+                tracing::warn!(
+                    released = found.released,
+                    unknown = found.unknown,
+                    "orphaned calls decided"
+                );
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::error!(code = error.code(), %error, "orphaned calls cannot be decided");
+            }
+        }
+    }
+
+    /// In small batches, so that paid calls get their turn between them.
+    async fn prune(&self) {
+        for _ in 0..MAX_PRUNE_BATCHES {
+            match self.journal().prune(self.now()).await {
+                Ok(pruned) if pruned.more => {}
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::error!(code = error.code(), %error, "the journal cannot be pruned");
+                    return;
+                }
+            }
+        }
+    }
+}

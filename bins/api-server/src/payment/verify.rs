@@ -1,0 +1,52 @@
+//! Phase: would the payment settle now, as far as only a remote party can tell?
+
+use data_sources::Usage;
+use ledger::Journal;
+use route_catalog::Next;
+use settlement::{Settler, Verification};
+use x402_wire::Reason;
+
+use super::claim::Claimed;
+use super::{Declined, Ended, PaymentProcessor, Refusal, Worker};
+
+/// A call whose payment would settle.
+pub(super) struct Verified(pub(super) Claimed);
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Has the payment verified. Whatever ends the call here releases the authorization.
+    pub(super) async fn verify(&self, mut claimed: Claimed) -> Result<Verified, Ended> {
+        let payment = &claimed.payment;
+        // A settler that asks over HTTP has large futures.
+        let verifying = self.settler().verify(payment, claimed.committed, self.now());
+        match Box::pin(verifying).await {
+            Verification::Valid => {
+                claimed.open.presence.prove();
+                Ok(Verified(claimed))
+            }
+            Verification::Invalid { reason, message } => {
+                let spent = self.shared.policy.credit.spent(Usage::default());
+                self.release(claimed.open, reason.as_str(), spent).await;
+                let next = next_after(&reason, claimed.url);
+                let declined = Declined::by_settler(reason, message).advising(next);
+                Err(Refusal::from(declined).into())
+            }
+            Verification::Unavailable { cause } => {
+                tracing::warn!(entry = %claimed.open.id, %cause, "a payment cannot be verified");
+                let nothing = credit::Cost::ZERO;
+                self.release(claimed.open, "verification_unavailable", nothing).await;
+                Err(Refusal::SettlementUnavailable.into())
+            }
+        }
+    }
+}
+
+/// What the payer does about a payment that would not settle.
+fn next_after(reason: &Reason, url: String) -> Next {
+    match reason {
+        // It is good as soon as the account is.
+        Reason::InsufficientFunds => Next::SendSameAgain { after_seconds: 5 },
+        // It was executed, or cancelled, where this server did not see it: money may have moved.
+        Reason::InvalidExactEvmNonceAlreadyUsed => Next::LookUp { url },
+        _ => Next::SignNew,
+    }
+}

@@ -1,0 +1,70 @@
+//! Phase: the work that the payment pays for.
+
+use std::time::Duration;
+
+use alloy_primitives::B256;
+use data_sources::Meter;
+use ledger::{Answer, Journal};
+use route_catalog::ErrorCode;
+use settlement::Settler;
+use tokio::time::timeout;
+
+use super::claim::Claimed;
+use super::verify::Verified;
+use super::{Ended, PaymentProcessor, Refusal};
+use crate::call::Call;
+use crate::reply::ErrorReply;
+
+/// Does the work behind paid operations.
+pub(crate) trait Worker: Send + Sync + 'static {
+    /// The answer to a call whose parameters are valid. `request` is the digest of the request.
+    fn answer(
+        &self,
+        call: &Call,
+        request: B256,
+    ) -> impl Future<Output = Result<Answer, ErrorReply>> + Send;
+}
+
+/// A call with an answer that has not been paid for yet.
+pub(super) struct Answered {
+    pub(super) claimed: Claimed,
+    pub(super) answer: Answer,
+    /// What the call costs if it is not charged after all.
+    pub(super) spent: credit::Cost,
+}
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Has the work done within the operation's time. Work that ends without an answer releases the authorization, and the
+    /// payer's credit pays for what it cost.
+    pub(super) async fn work(&self, verified: Verified) -> Result<Answered, Ended> {
+        let Verified(claimed) = verified;
+        self.journal().start_work(claimed.open.id);
+        let budget = Duration::from_secs(claimed.work.operation.route().work_seconds);
+        let meter = Meter::new();
+        let work = self.shared.worker.answer(&claimed.work, claimed.request);
+        let ended = timeout(budget, meter.scope(work)).await;
+        let spent = self.shared.policy.credit.spent(meter.usage());
+        let (refusal, reason) = match ended {
+            Ok(Ok(answer)) => {
+                return Ok(Answered {
+                    claimed,
+                    answer,
+                    spent,
+                });
+            }
+            Ok(Err(refusal)) => {
+                let reason = refusal.code().code();
+                (refusal, reason)
+            }
+            Err(_elapsed) => (timed_out(), "work_timed_out"),
+        };
+        self.release(claimed.open, reason, spent).await;
+        Err(Refusal::Work(refusal).into())
+    }
+}
+
+fn timed_out() -> ErrorReply {
+    ErrorReply::new(ErrorCode::UpstreamUnavailable, "the answer took too long")
+        .detail("reason", "timed_out")
+        .retry_after(5)
+}
