@@ -29,6 +29,7 @@ upstream!(
         sources: &[SOURCE],
         per_minute: 30,
         burst: 5,
+        models: false,
         limits: Limits::USUAL.up_to_bytes(64 * 1024),
     }
 );

@@ -60,6 +60,7 @@ impl Binance {
         sources: &[FUNDING, INTERVALS, INTEREST, RATIO],
         per_minute: 400,
         burst: 80,
+        models: false,
         limits: Limits::USUAL,
     };
 

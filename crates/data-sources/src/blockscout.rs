@@ -43,6 +43,7 @@ upstream!(
         sources: &[TOKEN_BALANCES],
         per_minute: 120,
         burst: 20,
+        models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
     }
 );

@@ -53,6 +53,7 @@ impl Bybit {
         sources: &[TICKERS, RATIO],
         per_minute: 200,
         burst: 30,
+        models: false,
         limits: Limits::USUAL,
     };
 

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
+    meter::Meter,
     provenance::{Clock, Provenance, SourceStatus, Sourced},
     recent::Recent,
 };
@@ -179,6 +180,8 @@ where
     ) -> watch::Receiver<()> {
         let (sender, receiver) = watch::channel(());
         let clock = self.clock.clone();
+        // The caller that starts a fetch is the one for whom it counts.
+        let fetch = Meter::carry(fetch);
         tokio::spawn(async move {
             let mut landing = Landing {
                 slot: slot.clone(),

@@ -43,6 +43,7 @@ impl Cboe {
         sources: &[VIX],
         per_minute: 30,
         burst: 5,
+        models: false,
         limits: Limits::USUAL,
     };
 

@@ -15,7 +15,7 @@ use crate::{
     error::SourceErrorKind,
     json::{Json, Object},
     provenance::{Clock, Mode},
-    transport::{Call, Limits, Media, Reply, SourceHealth, Transport, TransportError},
+    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Circle's public host.
@@ -107,12 +107,7 @@ impl Circle {
         not_found: Option<&(dyn Fn() -> Fault + Sync)>,
         read: impl FnOnce(&Json<'_>) -> Result<T, SourceErrorKind>,
     ) -> Result<T, PortError> {
-        let call = Call {
-            source,
-            path_and_query: path,
-            body: None,
-            media: Media::Json,
-        };
+        let call = Call::get(source, path);
         self.adapter
             .ask(&call, &HeaderMap::new(), |reply| {
                 refused(reply, subject, not_found).map_or(Ok(()), Err)?;

@@ -37,6 +37,7 @@ upstream!(
         sources: &[SOURCE],
         per_minute: 30,
         burst: 5,
+        models: false,
         limits: Limits::USUAL.within_seconds(10),
     }
 );

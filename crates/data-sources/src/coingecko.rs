@@ -48,6 +48,7 @@ impl Coingecko {
         ],
         per_minute: 25,
         burst: 10,
+        models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
     };
 

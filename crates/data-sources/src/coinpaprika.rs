@@ -98,6 +98,7 @@ impl Coinpaprika {
         sources: &[SEARCH, TICKER],
         per_minute: 30,
         burst: 10,
+        models: false,
         limits: Limits::USUAL.within_seconds(2),
     };
 

@@ -32,6 +32,7 @@ upstream!(
         sources: &[SOURCE],
         per_minute: 30,
         burst: 5,
+        models: false,
         limits: Limits::USUAL,
     }
 );

@@ -69,6 +69,7 @@ impl Defillama {
         ],
         per_minute: 120,
         burst: 20,
+        models: false,
         limits: Limits::USUAL.within_seconds(20),
     };
 

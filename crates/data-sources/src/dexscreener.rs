@@ -95,6 +95,7 @@ impl Dexscreener {
         sources: &[PAIRS, SEARCH],
         per_minute: 240,
         burst: 20,
+        models: false,
         limits: Limits::USUAL.within_seconds(3),
     };
 

@@ -36,6 +36,7 @@ upstream!(
         sources: &[IMAGES],
         per_minute: 60,
         burst: 10,
+        models: true,
         limits: LIMITS,
     }
 );
@@ -132,7 +133,7 @@ impl Fal {
         self.wait(&format!("/{app}/requests/{id}/status")).await?;
 
         let path = format!("/{app}/requests/{id}");
-        let ask = self.with_key(self.source.get(IMAGES, &path).accepts(&[422]).cost(0));
+        let ask = self.with_key(self.source.get(IMAGES, &path).accepts(&[422]).follows_up());
         let output = self.source.ask(ask, |reply| {
             Ok::<_, Fault<Error>>(read(reply, model, prompt)?)
         });
@@ -142,7 +143,7 @@ impl Fal {
     /// Until the request is done.
     async fn wait(&self, path: &str) -> Result<(), Error> {
         for _ in 0..MAX_LOOKS {
-            let ask = self.with_key(self.source.get(IMAGES, path).cost(0));
+            let ask = self.with_key(self.source.get(IMAGES, path).follows_up());
             let status = self.source.ask(ask, |reply| {
                 Ok::<_, Fault<Error>>(generated::read::<Status>(reply)?)
             });

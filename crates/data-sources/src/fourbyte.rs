@@ -27,6 +27,7 @@ upstream!(
         sources: &[SIGNATURES],
         per_minute: 60,
         burst: 10,
+        models: false,
         limits: Limits::USUAL,
     }
 );

@@ -60,6 +60,7 @@ impl Frankfurter {
         sources: &[RATES],
         per_minute: 60,
         burst: 10,
+        models: false,
         limits: Limits::USUAL,
     };
 

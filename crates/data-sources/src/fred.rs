@@ -81,6 +81,7 @@ impl Fred {
         sources: &[SERIES, CHART],
         per_minute: 100,
         burst: 30,
+        models: false,
         limits: Limits::USUAL,
     };
 

@@ -27,6 +27,7 @@ upstream!(
         sources: &[IMAGES],
         per_minute: 60,
         burst: 10,
+        models: true,
         limits: LIMITS,
     }
 );

@@ -58,6 +58,7 @@ impl Goplus {
         sources: &[TOKEN_SECURITY, SUPPORTED_CHAINS],
         per_minute: 25,
         burst: 5,
+        models: false,
         limits: Limits::USUAL,
     };
 

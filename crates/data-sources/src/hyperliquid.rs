@@ -23,7 +23,7 @@ use crate::{
     kept::Kept,
     provenance::{Clock, Mode},
     text::clean,
-    transport::{Call, Limits, Media, Reply, SourceHealth, Transport, TransportError},
+    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Hyperliquid's public host.
@@ -127,12 +127,7 @@ impl Hyperliquid {
         read: impl FnOnce(&Json<'_>) -> Result<T, Fault>,
     ) -> Result<T, PortError> {
         let body = request.to_string();
-        let call = Call {
-            source,
-            path_and_query: "/info",
-            body: Some(&body),
-            media: Media::Json,
-        };
+        let call = Call::post(source, "/info", &body);
         self.adapter
             .ask(&call, &HeaderMap::new(), |reply| {
                 refused(reply).map_or(Ok(()), Err)?;

@@ -88,6 +88,7 @@ impl HyperliquidInfo {
         ],
         per_minute: 900,
         burst: 900,
+        models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
     };
 

@@ -33,6 +33,7 @@ mod json;
 mod kept;
 pub mod lifi;
 pub mod lunarcrush;
+mod meter;
 pub mod news;
 mod node;
 pub mod okx;
@@ -60,6 +61,7 @@ pub use self::{
     calldata::Refusal,
     decimal::{Decimal, DecimalError, SlippagePercent},
     error::{Error, RequestError, SourceError, SourceErrorKind},
+    meter::{Meter, Usage},
     ports::{
         Approval, Approvals, RouteHop, SwapQuote, SwapRequest, Swaps, Token, TokenList, TokenPrice,
         TokenPrices, TokenSnapshot, TokenStanding,

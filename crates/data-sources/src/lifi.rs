@@ -18,7 +18,7 @@ use crate::{
     adapter::{Adapter, Setting},
     json::Json,
     provenance::{Clock, Mode},
-    transport::{Call, Limits, Media, SourceHealth, Transport, TransportError},
+    transport::{Call, Limits, SourceHealth, Transport, TransportError},
 };
 
 /// LI.FI's public interface, with its version.
@@ -117,12 +117,7 @@ impl Lifi {
 impl SwapQuotes for Lifi {
     async fn quote(&self, ask: &SwapAsk) -> Result<SwapQuote, PortError> {
         let path = format!("/quote?{}", query(ask));
-        let call = Call {
-            source: SOURCE,
-            path_and_query: &path,
-            body: None,
-            media: Media::Json,
-        };
+        let call = Call::get(SOURCE, &path);
         let read_at = self.adapter.now_utc();
         self.adapter
             .ask(&call, &self.headers, |reply| {

@@ -33,6 +33,7 @@ upstream!(
         sources: &[SOURCE],
         per_minute: 10,
         burst: 4,
+        models: false,
         limits: Limits::USUAL,
     }
 );

@@ -64,6 +64,7 @@ pub static SPEC: UpstreamSpec = UpstreamSpec {
     ],
     per_minute: 600,
     burst: 60,
+    models: false,
     limits: Limits::USUAL,
 };
 

@@ -57,6 +57,7 @@ impl OkxFutures {
         sources: &[FUNDING, INTEREST, MARK, RATIO],
         per_minute: 200,
         burst: 30,
+        models: false,
         limits: Limits::USUAL,
     };
 

@@ -36,6 +36,7 @@ upstream!(
         sources: &[IMAGES, RESPONSES],
         per_minute: 60,
         burst: 10,
+        models: true,
         limits: LIMITS,
     }
 );

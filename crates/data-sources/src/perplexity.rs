@@ -27,6 +27,7 @@ upstream!(
         sources: &[SONAR],
         per_minute: 60,
         burst: 10,
+        models: true,
         limits: Limits {
             max_body_bytes: 4 * 1024 * 1024,
             ..LIMITS

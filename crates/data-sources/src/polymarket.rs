@@ -17,7 +17,7 @@ use crate::{
     json::Json,
     provenance::{Clock, Mode},
     text::clean,
-    transport::{Call, Limits, Media, Reply, SourceHealth, Transport, TransportError},
+    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Public host of the order book.
@@ -128,12 +128,7 @@ impl Polymarket {
         token_id: U256,
         read: impl FnOnce(&Json<'_>) -> Result<T, Fault>,
     ) -> Result<T, PortError> {
-        let call = Call {
-            source,
-            path_and_query: path,
-            body: None,
-            media: Media::Json,
-        };
+        let call = Call::get(source, path);
         self.adapter(source)
             .ask(&call, &HeaderMap::new(), |reply| {
                 refused(reply, token_id).map_or(Ok(()), Err)?;

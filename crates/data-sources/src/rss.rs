@@ -36,6 +36,7 @@ macro_rules! feed {
                 sources: &[$id],
                 per_minute: 10,
                 burst: 3,
+                models: false,
                 limits: LIMITS,
             },
         }
@@ -111,6 +112,7 @@ static SPEC: UpstreamSpec = UpstreamSpec {
     ],
     per_minute: 10,
     burst: 3,
+    models: false,
     limits: LIMITS,
 };
 

@@ -24,6 +24,7 @@ pub use self::spec::{KeyRule, SourceConfig, UpstreamSpec};
 use crate::{
     adapter::retry_after,
     error::{SourceError, SourceErrorKind},
+    meter::Expense,
     provenance::{Clock, Mode, Provenance, SourceStatus, Sourced},
     text::clean,
     transport::{
@@ -191,6 +192,7 @@ impl Source {
             signed: None,
             media: Media::Json,
             cost: 1,
+            follows_up: false,
             accepts: &[],
             limits: self.inner.limits,
         }
@@ -321,6 +323,10 @@ impl Source {
             path_and_query: ask.path_and_query,
             body: ask.body,
             media: ask.media,
+            expense: match self.inner.spec.models && !ask.follows_up {
+                true => Expense::Model,
+                false => Expense::Data,
+            },
         };
         let headers = || match &ask.signed {
             Some(sign) => sign().map(|mut signed| {

@@ -59,6 +59,7 @@ impl Sourcify {
         sources: &[ABI, SIGNATURES],
         per_minute: 120,
         burst: 20,
+        models: false,
         limits: Limits::USUAL.up_to_bytes(4 * 1024 * 1024),
     };
 

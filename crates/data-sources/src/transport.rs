@@ -22,7 +22,11 @@ pub(crate) use self::{
     health::HealthBoard,
     reply::{Media, Reply, not_json},
 };
-use crate::{error::SourceErrorKind, provenance::Mode};
+use crate::{
+    error::SourceErrorKind,
+    meter::{Expense, Meter},
+    provenance::Mode,
+};
 
 /// Upstream text quoted in an error is cut to this many characters.
 pub(crate) const QUOTED_CHARS: usize = 160;
@@ -201,6 +205,29 @@ pub(crate) struct Call<'a> {
     pub(crate) body: Option<&'a str>,
     /// What the answer must be.
     pub(crate) media: Media,
+    /// What a request counts as.
+    pub(crate) expense: Expense,
+}
+
+impl<'a> Call<'a> {
+    /// A GET of JSON.
+    pub(crate) fn get(source: &'static str, path_and_query: &'a str) -> Self {
+        Self {
+            source,
+            path_and_query,
+            body: None,
+            media: Media::Json,
+            expense: Expense::Data,
+        }
+    }
+
+    /// A POST of JSON that only asks.
+    pub(crate) fn post(source: &'static str, path_and_query: &'a str, body: &'a str) -> Self {
+        Self {
+            body: Some(body),
+            ..Self::get(source, path_and_query)
+        }
+    }
 }
 
 impl Upstream {
@@ -304,6 +331,7 @@ impl Upstream {
                 .body(body.to_owned()),
             None => self.client.get(url),
         };
+        Meter::count(call.expense);
         let response = request
             .header(ACCEPT, call.media.accept())
             .headers(headers)

@@ -55,6 +55,7 @@ impl Treasury {
         sources: &[CURVE],
         per_minute: 20,
         burst: 5,
+        models: false,
         limits: Limits::USUAL.within_seconds(10),
     };
 

@@ -46,6 +46,7 @@ impl Yahoo {
         sources: &[CHART],
         per_minute: 30,
         burst: 10,
+        models: false,
         limits: Limits::USUAL,
     };
 

@@ -16,6 +16,7 @@ use crate::{
     coindesk::Coindesk,
     cryptopanic::Cryptopanic,
     error::Error,
+    meter::Meter,
     okx::Okx,
     provenance::{Clock, Sourced},
     rss::Rss,
@@ -195,10 +196,10 @@ impl NewsDesk {
         for (place, token) in MAJORS.iter().enumerate() {
             let (okx, kept) = (self.okx.clone(), self.leaders.clone());
             let fetch = move || async move { Ok(okx.leaders_of(token).await?) };
-            calls.spawn(async move {
+            calls.spawn(Meter::carry(async move {
                 let told = kept.get(token.symbol, max_age, fetch).await;
                 (place, token.symbol, told)
-            });
+            }));
         }
         let mut told = calls.join_all().await;
         told.sort_by_key(|(place, ..)| *place);

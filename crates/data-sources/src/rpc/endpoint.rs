@@ -15,7 +15,7 @@ use crate::{
     json::{Json, Object},
     provenance::Clock,
     text::clean,
-    transport::{Call, HealthState, Media, Reply, Upstream},
+    transport::{Call, HealthState, Reply, Upstream},
 };
 
 /// Longest message of a node that is passed on.
@@ -157,12 +157,7 @@ impl Endpoint {
     ) -> Result<(Outcome<T>, Duration), Fault> {
         let body =
             json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}).to_string();
-        let call = Call {
-            source,
-            path_and_query: "",
-            body: Some(&body),
-            media: Media::Json,
-        };
+        let call = Call::post(source, "", &body);
         self.adapter
             .ask_timed(&call, &HeaderMap::new(), |reply| outcome(reply, read))
             .await

@@ -20,6 +20,7 @@ pub(crate) struct Ask<'a> {
     pub(super) signed: Option<Sign<'a>>,
     pub(super) media: Media,
     pub(super) cost: u32,
+    pub(super) follows_up: bool,
     pub(super) accepts: &'static [u16],
     pub(super) limits: Limits,
 }
@@ -78,6 +79,13 @@ impl<'a> Ask<'a> {
     /// How many calls of the rate bucket it costs.
     pub(crate) fn cost(mut self, cost: u32) -> Self {
         self.cost = cost;
+        self
+    }
+
+    /// It looks at work that an earlier call began: it takes nothing of the budget.
+    pub(crate) fn follows_up(mut self) -> Self {
+        self.cost = 0;
+        self.follows_up = true;
         self
     }
 

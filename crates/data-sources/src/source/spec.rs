@@ -21,6 +21,8 @@ pub struct UpstreamSpec {
     pub per_minute: u32,
     /// Calls at once.
     pub burst: u32,
+    /// Whether a call sets a model to work, which costs more than reading data.
+    pub models: bool,
     /// Time, size and tries of a call.
     pub limits: Limits,
 }

@@ -1,0 +1,148 @@
+//! Counts what is asked of upstreams on behalf of one piece of work, so that work which ends without
+//! a payment can be charged to whoever caused it.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+tokio::task_local! {
+    static CURRENT: Meter;
+}
+
+/// Counts the requests that a piece of work sends to upstreams. Clones share the counts.
+///
+/// Every request on the wire counts, retries included. A value that many callers wait for counts for
+/// the one whose call started the fetch; those who only wait, and those who get a kept value, pay
+/// nothing. Work that a caller moves into a task of its own is not counted unless that task has a
+/// [`scope`](Self::scope) too.
+///
+/// ```
+/// use data_sources::{Meter, Usage};
+///
+/// # async fn work() {}
+/// # async fn run() {
+/// let meter = Meter::new();
+/// meter.scope(work()).await;
+/// assert_eq!(meter.usage(), Usage { upstream_calls: 0, model_calls: 0 });
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Meter {
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    upstream: AtomicU32,
+    models: AtomicU32,
+}
+
+/// What a [`Meter`] has counted so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Requests to upstreams of data, and looks at work that a model has in hand.
+    pub upstream_calls: u32,
+    /// Requests that set a model to work.
+    pub model_calls: u32,
+}
+
+/// What a request costs whoever is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Expense {
+    /// It reads data.
+    #[default]
+    Data,
+    /// It sets a model to work.
+    Model,
+}
+
+impl Meter {
+    /// A meter that stands at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Runs `work` and counts its requests here, instead of with the meter around it.
+    pub async fn scope<F: Future>(&self, work: F) -> F::Output {
+        CURRENT.scope(self.clone(), work).await
+    }
+
+    /// What has been counted so far. Requests that are still under way are included.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        Usage {
+            upstream_calls: self.counts.upstream.load(Ordering::Relaxed),
+            model_calls: self.counts.models.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Counts one request with the meter of the running work, if it has one.
+    pub(crate) fn count(expense: Expense) {
+        let add = |meter: &Self| {
+            let counter = match expense {
+                Expense::Data => &meter.counts.upstream,
+                Expense::Model => &meter.counts.models,
+            };
+            let more = |count: u32| Some(count.saturating_add(1));
+            // It never refuses, so the outcome is always `Ok`.
+            let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        };
+        // Work without a meter is the server's own.
+        let _ = CURRENT.try_with(add);
+    }
+
+    /// `work`, counted with the meter of whoever calls this, also when it runs in another task.
+    pub(crate) fn carry<F: Future>(work: F) -> impl Future<Output = F::Output> {
+        let meter = CURRENT.try_with(Clone::clone).ok();
+        async move {
+            match meter {
+                Some(meter) => meter.scope(work).await,
+                None => work.await,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(upstream_calls: u32, model_calls: u32) -> Usage {
+        Usage {
+            upstream_calls,
+            model_calls,
+        }
+    }
+
+    #[tokio::test]
+    async fn the_innermost_scope_counts() {
+        let (outer, inner) = (Meter::new(), Meter::new());
+        let work = async {
+            Meter::count(Expense::Data);
+            inner.scope(async { Meter::count(Expense::Model) }).await;
+            Meter::count(Expense::Model);
+        };
+        outer.scope(work).await;
+        Meter::count(Expense::Data);
+        assert_eq!(outer.usage(), usage(1, 1));
+        assert_eq!(inner.usage(), usage(0, 1));
+    }
+
+    #[tokio::test]
+    async fn carried_work_counts_for_whoever_carried_it_into_a_task() {
+        let meter = Meter::new();
+        let work = || async { Meter::count(Expense::Data) };
+        let spawned = async {
+            tokio::spawn(work()).await.unwrap();
+            tokio::spawn(Meter::carry(work())).await.unwrap();
+        };
+        meter.scope(spawned).await;
+        tokio::spawn(Meter::carry(work())).await.unwrap();
+        assert_eq!(meter.clone().usage(), usage(1, 0));
+    }
+}

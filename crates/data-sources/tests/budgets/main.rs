@@ -1,0 +1,70 @@
+//! What upstreams are asked, how often, and on whose account.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
+mod meters;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use data_sources::{Clock, SourceConfig, transport::Transport};
+use jiff::Timestamp;
+use wiremock::MockServer;
+
+/// 2026-11-21T01:02:00Z.
+pub const NOW: i64 = 1_795_222_920;
+
+/// A clock that a test moves, in milliseconds.
+#[derive(Clone)]
+pub struct TestClock(Arc<AtomicI64>);
+
+impl TestClock {
+    pub fn new() -> Self {
+        Self(Arc::new(AtomicI64::new(NOW * 1000)))
+    }
+
+    pub fn advance(&self, millis: i64) {
+        self.0.fetch_add(millis, Ordering::SeqCst);
+    }
+
+    pub fn shared(&self) -> Arc<dyn Clock> {
+        Arc::new(self.clone())
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millisecond(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+}
+
+pub fn transport() -> Transport {
+    Transport::new().unwrap()
+}
+
+/// A configuration with a key, whose addresses are all those of `server`.
+pub fn config(server: &MockServer, urls: &[(&str, &str)]) -> SourceConfig {
+    let at = |(key, _): &(&str, &str)| ((*key).to_owned(), server.uri());
+    SourceConfig {
+        urls: urls.iter().map(at).collect::<BTreeMap<_, _>>(),
+        api_key: Some("key".to_owned().into()),
+        ..SourceConfig::default()
+    }
+}
+
+pub async fn asked(server: &MockServer) -> usize {
+    server.received_requests().await.unwrap().len()
+}
