@@ -9,7 +9,7 @@ use http_edge::RequestId;
 use route_catalog::{Catalog, ErrorCode, Operation, Refusal};
 use x402_wire::Reason;
 
-use crate::paid::Declined;
+use crate::payment::Declined;
 use crate::reply::{self, NO_STORE, PAYMENT_REQUIRED, PAYMENT_RESPONSE, Reply, header_value};
 
 /// Headers that are kept, of about five kilobytes each.
@@ -70,7 +70,8 @@ impl Challenger {
         let refusal = Refusal {
             code: ErrorCode::PaymentRequired.code(),
             reason: declined.reason.as_str(),
-            retryable: true,
+            retryable: declined.retryable(),
+            next: &declined.next,
             request_id: &request_id,
         };
         let error = &declined.message;
@@ -116,14 +117,6 @@ impl Challenger {
 }
 
 impl Declined {
-    /// There is no payment at all.
-    pub(crate) fn unpaid() -> Self {
-        Self::new(
-            Reason::PaymentMissing,
-            "PAYMENT-SIGNATURE header is required",
-        )
-    }
-
     /// Whether no payment could be read: what is said then is much the same for everybody, and says nothing of a payment.
     fn is_of_the_header(&self) -> bool {
         matches!(

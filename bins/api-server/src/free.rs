@@ -20,7 +20,7 @@ use tokio::sync::Mutex;
 
 use crate::Sources;
 use crate::answer::seconds;
-use crate::paid::Till;
+use crate::payment::{PaymentProcessor, Worker};
 use crate::reply::{self, ErrorReply, NO_STORE, Reply};
 use crate::sources::TOKEN_LIST_FRESH_SECONDS;
 use crate::{observe, page};
@@ -63,10 +63,10 @@ impl Free {
         }
     }
 
-    pub(crate) async fn answer<S: Settler, J: Journal>(
+    pub(crate) async fn answer<S: Settler, J: Journal, W: Worker>(
         &self,
         parts: &Parts,
-        till: &Till<S, J>,
+        processor: &PaymentProcessor<S, J, W>,
         sources: &Sources,
         id: RequestId,
     ) -> Reply {
@@ -93,8 +93,8 @@ impl Free {
         }
         match path {
             "/healthz" => json_now(StatusCode::OK, &json!({ "status": "ok" })),
-            "/readyz" => self.readyz(till).await,
-            "/status" => self.status(till, sources).await,
+            "/readyz" => self.readyz(processor).await,
+            "/status" => self.status(processor, sources).await,
             "/freshness" => json_now(StatusCode::OK, &freshness(sources, sources.now()).await),
             "/metrics" => metrics(),
             "/openapi.json" => reply::json(StatusCode::OK, self.documents().openapi.clone()),
@@ -118,8 +118,8 @@ impl Free {
         })
     }
 
-    async fn readyz<S: Settler, J: Journal>(&self, till: &Till<S, J>) -> Reply {
-        let faults = self.faults(till).await;
+    async fn readyz<S: Settler, J: Journal, W: Worker>(&self, processor: &PaymentProcessor<S, J, W>) -> Reply {
+        let faults = self.faults(processor).await;
         let status = if faults.is_empty() {
             StatusCode::OK
         } else {
@@ -135,7 +135,7 @@ impl Free {
         )
     }
 
-    async fn faults<S: Settler, J: Journal>(&self, till: &Till<S, J>) -> Vec<Fault> {
+    async fn faults<S: Settler, J: Journal, W: Worker>(&self, processor: &PaymentProcessor<S, J, W>) -> Vec<Fault> {
         // Held while asking: probes that come meanwhile wait for this answer.
         let mut kept = self.readiness.lock().await;
         if let Some((at, faults)) = kept.as_ref()
@@ -144,13 +144,13 @@ impl Free {
             return faults.clone();
         }
         let mut faults = Vec::new();
-        if let Readiness::NotReady { reason } = till.settler().readiness().await {
+        if let Readiness::NotReady { reason } = processor.settler().readiness().await {
             faults.push(Fault {
                 component: "settlement",
                 reason: reason.to_string(),
             });
         }
-        if let Err(error) = till.journal().probe().await {
+        if let Err(error) = processor.journal().probe().await {
             faults.push(Fault {
                 component: "ledger",
                 reason: error.to_string(),
@@ -160,8 +160,8 @@ impl Free {
         faults
     }
 
-    async fn status<S: Settler, J: Journal>(&self, till: &Till<S, J>, sources: &Sources) -> Reply {
-        let faults = self.faults(till).await;
+    async fn status<S: Settler, J: Journal, W: Worker>(&self, processor: &PaymentProcessor<S, J, W>, sources: &Sources) -> Reply {
+        let faults = self.faults(processor).await;
         let component = |name: &str| {
             let fault = faults.iter().find(|fault| fault.component == name);
             json!({

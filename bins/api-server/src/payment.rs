@@ -21,6 +21,7 @@ mod in_flight;
 mod look_up;
 mod match_offer;
 mod open_entry;
+mod read;
 mod recognise;
 mod reconcile;
 mod settle;
@@ -40,7 +41,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use x402_wire::PaymentPayload;
 
-pub(crate) use self::call::PaidCall;
+pub(crate) use self::call::{PaidCall, Request};
 pub use self::credit_book::CreditPolicy;
 use self::credit_book::CreditBook;
 pub(crate) use self::deliver::deliver;
@@ -48,6 +49,7 @@ pub(crate) use self::ended::{Declined, Delivered, Ended, Refusal};
 use self::in_flight::InFlight;
 pub(crate) use self::look_up::{PREFIX as PAYMENTS_PREFIX, answer as answer_look_up};
 use self::reconcile::Looks;
+pub(crate) use self::read::payment as read_payment;
 pub(crate) use self::work::Worker;
 use crate::observe;
 

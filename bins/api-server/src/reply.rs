@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use http_edge::RequestId;
-use route_catalog::ErrorCode;
+use route_catalog::{ErrorCode, Next};
 use serde_json::{Map, Value, json};
 
 pub(crate) type Reply = Response<Full<Bytes>>;
@@ -73,6 +73,22 @@ impl ErrorReply {
     /// Seconds after which the same call may succeed.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    /// What the caller does about the payment that came, and from when on.
+    pub(crate) fn next(self, next: &Next) -> Self {
+        let error = match next.after_seconds() {
+            Some(after) if self.retry_after_seconds().is_none() => self.retry_after(after),
+            _ => self,
+        };
+        error.detail("next", next.to_json())
+    }
+
+    /// Seconds after which the same call may succeed, if that was said.
+    pub(crate) fn retry_after_seconds(&self) -> Option<u64> {
+        let mut headers = self.headers.iter();
+        let (_, value) = headers.find(|(name, _)| *name == header::RETRY_AFTER)?;
+        value.to_str().ok()?.parse().ok()
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use credit::{Cost, Refill, Rules};
 use data_sources::{Clock, SystemClock};
 use http_edge::{Drained, Server, announce, shutdown_signal};
 use ledger::{Journal, ShelfOptions, SqliteLedger, SqliteShelf};
@@ -14,11 +15,11 @@ use settlement::{AnySettler, OkxCredentials, SettlementConfig, Settler, Timeouts
 use x402_wire::Terms;
 
 use crate::Sources;
-use crate::api::Api;
-use crate::config::{Config, SettlementMode, SettlementSection};
+use crate::api::{Api, Operations};
+use crate::config::{Config, CreditSection, SettlementMode, SettlementSection};
 use crate::error::ServeError;
 use crate::observe;
-use crate::paid::{PaymentPolicy, Till};
+use crate::payment::{CreditPolicy, PaymentPolicy, PaymentProcessor};
 
 /// What a server is composed of, for those who bring their own parts.
 pub struct Parts<S, J> {
@@ -36,7 +37,7 @@ pub struct Parts<S, J> {
 pub struct Service<S, J> {
     server: Server,
     api: Arc<Api<S, J>>,
-    till: Till<S, J>,
+    processor: PaymentProcessor<S, J, Operations>,
     reconcile_every: Duration,
     grace: Duration,
 }
@@ -63,9 +64,12 @@ impl Service<AnySettler, SqliteLedger> {
             tokio::task::spawn_blocking(move || Sources::connect(&config, data_clock))
         };
         let storage = &config.storage;
+        let days = u64::from(storage.payment_retention_days);
         let options = ledger::Options {
             max_bytes: storage.max_bytes,
             retention_seconds: storage.answer_retention_seconds,
+            entry_retention_seconds: days.saturating_mul(86_400),
+            credit_cap_micro_usd: config.credit.cap_micro_usd,
         };
         let journal = SqliteLedger::open(&storage.url, options)?;
         let options = ShelfOptions {
@@ -106,13 +110,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
             sources,
             clock,
         } = parts;
-        let settle_guard = settle_guard(&config.settlement);
-        let policy = PaymentPolicy {
-            settle_budget_seconds: config.payment.settle_budget_seconds,
-            settle_guard,
-        };
-        let till = Till::new(settler, journal, policy, clock.clone());
-        let recovered = till.journal().recover(till.now()).await?;
+        let now = u64::try_from(clock.now().as_second()).unwrap_or_default();
+        let recovered = journal.recover(now).await?;
         if recovered.released + recovered.unknown > 0 {
             tracing::info!(
                 released = recovered.released,
@@ -131,17 +130,27 @@ impl<S: Settler, J: Journal> Service<S, J> {
             contact: None,
             terms: terms.clone(),
         })?;
-        let api = Api::new(
-            Arc::new(catalog),
-            till.clone(),
-            Arc::new(sources),
-            &config.server,
-            clock.as_ref(),
+        let catalog = Arc::new(catalog);
+        let sources = Arc::new(sources);
+        let policy = PaymentPolicy {
+            settle_budget_seconds: config.payment.settle_budget_seconds,
+            settle_guard: settle_guard(&config.settlement),
+            credit: credit_policy(&config.credit),
+        };
+        let processor = PaymentProcessor::new(
+            Arc::clone(&catalog),
+            settler,
+            journal,
+            Operations::over(Arc::clone(&sources)),
+            policy,
+            clock.clone(),
         );
+        let server_section = &config.server;
+        let api = Api::new(catalog, processor.clone(), sources, server_section, clock.as_ref());
         Ok(Self {
             server,
             api: Arc::new(api),
-            till,
+            processor,
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
             grace: config.limits().shutdown_grace,
         })
@@ -158,14 +167,20 @@ impl<S: Settler, J: Journal> Service<S, J> {
         let Self {
             server,
             api,
-            till,
+            processor,
             reconcile_every,
             grace,
         } = self;
-        let background = {
-            let till = till.clone();
-            tokio::spawn(async move { till.keep_reconciling(reconcile_every).await })
-        };
+        let background = [
+            tokio::spawn({
+                let processor = processor.clone();
+                async move { processor.keep_reconciling(reconcile_every).await }
+            }),
+            tokio::spawn({
+                let processor = processor.clone();
+                async move { processor.keep_sweeping(reconcile_every).await }
+            }),
+        ];
         let upkeep = tokio::spawn(observe::keep_metrics());
         let signalled = Arc::new(OnceLock::new());
         let noted = signalled.clone();
@@ -178,13 +193,15 @@ impl<S: Settler, J: Journal> Service<S, J> {
         upkeep.abort();
         // Calls whose caller hung up, and payments being reconciled, go on without a connection, within the same grace.
         let used = signalled.get().map_or(grace, |at| at.elapsed());
-        if tokio::time::timeout(grace.saturating_sub(used), till.close())
+        if tokio::time::timeout(grace.saturating_sub(used), processor.close())
             .await
             .is_err()
         {
             tracing::warn!("paid calls are still open; the next start decides them");
         }
-        drop(background.await);
+        for task in background {
+            drop(task.await);
+        }
         drained
     }
 }
@@ -215,6 +232,27 @@ pub(crate) fn check(config: &Config) -> Result<(), ServeError> {
     })?;
     Sources::connect(config, Arc::new(SystemClock))?;
     Ok(())
+}
+
+fn credit_policy(section: &CreditSection) -> CreditPolicy {
+    let cost = Cost::micro_usd;
+    CreditPolicy {
+        upstream_call: cost(section.upstream_call_micro_usd),
+        model_call: cost(section.model_call_micro_usd),
+        verification: cost(section.verification_micro_usd),
+        transaction: cost(section.transaction_micro_usd),
+        newcomers: Rules {
+            pool: Refill {
+                capacity: cost(section.pool_micro_usd),
+                per_second: cost(section.pool_refill_micro_usd_per_second),
+            },
+            address: Refill {
+                capacity: cost(section.address_share_micro_usd),
+                per_second: cost(section.address_refill_micro_usd_per_second),
+            },
+        },
+        cap: cost(section.cap_micro_usd),
+    }
 }
 
 /// Longer than a settlement takes by its own limits: the call, an identical second one, reading the chain.

@@ -6,7 +6,7 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use http_edge::RequestId;
 use jiff::Timestamp;
-use ledger::{Journal, Record, State};
+use ledger::{Journal, PaymentRecord, State};
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 use settlement::Settler;
@@ -124,7 +124,7 @@ fn hex_of<const N: usize>(text: &str) -> Option<[u8; N]> {
     alloy_primitives::hex::decode_to_array(digits).ok()
 }
 
-fn state(record: Option<Record>) -> Value {
+fn state(record: Option<PaymentRecord>) -> Value {
     let Some(record) = record else {
         return json!({ "state": "not_seen" });
     };

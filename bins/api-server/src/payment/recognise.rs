@@ -1,7 +1,7 @@
 //! Phase: is this payment known to the journal?
 
 use alloy_primitives::U256;
-use ledger::{Journal, LedgerError, PaymentStatus, Record, State};
+use ledger::{Journal, LedgerError, PaymentStatus, PaymentRecord, State};
 use route_catalog::Next;
 use settlement::Settler;
 
@@ -26,7 +26,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Looks a payment up by its authorization, and ends the call when the journal knows it. What was released may be claimed
     /// again and does not count as known; its record is returned.
-    pub(super) async fn recognise(&self, call: &PaidCall) -> Result<Option<Record>, Ended> {
+    pub(super) async fn recognise(&self, call: &PaidCall) -> Result<Option<PaymentRecord>, Ended> {
         let Some(key) = &call.key else {
             return Ok(None);
         };
@@ -99,7 +99,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Withdraws the advice to sign a new payment when the present one has come to a settlement before and can still be
     /// executed by whoever saw it.
-    async fn advise(&self, call: &PaidCall, refusal: Refusal, released: Option<Record>) -> Refusal {
+    async fn advise(&self, call: &PaidCall, refusal: Refusal, released: Option<PaymentRecord>) -> Refusal {
         let (Refusal::Declined(declined), Some(key)) = (&refusal, &call.key) else {
             return refusal;
         };

@@ -1,0 +1,28 @@
+//! Before the phases: the payment that a request's head carries. Nothing here waits.
+
+use http::{HeaderMap, HeaderValue};
+use x402_wire::{PaymentPayload, Reason};
+
+use super::Declined;
+
+/// Reads the one payment header.
+pub(crate) fn payment(headers: &HeaderMap) -> Result<PaymentPayload, Declined> {
+    let value = payment_header(headers)?;
+    Ok(PaymentPayload::from_header(value.as_bytes())?)
+}
+
+fn payment_header(headers: &HeaderMap) -> Result<&HeaderValue, Declined> {
+    let mut values = headers.get_all(x402_wire::header::PAYMENT_SIGNATURE).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => Ok(value),
+        (Some(_), Some(_)) => Err(Declined::new(
+            Reason::DuplicatePaymentHeader,
+            "expected one PAYMENT-SIGNATURE header, observed several",
+        )),
+        (None, _) if headers.contains_key(x402_wire::header::X_PAYMENT) => Err(Declined::new(
+            Reason::UnsupportedX402V1,
+            "X-PAYMENT is the header of x402 v1; pay with x402 v2 in PAYMENT-SIGNATURE",
+        )),
+        (None, _) => Err(Declined::unpaid()),
+    }
+}
