@@ -13,6 +13,9 @@ use crate::{Call, Cause, Malformation, Receipt, Reconciliation, Settlement, Veri
 /// The longest text of a facilitator that is passed on, in characters.
 const MAX_MESSAGE: usize = 300;
 
+/// The longest JSON that a facilitator may add to a receipt, in bytes. Receipts travel in a header.
+const MAX_FOREIGN_JSON: usize = 2_048;
+
 /// The answer to one `/settle` request.
 #[derive(Debug)]
 pub(crate) enum Answer {
@@ -125,17 +128,27 @@ impl SettleBody {
                 return unknown(named, malformed(Malformation::TransactionHash));
             }
         }
+        if let Some(reason) = self.error_reason.as_deref().filter(|text| !text.is_empty()) {
+            let contradiction = Cause::Contradiction {
+                call: Call::Settle,
+                member: "errorReason",
+                expected: "nothing beside a success".to_owned(),
+                observed: clip(reason),
+            };
+            return unknown(named, contradiction);
+        }
+        let transaction = clip(&self.transaction);
         match self.status.as_deref() {
-            None | Some("success" | "") => Answer::Final(Settlement::Settled(Receipt {
-                status: self.status,
-                extensions: self.extensions,
-                extra: self.extra,
-                ..Receipt::of(payment, self.transaction)
-            })),
-            Some(state) => Answer::Pending {
-                transaction: self.transaction,
+            Some(state) if !state.is_empty() && !is_finished(state) => Answer::Pending {
+                transaction,
                 state: clip(state),
             },
+            status => Answer::Final(Settlement::Settled(Receipt {
+                status: status.map(clip),
+                extensions: self.extensions.filter(is_short),
+                extra: self.extra.filter(is_short),
+                ..Receipt::of(payment, transaction)
+            })),
         }
     }
 
@@ -165,13 +178,10 @@ impl SettleBody {
         }
         // A named transaction was broadcast, and may still make the payment or have made it, unless the
         // reason is its failure or one that comes before a broadcast.
-        if named.is_some() && (is_used(&reason) || vague && !is_failed(&reason)) {
+        if named.is_some() && vague && !is_failed(&reason) {
             return unknown(named, inconclusive(&reason));
         }
-        Answer::Final(Settlement::Rejected {
-            reason,
-            message: self.error_message.map(clip_message),
-        })
+        refused(reason, self.error_message.map(clip_message), named)
     }
 
     fn same_payment(&self, payment: &Payment) -> Result<(), Cause> {
@@ -215,6 +225,13 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
         Settlement::Rejected { reason, .. } if weight(&reason) == Weight::Defect => {
             Reconciliation::NotSettled { reason }
         }
+        Settlement::Failed {
+            transaction,
+            reason,
+        } => Reconciliation::Failed {
+            transaction,
+            reason,
+        },
         Settlement::Rejected { reason, .. } => Reconciliation::Undecided {
             transaction: known,
             cause: inconclusive(&reason),
@@ -238,6 +255,27 @@ pub(crate) fn unanswered(cause: Cause) -> Answer {
     } else {
         unknown(None, cause)
     }
+}
+
+/// A refusal of a settlement. "Already used" is no refusal: it is also what a payment looks like that an earlier
+/// attempt has taken, or that somebody else has sent.
+pub(crate) fn refused(reason: Reason, message: Option<String>, named: Option<String>) -> Answer {
+    if is_used(&reason) {
+        return unknown(named, inconclusive(&reason));
+    }
+    Answer::Final(Settlement::Rejected { reason, message })
+}
+
+/// The words for a settlement that is finished. `pending` and `timeout` are not among them, and neither is any
+/// word that is not known here.
+pub(crate) fn is_finished(state: &str) -> bool {
+    ["success", "settled", "confirmed", "completed"]
+        .iter()
+        .any(|word| state.eq_ignore_ascii_case(word))
+}
+
+fn is_short(json: &Box<RawValue>) -> bool {
+    json.get().len() <= MAX_FOREIGN_JSON
 }
 
 /// A refusal of a settlement that decides nothing.
@@ -267,9 +305,12 @@ pub(crate) fn not_protocol(call: Call, reply: &Reply) -> Cause {
     }
 }
 
-/// The first 80 characters, for members that identify something.
+/// The first 80 characters of visible ASCII, for members that identify something: they go into headers and logs.
 pub(crate) fn clip(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(80).collect()
+    text.chars()
+        .filter(|c| c.is_ascii_graphic() || *c == ' ')
+        .take(80)
+        .collect()
 }
 
 pub(crate) fn clip_message(text: impl AsRef<str>) -> String {

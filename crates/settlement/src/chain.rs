@@ -2,34 +2,48 @@
 //! covered, and what became of one that was sent.
 
 mod abi;
+mod clock;
+mod code;
+mod find;
+mod judge;
 mod proof;
 mod rpc;
 mod search;
 mod signature;
+mod transfer;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloy_eips::BlockId;
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256, U256};
 use secrecy::SecretString;
-use x402_wire::{
-    Asset, AuthorizationKey, Network, Payment, Reason, Scheme, SignatureStanding, Terms,
-};
+use x402_wire::{Asset, AuthorizationKey, Network, Payment, Terms};
 
 pub(crate) use self::abi::Eip3009;
-use self::abi::Erc1271;
-pub(crate) use self::proof::{Proof, of_logs};
+pub use self::clock::Clock;
+use self::clock::HeadWatch;
+use self::code::CodeCache;
+pub use self::find::Finding;
+pub(crate) use self::find::proof;
+pub(crate) use self::judge::State;
+pub(crate) use self::proof::Proof;
 pub(crate) use self::rpc::{Head, Rpc, RpcFault, TransactionOutcome};
 pub use self::search::LogSearch;
-use self::signature::EIP1271_MAGIC;
-pub(crate) use self::signature::unwrap_6492;
+pub(crate) use self::transfer::calldata;
 use crate::http::Http;
-use crate::{AssetFault, Call, Cause, Receipt, SettlementError, Timeouts, Verification};
+use crate::{AssetFault, Call, Cause, SettlementError, Timeouts};
 
-/// How far the chain's clock must be past `validBefore`, in seconds, before an unused authorization is
-/// given up: a reorganisation may replace the last blocks by earlier ones.
-const EXPIRY_MARGIN_SECONDS: u64 = 30;
+/// How a chain is read.
+#[derive(Debug, Clone, Default)]
+pub struct ChainOptions {
+    /// How the transaction is searched for that has used an authorization.
+    pub log_search: LogSearch,
+    /// How many blocks must stand above a transaction's before it counts; with 0 its block must be canonical.
+    pub confirmations: u64,
+    /// The machine's clock, which is compared with the chain's.
+    pub clock: Clock,
+}
 
 /// A reader of the chain that the payments are made on. Cheap to clone.
 #[derive(Clone)]
@@ -42,7 +56,9 @@ struct Inner {
     network: Network,
     assets: Vec<CheckedAsset>,
     chain_confirmed: AtomicBool,
-    log_search: LogSearch,
+    options: ChainOptions,
+    code: CodeCache,
+    head_watch: HeadWatch,
 }
 
 /// A configured asset; `confirmed` once the chain has agreed.
@@ -50,19 +66,6 @@ struct CheckedAsset {
     asset: Asset,
     separator: B256,
     confirmed: AtomicBool,
-}
-
-/// What the chain says about a payment that may have been settled.
-#[derive(Debug, Clone)]
-pub enum Finding {
-    /// Settled, by the transaction of the receipt.
-    Settled(Receipt),
-    /// The authorization is used or cancelled, and the money did not come to us.
-    Spent,
-    /// The authorization is unused and can still be used.
-    Open,
-    /// The authorization is unused and has ended by the chain's own clock.
-    Expired,
 }
 
 impl ChainReader {
@@ -74,14 +77,14 @@ impl ChainReader {
         rpc_url: &SecretString,
         terms: &Terms,
         timeouts: Timeouts,
-        log_search: LogSearch,
+        options: ChainOptions,
     ) -> Result<Self, SettlementError> {
         Self::with_http(
             &Http::new(timeouts.connect)?,
             rpc_url,
             terms,
             timeouts,
-            log_search,
+            options,
         )
     }
 
@@ -90,7 +93,7 @@ impl ChainReader {
         rpc_url: &SecretString,
         terms: &Terms,
         timeouts: Timeouts,
-        log_search: LogSearch,
+        options: ChainOptions,
     ) -> Result<Self, SettlementError> {
         let assets = terms.assets.iter().map(|asset| CheckedAsset {
             asset: asset.clone(),
@@ -102,7 +105,9 @@ impl ChainReader {
             network: terms.network,
             assets: assets.collect(),
             chain_confirmed: AtomicBool::new(false),
-            log_search,
+            options,
+            code: CodeCache::default(),
+            head_watch: HeadWatch::default(),
         };
         Ok(Self {
             inner: Arc::new(inner),
@@ -234,149 +239,30 @@ impl ChainReader {
             .map_err(RpcFault::cause)
     }
 
-    /// What the chain says about a payment before the work: the authorization is unused (which a
-    /// simulation does not show for every token), the payer has the money, and a contract wallet agrees
-    /// with its signature. Of an `aggr_deferred` payment only the authorization's state is looked at.
-    pub async fn verify(&self, payment: &Payment) -> Verification {
-        match payment.check_signature() {
-            Ok(standing) => self.verify_with(payment, standing).await,
-            Err(invalid) => Verification::invalid(invalid.reason()),
-        }
-    }
-
-    /// As [`verify`](Self::verify), for a caller that has looked at the signature already.
-    pub(crate) async fn verify_with(
-        &self,
-        payment: &Payment,
-        standing: SignatureStanding,
-    ) -> Verification {
-        match self.examine(payment, standing).await {
-            Ok(None) => Verification::Valid,
-            Ok(Some(reason)) => Verification::invalid(reason),
-            Err(cause) => Verification::Unavailable { cause },
-        }
-    }
-
-    async fn examine(
-        &self,
-        payment: &Payment,
-        standing: SignatureStanding,
-    ) -> Result<Option<Reason>, Cause> {
-        self.confirm_for(payment).await?;
-        let key = payment.key();
-        if payment.scheme() == Scheme::AggrDeferred {
-            let used = self.authorization_used(&key).await?;
-            return Ok(used.then_some(Reason::InvalidExactEvmNonceAlreadyUsed));
-        }
-        let (used, balance, signature) = tokio::join!(
-            self.authorization_used(&key),
-            self.balance(key.asset, key.payer),
-            self.examine_signature(payment, standing),
-        );
-        if used? {
-            return Ok(Some(Reason::InvalidExactEvmNonceAlreadyUsed));
-        }
-        if let Some(reason) = signature? {
-            return Ok(Some(reason));
-        }
-        Ok((balance? < payment.requirements().amount).then_some(Reason::InsufficientFunds))
-    }
-
-    async fn examine_signature(
-        &self,
-        payment: &Payment,
-        standing: SignatureStanding,
-    ) -> Result<Option<Reason>, Cause> {
-        // A key's own signature needs no contract, whether or not its account has code (EIP-7702).
-        let SignatureStanding::Contract(signature) = standing else {
-            return Ok(None);
-        };
-        let invalid = Ok(Some(Reason::InvalidExactEvmPayloadSignature));
-        let Some(signature) = unwrap_6492(&signature) else {
-            return invalid;
-        };
-        let wallet = payment.payer();
-        if self
-            .rpc()
-            .code(wallet)
-            .await
-            .map_err(RpcFault::cause)?
-            .is_empty()
-        {
-            return Ok(Some(Reason::InvalidExactEvmPayloadUndeployedSmartWallet));
-        }
-        let call = Erc1271::isValidSignatureCall {
-            hash: payment.digest(),
-            signature,
-        };
-        match self.rpc().view(wallet, &call, BlockId::latest()).await {
-            Ok(EIP1271_MAGIC) => Ok(None),
-            Ok(_) | Err(RpcFault::Reverted(_) | RpcFault::Lost(Cause::Malformed { .. })) => invalid,
-            Err(fault) => Err(fault.cause()),
-        }
-    }
-
-    /// What became of a payment, read from the chain: from the named transaction first, then from the
-    /// state of the authorization and the logs of its use.
+    /// Whether the account has code: a contract wallet, or a key's account that has delegated (EIP-7702). Kept
+    /// for a while, and asked once for all who wait for it.
     ///
     /// # Errors
-    /// When the chain cannot be read, or the use lies outside the searched blocks.
-    pub async fn find(
-        &self,
-        payment: &Payment,
-        transaction: Option<&str>,
-    ) -> Result<Finding, Cause> {
-        self.confirm_for(payment).await?;
-        if let Some(hash) = transaction.and_then(|text| text.parse::<B256>().ok())
-            && self.prove(payment, hash).await? == Some(Proof::Paid)
-        {
-            return Ok(Finding::Settled(Receipt::of(payment, hash.to_string())));
-        }
-        // Both readings from one block: state that is older than the clock would give up a payment that
-        // has been made in between.
-        let head = self.rpc().head().await.map_err(RpcFault::cause)?;
-        let key = payment.key();
-        if !self.used_at(&key, BlockId::number(head.number())).await? {
-            let end = payment.authorization().valid_before;
-            let margin = U256::from(EXPIRY_MARGIN_SECONDS);
-            let over = U256::from(head.timestamp()) >= end.saturating_add(margin);
-            return Ok(if over {
-                Finding::Expired
-            } else {
-                Finding::Open
-            });
-        }
-        let search = self.inner.log_search;
-        let not_located = Cause::NotLocated {
-            blocks: search.max_blocks,
+    /// When the chain cannot be read.
+    pub async fn has_code(&self, account: Address) -> Result<bool, Cause> {
+        let ask = async {
+            let code = self.rpc().code(account).await.map_err(RpcFault::cause)?;
+            Ok(!code.is_empty())
         };
-        let hash = search
-            .find(self.rpc(), &key, head.number())
-            .await?
-            .ok_or(not_located.clone())?;
-        match self.prove(payment, hash).await? {
-            Some(Proof::Paid) => Ok(Finding::Settled(Receipt::of(payment, hash.to_string()))),
-            Some(Proof::Spent) => Ok(Finding::Spent),
-            Some(Proof::Nothing) | None => Err(not_located),
-        }
+        self.inner.code.get(account, ask).await
     }
 
-    /// What a transaction proves; `None` when it is not in a block. One that failed has left no trace.
-    pub(crate) async fn prove(
-        &self,
-        payment: &Payment,
-        hash: B256,
-    ) -> Result<Option<Proof>, Cause> {
-        let outcome = self.rpc().outcome(hash).await.map_err(RpcFault::cause)?;
-        Ok(outcome
-            .filter(|outcome| outcome.transaction_hash == hash)
-            .map(|outcome| {
-                if outcome.succeeded() {
-                    of_logs(payment, &outcome.logs)
-                } else {
-                    Proof::Nothing
-                }
-            }))
+    /// Compares the machine's clock with the newest block's, at most once a second.
+    ///
+    /// # Errors
+    /// [`Cause::Clock`] when they disagree, any other cause when the chain cannot be read.
+    pub(crate) async fn check_clock(&self) -> Result<(), Cause> {
+        let now = self.inner.options.clock.now();
+        let watch = &self.inner.head_watch;
+        if !watch.looked_at(now) {
+            watch.look(&self.rpc().head().await.map_err(RpcFault::cause)?, now);
+        }
+        watch.verdict()
     }
 }
 
@@ -386,11 +272,6 @@ impl std::fmt::Debug for ChainReader {
             .field("network", &self.inner.network)
             .finish_non_exhaustive()
     }
-}
-
-/// The bytes that the token is given as a signature: the inner one of a wrapped one.
-pub(crate) fn token_signature(payment: &Payment) -> Option<Bytes> {
-    unwrap_6492(&payment.payload().signature().to_bytes()?)
 }
 
 /// The method's name for causes that stand for several calls.

@@ -4,14 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use alloy_primitives::{Address, U256};
 use secrecy::SecretString;
 use thiserror::Error;
-use x402_wire::{Payment, Scheme, Terms};
+use x402_wire::{AuthorizationKey, Payment, Scheme, Terms};
 
 use crate::http::Http;
 use crate::{
-    ChainReader, Facilitator, LogSearch, Okx, OkxCredentials, OnchainSettler, Readiness,
-    Reconciliation, Settlement, SettlementError, Settler, Verification, WithChain,
+    Cause, ChainOptions, ChainReader, Facilitator, GasPolicy, Okx, OkxCredentials, OnchainSettler,
+    Readiness, Reconciliation, Settlement, SettlementError, Settler, Verification, WithChain,
+    observe,
 };
 
 /// Who settles: `settlement.mode`.
@@ -116,8 +118,10 @@ pub struct SettlementConfig {
     pub private_key: Option<SecretString>,
     /// How long is waited for what.
     pub timeouts: Timeouts,
-    /// How far back a transaction is searched for.
-    pub log_search: LogSearch,
+    /// Mode `onchain`: what a settlement may cost.
+    pub gas: GasPolicy,
+    /// How the chain is read.
+    pub chain: ChainOptions,
 }
 
 /// Without the URLs and the secrets.
@@ -126,7 +130,8 @@ impl fmt::Debug for SettlementConfig {
         f.debug_struct("SettlementConfig")
             .field("mode", &self.mode)
             .field("timeouts", &self.timeouts)
-            .field("log_search", &self.log_search)
+            .field("gas", &self.gas)
+            .field("chain", &self.chain)
             .finish_non_exhaustive()
     }
 }
@@ -156,11 +161,12 @@ impl AnySettler {
     pub async fn connect(config: SettlementConfig, terms: &Terms) -> Result<Self, SettlementError> {
         let SettlementConfig { mode, timeouts, .. } = config;
         let missing = |key| SettlementError::Missing { key, mode };
+        observe::describe();
         let http = Http::new(timeouts.connect)?;
         let network = terms.network;
         let chain = match &config.rpc_url {
             Some(url) => {
-                let chain = ChainReader::with_http(&http, url, terms, timeouts, config.log_search)?;
+                let chain = ChainReader::with_http(&http, url, terms, timeouts, config.chain)?;
                 confirm(&chain).await?;
                 Some(chain)
             }
@@ -172,20 +178,25 @@ impl AnySettler {
                     .facilitator_url
                     .ok_or(missing("settlement.facilitator_url"))?;
                 let facilitator = Facilitator::with_http(http, &url, network, timeouts)?;
-                Ok(Self::Facilitator(WithChain::new(facilitator, chain)))
+                Ok(Self::Facilitator(WithChain::new(
+                    facilitator,
+                    chain,
+                    timeouts,
+                )))
             }
             Mode::Okx => {
                 let url = config.okx_base_url.as_deref().unwrap_or(OKX_BASE_URL);
                 let credentials = config.okx.ok_or(missing("settlement.okx_api_key"))?;
                 let okx = Okx::with_http(http, url, credentials, network, timeouts)?;
-                Ok(Self::Okx(WithChain::new(okx, chain)))
+                Ok(Self::Okx(WithChain::new(okx, chain, timeouts)))
             }
             Mode::Onchain => {
                 let chain = chain.ok_or(missing("settlement.rpc_url"))?;
                 let key = config
                     .private_key
                     .ok_or(missing("settlement.private_key"))?;
-                Ok(Self::Onchain(OnchainSettler::new(chain, &key, timeouts)?))
+                let settler = OnchainSettler::new(chain, &key, timeouts, config.gas)?;
+                Ok(Self::Onchain(settler))
             }
         }
     }
@@ -204,8 +215,8 @@ impl AnySettler {
 async fn confirm(chain: &ChainReader) -> Result<(), SettlementError> {
     match chain.confirm().await {
         Ok(()) => Ok(()),
-        Err(crate::Cause::Asset(fault)) => Err(SettlementError::Asset(fault)),
-        Err(crate::Cause::Chain { expected, observed }) => {
+        Err(Cause::Asset(fault)) => Err(SettlementError::Asset(fault)),
+        Err(Cause::Chain { expected, observed }) => {
             Err(SettlementError::Chain { expected, observed })
         }
         Err(cause) => {
@@ -215,25 +226,41 @@ async fn confirm(chain: &ChainReader) -> Result<(), SettlementError> {
     }
 }
 
+/// The same for every kind of settler.
+macro_rules! each {
+    ($settler:expr, $inner:ident => $body:expr) => {
+        match $settler {
+            AnySettler::Facilitator($inner) => $body,
+            AnySettler::Okx($inner) => $body,
+            AnySettler::Onchain($inner) => $body,
+        }
+    };
+}
+
 impl Settler for AnySettler {
     async fn supports(&self, scheme: Scheme) -> Verification {
-        match self {
-            Self::Facilitator(settler) => settler.supports(scheme).await,
-            Self::Okx(settler) => settler.supports(scheme).await,
-            Self::Onchain(settler) => settler.supports(scheme).await,
-        }
+        each!(self, settler => settler.supports(scheme).await)
     }
 
-    async fn verify(&self, payment: &Payment, now: u64) -> Verification {
-        let outcome = match self {
-            Self::Facilitator(settler) => settler.verify(payment, now).await,
-            Self::Okx(settler) => settler.verify(payment, now).await,
-            Self::Onchain(settler) => settler.verify(payment, now).await,
-        };
+    fn reads_chain(&self) -> bool {
+        each!(self, settler => settler.reads_chain())
+    }
+
+    async fn accepts_wallet(&self, payer: Address) -> Result<bool, Cause> {
+        each!(self, settler => settler.accepts_wallet(payer).await)
+    }
+
+    async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {
+        each!(self, settler => settler.is_void(key, valid_before).await)
+    }
+
+    async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
+        let outcome = each!(self, settler => settler.verify(payment, committed, now).await);
         match &outcome {
             Verification::Valid => tracing::debug!(key = %payment.key(), "payment valid"),
             Verification::Invalid { reason, .. } => {
-                tracing::info!(key = %payment.key(), %reason, "payment invalid");
+                // Callers make these in any number.
+                tracing::debug!(key = %payment.key(), %reason, "payment invalid");
             }
             Verification::Unavailable { cause } => {
                 tracing::warn!(key = %payment.key(), code = cause.code(), %cause, "payment not verifiable");
@@ -243,17 +270,19 @@ impl Settler for AnySettler {
     }
 
     async fn settle(&self, payment: &Payment) -> Settlement {
-        let outcome = match self {
-            Self::Facilitator(settler) => settler.settle(payment).await,
-            Self::Okx(settler) => settler.settle(payment).await,
-            Self::Onchain(settler) => settler.settle(payment).await,
-        };
+        let outcome = each!(self, settler => settler.settle(payment).await);
         match &outcome {
             Settlement::Settled(receipt) => {
                 tracing::info!(key = %payment.key(), transaction = %receipt.transaction, "payment settled");
             }
             Settlement::Rejected { reason, .. } => {
                 tracing::info!(key = %payment.key(), %reason, "payment rejected");
+            }
+            Settlement::Failed {
+                transaction,
+                reason,
+            } => {
+                tracing::warn!(key = %payment.key(), %transaction, %reason, "own settlement failed, gas was spent");
             }
             Settlement::NotSent { cause } => {
                 tracing::warn!(key = %payment.key(), code = cause.code(), %cause, "settlement not sent");
@@ -271,11 +300,7 @@ impl Settler for AnySettler {
         transaction: Option<&str>,
         now: u64,
     ) -> Reconciliation {
-        let outcome = match self {
-            Self::Facilitator(settler) => settler.reconcile(payment, transaction, now).await,
-            Self::Okx(settler) => settler.reconcile(payment, transaction, now).await,
-            Self::Onchain(settler) => settler.reconcile(payment, transaction, now).await,
-        };
+        let outcome = each!(self, settler => settler.reconcile(payment, transaction, now).await);
         match &outcome {
             Reconciliation::Settled(receipt) => {
                 tracing::info!(key = %payment.key(), transaction = %receipt.transaction, "payment reconciled: settled");
@@ -283,18 +308,23 @@ impl Settler for AnySettler {
             Reconciliation::NotSettled { reason } => {
                 tracing::info!(key = %payment.key(), %reason, "payment reconciled: not settled");
             }
+            Reconciliation::Failed {
+                transaction,
+                reason,
+            } => {
+                tracing::warn!(key = %payment.key(), %transaction, %reason, "payment reconciled: own settlement failed");
+            }
             Reconciliation::Undecided { transaction, cause } => {
                 tracing::warn!(key = %payment.key(), ?transaction, code = cause.code(), %cause, "payment still undecided");
+            }
+            Reconciliation::Undecidable { transaction, cause } => {
+                tracing::error!(key = %payment.key(), ?transaction, code = cause.code(), %cause, "payment undecidable: left to the operator");
             }
         }
         outcome
     }
 
     async fn readiness(&self) -> Readiness {
-        match self {
-            Self::Facilitator(settler) => settler.readiness().await,
-            Self::Okx(settler) => settler.readiness().await,
-            Self::Onchain(settler) => settler.readiness().await,
-        }
+        each!(self, settler => settler.readiness().await)
     }
 }

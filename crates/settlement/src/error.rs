@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use thiserror::Error;
 use x402_wire::Network;
 
@@ -272,12 +272,9 @@ pub enum Cause {
     /// The authorization is used, by a transaction that this settlement did not send or know of.
     #[error("the authorization is used by another transaction")]
     UsedElsewhere,
-    /// The authorization is used, but the transaction lies outside the blocks that were searched.
-    #[error("the authorization is used, but not in the last {blocks} blocks")]
-    NotLocated {
-        /// How many blocks were searched.
-        blocks: u64,
-    },
+    /// The authorization is used, but the node has no log of it from the time in which it could be.
+    #[error("the authorization is used, but no log of its time shows by which transaction")]
+    NotLocated,
     /// A refusal that does not exclude that the payment is taken: by the transaction that it names, by an
     /// earlier settlement, or by one that our node has not seen yet.
     #[error("{call}: `{reason}` does not exclude that the payment is taken")]
@@ -287,11 +284,29 @@ pub enum Cause {
         /// The reason code.
         reason: String,
     },
-    /// The account that pays the gas has nothing.
-    #[error("the settling account {account} has no balance for gas")]
+    /// The account that pays the gas has not enough for one more settlement at the present fee.
+    #[error(
+        "the settling account {account} holds {balance} wei, too little for one more settlement"
+    )]
     NoGas {
         /// The account.
         account: Address,
+        /// What it has, in wei.
+        balance: U256,
+    },
+    /// The settlements before this one take longer than the payment is valid.
+    #[error("{waiting} settlements wait to be sent, and the payment would end before its turn")]
+    QueueTooLong {
+        /// How many are waiting.
+        waiting: usize,
+    },
+    /// The machine's clock and the chain's contradict each other.
+    #[error("the machine's clock says {machine}, the chain's newest block {block}")]
+    Clock {
+        /// Unix seconds by the machine.
+        machine: u64,
+        /// Unix seconds of the block.
+        block: u64,
     },
     /// The service cannot settle scheme `exact` on our network.
     #[error("the facilitator does not list scheme `exact` on {network}")]
@@ -320,9 +335,11 @@ impl Cause {
             Self::Asset(fault) => fault.code(),
             Self::UnknownAsset { .. } => "asset_unknown",
             Self::UsedElsewhere => "authorization_used_elsewhere",
-            Self::NotLocated { .. } => "transaction_not_located",
+            Self::NotLocated => "transaction_not_located",
             Self::Inconclusive { .. } => "refusal_inconclusive",
             Self::NoGas { .. } => "no_gas",
+            Self::QueueTooLong { .. } => "settlement_queue_too_long",
+            Self::Clock { .. } => "clock_disagrees",
             Self::ExactUnsupported { .. } => "exact_unsupported",
         }
     }

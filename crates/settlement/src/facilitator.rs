@@ -1,5 +1,6 @@
 //! Any x402 v2 facilitator over HTTP.
 
+use alloy_primitives::U256;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use x402_wire::facilitator::{SupportedResponse, request_body};
@@ -102,7 +103,7 @@ impl Settler for Facilitator {
         self.support.admits(scheme, self.supported()).await
     }
 
-    async fn verify(&self, payment: &Payment, _now: u64) -> Verification {
+    async fn verify(&self, payment: &Payment, _committed: U256, _now: u64) -> Verification {
         let supported = self.supports(payment.scheme()).await;
         if supported != Verification::Valid {
             return supported;
@@ -148,14 +149,15 @@ impl Settler for Facilitator {
 
     /// Re-sends the identical settlement. x402 v2 has no status query, so a refusal such as "already used"
     /// stays undecided: the money may have moved by the first attempt, by a second facilitator, or not at
-    /// all after a cancellation, and only the chain can tell these apart.
+    /// all after a cancellation, and only the chain can tell these apart. When the payment's window is over it is
+    /// undecidable.
     async fn reconcile(
         &self,
         payment: &Payment,
         transaction: Option<&str>,
-        _now: u64,
+        now: u64,
     ) -> Reconciliation {
-        answer::after_resend(self.settle(payment).await, transaction)
+        answer::after_resend(self.settle(payment).await, transaction).ended(payment, now)
     }
 
     async fn readiness(&self) -> Readiness {

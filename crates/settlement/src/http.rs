@@ -1,13 +1,13 @@
 //! The one HTTP client of this crate: bounded answers, no redirects, no URL in any error.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Url};
 
-use crate::{Call, Cause, SettlementError};
+use crate::{Call, Cause, SettlementError, observe};
 
 /// The longest answer of a facilitator, in bytes. Its messages have a few hundred.
 pub(crate) const MAX_FACILITATOR_BODY: usize = 256 * 1024;
@@ -89,6 +89,18 @@ impl Http {
     }
 
     async fn send(
+        &self,
+        call: Call,
+        request: RequestBuilder,
+        timeout: Duration,
+    ) -> Result<Reply, Cause> {
+        let began = Instant::now();
+        let reply = self.exchange(call, request, timeout).await;
+        observe::answered(call, reply.as_ref(), began.elapsed());
+        reply
+    }
+
+    async fn exchange(
         &self,
         call: Call,
         request: RequestBuilder,

@@ -6,6 +6,7 @@ mod config;
 mod error;
 mod facilitator;
 mod http;
+mod observe;
 mod okx;
 mod onchain;
 mod port;
@@ -13,11 +14,13 @@ mod reason;
 mod support;
 mod with_chain;
 
-pub use chain::{ChainReader, Finding, LogSearch};
+pub use chain::{ChainOptions, ChainReader, Clock, Finding, LogSearch};
 pub use config::{AnySettler, Mode, SettlementConfig, Timeouts, UnknownMode};
 pub use error::{AssetFault, Call, Cause, Malformation, SettlementError};
 pub use facilitator::Facilitator;
 pub use okx::{Okx, OkxCredentials};
-pub use onchain::OnchainSettler;
-pub use port::{Readiness, Receipt, Reconciliation, Settlement, Settler, Verification};
+pub use onchain::{GasPolicy, OnchainSettler};
+pub use port::{
+    DECISION_MARGIN_SECONDS, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification,
+};
 pub use with_chain::WithChain;

@@ -5,6 +5,7 @@ mod signing;
 
 use std::time::Duration;
 
+use alloy_primitives::U256;
 use jiff::Timestamp;
 use reqwest::Url;
 use serde::Deserialize;
@@ -139,9 +140,7 @@ impl Okx {
                     Err(_) => answer::unknown(None, malformed(Call::Settle)),
                 }
             }
-            Ok((_, Opened::Refused { reason, message })) => {
-                Answer::Final(Settlement::Rejected { reason, message })
-            }
+            Ok((_, Opened::Refused { reason, message })) => answer::refused(reason, message, None),
             Err(cause) => answer::unanswered(cause),
         }
     }
@@ -206,7 +205,7 @@ impl Okx {
         let body: StatusBody = serde_json::from_str(data.get()).map_err(|_| malformed(call))?;
         body.contradiction(payment).map_or(Ok(()), Err)?;
         Ok(match body.status.as_deref() {
-            Some("success") => Progress::Success,
+            Some(state) if answer::is_finished(state) => Progress::Success,
             Some("failed") => Progress::Failed(
                 body.error_reason
                     .as_deref()
@@ -260,7 +259,7 @@ impl Settler for Okx {
         self.support.admits(scheme, self.supported()).await
     }
 
-    async fn verify(&self, payment: &Payment, _now: u64) -> Verification {
+    async fn verify(&self, payment: &Payment, _committed: U256, _now: u64) -> Verification {
         let supported = self.supports(payment.scheme()).await;
         if supported != Verification::Valid {
             return supported;
@@ -298,13 +297,26 @@ impl Settler for Okx {
     }
 
     /// Asks for the state of the known transaction; without one, or when the broker does not know it,
-    /// re-sends the identical settlement.
+    /// re-sends the identical settlement. When neither decides and the payment's window is over, nothing will.
     async fn reconcile(
         &self,
         payment: &Payment,
         transaction: Option<&str>,
-        _now: u64,
+        now: u64,
     ) -> Reconciliation {
+        self.look_up(payment, transaction).await.ended(payment, now)
+    }
+
+    async fn readiness(&self) -> Readiness {
+        match self.support.get(FOR_READINESS, self.supported()).await {
+            Ok(support) => support.readiness(self.network),
+            Err(reason) => Readiness::NotReady { reason },
+        }
+    }
+}
+
+impl Okx {
+    async fn look_up(&self, payment: &Payment, transaction: Option<&str>) -> Reconciliation {
         if let Some(hash) = transaction.filter(|text| is_hash(text)) {
             let undecided = |cause| Reconciliation::Undecided {
                 transaction: Some(hash.to_owned()),
@@ -332,13 +344,6 @@ impl Settler for Okx {
             }
         }
         answer::after_resend(self.settle(payment).await, transaction)
-    }
-
-    async fn readiness(&self) -> Readiness {
-        match self.support.get(FOR_READINESS, self.supported()).await {
-            Ok(support) => support.readiness(self.network),
-            Err(reason) => Readiness::NotReady { reason },
-        }
     }
 }
 

@@ -1,26 +1,50 @@
 //! Settling without a facilitator: the authorization is sent to its token from an account of our own.
 
 mod account;
+mod funds;
+mod prepare;
+mod queue;
 
-use alloy_eips::BlockId;
-use alloy_primitives::{Address, B256, Bytes, U256};
-use alloy_rpc_types_eth::TransactionRequest;
+use std::sync::atomic::AtomicUsize;
+
+use alloy_primitives::{Address, B256, U256};
 use alloy_signer_local::PrivateKeySigner;
-use alloy_sol_types::SolCall;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
-use x402_wire::{Authorization, Payment, Reason, Scheme};
+use x402_wire::{AuthorizationKey, Payment, Reason, Scheme};
 
-use self::account::{Account, Fees, Outgoing, SendFault};
+use self::account::{Account, SendFault};
+use self::funds::Funds;
+use self::prepare::Obstacle;
+use self::queue::Place;
 use crate::answer;
-use crate::chain::{
-    Eip3009, Finding, Proof, RECEIPT, RpcFault, TransactionOutcome, of_logs, token_signature,
-};
+use crate::chain::{Finding, Proof, RECEIPT, RpcFault, TransactionOutcome, proof};
+use crate::reason::is_used;
 use crate::with_chain::doubt;
 use crate::{
     Cause, ChainReader, Readiness, Receipt, Reconciliation, Settlement, SettlementError, Settler,
     Timeouts, Verification,
 };
+
+/// What a settlement may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GasPolicy {
+    /// The most gas that one settlement may use. A payment that needs more is refused before the work.
+    pub gas_cap: u64,
+    /// Whether payers that have code are served: contract wallets, and accounts that have delegated (EIP-7702).
+    /// Their own code runs in the settlement and is paid for with our gas, at most up to the cap.
+    pub contract_wallets: bool,
+}
+
+impl Default for GasPolicy {
+    /// A transfer with authorization takes 60,000 to 100,000 gas; a wallet with several owners some more.
+    fn default() -> Self {
+        Self {
+            gas_cap: 200_000,
+            contract_wallets: true,
+        }
+    }
+}
 
 /// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on EVM,
 /// settlement phase; EIP-3009). Scheme `aggr_deferred` needs the broker and is refused.
@@ -29,15 +53,11 @@ use crate::{
 pub struct OnchainSettler {
     chain: ChainReader,
     account: Account,
+    funds: Funds,
+    /// Settlements that have begun and are not in a block yet: each may still cost what one costs at most.
+    open: AtomicUsize,
     timeouts: Timeouts,
-}
-
-/// What stands in the way of sending.
-enum Obstacle {
-    /// The payment would not settle.
-    Refused(Reason),
-    /// It cannot be told.
-    Unreadable(Cause),
+    policy: GasPolicy,
 }
 
 impl OnchainSettler {
@@ -49,6 +69,7 @@ impl OnchainSettler {
         chain: ChainReader,
         private_key: &SecretString,
         timeouts: Timeouts,
+        policy: GasPolicy,
     ) -> Result<Self, SettlementError> {
         let signer: PrivateKeySigner =
             private_key.expose_secret().trim().parse().map_err(|_| {
@@ -60,7 +81,10 @@ impl OnchainSettler {
         Ok(Self {
             chain,
             account,
+            funds: Funds::default(),
+            open: AtomicUsize::new(0),
             timeouts,
+            policy,
         })
     }
 
@@ -76,109 +100,15 @@ impl OnchainSettler {
         &self.chain
     }
 
-    fn request(&self, payment: &Payment, input: &Bytes) -> TransactionRequest {
-        TransactionRequest::default()
-            .from(self.address())
-            .to(payment.requirements().asset)
-            .input(input.clone().into())
-    }
-
-    async fn simulate(&self, payment: &Payment) -> Verification {
-        let Some(input) = calldata(payment) else {
-            return Verification::invalid(Reason::InvalidExactEvmPayloadSignature);
-        };
-        let request = self.request(payment, &input);
-        match self.chain.rpc().execute(request, BlockId::latest()).await {
-            Ok(_) => Verification::Valid,
-            Err(RpcFault::Reverted(_)) => {
-                let otherwise = Reason::InvalidExactEvmTransactionSimulationFailed;
-                match self.diagnose(payment, otherwise).await {
-                    Ok(reason) => Verification::invalid(reason),
-                    Err(cause) => Verification::Unavailable { cause },
-                }
-            }
-            Err(fault) => Verification::Unavailable {
-                cause: fault.cause(),
-            },
-        }
-    }
-
-    /// Why the token refuses a payment that looked good.
-    async fn diagnose(&self, payment: &Payment, otherwise: Reason) -> Result<Reason, Cause> {
-        let key = payment.key();
-        let (used, balance, head) = tokio::join!(
-            self.chain.authorization_used(&key),
-            self.chain.balance(key.asset, key.payer),
-            self.chain.rpc().head(),
-        );
-        let Authorization {
-            valid_after,
-            valid_before,
-            ..
-        } = *payment.authorization();
-        let clock = U256::from(head.map_err(RpcFault::cause)?.timestamp());
-        // Both bounds are strict in the token.
-        Ok(if used? {
-            Reason::InvalidExactEvmNonceAlreadyUsed
-        } else if clock >= valid_before {
-            Reason::InvalidExactEvmPayloadAuthorizationValidBefore
-        } else if clock <= valid_after {
-            Reason::InvalidExactEvmPayloadAuthorizationValidAfter
-        } else if balance? < payment.requirements().amount {
-            Reason::InsufficientFunds
-        } else {
-            otherwise
-        })
-    }
-
-    /// The last look before sending: the authorization is unused, and the token would accept it now.
-    async fn prepare(&self, payment: &Payment) -> Result<Outgoing, Obstacle> {
-        self.chain.confirm_for(payment).await?;
-        let input =
-            calldata(payment).ok_or(Obstacle::Refused(Reason::InvalidExactEvmPayloadSignature))?;
-        let key = payment.key();
-        let (used, gas, fees) = tokio::join!(
-            self.chain.authorization_used(&key),
-            self.chain.rpc().estimate_gas(self.request(payment, &input)),
-            self.fees(),
-        );
-        // Some tokens accept a used authorization and do nothing, so the estimate does not show it.
-        if used? {
-            return Err(Obstacle::Refused(Reason::InvalidExactEvmNonceAlreadyUsed));
-        }
-        let gas = match gas {
-            Ok(gas) => gas,
-            Err(RpcFault::Reverted(_)) => {
-                let otherwise = Reason::InvalidExactEvmTransactionSimulationFailed;
-                return Err(Obstacle::Refused(self.diagnose(payment, otherwise).await?));
-            }
-            Err(fault) => return Err(Obstacle::Unreadable(fault.cause())),
-        };
-        // A quarter more: balances and storage may differ a little when the block is made.
-        let gas_limit = gas.saturating_add(gas / 4);
-        Ok(Outgoing {
-            to: key.asset,
-            input,
-            gas_limit,
-            fees: fees?,
-        })
-    }
-
-    async fn fees(&self) -> Result<Fees, Cause> {
-        let head = self.chain.rpc().head().await.map_err(RpcFault::cause)?;
-        Fees::at(self.chain.rpc(), &head).await
-    }
-
-    /// Waits until the transaction is in a block. A node that does not answer is asked again.
+    /// Waits until the transaction is in a canonical block. A node that does not answer is asked again.
     async fn receipt(&self, hash: B256) -> Result<TransactionOutcome, Cause> {
         let after = self.timeouts.receipt;
         let deadline = Instant::now() + after;
         loop {
-            match self.chain.rpc().outcome(hash).await {
-                Ok(Some(outcome)) if outcome.transaction_hash == hash => return Ok(outcome),
-                Ok(_) => {}
-                Err(fault) => {
-                    let cause = fault.cause();
+            match self.chain.outcome(hash).await {
+                Ok(Some(outcome)) => return Ok(outcome),
+                Ok(None) => {}
+                Err(cause) => {
                     tracing::debug!(transaction = %hash, code = cause.code(), "receipt not readable, asking again");
                 }
             }
@@ -194,22 +124,56 @@ impl OnchainSettler {
     }
 
     async fn conclude(&self, payment: &Payment, outcome: &TransactionOutcome) -> Settlement {
-        let hash = outcome.transaction_hash;
-        let otherwise = if outcome.succeeded() {
-            if of_logs(payment, &outcome.logs) == Proof::Paid {
-                return Settlement::Settled(Receipt::of(payment, hash.to_string()));
-            }
-            Reason::InvalidExactEvmTransferEventMismatch
-        } else {
-            Reason::TransactionFailed
-        };
-        match self.diagnose(payment, otherwise).await {
-            Ok(reason) => doubt(&self.chain, payment, reason, None).await,
-            Err(cause) => Settlement::Unknown {
-                transaction: Some(hash.to_string()),
-                cause,
-            },
+        let transaction = outcome.transaction_hash.to_string();
+        let proof = proof(payment, outcome);
+        if proof == Proof::Paid {
+            return Settlement::Settled(Receipt::of(payment, transaction));
         }
+        let reason = match self.chain.why_refused(payment).await {
+            Ok(reason) => named_failure(reason, outcome),
+            Err(cause) => return unknown(transaction, cause),
+        };
+        match self.chain.find(payment, None).await {
+            // Somebody else has sent the same authorization before us.
+            Ok(Finding::Settled(receipt)) => unknown(receipt.transaction, Cause::UsedElsewhere),
+            // Two nodes behind one address, of which one lags.
+            Ok(Finding::Open) if is_used(&reason) => {
+                unknown(transaction, answer::inconclusive(&reason))
+            }
+            Ok(Finding::Spent | Finding::Open | Finding::Expired) => Settlement::Failed {
+                transaction,
+                reason,
+            },
+            Err(cause) => unknown(transaction, cause),
+        }
+    }
+
+    /// An own transaction for this payment that stands in a canonical block and has not made it: it is not sent
+    /// again.
+    async fn failed(
+        &self,
+        payment: &Payment,
+        transaction: Option<&str>,
+    ) -> Result<Option<Reconciliation>, Cause> {
+        let Some(hash) = transaction.and_then(|text| text.parse().ok()) else {
+            return Ok(None);
+        };
+        let outcome = self.chain.outcome(hash).await?;
+        let ours = outcome.filter(|outcome| outcome.from == Some(self.address()));
+        let Some(outcome) = ours.filter(|outcome| proof(payment, outcome) != Proof::Paid) else {
+            return Ok(None);
+        };
+        let reason = self.chain.why_refused(payment).await?;
+        Ok(Some(Reconciliation::Failed {
+            transaction: hash.to_string(),
+            reason: named_failure(reason, &outcome),
+        }))
+    }
+
+    /// The node has the transaction and no block has it for good.
+    async fn waits(&self, hash: B256) -> Result<bool, Cause> {
+        let known = self.chain.rpc().knows(hash).await;
+        Ok(known.map_err(RpcFault::cause)? && self.chain.outcome(hash).await?.is_none())
     }
 }
 
@@ -221,16 +185,26 @@ impl Settler for OnchainSettler {
         }
     }
 
-    async fn verify(&self, payment: &Payment, _now: u64) -> Verification {
+    fn reads_chain(&self) -> bool {
+        true
+    }
+
+    async fn accepts_wallet(&self, payer: Address) -> Result<bool, Cause> {
+        Ok(self.policy.contract_wallets && self.chain.has_code(payer).await?)
+    }
+
+    /// Beyond what the chain says, the settlement is estimated as it will be sent: from our account, with the
+    /// fees that will be paid and at most the gas of the cap. A wallet's code sees who sends and what the gas
+    /// costs, and would answer otherwise to a call that pays nothing.
+    async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
         let supported = self.supports(payment.scheme()).await;
         if supported != Verification::Valid {
             return supported;
         }
-        let (state, simulation) = tokio::join!(self.chain.verify(payment), self.simulate(payment));
-        match state {
-            Verification::Valid => simulation,
-            // The reading names the cause better than the simulation.
-            other => other,
+        match self.examine(payment, committed, now).await {
+            Ok(()) => Verification::Valid,
+            Err(Obstacle::Refused { reason, message }) => Verification::Invalid { reason, message },
+            Err(Obstacle::Unreadable(cause)) => Verification::Unavailable { cause },
         }
     }
 
@@ -238,28 +212,25 @@ impl Settler for OnchainSettler {
         if payment.scheme() == Scheme::AggrDeferred {
             return Settlement::rejected(Reason::UnsupportedScheme);
         }
-        let unknown = |hash: B256, cause| Settlement::Unknown {
-            transaction: Some(hash.to_string()),
-            cause,
-        };
+        let _open = Place::take(&self.open);
         let outgoing = match self.prepare(payment).await {
             Ok(outgoing) => outgoing,
-            Err(Obstacle::Refused(reason)) => {
-                return doubt(&self.chain, payment, reason, None).await;
+            Err(Obstacle::Refused { reason, message }) => {
+                return doubt(&self.chain, payment, reason, message).await;
             }
             Err(Obstacle::Unreadable(cause)) => return Settlement::NotSent { cause },
         };
         let hash = match self.account.send(self.chain.rpc(), &outgoing).await {
             Ok(hash) => hash,
             Err(SendFault::NotSent(cause)) => return Settlement::NotSent { cause },
-            Err(SendFault::Lost { hash, cause }) => return unknown(hash, cause),
+            Err(SendFault::Lost { hash, cause }) => return unknown(hash.to_string(), cause),
         };
         tracing::info!(key = %payment.key(), transaction = %hash, "settlement sent");
         match self.receipt(hash).await {
             Ok(outcome) => self.conclude(payment, &outcome).await,
             Err(cause) => {
                 self.account.resync().await;
-                unknown(hash, cause)
+                unknown(hash.to_string(), cause)
             }
         }
     }
@@ -268,26 +239,40 @@ impl Settler for OnchainSettler {
         &self,
         payment: &Payment,
         transaction: Option<&str>,
-        _now: u64,
+        now: u64,
     ) -> Reconciliation {
         let undecided = |cause| Reconciliation::Undecided {
             transaction: transaction.map(str::to_owned),
             cause,
         };
-        match self.chain.find(payment, transaction).await {
+        // Another mode has stored it with the broker, and its batch is not this authorization.
+        if payment.scheme() == Scheme::AggrDeferred {
+            return undecided(answer::inconclusive(&Reason::UnsupportedScheme)).ended(payment, now);
+        }
+        let finding = match self.chain.find(payment, transaction).await {
             Ok(Finding::Settled(receipt)) => return Reconciliation::Settled(receipt),
-            Ok(Finding::Spent) => {
+            Ok(finding) => finding,
+            // The node has no logs of that time, and will not have them later.
+            Err(cause @ Cause::NotLocated) => return undecided(cause).ended(payment, now),
+            Err(cause) => return undecided(cause),
+        };
+        match self.failed(payment, transaction).await {
+            Ok(Some(failed)) => return failed,
+            Ok(None) => {}
+            Err(cause) => return undecided(cause),
+        }
+        match finding {
+            Finding::Spent => {
                 return Reconciliation::NotSettled {
                     reason: Reason::InvalidExactEvmNonceAlreadyUsed,
                 };
             }
-            Ok(Finding::Expired) => {
+            Finding::Expired => {
                 return Reconciliation::NotSettled {
                     reason: Reason::InvalidExactEvmPayloadAuthorizationValidBefore,
                 };
             }
-            Ok(Finding::Open) => {}
-            Err(cause) => return undecided(cause),
+            Finding::Settled(_) | Finding::Open => {}
         }
         // Unused and still usable. A transaction that waits for its block is waited for; a second one would
         // only burn gas.
@@ -307,37 +292,45 @@ impl Settler for OnchainSettler {
         answer::after_resend(self.settle(payment).await, transaction)
     }
 
+    async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {
+        self.chain.is_void(key, valid_before).await
+    }
+
     async fn readiness(&self) -> Readiness {
-        if let Err(reason) = self.chain.confirm().await {
-            return Readiness::NotReady { reason };
-        }
-        let account = self.address();
-        match self.chain.rpc().coin_balance(account).await {
-            Ok(balance) if balance.is_zero() => Readiness::NotReady {
-                reason: Cause::NoGas { account },
-            },
-            Ok(_) => Readiness::Ready {
+        let settlements = async {
+            self.chain.confirm().await?;
+            self.chain.check_clock().await?;
+            let funds = self.funds().await?;
+            match funds.settlements(self.policy.gas_cap) {
+                0 => Err(self.no_gas(funds.balance)),
+                left => Ok(left),
+            }
+        };
+        match settlements.await {
+            Ok(left) => Readiness::Ready {
                 aggr_deferred: false,
+                settlements_left: Some(left),
             },
-            Err(fault) => Readiness::NotReady {
-                reason: fault.cause(),
-            },
+            Err(reason) => Readiness::NotReady { reason },
         }
     }
 }
 
-impl OnchainSettler {
-    /// The node has the transaction and no block has it.
-    async fn waits(&self, hash: B256) -> Result<bool, Cause> {
-        let rpc = self.chain.rpc();
-        let (known, outcome) = tokio::join!(rpc.knows(hash), rpc.outcome(hash));
-        Ok(known.map_err(RpcFault::cause)? && outcome.map_err(RpcFault::cause)?.is_none())
+/// What the token says now is the reason for a failure of a moment ago, if it says anything.
+fn named_failure(reason: Reason, outcome: &TransactionOutcome) -> Reason {
+    match reason {
+        Reason::InvalidExactEvmTransactionSimulationFailed if outcome.succeeded() => {
+            Reason::InvalidExactEvmTransferEventMismatch
+        }
+        Reason::InvalidExactEvmTransactionSimulationFailed => Reason::TransactionFailed,
+        other => other,
     }
 }
 
-impl From<Cause> for Obstacle {
-    fn from(cause: Cause) -> Self {
-        Self::Unreadable(cause)
+fn unknown(transaction: String, cause: Cause) -> Settlement {
+    Settlement::Unknown {
+        transaction: Some(transaction),
+        cause,
     }
 }
 
@@ -347,44 +340,4 @@ impl std::fmt::Debug for OnchainSettler {
             .field("account", &self.address())
             .finish_non_exhaustive()
     }
-}
-
-/// The call of the token: `(v, r, s)` for 65 bytes, which every EIP-3009 token has, and `(bytes)` for a
-/// contract wallet's signature.
-fn calldata(payment: &Payment) -> Option<Bytes> {
-    let Authorization {
-        from,
-        to,
-        value,
-        valid_after,
-        valid_before,
-        nonce,
-    } = *payment.authorization();
-    let signature = token_signature(payment)?;
-    let Ok([rs @ .., v]) = <&[u8; 65]>::try_from(&signature[..]) else {
-        let call = Eip3009::transferWithAuthorization_1Call {
-            from,
-            to,
-            value,
-            validAfter: valid_after,
-            validBefore: valid_before,
-            nonce,
-            signature,
-        };
-        return Some(call.abi_encode().into());
-    };
-    let (r, s) = rs.split_at(32);
-    let call = Eip3009::transferWithAuthorization_0Call {
-        from,
-        to,
-        value,
-        validAfter: valid_after,
-        validBefore: valid_before,
-        nonce,
-        // The token knows 27 and 28 only.
-        v: if *v < 27 { v.saturating_add(27) } else { *v },
-        r: B256::from_slice(r),
-        s: B256::from_slice(s),
-    };
-    Some(call.abi_encode().into())
 }

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, U256};
 use serde_json::value::RawValue;
-use x402_wire::{Network, Payment, Reason, Scheme, SettlementResponse};
+use x402_wire::{AuthorizationKey, Network, Payment, Reason, Scheme, SettlementResponse};
 
 use crate::Cause;
 
@@ -21,9 +21,33 @@ pub trait Settler: Send + Sync + 'static {
         std::future::ready(Verification::Valid)
     }
 
+    /// Whether balances and the states of authorizations are read from a chain.
+    fn reads_chain(&self) -> bool {
+        false
+    }
+
+    /// Whether a signature that does not recover to the payer may be the payer's all the same, because the
+    /// payer has code and judges signatures itself (EIP-1271). Asked before a payment is claimed: answers are
+    /// kept for a while, failures and "no code" too, so that any number of forged signatures in the name of one
+    /// payer costs one look-up.
+    ///
+    /// # Errors
+    /// When the chain cannot be read.
+    fn accepts_wallet(&self, _payer: Address) -> impl Future<Output = Result<bool, Cause>> + Send {
+        std::future::ready(Ok(false))
+    }
+
     /// The remote checks before the work. The caller has already made the offline ones: terms, window, and
-    /// the signature as far as [`Payment::check_signature`] can tell. `now` is unix seconds.
-    fn verify(&self, payment: &Payment, now: u64) -> impl Future<Output = Verification> + Send;
+    /// the signature as far as [`Payment::check_signature`] can tell; 65 bytes that it refuses are judged here
+    /// as a contract wallet's. `committed` is the sum, in the asset's smallest unit, of the payer's other
+    /// payments of this asset that are in flight: a settler that reads the chain asks the balance to cover them
+    /// and this one. `now` is unix seconds.
+    fn verify(
+        &self,
+        payment: &Payment,
+        committed: U256,
+        now: u64,
+    ) -> impl Future<Output = Verification> + Send;
 
     /// Takes the payment. Called once for each payment, after a durable record of the attempt.
     fn settle(&self, payment: &Payment) -> impl Future<Output = Settlement> + Send;
@@ -31,6 +55,9 @@ pub trait Settler: Send + Sync + 'static {
     /// Decides a payment whose outcome is unknown. May settle it with the identical authorization when it
     /// is certain to be unused or when the remote party makes re-sending safe. `transaction` is the hash
     /// that an earlier answer named; `now` is unix seconds.
+    ///
+    /// Every payment reaches an end: what neither the remote party nor a chain has decided when its window has
+    /// been over for [`DECISION_MARGIN_SECONDS`] is [`Reconciliation::Undecidable`].
     fn reconcile(
         &self,
         payment: &Payment,
@@ -38,9 +65,27 @@ pub trait Settler: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Reconciliation> + Send;
 
+    /// Whether the authorization can never move money any more: a canonical block is past `valid_before` (unix
+    /// seconds) by more than a reorganisation takes back, and the token calls the authorization unused as of
+    /// that block. Only then may a payer be told to sign another one: whoever has seen a broadcast authorization
+    /// can execute it until it ends. `false` also when no chain is read.
+    ///
+    /// # Errors
+    /// When the chain cannot be read.
+    fn is_void(
+        &self,
+        _key: &AuthorizationKey,
+        _valid_before: U256,
+    ) -> impl Future<Output = Result<bool, Cause>> + Send {
+        std::future::ready(Ok(false))
+    }
+
     /// Whether payments can be taken at the moment.
     fn readiness(&self) -> impl Future<Output = Readiness> + Send;
 }
+
+/// How long after the end of a payment's window a remote party is still asked for its outcome, in seconds.
+pub const DECISION_MARGIN_SECONDS: u64 = 600;
 
 /// The answer before the work. Nothing has been charged in any case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,12 +111,21 @@ pub enum Verification {
 pub enum Settlement {
     /// The payment is taken.
     Settled(Receipt),
-    /// It is not taken, and will not be by this attempt.
+    /// It is not taken, and will not be by this attempt, which has cost nobody anything.
     Rejected {
         /// Why, as a code of x402 v2 section 9.
         reason: Reason,
         /// Why, for people, at most 300 characters.
         message: Option<String>,
+    },
+    /// It is not taken: our own transaction for it is in a canonical block and has failed, so gas was paid for
+    /// nothing. The authorization must not be settled again, or the same payment costs gas as often as its payer
+    /// likes. It is also public now, and until it is void ([`Settler::is_void`]) anybody may execute it.
+    Failed {
+        /// The hash of the transaction.
+        transaction: String,
+        /// Why, as a code of x402 v2 section 9.
+        reason: Reason,
     },
     /// It is not taken: nothing was broadcast, so the authorization is untouched, and the caller may release
     /// it or settle it again.
@@ -98,8 +152,23 @@ pub enum Reconciliation {
         /// Why, as a code of x402 v2 section 9.
         reason: Reason,
     },
-    /// Still open.
+    /// As [`Settlement::Failed`]: our own transaction for it has failed, and it is not sent again.
+    Failed {
+        /// The hash of the transaction.
+        transaction: String,
+        /// Why, as a code of x402 v2 section 9.
+        reason: Reason,
+    },
+    /// Still open: ask again later.
     Undecided {
+        /// The hash of the transaction that may have taken it, when one is known.
+        transaction: Option<String>,
+        /// Why it is not known.
+        cause: Cause,
+    },
+    /// Open for ever: its window is over, and whoever could have said what became of it has not. Asking again
+    /// is of no use, guessing would cost the payer or the seller; it is for the operator to find out.
+    Undecidable {
         /// The hash of the transaction that may have taken it, when one is known.
         transaction: Option<String>,
         /// Why it is not known.
@@ -114,6 +183,9 @@ pub enum Readiness {
     Ready {
         /// Scheme `aggr_deferred` can be, too.
         aggr_deferred: bool,
+        /// How many settlements the account that pays the gas can still pay at the present fee and the gas cap;
+        /// `None` when somebody else pays.
+        settlements_left: Option<u64>,
     },
     /// Nothing can be settled.
     NotReady {
@@ -170,12 +242,13 @@ impl Receipt {
 }
 
 impl Settlement {
-    /// A short name for logs and metrics: `settled`, `rejected`, `not_sent` or `unknown`.
+    /// A short name for logs and metrics: `settled`, `rejected`, `failed`, `not_sent` or `unknown`.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
         match self {
             Self::Settled(_) => "settled",
             Self::Rejected { .. } => "rejected",
+            Self::Failed { .. } => "failed",
             Self::NotSent { .. } => "not_sent",
             Self::Unknown { .. } => "unknown",
         }
@@ -209,13 +282,36 @@ impl Verification {
 }
 
 impl Reconciliation {
-    /// A short name for logs and metrics: `settled`, `not_settled` or `undecided`.
+    /// A short name for logs and metrics: `settled`, `not_settled`, `failed`, `undecided` or `undecidable`.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
         match self {
             Self::Settled(_) => "settled",
             Self::NotSettled { .. } => "not_settled",
+            Self::Failed { .. } => "failed",
             Self::Undecided { .. } => "undecided",
+            Self::Undecidable { .. } => "undecidable",
+        }
+    }
+
+    /// An open outcome has no other end than this when the payment's window has been over for
+    /// [`DECISION_MARGIN_SECONDS`].
+    pub(crate) fn ended(self, payment: &Payment, now: u64) -> Self {
+        let end = payment.authorization().valid_before;
+        let over = U256::from(now) >= end.saturating_add(U256::from(DECISION_MARGIN_SECONDS));
+        match self {
+            Self::Undecided { transaction, cause } if over => {
+                Self::Undecidable { transaction, cause }
+            }
+            other => other,
+        }
+    }
+
+    /// The chain decides: what a remote party cannot tell any more stays open.
+    pub(crate) fn reopened(self) -> Self {
+        match self {
+            Self::Undecidable { transaction, cause } => Self::Undecided { transaction, cause },
+            other => other,
         }
     }
 }

@@ -36,6 +36,7 @@ impl Support {
         if self.exact {
             Readiness::Ready {
                 aggr_deferred: self.aggr_deferred,
+                settlements_left: None,
             }
         } else {
             Readiness::NotReady {

@@ -1,13 +1,17 @@
 //! A remote settler whose word is compared with the chain.
 
-use alloy_primitives::B256;
-use x402_wire::{Payment, Reason, Scheme, SignatureStanding};
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256, U256};
+use tokio::time::Instant;
+use x402_wire::{AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
 
 use crate::answer::inconclusive;
 use crate::chain::{Finding, Proof, RECEIPT};
 use crate::reason::{Weight, is_used, weight};
 use crate::{
-    Cause, ChainReader, Malformation, Readiness, Reconciliation, Settlement, Settler, Verification,
+    Cause, ChainReader, Malformation, Readiness, Receipt, Reconciliation, Settlement, Settler,
+    Timeouts, Verification,
 };
 
 /// A facilitator or broker together with a chain reader, when there is one.
@@ -15,20 +19,26 @@ use crate::{
 /// Without a reader it is the backend as it is. With one:
 /// - a payment is valid only when the chain agrees: a facilitator may call a spent authorization valid;
 /// - a signature that cannot be checked here is shown to the chain before the backend hears of it;
-/// - a receipt whose transaction is on chain must show the transfer;
+/// - a receipt counts when its transaction stands in a canonical block and shows the transfer;
 /// - a refusal that leaves doubt is looked up before it counts;
 /// - reconciliation is decided by the chain, and the backend is only asked to settle what is unused.
 #[derive(Debug)]
 pub struct WithChain<B> {
     backend: B,
     chain: Option<ChainReader>,
+    timeouts: Timeouts,
 }
 
 impl<B: Settler> WithChain<B> {
-    /// Puts a chain reader beside a backend.
+    /// Puts a chain reader beside a backend. Of the time limits `receipt` says how long a transaction that the
+    /// backend names is waited for, and `poll_interval` how often it is looked for.
     #[must_use]
-    pub fn new(backend: B, chain: Option<ChainReader>) -> Self {
-        Self { backend, chain }
+    pub fn new(backend: B, chain: Option<ChainReader>, timeouts: Timeouts) -> Self {
+        Self {
+            backend,
+            chain,
+            timeouts,
+        }
     }
 
     /// The chain reader.
@@ -43,6 +53,83 @@ impl<B: Settler> WithChain<B> {
             .as_ref()
             .filter(|_| payment.scheme() == Scheme::Exact)
     }
+
+    /// Waits until the chain shows what the backend has reported.
+    async fn confirmed(
+        &self,
+        chain: &ChainReader,
+        payment: &Payment,
+        receipt: Receipt,
+    ) -> Settlement {
+        let after = self.timeouts.receipt;
+        let deadline = Instant::now() + after;
+        loop {
+            let open = match look(chain, payment, &receipt.transaction).await {
+                Ok(Seen::Paid) => return Settlement::Settled(receipt),
+                Ok(Seen::PaidBy(other)) => return Settlement::Settled(*other),
+                Ok(Seen::Otherwise(cause)) => return unknown(receipt, cause),
+                Ok(Seen::NotYet) => Cause::Timeout {
+                    call: RECEIPT,
+                    after,
+                },
+                Err(cause) => cause,
+            };
+            // A chain makes its next block in a second or so; asking more often shows nothing new.
+            let pause = self.timeouts.poll_interval.max(Duration::from_millis(1));
+            let next = Instant::now() + pause;
+            if next > deadline {
+                return unknown(receipt, open);
+            }
+            tokio::time::sleep_until(next).await;
+        }
+    }
+}
+
+/// What the chain shows of a settlement that was reported.
+enum Seen {
+    /// Its transaction has made the payment.
+    Paid,
+    /// Another transaction has.
+    PaidBy(Box<Receipt>),
+    /// Its transaction, or another use of the authorization, has not.
+    Otherwise(Cause),
+    /// Nothing.
+    NotYet,
+}
+
+async fn look(chain: &ChainReader, payment: &Payment, transaction: &str) -> Result<Seen, Cause> {
+    let no_transfer = || {
+        Seen::Otherwise(Cause::Malformed {
+            call: RECEIPT,
+            detail: Malformation::NoTransfer,
+        })
+    };
+    let named = match transaction.parse::<B256>() {
+        Ok(hash) => chain.prove(payment, hash).await?,
+        Err(_) => None,
+    };
+    match named {
+        Some(Proof::Paid) => return Ok(Seen::Paid),
+        Some(Proof::Spent | Proof::Nothing) => return Ok(no_transfer()),
+        None => {}
+    }
+    if !chain.authorization_used(&payment.key()).await? {
+        return Ok(Seen::NotYet);
+    }
+    // Used, though not (yet) by the transaction that was named.
+    Ok(match chain.find(payment, None).await {
+        Ok(Finding::Settled(receipt)) => Seen::PaidBy(Box::new(receipt)),
+        Ok(Finding::Spent) => no_transfer(),
+        Ok(Finding::Open | Finding::Expired) | Err(Cause::NotLocated) => Seen::NotYet,
+        Err(cause) => return Err(cause),
+    })
+}
+
+fn unknown(receipt: Receipt, cause: Cause) -> Settlement {
+    Settlement::Unknown {
+        transaction: Some(receipt.transaction),
+        cause,
+    }
 }
 
 impl<B: Settler> Settler for WithChain<B> {
@@ -50,29 +137,40 @@ impl<B: Settler> Settler for WithChain<B> {
         self.backend.supports(scheme).await
     }
 
-    async fn verify(&self, payment: &Payment, now: u64) -> Verification {
+    fn reads_chain(&self) -> bool {
+        self.chain.is_some()
+    }
+
+    async fn accepts_wallet(&self, payer: Address) -> Result<bool, Cause> {
+        match &self.chain {
+            Some(chain) => chain.has_code(payer).await,
+            None => Ok(false),
+        }
+    }
+
+    async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
         let Some(chain) = &self.chain else {
-            return self.backend.verify(payment, now).await;
+            return self.backend.verify(payment, committed, now).await;
         };
-        let standing = match payment.check_signature() {
-            Ok(standing) => standing,
-            Err(invalid) => return Verification::invalid(invalid.reason()),
-        };
-        if standing != SignatureStanding::Recovered {
+        let standing = payment.check_signature();
+        if standing != Ok(SignatureStanding::Recovered) {
             // Anybody can write such a signature, in any number: each question is only asked when the
             // cheaper one before it has been answered.
+            if let (Err(invalid), None) = (standing, payment.wallet_signature()) {
+                return Verification::invalid(invalid.reason());
+            }
             let supported = self.supports(payment.scheme()).await;
             if supported != Verification::Valid {
                 return supported;
             }
-            return match chain.verify_with(payment, standing).await {
-                Verification::Valid => self.backend.verify(payment, now).await,
+            return match chain.verify(payment, committed).await {
+                Verification::Valid => self.backend.verify(payment, committed, now).await,
                 refused => refused,
             };
         }
         let (chain, backend) = tokio::join!(
-            chain.verify_with(payment, standing),
-            self.backend.verify(payment, now)
+            chain.verify(payment, committed),
+            self.backend.verify(payment, committed, now)
         );
         match (chain, backend) {
             (invalid @ Verification::Invalid { .. }, _) => invalid,
@@ -88,19 +186,16 @@ impl<B: Settler> Settler for WithChain<B> {
             return outcome;
         };
         match outcome {
-            Settlement::Settled(receipt) => {
-                match contradiction(chain, payment, &receipt.transaction).await {
-                    None => Settlement::Settled(receipt),
-                    Some(cause) => Settlement::Unknown {
-                        transaction: Some(receipt.transaction),
-                        cause,
-                    },
-                }
-            }
+            Settlement::Settled(receipt) => self.confirmed(chain, payment, receipt).await,
             Settlement::Rejected { reason, message } => {
                 doubt(chain, payment, reason, message).await
             }
-            open @ (Settlement::NotSent { .. } | Settlement::Unknown { .. }) => open,
+            // Without a chain such a refusal decides nothing.
+            Settlement::Unknown {
+                transaction: None,
+                cause: Cause::Inconclusive { reason, .. },
+            } => doubt(chain, payment, Reason::from(reason.as_str()), None).await,
+            other => other,
         }
     }
 
@@ -114,6 +209,10 @@ impl<B: Settler> Settler for WithChain<B> {
         let Some(chain) = self.judge(payment) else {
             return backend().await;
         };
+        let undecided = |cause| Reconciliation::Undecided {
+            transaction: transaction.map(str::to_owned),
+            cause,
+        };
         match chain.find(payment, transaction).await {
             Ok(Finding::Settled(receipt)) => Reconciliation::Settled(receipt),
             Ok(Finding::Spent) => Reconciliation::NotSettled {
@@ -123,21 +222,19 @@ impl<B: Settler> Settler for WithChain<B> {
                 reason: Reason::InvalidExactEvmPayloadAuthorizationValidBefore,
             },
             Ok(Finding::Open) => match backend().await {
-                Reconciliation::Settled(receipt) => {
-                    match contradiction(chain, payment, &receipt.transaction).await {
-                        None => Reconciliation::Settled(receipt),
-                        Some(cause) => Reconciliation::Undecided {
-                            transaction: Some(receipt.transaction),
-                            cause,
-                        },
-                    }
-                }
-                decided_or_open => decided_or_open,
+                Reconciliation::Settled(receipt) => reported(chain, payment, receipt).await,
+                decided_or_open => decided_or_open.reopened(),
             },
-            Err(cause) => Reconciliation::Undecided {
-                transaction: transaction.map(str::to_owned),
-                cause,
-            },
+            // The node has no logs of that time, and will not have them later.
+            Err(cause @ Cause::NotLocated) => undecided(cause).ended(payment, now),
+            Err(cause) => undecided(cause),
+        }
+    }
+
+    async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {
+        match &self.chain {
+            Some(chain) => chain.is_void(key, valid_before).await,
+            None => Ok(false),
         }
     }
 
@@ -145,27 +242,31 @@ impl<B: Settler> Settler for WithChain<B> {
         let Some(chain) = &self.chain else {
             return self.backend.readiness().await;
         };
-        match chain.confirm().await {
+        let chain = async {
+            chain.confirm().await?;
+            chain.check_clock().await
+        };
+        match chain.await {
             Ok(()) => self.backend.readiness().await,
             Err(reason) => Readiness::NotReady { reason },
         }
     }
 }
 
-/// Whether the transaction of a receipt is on chain and did not make this payment. One that is not on chain
-/// yet, or a node that does not answer, contradicts nothing: nodes lag behind each other.
-async fn contradiction(chain: &ChainReader, payment: &Payment, transaction: &str) -> Option<Cause> {
-    let hash: B256 = transaction.parse().ok()?;
-    match chain.prove(payment, hash).await {
-        Ok(Some(Proof::Paid) | None) => None,
-        Ok(Some(Proof::Spent | Proof::Nothing)) => Some(Cause::Malformed {
+/// A settlement that the backend reports while a payment is reconciled: looked at once, for there is a next time.
+async fn reported(chain: &ChainReader, payment: &Payment, receipt: Receipt) -> Reconciliation {
+    let cause = match look(chain, payment, &receipt.transaction).await {
+        Ok(Seen::Paid) => return Reconciliation::Settled(receipt),
+        Ok(Seen::PaidBy(other)) => return Reconciliation::Settled(*other),
+        Ok(Seen::Otherwise(cause)) | Err(cause) => cause,
+        Ok(Seen::NotYet) => Cause::Pending {
             call: RECEIPT,
-            detail: Malformation::NoTransfer,
-        }),
-        Err(cause) => {
-            tracing::warn!(key = %payment.key(), code = cause.code(), "the receipt could not be compared with the chain");
-            None
-        }
+            state: "not in a canonical block".to_owned(),
+        },
+    };
+    Reconciliation::Undecided {
+        transaction: Some(receipt.transaction),
+        cause,
     }
 }
 
@@ -181,10 +282,7 @@ pub(crate) async fn doubt(
         return Settlement::Rejected { reason, message };
     }
     match chain.find(payment, None).await {
-        Ok(Finding::Settled(receipt)) => Settlement::Unknown {
-            transaction: Some(receipt.transaction),
-            cause: Cause::UsedElsewhere,
-        },
+        Ok(Finding::Settled(receipt)) => unknown(receipt, Cause::UsedElsewhere),
         // Our node may be behind the one that the refusal comes from.
         Ok(Finding::Open) if may_have_settled(&reason) => Settlement::Unknown {
             transaction: None,

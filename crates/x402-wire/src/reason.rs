@@ -104,6 +104,8 @@ reasons! {
     InvalidExactEvmTransferEventMismatch = "invalid_exact_evm_transfer_event_mismatch",
     /// The payment names another resource than the one asked for.
     ResourceMismatch = "resource_mismatch",
+    /// A payer with code (EIP-1271, EIP-7702), where only keys' own accounts can pay.
+    UnsupportedContractWallet = "unsupported_contract_wallet",
     /// A payment flow that was not offered.
     UnsupportedPaymentFlow = "unsupported_payment_flow",
     /// A way of moving the asset that was not offered.

@@ -43,6 +43,11 @@ pub(crate) enum RpcFault {
 }
 
 impl RpcFault {
+    /// The contract needs more gas than it was given.
+    pub(crate) fn is_out_of_gas(&self) -> bool {
+        matches!(self, Self::Reverted(Cause::Rpc { message, .. }) if says(message, &OUT_OF_GAS))
+    }
+
     pub(crate) fn cause(self) -> Cause {
         match self {
             Self::Reverted(cause) | Self::Refused(cause) | Self::Lost(cause) => cause,
@@ -50,12 +55,14 @@ impl RpcFault {
     }
 }
 
-/// The newest block, as far as it is needed here.
+/// A block, mostly the newest one, as far as it is needed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Head {
     number: U64,
     timestamp: U64,
+    #[serde(default)]
+    hash: Option<B256>,
     #[serde(default)]
     base_fee_per_gas: Option<U128>,
 }
@@ -70,6 +77,11 @@ impl Head {
         self.timestamp.to()
     }
 
+    /// `None` for a block that is still made.
+    pub(crate) fn hash(&self) -> Option<B256> {
+        self.hash
+    }
+
     pub(crate) fn base_fee(&self) -> Option<u128> {
         self.base_fee_per_gas.map(|fee| fee.to())
     }
@@ -81,12 +93,24 @@ impl Head {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TransactionOutcome {
     pub(crate) transaction_hash: B256,
+    /// Who sent it.
+    #[serde(default)]
+    pub(crate) from: Option<Address>,
     #[serde(default)]
     status: Option<U64>,
+    #[serde(default)]
+    block_number: Option<U64>,
+    #[serde(default)]
+    block_hash: Option<B256>,
     pub(crate) logs: Vec<Log>,
 }
 
 impl TransactionOutcome {
+    /// Number and hash of its block; `None` while it has none.
+    pub(crate) fn place(&self) -> Option<(u64, B256)> {
+        Some((self.block_number?.to(), self.block_hash?))
+    }
+
     pub(crate) fn succeeded(&self) -> bool {
         self.status == Some(U64::ONE)
     }
@@ -123,6 +147,12 @@ impl Rpc {
     pub(crate) async fn head(&self) -> Result<Head, RpcFault> {
         self.request("eth_getBlockByNumber", (BlockNumberOrTag::Latest, false))
             .await
+    }
+
+    /// The canonical block with this number, when there is one.
+    pub(crate) async fn block(&self, number: u64) -> Result<Option<Head>, RpcFault> {
+        let number = BlockNumberOrTag::Number(number);
+        self.request("eth_getBlockByNumber", (number, false)).await
     }
 
     pub(crate) async fn code(&self, address: Address) -> Result<Bytes, RpcFault> {
@@ -244,8 +274,7 @@ struct Transport {
 impl Transport {
     async fn exchange(self, request: RequestPacket) -> Result<ResponsePacket, TransportError> {
         let body = serde_json::to_vec(&request).map_err(TransportError::ser_err)?;
-        // The caller puts the method's name in place of this.
-        let call = Call::Rpc("rpc");
+        let call = Call::Rpc(method(&request));
         let reply = self
             .http
             .post(call, self.url, HeaderMap::new(), body, self.timeout)
@@ -285,6 +314,33 @@ impl Service<RequestPacket> for Transport {
     }
 }
 
+/// The methods that this crate calls.
+const METHODS: [&str; 13] = [
+    "eth_call",
+    "eth_chainId",
+    "eth_estimateGas",
+    "eth_gasPrice",
+    "eth_getBalance",
+    "eth_getBlockByNumber",
+    "eth_getCode",
+    "eth_getLogs",
+    "eth_getTransactionByHash",
+    "eth_getTransactionCount",
+    "eth_getTransactionReceipt",
+    "eth_maxPriorityFeePerGas",
+    "eth_sendRawTransaction",
+];
+
+/// The method of a request, as a label of a bounded set.
+fn method(request: &RequestPacket) -> &'static str {
+    let name = match request {
+        RequestPacket::Single(request) => request.method(),
+        RequestPacket::Batch(_) => "batch",
+    };
+    let known = METHODS.iter().find(|known| **known == name);
+    known.copied().unwrap_or("other")
+}
+
 fn fault(method: &'static str, error: TransportError) -> RpcFault {
     let call = Call::Rpc(method);
     match error {
@@ -321,9 +377,29 @@ fn fault(method: &'static str, error: TransportError) -> RpcFault {
     }
 }
 
+/// Words for an execution that the contract has brought to its end.
+const REVERTED: [&str; 8] = [
+    "revert",
+    OUT_OF_GAS[0],
+    OUT_OF_GAS[1],
+    "invalid opcode",
+    "invalid jump",
+    "stack underflow",
+    "stack limit reached",
+    "write protection",
+];
+
+/// Words for an execution that needs more gas than it was given.
+const OUT_OF_GAS: [&str; 2] = ["out of gas", "gas required exceeds"];
+
 /// Nodes have no common code for a revert; 3 is the most common.
 fn is_revert(payload: &ErrorPayload) -> bool {
-    payload.code == 3 || payload.message.to_ascii_lowercase().contains("revert")
+    payload.code == 3 || says(&payload.message, &REVERTED)
+}
+
+fn says(message: &str, words: &[&str]) -> bool {
+    let message = message.to_ascii_lowercase();
+    words.iter().any(|word| message.contains(word))
 }
 
 fn named(call: Call, cause: Cause) -> Cause {

@@ -1,29 +1,30 @@
 //! Finding the transaction that has used an authorization.
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use alloy_rpc_types_eth::Filter;
 use alloy_sol_types::SolEvent;
-use x402_wire::AuthorizationKey;
+use x402_wire::{AuthorizationKey, MAX_WINDOW_SECONDS};
 
 use super::abi::Eip3009::{AuthorizationCanceled, AuthorizationUsed};
-use super::rpc::{Rpc, RpcFault};
-use crate::Cause;
+use super::rpc::{Head, Rpc, RpcFault};
+use crate::{Call, Cause, Malformation};
 
-/// How far back a transaction is searched for (`eth_getLogs`).
+/// Where the transaction is searched for that has used an authorization (`eth_getLogs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogSearch {
     /// Blocks in one request. A node that refuses as many is asked for fewer.
     pub blocks_per_request: u64,
-    /// Blocks in all, counted back from the newest one.
-    pub max_blocks: u64,
+    /// The searched time in seconds, counted back from the end of the authorization. Blocks are found by their
+    /// times: a chain may make one a second, or five.
+    pub seconds: u64,
 }
 
 impl Default for LogSearch {
-    /// A day of one-second blocks, which is the longest life of an accepted authorization.
+    /// The longest life of an accepted authorization, and ten minutes for clocks that differ.
     fn default() -> Self {
         Self {
             blocks_per_request: 2_000,
-            max_blocks: 90_000,
+            seconds: MAX_WINDOW_SECONDS + 600,
         }
     }
 }
@@ -31,14 +32,18 @@ impl Default for LogSearch {
 /// The fewest blocks that a node is asked for before its refusal is taken as one.
 const MIN_BLOCKS: u64 = 16;
 
+/// A block is found by its time this exactly; the search reads so many blocks too many.
+const PRECISION: u64 = 64;
+
 impl LogSearch {
-    /// The newest transaction that used or cancelled the authorization, searched back from `head`.
-    /// `Ok(None)` when there is none in the searched blocks.
+    /// The newest transaction that used or cancelled the authorization while it was valid, as of the block
+    /// `head`. `Ok(None)` when there is none in the searched time.
     pub(crate) async fn find(
         self,
         rpc: &Rpc,
         key: &AuthorizationKey,
-        head: u64,
+        valid_before: U256,
+        head: &Head,
     ) -> Result<Option<B256>, Cause> {
         let base = Filter::new()
             .address(key.asset)
@@ -48,9 +53,13 @@ impl LogSearch {
             ])
             .topic1(word(key.payer))
             .topic2(key.nonce);
-        let oldest = head.saturating_sub(self.max_blocks.saturating_sub(1));
+        let begin = valid_before
+            .saturating_to::<u64>()
+            .saturating_sub(self.seconds);
+        // A cancellation has no end, so the newest block is the last.
+        let oldest = block_at(rpc, begin, head).await?;
         let mut width = self.blocks_per_request.max(1);
-        let mut to = head;
+        let mut to = head.number();
         loop {
             let from = to.saturating_sub(width.saturating_sub(1)).max(oldest);
             match rpc.logs(&base.clone().from_block(from).to_block(to)).await {
@@ -71,6 +80,41 @@ impl LogSearch {
             }
         }
     }
+}
+
+/// A block that is not younger than `time` (unix seconds), or the first one: at most [`PRECISION`] before the
+/// first block at or after that time.
+async fn block_at(rpc: &Rpc, time: u64, head: &Head) -> Result<u64, Cause> {
+    let is_before = async |number: u64| {
+        let block = rpc.block(number).await.map_err(RpcFault::cause)?;
+        let missing = Cause::Malformed {
+            call: Call::Rpc("eth_getBlockByNumber"),
+            detail: Malformation::RpcResult,
+        };
+        Ok::<_, Cause>(block.ok_or(missing)?.timestamp() < time)
+    };
+    if head.timestamp() < time {
+        return Ok(head.number());
+    }
+    // Back in steps that double, then the middle between a block before and one not before.
+    let (mut high, mut step) = (head.number(), PRECISION);
+    let mut low = loop {
+        let low = high.saturating_sub(step);
+        if low == 0 || is_before(low).await? {
+            break low;
+        }
+        high = low;
+        step = step.saturating_mul(2);
+    };
+    while high.saturating_sub(low) > PRECISION {
+        let middle = low.midpoint(high);
+        if is_before(middle).await? {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
 }
 
 /// An address as a log topic.

@@ -3,10 +3,13 @@
 use alloy_consensus::{SignableTransaction, Signed, TxEip1559, TxLegacy};
 use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256};
+use alloy_rpc_types_eth::TransactionRequest;
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
+use super::queue::Queue;
 use crate::Cause;
 use crate::chain::{Head, Rpc, RpcFault};
 
@@ -24,6 +27,7 @@ pub(crate) struct Account {
     /// The next transaction number; `None` when the node must be asked. Held while sending, so that numbers
     /// reach the node in order and without gaps.
     next: Mutex<Option<u64>>,
+    queue: Queue,
 }
 
 /// A call to send.
@@ -69,6 +73,24 @@ enum Refusal {
 }
 
 impl Fees {
+    /// The most that one gas can cost.
+    pub(crate) fn most(self) -> u128 {
+        match self {
+            Self::Dynamic { max, .. } => max,
+            Self::Legacy { price } => price,
+        }
+    }
+
+    /// A call that offers these fees, so that whatever it runs sees the gas price of the transaction.
+    pub(crate) fn of(self, request: TransactionRequest) -> TransactionRequest {
+        match self {
+            Self::Dynamic { max, tip } => {
+                request.max_fee_per_gas(max).max_priority_fee_per_gas(tip)
+            }
+            Self::Legacy { price } => request.gas_price(price),
+        }
+    }
+
     /// Twice the base fee leaves room for six full blocks.
     pub(crate) async fn at(rpc: &Rpc, head: &Head) -> Result<Self, Cause> {
         let Some(base) = head.base_fee() else {
@@ -99,7 +121,13 @@ impl Account {
             signer,
             chain_id,
             next: Mutex::new(None),
+            queue: Queue::default(),
         }
+    }
+
+    /// The settlements that wait to be sent.
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
     }
 
     pub(crate) fn address(&self) -> Address {
@@ -108,7 +136,20 @@ impl Account {
 
     /// Signs and sends; the hash is computed here and does not depend on the node's answer.
     pub(crate) async fn send(&self, rpc: &Rpc, outgoing: &Outgoing) -> Result<B256, SendFault> {
+        let _place = self.queue.enter();
         let mut next = self.next.lock().await;
+        let began = Instant::now();
+        let sent = self.send_next(&mut next, rpc, outgoing).await;
+        self.queue.sent(began.elapsed());
+        sent
+    }
+
+    async fn send_next(
+        &self,
+        next: &mut Option<u64>,
+        rpc: &Rpc,
+        outgoing: &Outgoing,
+    ) -> Result<B256, SendFault> {
         let mut at_least = 0;
         let mut refused = None;
         // A gateway that repeats a call gets "number taken" for the very transaction that it has delivered.
@@ -162,6 +203,7 @@ impl Account {
         }
         let unsignable = Cause::NoGas {
             account: self.address(),
+            balance: U256::ZERO,
         };
         Err(failed(doubtful, refused.unwrap_or(unsignable)))
     }
@@ -225,7 +267,9 @@ impl Refusal {
         };
         let message = message.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        if has(&["already known", "already imported", "known transaction"]) {
+        // "unknown transaction type" holds the words "known transaction".
+        let unknown = has(&["unknown transaction"]);
+        if !unknown && has(&["already known", "already imported", "known transaction"]) {
             Self::Known
         } else if has(&[
             "nonce too low",
@@ -250,6 +294,7 @@ impl Refusal {
                 "pool is full",
                 "rate limit",
                 "too many requests",
+                "transaction type",
             ])
         {
             Self::Declined
@@ -299,6 +344,10 @@ mod tests {
     fn refusals_are_read_from_their_words() {
         for (message, expected) in [
             ("already known", Refusal::Known),
+            ("known transaction: 0xab", Refusal::Known),
+            ("unknown transaction type", Refusal::Declined),
+            ("transaction type not supported", Refusal::Declined),
+            ("unknown transaction", Refusal::Unclear),
             (
                 "nonce too low: next nonce 5, tx nonce 4",
                 Refusal::NumberTaken,

@@ -1,0 +1,144 @@
+//! The machine's clock, and whether the chain's agrees with it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::Head;
+use crate::Cause;
+
+/// How far the machine's clock and the chain's may be apart, in seconds. Windows of payments are judged by the
+/// one and settled by the other.
+const TOLERANCE_SECONDS: u64 = 30;
+
+/// A clock that tells unix seconds.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
+
+impl Clock {
+    /// A clock that asks this function.
+    #[must_use]
+    pub fn new(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        (self.0)()
+    }
+}
+
+/// The system's clock.
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new(|| {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |elapsed| elapsed.as_secs())
+        })
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
+}
+
+/// Compares the times of blocks with the machine's clock.
+///
+/// A block from the future is a contradiction at any time. An old one is not: a chain that nobody uses makes no
+/// blocks. But a block that the previous look did not see is younger than that look, so its time is compared
+/// with the time of that look.
+#[derive(Debug, Default)]
+pub(crate) struct HeadWatch {
+    last: Mutex<Option<Look>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    /// The newest block.
+    number: u64,
+    /// The machine's clock at that time.
+    now: u64,
+    /// The machine's clock and the block's time, where they contradict each other.
+    apart: Option<(u64, u64)>,
+}
+
+impl HeadWatch {
+    /// Whether the last look was at this second.
+    pub(crate) fn looked_at(&self, now: u64) -> bool {
+        self.lock().is_some_and(|last| last.now == now)
+    }
+
+    /// Judges the newest block.
+    pub(crate) fn look(&self, head: &Head, now: u64) {
+        let (number, time) = (head.number(), head.timestamp());
+        let mut last = self.lock();
+        let ahead = time > now.saturating_add(TOLERANCE_SECONDS);
+        let late = |previous: Look| time.saturating_add(TOLERANCE_SECONDS) < previous.now;
+        let apart = match *last {
+            _ if ahead => Some((now, time)),
+            // No new block says nothing new, except that what was ahead has been reached.
+            Some(previous) if previous.number == number => {
+                previous.apart.filter(|(machine, block)| block < machine)
+            }
+            Some(previous) if late(previous) => Some((now, time)),
+            _ => None,
+        };
+        *last = Some(Look { number, now, apart });
+    }
+
+    /// What the last look has found.
+    pub(crate) fn verdict(&self) -> Result<(), Cause> {
+        match self.lock().and_then(|last| last.apart) {
+            None => Ok(()),
+            Some((machine, block)) => Err(Cause::Clock { machine, block }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Look>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Looks at blocks (number, time) at times of the machine's clock; whether the last look found a contradiction.
+    fn apart(looks: &[(u64, u64, u64)]) -> bool {
+        let watch = HeadWatch::default();
+        for &(number, time, now) in looks {
+            let block =
+                json!({"number": format!("{number:#x}"), "timestamp": format!("{time:#x}")});
+            watch.look(&serde_json::from_value(block).unwrap(), now);
+        }
+        watch.verdict().is_err()
+    }
+
+    #[test]
+    fn a_block_from_the_future_is_a_contradiction() {
+        assert!(!apart(&[(1, 1030, 1000)]));
+        assert!(apart(&[(1, 1031, 1000)]));
+        // The machine's clock is put right.
+        assert!(!apart(&[(1, 1031, 1000), (1, 1031, 1031)]));
+    }
+
+    #[test]
+    fn an_idle_chain_is_none() {
+        assert!(!apart(&[(1, 1000, 90_000), (1, 1000, 99_000)]));
+        assert!(!apart(&[(1, 1000, 90_000), (2, 90_100, 90_101)]));
+        // Made at some time between two looks that are far apart.
+        assert!(!apart(&[(1, 1000, 1000), (2, 5000, 9000)]));
+    }
+
+    #[test]
+    fn a_new_block_with_an_old_time_is_one_until_a_block_agrees() {
+        assert!(!apart(&[(1, 1000, 1100), (2, 1071, 1101)]));
+        assert!(apart(&[(1, 1000, 1100), (2, 1069, 1101)]));
+        assert!(apart(&[(1, 1000, 1100), (2, 1069, 1101), (2, 1069, 1102)]));
+        assert!(!apart(&[(1, 1000, 1100), (2, 1069, 1101), (3, 1102, 1103)]));
+    }
+}

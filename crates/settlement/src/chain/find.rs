@@ -1,0 +1,138 @@
+//! What became of a payment, by what stands in canonical blocks.
+
+use alloy_eips::{BlockId, RpcBlockHash};
+use alloy_primitives::{B256, U256};
+use x402_wire::{AuthorizationKey, Payment};
+
+use super::proof::of_logs;
+use super::{ChainReader, Head, Proof, RpcFault, TransactionOutcome};
+use crate::{Call, Cause, Malformation, Receipt};
+
+/// How far the chain's clock must be past `validBefore`, in seconds, before an unused authorization is
+/// given up: a reorganisation may replace the last blocks by earlier ones.
+const EXPIRY_MARGIN_SECONDS: u64 = 30;
+
+/// What the chain says about a payment that may have been settled.
+#[derive(Debug, Clone)]
+pub enum Finding {
+    /// Settled, by the transaction of the receipt.
+    Settled(Receipt),
+    /// The authorization is used or cancelled, and the money did not come to us.
+    Spent,
+    /// The authorization is unused and can still be used.
+    Open,
+    /// The authorization is unused and has ended by the chain's own clock.
+    Expired,
+}
+
+impl ChainReader {
+    /// What became of a payment, read from the chain: from the named transaction first, then from the
+    /// state of the authorization and the logs of its use.
+    ///
+    /// # Errors
+    /// When the chain cannot be read, or the use is not in the logs.
+    pub async fn find(
+        &self,
+        payment: &Payment,
+        transaction: Option<&str>,
+    ) -> Result<Finding, Cause> {
+        self.confirm_for(payment).await?;
+        if let Some(hash) = transaction.and_then(|text| text.parse::<B256>().ok())
+            && self.prove(payment, hash).await? == Some(Proof::Paid)
+        {
+            return Ok(Finding::Settled(Receipt::of(payment, hash.to_string())));
+        }
+        let head = self.rpc().head().await.map_err(RpcFault::cause)?;
+        let key = payment.key();
+        let valid_before = payment.authorization().valid_before;
+        if !self.used_at(&key, pinned(&head)?).await? {
+            return Ok(if is_over(&head, valid_before) {
+                Finding::Expired
+            } else {
+                Finding::Open
+            });
+        }
+        let search = self.inner.options.log_search;
+        let found = search.find(self.rpc(), &key, valid_before, &head).await?;
+        let hash = found.ok_or(Cause::NotLocated)?;
+        match self.prove(payment, hash).await? {
+            Some(Proof::Paid) => Ok(Finding::Settled(Receipt::of(payment, hash.to_string()))),
+            Some(Proof::Spent) => Ok(Finding::Spent),
+            Some(Proof::Nothing) | None => Err(Cause::NotLocated),
+        }
+    }
+
+    /// [`Settler::is_void`](crate::Settler::is_void).
+    pub(crate) async fn is_void(
+        &self,
+        key: &AuthorizationKey,
+        valid_before: U256,
+    ) -> Result<bool, Cause> {
+        if key.network != self.network() {
+            return Ok(false);
+        }
+        self.confirm_chain().await?;
+        let head = self.rpc().head().await.map_err(RpcFault::cause)?;
+        if !is_over(&head, valid_before) {
+            return Ok(false);
+        }
+        Ok(!self.used_at(key, pinned(&head)?).await?)
+    }
+
+    /// What a transaction proves; `None` when it is not in a canonical block. One that failed has left no trace.
+    pub(crate) async fn prove(
+        &self,
+        payment: &Payment,
+        hash: B256,
+    ) -> Result<Option<Proof>, Cause> {
+        let outcome = self.outcome(hash).await?;
+        Ok(outcome.map(|outcome| proof(payment, &outcome)))
+    }
+
+    /// What a transaction did; `None` until it stands in a canonical block with the configured number of blocks
+    /// above it. A receipt alone is not enough: nodes hand out receipts of blocks that are only proposed, and
+    /// such a block may never become one.
+    pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, Cause> {
+        let outcome = self.rpc().outcome(hash).await.map_err(RpcFault::cause)?;
+        let Some(outcome) = outcome.filter(|outcome| outcome.transaction_hash == hash) else {
+            return Ok(None);
+        };
+        let Some((number, block)) = outcome.place() else {
+            return Ok(None);
+        };
+        let head = self.rpc().head().await.map_err(RpcFault::cause)?;
+        if head.number() < number.saturating_add(self.inner.options.confirmations) {
+            return Ok(None);
+        }
+        let canonical = if head.number() == number {
+            Some(head)
+        } else {
+            self.rpc().block(number).await.map_err(RpcFault::cause)?
+        };
+        let is_canonical = canonical.is_some_and(|canonical| canonical.hash() == Some(block));
+        Ok(is_canonical.then_some(outcome))
+    }
+}
+
+pub(crate) fn proof(payment: &Payment, outcome: &TransactionOutcome) -> Proof {
+    if outcome.succeeded() {
+        of_logs(payment, &outcome.logs)
+    } else {
+        Proof::Nothing
+    }
+}
+
+fn is_over(head: &Head, valid_before: U256) -> bool {
+    let margin = U256::from(EXPIRY_MARGIN_SECONDS);
+    U256::from(head.timestamp()) >= valid_before.saturating_add(margin)
+}
+
+/// The block by its hash (EIP-1898): state that is older than the clock would give up a payment that has been
+/// made in between, and a node that lags behind or has another block of this number says so.
+fn pinned(head: &Head) -> Result<BlockId, Cause> {
+    let hash = head.hash().ok_or(Cause::Malformed {
+        call: Call::Rpc("eth_getBlockByNumber"),
+        detail: Malformation::RpcResult,
+    })?;
+    Ok(BlockId::Hash(RpcBlockHash::from_hash(hash, Some(true))))
+}

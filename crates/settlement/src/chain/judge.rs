@@ -1,0 +1,161 @@
+//! Judging a payment before the work: its authorization, its payer's balance, and its signature where the payer
+//! has code.
+
+use alloy_eips::BlockId;
+use alloy_primitives::U256;
+use alloy_rpc_types_eth::TransactionRequest;
+use x402_wire::{Authorization, Payment, Reason, Scheme, SignatureStanding};
+
+use super::abi::Erc1271;
+use super::signature::{EIP1271_MAGIC, unwrap_6492};
+use super::{ChainReader, RpcFault, calldata};
+use crate::{Cause, Verification};
+
+/// What the chain's state says about a payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    /// Why the payment is not good.
+    pub(crate) refusal: Option<Reason>,
+    /// The payer has code, so what its signature is worth is for the token to say.
+    pub(crate) has_code: bool,
+}
+
+impl ChainReader {
+    /// What the chain says about a payment before the work: the authorization is unused (which a simulation does
+    /// not show for every token), the payer has `committed` and this payment's amount, and the signature is the
+    /// payer's. Of an `aggr_deferred` payment only the authorization's state is looked at.
+    ///
+    /// The key of an account without code signs for itself. When the payer has code, the token decides, as it
+    /// will when the payment is settled: the transfer is simulated.
+    pub async fn verify(&self, payment: &Payment, committed: U256) -> Verification {
+        let judged = async {
+            let State { refusal, has_code } = self.state(payment, committed).await?;
+            if refusal.is_some() || !has_code {
+                return Ok(refusal);
+            }
+            self.simulate(payment).await
+        };
+        match judged.await {
+            Ok(None) => Verification::Valid,
+            Ok(Some(reason)) => Verification::invalid(reason),
+            Err(cause) => Verification::Unavailable { cause },
+        }
+    }
+
+    /// [`Self::verify`] without the token's own judgement.
+    pub(crate) async fn state(&self, payment: &Payment, committed: U256) -> Result<State, Cause> {
+        self.confirm_for(payment).await?;
+        let key = payment.key();
+        let decided = |refusal| State {
+            refusal,
+            has_code: false,
+        };
+        if payment.scheme() == Scheme::AggrDeferred {
+            let used = self.authorization_used(&key).await?;
+            return Ok(decided(
+                used.then_some(Reason::InvalidExactEvmNonceAlreadyUsed),
+            ));
+        }
+        let signature = match payment.check_signature() {
+            Err(invalid) if payment.wallet_signature().is_none() => {
+                return Ok(decided(Some(invalid.reason())));
+            }
+            judged => judged,
+        };
+        let (used, balance, has_code) = tokio::join!(
+            self.authorization_used(&key),
+            self.balance(key.asset, key.payer),
+            self.has_code(key.payer),
+        );
+        let has_code = has_code?;
+        let needed = committed.saturating_add(payment.requirements().amount);
+        let refusal = if used? {
+            Some(Reason::InvalidExactEvmNonceAlreadyUsed)
+        } else if let Some(reason) = (!has_code).then(|| key_signature(&signature)).flatten() {
+            Some(reason)
+        } else {
+            (balance? < needed).then_some(Reason::InsufficientFunds)
+        };
+        Ok(State { refusal, has_code })
+    }
+
+    /// Runs the transfer without sending it.
+    async fn simulate(&self, payment: &Payment) -> Result<Option<Reason>, Cause> {
+        let Some(input) = calldata(payment) else {
+            return Ok(Some(Reason::InvalidExactEvmPayloadSignature));
+        };
+        let request = TransactionRequest::default()
+            .from(payment.requirements().pay_to)
+            .to(payment.requirements().asset)
+            .input(input.into());
+        match self.rpc().execute(request, BlockId::latest()).await {
+            Ok(_) => Ok(None),
+            Err(RpcFault::Reverted(_)) => self.why_refused(payment).await.map(Some),
+            Err(fault) => Err(fault.cause()),
+        }
+    }
+
+    /// Why the token refuses a payment.
+    pub(crate) async fn why_refused(&self, payment: &Payment) -> Result<Reason, Cause> {
+        let key = payment.key();
+        let (used, balance, head, signature) = tokio::join!(
+            self.authorization_used(&key),
+            self.balance(key.asset, key.payer),
+            self.rpc().head(),
+            self.examine_signature(payment),
+        );
+        let Authorization {
+            valid_after,
+            valid_before,
+            ..
+        } = *payment.authorization();
+        let clock = U256::from(head.map_err(RpcFault::cause)?.timestamp());
+        // Both bounds are strict in the token.
+        Ok(if used? {
+            Reason::InvalidExactEvmNonceAlreadyUsed
+        } else if clock >= valid_before {
+            Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+        } else if clock <= valid_after {
+            Reason::InvalidExactEvmPayloadAuthorizationValidAfter
+        } else if let Some(reason) = signature? {
+            reason
+        } else if balance? < payment.requirements().amount {
+            Reason::InsufficientFunds
+        } else {
+            Reason::InvalidExactEvmTransactionSimulationFailed
+        })
+    }
+
+    /// What is wrong with the signature; `None` when nothing is, as far as payer and key can tell.
+    async fn examine_signature(&self, payment: &Payment) -> Result<Option<Reason>, Cause> {
+        let wallet = payment.payer();
+        if !self.has_code(wallet).await? {
+            return Ok(key_signature(&payment.check_signature()));
+        }
+        let invalid = Ok(Some(Reason::InvalidExactEvmPayloadSignature));
+        let signature = payment.wallet_signature();
+        let Some(signature) = signature.as_ref().and_then(unwrap_6492) else {
+            return invalid;
+        };
+        let call = Erc1271::isValidSignatureCall {
+            hash: payment.digest(),
+            signature,
+        };
+        match self.rpc().view(wallet, &call, BlockId::latest()).await {
+            Ok(EIP1271_MAGIC) => Ok(None),
+            Ok(_) | Err(RpcFault::Reverted(_) | RpcFault::Lost(Cause::Malformed { .. })) => invalid,
+            Err(fault) => Err(fault.cause()),
+        }
+    }
+}
+
+/// What is wrong with the signature of a payer without code: a wallet that is still to be deployed has none.
+fn key_signature(judged: &Result<SignatureStanding, x402_wire::Invalid>) -> Option<Reason> {
+    match judged {
+        Ok(SignatureStanding::Recovered | SignatureStanding::Session) => None,
+        Ok(SignatureStanding::Contract(_)) => {
+            Some(Reason::InvalidExactEvmPayloadUndeployedSmartWallet)
+        }
+        Err(invalid) => Some(invalid.reason()),
+    }
+}

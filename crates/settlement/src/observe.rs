@@ -1,0 +1,44 @@
+//! Metrics of the calls that this crate makes, through the `metrics` facade.
+
+use std::time::Duration;
+
+use crate::http::Reply;
+use crate::{Call, Cause};
+
+/// Seconds that a facilitator or broker took for one call, by `call` and `outcome`.
+const FACILITATOR_SECONDS: &str = "svc_facilitator_seconds";
+
+/// Seconds that a node took for one call, by `method` and `outcome`.
+const RPC_SECONDS: &str = "svc_rpc_seconds";
+
+/// Counts one call. `outcome` is `ok` for any complete answer below status 500, a refusal or a revert included,
+/// and `error` for everything else: both are counted, so that a slow failure shows.
+pub(crate) fn answered(call: Call, reply: Result<&Reply, &Cause>, took: Duration) {
+    let answered = reply.is_ok_and(|reply| reply.status < 500);
+    let outcome = if answered { "ok" } else { "error" };
+    let seconds = took.as_secs_f64();
+    match call {
+        Call::Rpc(method) => {
+            metrics::histogram!(RPC_SECONDS, "method" => method, "outcome" => outcome)
+                .record(seconds);
+        }
+        call => {
+            metrics::histogram!(FACILITATOR_SECONDS, "call" => call.as_str(), "outcome" => outcome)
+                .record(seconds);
+        }
+    }
+}
+
+/// Describes the metrics of this crate to the recorder.
+pub(crate) fn describe() {
+    metrics::describe_histogram!(
+        FACILITATOR_SECONDS,
+        metrics::Unit::Seconds,
+        "time that a facilitator or broker took for one call"
+    );
+    metrics::describe_histogram!(
+        RPC_SECONDS,
+        metrics::Unit::Seconds,
+        "time that a node took for one call"
+    );
+}

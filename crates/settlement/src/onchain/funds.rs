@@ -1,0 +1,59 @@
+//! What the account that pays the gas has, and what gas costs now.
+
+use std::time::Duration;
+
+use alloy_primitives::{Address, U256};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::account::Fees;
+use crate::Cause;
+use crate::chain::{Rpc, RpcFault};
+
+/// How old a reading may be. Paid calls come in crowds, and none of them needs its own.
+const KEEP: Duration = Duration::from_secs(1);
+
+/// The last reading; an account without any coins is one, too.
+#[derive(Debug, Default)]
+pub(super) struct Funds {
+    last: Mutex<Option<(Instant, Result<GasState, Cause>)>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GasState {
+    /// In the coin's smallest unit.
+    pub(super) balance: U256,
+    pub(super) fees: Fees,
+}
+
+impl GasState {
+    /// How many settlements of so much gas the account can pay.
+    pub(super) fn settlements(&self, gas: u64) -> u64 {
+        let each = U256::from(self.fees.most()).saturating_mul(U256::from(gas));
+        self.balance
+            .checked_div(each)
+            .map_or(u64::MAX, |count| count.saturating_to())
+    }
+}
+
+impl Funds {
+    /// The account's balance and the present fee. The balance is asked first: without one nothing else matters.
+    pub(super) async fn read(&self, rpc: &Rpc, account: Address) -> Result<GasState, Cause> {
+        let mut last = self.last.lock().await;
+        if let Some((at, reading)) = &*last
+            && at.elapsed() < KEEP
+        {
+            return reading.clone();
+        }
+        let balance = rpc.coin_balance(account).await.map_err(RpcFault::cause)?;
+        let reading = if balance.is_zero() {
+            Err(Cause::NoGas { account, balance })
+        } else {
+            let head = rpc.head().await.map_err(RpcFault::cause)?;
+            let fees = Fees::at(rpc, &head).await?;
+            Ok(GasState { balance, fees })
+        };
+        *last = Some((Instant::now(), reading.clone()));
+        reading
+    }
+}

@@ -1,0 +1,176 @@
+//! The looks before the work and before sending: would the token accept the payment, at what gas, and can our
+//! account pay for it in time?
+
+use std::sync::atomic::Ordering;
+
+use alloy_primitives::{Bytes, U256};
+use alloy_rpc_types_eth::TransactionRequest;
+use x402_wire::{Payment, Reason, SignatureStanding};
+
+use super::OnchainSettler;
+use super::account::{Fees, Outgoing};
+use super::funds::GasState;
+use crate::Cause;
+use crate::chain::{RpcFault, State, calldata};
+
+/// What stands in the way of sending.
+pub(super) enum Obstacle {
+    /// The payment would not settle.
+    Refused {
+        reason: Reason,
+        message: Option<String>,
+    },
+    /// It cannot be told, or not be paid for.
+    Unreadable(Cause),
+}
+
+impl OnchainSettler {
+    /// The look before the work. `now` is unix seconds.
+    pub(super) async fn examine(
+        &self,
+        payment: &Payment,
+        committed: U256,
+        now: u64,
+    ) -> Result<(), Obstacle> {
+        let input = self.input(payment)?;
+        let funds = self.affordable(self.open.load(Ordering::Relaxed)).await?;
+        self.in_time(payment, now)?;
+        self.chain.confirm_for(payment).await?;
+        let (state, gas) = tokio::join!(
+            self.chain.state(payment, committed),
+            self.estimate(payment, &input, funds.fees),
+        );
+        let State { refusal, has_code } = state?;
+        // The reading names the cause better than the estimate.
+        if let Some(reason) = refusal {
+            return Err(reason.into());
+        }
+        self.admits_wallet(has_code)?;
+        gas.map(drop)
+    }
+
+    /// The last look before sending: the authorization is unused, and the token would accept it now.
+    pub(super) async fn prepare(&self, payment: &Payment) -> Result<Outgoing, Obstacle> {
+        let input = self.input(payment)?;
+        // This one has begun itself.
+        let others = self.open.load(Ordering::Relaxed).saturating_sub(1);
+        let funds = self.affordable(others).await?;
+        self.chain.confirm_for(payment).await?;
+        let key = payment.key();
+        let (used, gas) = tokio::join!(
+            self.chain.authorization_used(&key),
+            self.estimate(payment, &input, funds.fees),
+        );
+        // Some tokens accept a used authorization and do nothing, so the estimate does not show it.
+        if used? {
+            return Err(Reason::InvalidExactEvmNonceAlreadyUsed.into());
+        }
+        let gas = gas?;
+        // A quarter more: balances and storage may differ a little when the block is made.
+        let gas_limit = gas.saturating_add(gas / 4).min(self.policy.gas_cap);
+        Ok(Outgoing {
+            to: key.asset,
+            input,
+            gas_limit,
+            fees: funds.fees,
+        })
+    }
+
+    /// What the account has and what gas costs.
+    pub(super) async fn funds(&self) -> Result<GasState, Cause> {
+        self.funds.read(self.chain.rpc(), self.address()).await
+    }
+
+    /// The account can pay for one settlement beside `others` that have begun.
+    async fn affordable(&self, others: usize) -> Result<GasState, Cause> {
+        let funds = self.funds().await?;
+        let others = u64::try_from(others).unwrap_or(u64::MAX);
+        if funds.settlements(self.policy.gas_cap) <= others {
+            return Err(self.no_gas(funds.balance));
+        }
+        Ok(funds)
+    }
+
+    pub(super) fn no_gas(&self, balance: U256) -> Cause {
+        Cause::NoGas {
+            account: self.address(),
+            balance,
+        }
+    }
+
+    /// The settlements that wait to be sent leave in time for this one.
+    fn in_time(&self, payment: &Payment, now: u64) -> Result<(), Cause> {
+        let left = payment.authorization().valid_before;
+        let left = left.saturating_sub(U256::from(now));
+        let queue = self.account.queue();
+        if U256::from(queue.delay().as_secs()) < left {
+            return Ok(());
+        }
+        let waiting = queue.waiting();
+        Err(Cause::QueueTooLong { waiting })
+    }
+
+    fn input(&self, payment: &Payment) -> Result<Bytes, Obstacle> {
+        if payment.check_signature() != Ok(SignatureStanding::Recovered) {
+            self.admits_wallet(true)?;
+        }
+        calldata(payment).ok_or_else(|| Reason::InvalidExactEvmPayloadSignature.into())
+    }
+
+    fn admits_wallet(&self, has_code: bool) -> Result<(), Obstacle> {
+        if !has_code || self.policy.contract_wallets {
+            return Ok(());
+        }
+        Err(Reason::UnsupportedContractWallet.into())
+    }
+
+    /// The gas of the transfer, at most the cap.
+    async fn estimate(
+        &self,
+        payment: &Payment,
+        input: &Bytes,
+        fees: Fees,
+    ) -> Result<u64, Obstacle> {
+        let cap = self.policy.gas_cap;
+        let request = TransactionRequest::default()
+            .from(self.address())
+            .to(payment.requirements().asset)
+            .input(input.clone().into())
+            .gas_limit(cap);
+        let request = fees.of(request);
+        let fault = match self.chain.rpc().estimate_gas(request).await {
+            Ok(gas) if gas <= cap => return Ok(gas),
+            Ok(_) => return Err(too_much_gas(cap)),
+            Err(fault) => fault,
+        };
+        match fault {
+            fault if fault.is_out_of_gas() => Err(too_much_gas(cap)),
+            RpcFault::Reverted(_) => Err(self.chain.why_refused(payment).await?.into()),
+            fault => Err(fault.cause().into()),
+        }
+    }
+}
+
+fn too_much_gas(cap: u64) -> Obstacle {
+    Obstacle::Refused {
+        reason: Reason::InvalidExactEvmTransactionSimulationFailed,
+        message: Some(format!(
+            "the settlement needs more than the {cap} gas that the seller pays for"
+        )),
+    }
+}
+
+impl From<Reason> for Obstacle {
+    fn from(reason: Reason) -> Self {
+        Self::Refused {
+            reason,
+            message: None,
+        }
+    }
+}
+
+impl From<Cause> for Obstacle {
+    fn from(cause: Cause) -> Self {
+        Self::Unreadable(cause)
+    }
+}
