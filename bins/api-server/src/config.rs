@@ -90,6 +90,7 @@ impl Config {
             header_timeout: Duration::from_secs(server.header_timeout_seconds),
             body_timeout: Duration::from_secs(server.body_timeout_seconds),
             write_timeout: Duration::from_secs(server.write_timeout_seconds),
+            drain: Duration::from_secs(server.drain_seconds),
             shutdown_grace: Duration::from_secs(server.shutdown_grace_seconds),
             client_address_header: server
                 .client_address_header

@@ -139,7 +139,7 @@ fn execute(command: Command) -> Result<(), Failure> {
 fn serve(path: &Path) -> Result<(), Failure> {
     let config = Config::load(path, environment())?;
     start_log(&config.log);
-    let parts = Parts::open(&config)?;
+    let parts = Parts::open(&config)?.shared(&config);
     runtime()?.block_on(async {
         let service = Service::compose(&config, parts).await?;
         let shutdown = shutdown_signal();

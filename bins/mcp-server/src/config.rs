@@ -1,6 +1,7 @@
 //! The configuration: one TOML file, overridden by the environment, complete before anything starts.
 
 mod plans;
+mod shares;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -16,11 +17,12 @@ pub use server_config::{
     ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
     UpstreamTable, Upstreams,
 };
+pub use shares::{ShareTable, SharesSection};
 
 /// Where the server listens unless `server.listen` says otherwise.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8403);
 
-/// Everything that an operator can set (decisions sections 1 and 7).
+/// Everything that an operator can set.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -40,6 +42,10 @@ pub struct Config {
     pub settlement: toml::Table,
     /// As [`Self::payment`].
     pub storage: toml::Table,
+    /// As [`Self::payment`].
+    pub credit: toml::Table,
+    /// As [`Self::payment`].
+    pub datasets: toml::Table,
 }
 
 impl Config {
@@ -92,6 +98,7 @@ impl Config {
             header_timeout: Duration::from_secs(server.header_timeout_seconds),
             body_timeout: Duration::from_secs(server.body_timeout_seconds),
             write_timeout: Duration::from_secs(server.write_timeout_seconds),
+            drain: Duration::from_secs(server.drain_seconds),
             shutdown_grace: Duration::from_secs(server.shutdown_grace_seconds),
             client_address_header: server
                 .client_address_header

@@ -11,4 +11,4 @@ mod toolbox;
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use era::{Declared, Field};
 pub(crate) use rendered::About;
-pub use toolbox::{Annotations, RawArguments, ToolDescription, ToolResult, Toolbox};
+pub use toolbox::{Annotations, RawArguments, ToolCall, ToolDescription, ToolResult, Toolbox};

@@ -3,7 +3,10 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use metrics::{Counter, Histogram, counter, describe_counter, describe_histogram, histogram};
+use metrics::{
+    Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram,
+    gauge, histogram,
+};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 const SECONDS: [f64; 11] = [
@@ -21,6 +24,14 @@ const METHODS: [&str; 7] = [
     "tools/list",
 ];
 
+/// The statuses that are counted from the start.
+const STATUSES: [&str; 12] = [
+    "200", "202", "204", "400", "403", "404", "405", "406", "408", "413", "415", "503",
+];
+
+/// The states of an upstream, of which it is in one.
+const STATES: [&str; 4] = ["ok", "degraded", "disabled", "unavailable"];
+
 static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
 /// The process's metrics, installed at the first call; `None` when another recorder is installed.
@@ -31,20 +42,48 @@ pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
                 .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
                 .ok()?;
             let handle = builder.install_recorder().ok()?;
-            describe_counter!("mcp_messages_total", "requests and notifications by method");
-            describe_counter!(
-                "mcp_malformed_total",
-                "messages refused for their form, headers or revision"
-            );
-            describe_counter!("mcp_tool_calls_total", "tool calls by tool and outcome");
-            describe_histogram!(
-                "mcp_tool_call_seconds",
-                "time from a call's message to its result"
-            );
-            describe_counter!("http_answers_total", "answers by status");
+            describe();
+            gauge!("svc_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+            for status in STATUSES {
+                counter!("svc_http_answers_total", "status" => status).increment(0);
+            }
             Some(handle)
         })
         .as_ref()
+}
+
+fn describe() {
+    describe_gauge!("svc_build_info", "always 1; its label is the version");
+    describe_gauge!("svc_mcp_calls_in_flight", "tool calls that are worked on");
+    describe_gauge!(
+        "svc_upstream_state",
+        "1 for the state that an upstream is in, as the last calls saw it"
+    );
+    describe_counter!(
+        "svc_mcp_messages_total",
+        "requests and notifications by method"
+    );
+    describe_counter!(
+        "svc_mcp_malformed_total",
+        "messages refused for their form, headers or revision"
+    );
+    describe_counter!("svc_mcp_tool_calls_total", "tool calls by tool and outcome");
+    describe_histogram!(
+        "svc_mcp_tool_call_seconds",
+        "time from a call's message to its result"
+    );
+    describe_counter!("svc_http_answers_total", "answers by status");
+}
+
+/// Says in which state each upstream is.
+pub(crate) fn upstreams<'a>(seen: impl Iterator<Item = (&'a str, &'a str)>) {
+    for (upstream, state) in seen {
+        for name in STATES {
+            let is_in = if name == state { 1.0 } else { 0.0 };
+            gauge!("svc_upstream_state", "upstream" => upstream.to_owned(), "state" => name)
+                .set(is_in);
+        }
+    }
 }
 
 /// Folds recorded samples into their buckets from time to time, so that they take no memory when nobody scrapes.
@@ -62,10 +101,10 @@ pub(crate) async fn keep_metrics() {
 pub(crate) fn answered(status: u16) {
     static OK: OnceLock<Counter> = OnceLock::new();
     if status == 200 {
-        OK.get_or_init(|| counter!("http_answers_total", "status" => "200"))
+        OK.get_or_init(|| counter!("svc_http_answers_total", "status" => "200"))
             .increment(1);
     } else {
-        counter!("http_answers_total", "status" => status.to_string()).increment(1);
+        counter!("svc_http_answers_total", "status" => status.to_string()).increment(1);
     }
 }
 
@@ -76,6 +115,16 @@ pub(crate) struct Calls {
     malformed: Counter,
     unknown: Counter,
     tools: Vec<Tool>,
+    in_flight: Gauge,
+}
+
+/// One call in the gauge of those that are worked on.
+pub(crate) struct InFlight(Gauge);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
 }
 
 struct Tool {
@@ -88,20 +137,27 @@ struct Tool {
 impl Calls {
     pub(crate) fn new<'a>(tools: impl Iterator<Item = &'a str>) -> Self {
         metrics();
-        let call = |tool: &str, outcome: &'static str| counter!("mcp_tool_calls_total", "tool" => tool.to_owned(), "outcome" => outcome);
+        let call = |tool: &str, outcome: &'static str| counter!("svc_mcp_tool_calls_total", "tool" => tool.to_owned(), "outcome" => outcome);
         let tools = tools.map(|name| Tool {
             name: name.to_owned(),
             answered: call(name, "answered"),
             refused: call(name, "refused"),
-            seconds: histogram!("mcp_tool_call_seconds", "tool" => name.to_owned()),
+            seconds: histogram!("svc_mcp_tool_call_seconds", "tool" => name.to_owned()),
         });
         Self {
-            methods: METHODS.map(|method| counter!("mcp_messages_total", "method" => method)),
-            other_method: counter!("mcp_messages_total", "method" => "other"),
-            malformed: counter!("mcp_malformed_total"),
+            methods: METHODS.map(|method| counter!("svc_mcp_messages_total", "method" => method)),
+            other_method: counter!("svc_mcp_messages_total", "method" => "other"),
+            malformed: counter!("svc_mcp_malformed_total"),
             unknown: call("other", "unknown"),
             tools: tools.collect(),
+            in_flight: gauge!("svc_mcp_calls_in_flight"),
         }
+    }
+
+    /// Counts a call as worked on until what is returned is dropped.
+    pub(crate) fn begin(&self) -> InFlight {
+        self.in_flight.increment(1);
+        InFlight(self.in_flight.clone())
     }
 
     pub(crate) fn message(&self, method: &str) {

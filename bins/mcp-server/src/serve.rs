@@ -55,10 +55,18 @@ impl Parts<Tools<Upstreams>> {
         let policy = policy::read(&config.plans)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let upstreams = Upstreams::new(config, &clock)?;
+        let tools = Tools::new(config.brand(), upstreams.clone(), policy, clock, entropy);
         Ok(Self {
-            toolbox: Tools::new(config.brand(), upstreams.clone(), policy, clock, entropy),
+            toolbox: tools,
             health: Arc::new(upstreams),
         })
+    }
+
+    /// The same for callers who do not know each other: each has a share of what the venues allow.
+    #[must_use]
+    pub fn shared(mut self, config: &Config) -> Self {
+        self.toolbox = self.toolbox.shared(|rail| config.plans.shares.rules(rail));
+        self
     }
 }
 
@@ -87,7 +95,12 @@ impl<T: Toolbox> Service<T> {
                  set server.public_url or server.allowed_hosts"
             );
         }
-        let operations = Operations::new(config.brand().to_owned(), Timestamp::now(), parts.health);
+        let operations = Operations::new(
+            config.brand().to_owned(),
+            Timestamp::now(),
+            parts.health,
+            server.draining(),
+        );
         let dispatcher = dispatcher(config, parts.toolbox);
         Ok(Self {
             server,

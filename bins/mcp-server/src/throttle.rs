@@ -1,21 +1,23 @@
-//! Limits on tool calls, for the server as a whole.
+//! Limits on tool calls, whatever the tools do.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use credit::{Cost, Newcomers, OutOfCredit, Refill, Rules};
 use plan_builder::Refusal;
 use tokio::sync::Semaphore;
 
-use crate::mcp::{RawArguments, ToolDescription, ToolResult, Toolbox};
+use crate::mcp::{ToolCall, ToolDescription, ToolResult, Toolbox};
+use crate::shares::millis;
 use crate::tools::refused;
 
 /// How many calls are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {
-    /// Calls a second, in the long run.
+    /// Calls a second of all callers, in the long run. While these are used up, each client address still has a hundredth.
     pub per_second: u32,
-    /// Calls that may come at once.
+    /// Calls that may come at once. While these are used up, each client address still has a hundredth.
     pub burst: u32,
     /// Calls that are worked on at the same time.
     pub in_flight: u32,
@@ -31,8 +33,32 @@ impl Default for CallLimits {
     }
 }
 
+impl CallLimits {
+    fn rules(self) -> Rules {
+        // A call is a hundred units, so that a hundredth of a limit is a whole number.
+        let refill = |unit: Cost| Refill {
+            capacity: unit.times(self.burst),
+            per_second: unit.times(self.per_second),
+        };
+        Rules {
+            pool: refill(CALL),
+            address: refill(HUNDREDTH),
+        }
+    }
+}
+
+/// What a call is worth in the unit of [`credit`].
+const CALL: Cost = Cost::micro_usd(100);
+const HUNDREDTH: Cost = Cost::micro_usd(1);
+
 /// A clock that never goes back: the time since some moment.
 pub(crate) type Monotonic = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// The system's clock.
+pub(crate) fn monotonic() -> Monotonic {
+    let start = Instant::now();
+    Arc::new(move || start.elapsed())
+}
 
 /// A toolbox that refuses calls above the limits, by the name `rate_limited`.
 pub(crate) struct Throttle<T> {
@@ -40,15 +66,13 @@ pub(crate) struct Throttle<T> {
     limits: CallLimits,
     slots: Semaphore,
     clock: Monotonic,
-    /// The moment, in nanoseconds, up to which calls are used up (the "theoretical arrival time" of GCRA).
-    used_up_to: AtomicU64,
+    calls: Mutex<Newcomers>,
 }
 
 impl<T: Toolbox> Throttle<T> {
     /// The limits over a toolbox, with the system's clock.
     pub(crate) fn new(inner: T, limits: CallLimits) -> Self {
-        let start = Instant::now();
-        Self::with_clock(inner, limits, Arc::new(move || start.elapsed()))
+        Self::with_clock(inner, limits, monotonic())
     }
 
     /// The limits with another clock.
@@ -58,26 +82,15 @@ impl<T: Toolbox> Throttle<T> {
             inner,
             limits,
             slots: Semaphore::new(slots.min(Semaphore::MAX_PERMITS)),
+            calls: Mutex::new(Newcomers::new(limits.rules(), millis(&clock))),
             clock,
-            used_up_to: AtomicU64::new(0),
         }
     }
 
-    /// Takes one call from the allowance, or says after how long there is one.
-    fn take(&self) -> Result<(), Duration> {
-        let each = 1_000_000_000 / u64::from(self.limits.per_second.max(1));
-        let ahead = each.saturating_mul(u64::from(self.limits.burst.max(1)));
-        let now = u64::try_from((self.clock)().as_nanos()).unwrap_or(u64::MAX);
-        let latest = now.saturating_add(ahead);
-        let taken = self
-            .used_up_to
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                let next = used.max(now).saturating_add(each);
-                (next <= latest).then_some(next)
-            });
-        taken
-            .map(drop)
-            .map_err(|used| Duration::from_nanos(used.saturating_add(each).saturating_sub(latest)))
+    /// Takes one call from the allowance.
+    fn take(&self, client: Option<IpAddr>) -> Result<(), OutOfCredit> {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.take(client, CALL, millis(&self.clock)).map(drop)
     }
 }
 
@@ -86,20 +99,17 @@ impl<T: Toolbox> Toolbox for Throttle<T> {
         self.inner.tools()
     }
 
-    async fn call(&self, name: &str, arguments: &RawArguments<'_>) -> Option<ToolResult> {
+    async fn call(&self, call: &ToolCall<'_>) -> Option<ToolResult> {
         // A name that means nothing is answered as such, at any load.
-        self.tools().iter().find(|tool| tool.name == name)?;
-        if let Err(wait) = self.take() {
-            let limits = &self.limits;
+        self.tools().iter().find(|tool| tool.name == call.name)?;
+        if let Err(refused) = self.take(call.client) {
+            let CallLimits {
+                per_second, burst, ..
+            } = self.limits;
             return Some(refusal(
-                format!(
-                    "at most {} calls a second, {} at once",
-                    limits.per_second, limits.burst
-                ),
-                format!(
-                    "the allowance is used up for {} ms",
-                    wait.as_millis().max(1)
-                ),
+                format!("at most {per_second} calls a second, {burst} at once"),
+                "the allowance is used up".to_owned(),
+                refused.retry_after_seconds,
             ));
         }
         let Ok(_slot) = self.slots.try_acquire() else {
@@ -107,26 +117,28 @@ impl<T: Toolbox> Toolbox for Throttle<T> {
             return Some(refusal(
                 format!("at most {most} calls at the same time"),
                 format!("{most} calls are being worked on"),
+                1,
             ));
         };
-        self.inner.call(name, arguments).await
+        self.inner.call(call).await
     }
 }
 
-fn refusal(expected: String, observed: String) -> ToolResult {
+fn refusal(expected: String, observed: String, seconds: u64) -> ToolResult {
     let message = "too many calls at the moment; the same call may be sent again shortly";
-    refused(&Refusal::new(Refusal::RATE_LIMITED, message).comparing(expected, observed))
+    let refusal = Refusal::new(Refusal::RATE_LIMITED, message).comparing(expected, observed);
+    refused(&refusal.after(seconds))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU32;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use serde_json::{Value, json};
     use tokio::sync::Notify;
 
     use super::*;
-    use crate::mcp::Annotations;
+    use crate::mcp::{Annotations, RawArguments};
 
     struct Slow {
         tools: Vec<ToolDescription>,
@@ -138,8 +150,8 @@ mod tests {
         fn tools(&self) -> &[ToolDescription] {
             &self.tools
         }
-        async fn call(&self, _: &str, arguments: &RawArguments<'_>) -> Option<ToolResult> {
-            if arguments.json() != "{}" {
+        async fn call(&self, call: &ToolCall<'_>) -> Option<ToolResult> {
+            if call.arguments.json() != "{}" {
                 self.entered.notify_one();
                 self.release.notified().await;
             }
@@ -183,12 +195,54 @@ mod tests {
         )
     }
 
+    fn slow(arguments: RawArguments<'_>) -> ToolCall<'_> {
+        ToolCall {
+            name: "slow",
+            arguments,
+            client: None,
+        }
+    }
+
     async fn is_refused(toolbox: &Throttle<Slow>) -> bool {
-        let result = toolbox.call("slow", &RawArguments::NONE).await.unwrap();
+        is_refused_to(toolbox, None).await
+    }
+
+    async fn is_refused_to(toolbox: &Throttle<Slow>, client: Option<IpAddr>) -> bool {
+        let call = ToolCall {
+            client,
+            ..slow(RawArguments::NONE)
+        };
+        let result = toolbox.call(&call).await.unwrap();
         let structured: Value = serde_json::from_str(&result.structured).unwrap();
         let refused = structured["refused"]["check"] == "rate_limited";
         assert_eq!(refused, result.is_error);
+        let retry_after = structured["refused"]["retry_after"].as_u64();
+        assert_eq!(refused, retry_after.is_some_and(|seconds| seconds > 0));
         refused
+    }
+
+    #[tokio::test]
+    async fn one_caller_cannot_use_up_the_calls_of_the_others() {
+        let limits = CallLimits {
+            per_second: 100,
+            burst: 200,
+            in_flight: 8,
+        };
+        let (toolbox, now, _, _) = throttled(limits);
+        let [greedy, modest] = ["192.0.2.1", "192.0.2.2"].map(|text| Some(text.parse().unwrap()));
+        let mut served = 0;
+        while !is_refused_to(&toolbox, greedy).await {
+            served += 1;
+        }
+        // The common allowance, and its own.
+        assert_eq!(served, 202);
+        assert!(is_refused_to(&toolbox, None).await);
+        for _ in 0..2 {
+            assert!(!is_refused_to(&toolbox, modest).await);
+        }
+        assert!(is_refused_to(&toolbox, modest).await);
+        now.store(1_000, Ordering::Relaxed);
+        assert!(!is_refused_to(&toolbox, modest).await);
     }
 
     #[tokio::test]
@@ -215,7 +269,11 @@ mod tests {
         }
         assert!(is_refused(&toolbox).await);
         // A name that is not known costs nothing and says so.
-        assert_eq!(toolbox.call("none", &RawArguments::NONE).await, None);
+        let unknown = ToolCall {
+            name: "none",
+            ..slow(RawArguments::NONE)
+        };
+        assert_eq!(toolbox.call(&unknown).await, None);
     }
 
     #[tokio::test]
@@ -226,8 +284,8 @@ mod tests {
             in_flight: 1,
         };
         let (toolbox, _, entered, release) = throttled(limits);
-        let held = RawArguments::read("{\"hold\":true}").unwrap();
-        let holding = toolbox.call("slow", &held);
+        let held = slow(RawArguments::read("{\"hold\":true}").unwrap());
+        let holding = toolbox.call(&held);
         let others = async {
             entered.notified().await;
             assert!(is_refused(&toolbox).await);
@@ -238,8 +296,7 @@ mod tests {
         assert!(!is_refused(&toolbox).await);
         // A caller that goes away gives its place back.
         {
-            let held = RawArguments::read("{\"hold\":true}").unwrap();
-            let mut gone = std::pin::pin!(toolbox.call("slow", &held));
+            let mut gone = std::pin::pin!(toolbox.call(&held));
             tokio::select! {
                 biased;
                 _ = &mut gone => panic!("it waits"),

@@ -11,7 +11,9 @@ use plan_builder::ports::{Accounts, BridgeFees, PerpVenue, PmVenue, Simulator, S
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, bridge, perp_order, pm_order, swap};
 use plan_checks::Rail;
 
-use crate::mcp::{RawArguments, ToolDescription, ToolResult, Toolbox};
+use crate::mcp::{ToolCall, ToolDescription, ToolResult, Toolbox};
+use crate::shares::{ShareRules, Shares};
+use crate::throttle::monotonic;
 use fence::FenceStatus;
 
 /// Everything that the constructors ask of the world.
@@ -37,10 +39,11 @@ pub struct Tools<P> {
     policy: Policy,
     clock: Arc<dyn Clock>,
     entropy: Entropy,
+    shares: Option<Shares>,
 }
 
 impl<P: Ports> Tools<P> {
-    /// The tools under the names of a brand.
+    /// The tools under the names of a brand, for one caller who may use them without limit.
     pub fn new(
         brand: &str,
         ports: P,
@@ -56,12 +59,31 @@ impl<P: Ports> Tools<P> {
             policy,
             clock,
             entropy,
+            shares: None,
         }
     }
 
-    /// Builds one plan.
-    async fn prepare(&self, rail: Rail, arguments: &str) -> Result<Sealed, Refusal> {
-        let request = Request::parse(rail, arguments)?;
+    /// The same for many callers, of whom each has a share of what the upstreams of a rail allow. Beyond it calls are
+    /// refused as `rate_limited`, before anything is asked.
+    #[must_use]
+    pub fn shared(mut self, rules: impl Fn(Rail) -> ShareRules) -> Self {
+        self.shares = Some(Shares::new(rules, monotonic()));
+        self
+    }
+
+    /// Builds one plan, out of the caller's share.
+    async fn prepare(&self, rail: Rail, call: &ToolCall<'_>) -> Result<Sealed, Refusal> {
+        let request = Request::parse(rail, call.arguments.json())?;
+        match &self.shares {
+            None => self.build(&request).await,
+            Some(shares) => {
+                let share = shares.take(rail, call.client)?;
+                share.spend(self.build(&request)).await
+            }
+        }
+    }
+
+    async fn build(&self, request: &Request) -> Result<Sealed, Refusal> {
         let entropy = (self.entropy)().ok_or_else(|| {
             Refusal::new(
                 Refusal::ENTROPY_UNAVAILABLE,
@@ -73,7 +95,7 @@ impl<P: Ports> Tools<P> {
             entropy,
         };
         let (ports, policy, moment) = (&self.ports, &self.policy, &moment);
-        match &request {
+        match request {
             Request::Swap(request) => swap::build(request, ports, ports, policy, moment).await,
             Request::Bridge(request) => {
                 Box::pin(bridge::build(request, ports, ports, ports, policy, moment)).await
@@ -89,24 +111,23 @@ impl<P: Ports> Toolbox for Tools<P> {
         &self.descriptions
     }
 
-    async fn call(&self, name: &str, arguments: &RawArguments<'_>) -> Option<ToolResult> {
+    async fn call(&self, call: &ToolCall<'_>) -> Option<ToolResult> {
+        let name = call.name;
         let found = self.constructors.iter().find(|(found, _)| found == name);
         let Some((_, rail)) = found else {
-            return (name == self.fence.name()).then(|| self.fence.call(arguments));
+            return (name == self.fence.name()).then(|| self.fence.call(&call.arguments));
         };
         // Boxed: every other message would carry the room that building a plan needs.
-        Some(
-            match Box::pin(self.prepare(*rail, arguments.json())).await {
-                Ok(plan) => ToolResult {
-                    structured: plan.into_json(),
-                    is_error: false,
-                },
-                Err(refusal) => {
-                    tracing::debug!(tool = name, check = %refusal.check, "refused");
-                    refused(&refusal)
-                }
+        Some(match Box::pin(self.prepare(*rail, call)).await {
+            Ok(plan) => ToolResult {
+                structured: plan.into_json(),
+                is_error: false,
             },
-        )
+            Err(refusal) => {
+                tracing::debug!(tool = name, check = %refusal.check, "refused");
+                refused(&refusal)
+            }
+        })
     }
 }
 
@@ -131,7 +152,7 @@ mod tests {
     use plan_builder::FeeDocument;
 
     use super::*;
-    use crate::{Config, Upstreams};
+    use crate::{Config, RawArguments, Upstreams};
 
     const FEES: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
     const SWAP: &str = include_str!("../../../fixtures/vectors/plans/swap.request.json");
@@ -144,7 +165,12 @@ mod tests {
         let policy = Policy::new(document.review().unwrap());
         let tools = Tools::new("svc", upstreams, policy, clock, || None);
         let arguments = RawArguments::read(SWAP).unwrap();
-        let result = tools.call("svc_prepare_swap", &arguments).await.unwrap();
+        let call = ToolCall {
+            name: "svc_prepare_swap",
+            arguments,
+            client: None,
+        };
+        let result = tools.call(&call).await.unwrap();
         assert!(result.is_error);
         let refusal: serde_json::Value = serde_json::from_str(&result.structured).unwrap();
         assert_eq!(refusal["refused"]["check"], Refusal::ENTROPY_UNAVAILABLE);

@@ -2,6 +2,8 @@
 
 mod body;
 mod client;
+mod descriptors;
+mod draining;
 mod process;
 mod refusal;
 mod request_id;
@@ -9,6 +11,8 @@ mod server;
 
 pub use body::{BodyError, read_body};
 pub use client::ClientAddress;
+pub use descriptors::RESERVED_DESCRIPTORS;
+pub use draining::Draining;
 pub use process::{announce, shutdown_signal};
 pub use request_id::{RequestId, RequestIds};
 pub use server::{Drained, Handler, Limits, Server};

@@ -1,4 +1,4 @@
-//! What scripts and supervisors see of a server's process (decisions section 1).
+//! What scripts and supervisors see of a server's process.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ pub fn shutdown_signal() -> impl Future<Output = ()> + Send {
     let signalled = signalled();
     async move {
         signalled.await;
-        tracing::info!("shutting down: no new connections, requests in flight are finished");
+        tracing::info!("shutting down: requests in flight are finished");
     }
 }
 

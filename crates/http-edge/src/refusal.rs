@@ -1,4 +1,4 @@
-//! The answers that the edge gives by itself, in the form of every other error (decisions: answers and errors).
+//! The answers that the edge gives by itself, in the form of every other error.
 
 use bytes::Bytes;
 use http_body_util::Full;

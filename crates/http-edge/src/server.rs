@@ -17,12 +17,13 @@ use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use metrics::{Gauge, describe_gauge, gauge};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
 use crate::refusal::headers_too_large;
-use crate::{ClientAddress, RequestId, RequestIds};
+use crate::{ClientAddress, Draining, RequestId, RequestIds, descriptors};
 
 /// Connections that wait to be accepted: room for a burst of clients that all come at once.
 const BACKLOG: u32 = 4096;
@@ -30,7 +31,8 @@ const BACKLOG: u32 = 4096;
 /// What one client may cost.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Open connections; further ones wait in the listen queue.
+    /// Open connections; further ones wait in the listen queue. Fewer where the process's limit of open descriptors leaves
+    /// less room beside [`RESERVED_DESCRIPTORS`](crate::RESERVED_DESCRIPTORS).
     pub max_connections: usize,
     /// Bytes of a request's head (names, values and separators); above it the answer is 431.
     pub max_header_bytes: usize,
@@ -42,7 +44,9 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// How long a client may leave an answer unread.
     pub write_timeout: Duration,
-    /// How long requests in flight may still take after shutdown was asked for.
+    /// How long the server goes on as before after shutdown was asked for, but for [`Draining`].
+    pub drain: Duration,
+    /// How long requests in flight may still take when the drain time is over.
     pub shutdown_grace: Duration,
     /// The header whose last entry is the client's address (`x-forwarded-for`); the connection's peer when absent.
     ///
@@ -60,6 +64,7 @@ impl Default for Limits {
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(20),
+            drain: Duration::ZERO,
             shutdown_grace: Duration::from_secs(30),
             client_address_header: None,
         }
@@ -95,10 +100,14 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     limits: Limits,
+    /// Connections that are open at a time.
+    places: usize,
+    draining: Draining,
 }
 
 impl Server {
-    /// Binds the address; port 0 takes a free one.
+    /// Binds the address; port 0 takes a free one. Raises the process's soft limit of open descriptors to the hard one, and
+    /// warns in the log when it still leaves no room for [`Limits::max_connections`].
     ///
     /// # Errors
     /// What the operating system says.
@@ -116,7 +125,9 @@ impl Server {
         Ok(Self {
             listener,
             address,
+            places: places(limits.max_connections),
             limits,
+            draining: Draining::default(),
         })
     }
 
@@ -126,27 +137,37 @@ impl Server {
         self.address
     }
 
-    /// Serves until `shutdown` resolves, then stops accepting and lets requests in flight finish within the
-    /// grace period.
+    /// Says to handlers when the server was asked to end.
+    #[must_use]
+    pub fn draining(&self) -> Draining {
+        self.draining.clone()
+    }
+
+    /// Serves until `shutdown` resolves and, as [`Draining`], for the drain time after it; then stops accepting and lets
+    /// requests in flight finish within the grace period. The gauge `svc_connections` counts open connections.
     pub async fn serve<H: Handler>(
         self,
         handler: Arc<H>,
         shutdown: impl Future<Output = ()> + Send,
     ) -> Drained {
         let Self {
-            listener, limits, ..
+            listener,
+            limits,
+            places,
+            draining,
+            ..
         } = self;
         let limits = Arc::new(limits);
         let ids = Arc::new(RequestIds::new());
-        let slots = Arc::new(Semaphore::new(
-            limits.max_connections.min(Semaphore::MAX_PERMITS),
-        ));
+        let slots = Arc::new(Semaphore::new(places));
+        let open = gauge!("svc_connections");
+        describe_gauge!("svc_connections", "open connections");
         let connections = GracefulShutdown::new();
-        let mut shutdown = std::pin::pin!(shutdown);
+        let mut end = std::pin::pin!(drained(shutdown, &draining, limits.drain));
         loop {
             let accepted = tokio::select! {
                 biased;
-                () = &mut shutdown => break,
+                () = &mut end => break,
                 accepted = accept(&listener, &slots) => accepted,
             };
             let Some((stream, peer, slot)) = accepted else {
@@ -160,12 +181,13 @@ impl Server {
             };
             let connection = connection(stream, edge);
             let connection = connections.watch(connection);
+            let counted = Counted::new(&open);
             tokio::spawn(async move {
                 // A client that goes away or stalls ends here; there is nobody left to tell.
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "connection ended early");
                 }
-                drop(slot);
+                drop((slot, counted));
             });
         }
         drop(listener);
@@ -173,6 +195,49 @@ impl Server {
             Ok(()) => Drained::Completely,
             Err(_elapsed) => Drained::GraceEnded,
         }
+    }
+}
+
+/// How many connections may be open at a time.
+fn places(wanted: usize) -> usize {
+    let limit = descriptors::raise_limit();
+    let places = descriptors::connections(wanted, limit);
+    if places < wanted {
+        tracing::warn!(
+            limit,
+            connections = places,
+            max_connections = wanted,
+            "the limit of open descriptors leaves room for fewer connections than configured; raise it \
+             (ulimit -n, LimitNOFILE)"
+        );
+    }
+    places.min(Semaphore::MAX_PERMITS)
+}
+
+/// Resolves when nothing more is to be accepted.
+async fn drained(shutdown: impl Future<Output = ()>, draining: &Draining, time: Duration) {
+    shutdown.await;
+    draining.begin();
+    if !time.is_zero() {
+        let seconds = time.as_secs_f64();
+        tracing::info!(seconds, "draining: still serving, but not ready any more");
+        tokio::time::sleep(time).await;
+    }
+}
+
+/// One open connection in a gauge.
+struct Counted(Gauge);
+
+impl Counted {
+    fn new(gauge: &Gauge) -> Self {
+        gauge.increment(1);
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.decrement(1);
     }
 }
 

@@ -309,6 +309,38 @@ async fn shutdown_does_not_wait_for_ever() {
 }
 
 #[tokio::test]
+async fn a_server_that_drains_serves_on_and_says_so() {
+    let limits = Limits {
+        drain: PATIENCE,
+        ..Limits::default()
+    };
+    let server = Server::bind(([127, 0, 0, 1], 0).into(), limits.clone())
+        .await
+        .unwrap();
+    let (address, draining) = (server.local_addr(), server.draining());
+    assert!(!draining.is_draining());
+    let (release, begun) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let echo = Echo {
+        limits,
+        release,
+        begun,
+    };
+    let mut serving = std::pin::pin!(server.serve(Arc::new(echo), std::future::ready(())));
+    let asking = async {
+        let answer = exchange(
+            address,
+            b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+        );
+        assert!(answer.await.starts_with("HTTP/1.1 200"));
+        assert!(draining.is_draining());
+    };
+    tokio::select! {
+        drained = &mut serving => panic!("{drained:?}"),
+        () = asking => {}
+    }
+}
+
+#[tokio::test]
 async fn a_request_says_whom_it_comes_from() {
     let ask = async |limits: Limits, header: &str| {
         let running = start(limits).await;

@@ -1,6 +1,6 @@
-//! The one answer that is not a plan (decisions section 5).
+//! The one answer that is not a plan.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use plan_checks::Failure;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -14,7 +14,8 @@ use crate::{
 const SPELLED_OUT: usize = 8;
 
 /// Why no plan is given, or why a plan is not accepted. Its JSON form is
-/// `{"refused": {"check", "message", "expected"?, "observed"?, "request_path"?, "problems"?}}`.
+/// `{"refused": {"check", "message", "expected"?, "observed"?, "request_path"?, "retry_after"?,
+/// "problems"?}}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{check}: {message}")]
 pub struct Refusal {
@@ -30,6 +31,8 @@ pub struct Refusal {
     pub request_path: Option<String>,
     /// Every problem of the arguments, when it is about those.
     pub problems: Vec<Problem>,
+    /// Seconds after which the same request may succeed, where that is known.
+    pub retry_after: Option<u64>,
 }
 
 impl Refusal {
@@ -131,6 +134,7 @@ impl Refusal {
             observed: None,
             request_path: None,
             problems: Vec::new(),
+            retry_after: None,
         }
     }
 
@@ -170,7 +174,15 @@ impl Refusal {
             observed: first.map(|problem| problem.observed.clone()),
             request_path: first.map(|problem| problem.path.clone()),
             problems,
+            retry_after: None,
         }
+    }
+
+    /// With the seconds after which the same request may succeed.
+    #[must_use]
+    pub fn after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
     }
 
     /// The JSON of a refusal.
@@ -200,11 +212,25 @@ impl From<PortError> for Refusal {
             PortErrorReason::NoRoute { .. } => Self::ROUTE_UNSUPPORTED,
             PortErrorReason::Unknown { .. } => Self::TOKEN_UNSUPPORTED,
         };
-        Self::new(name, error.to_string()).comparing(
+        let retry_after = match &error.reason {
+            PortErrorReason::RateLimited { retry_after } => retry_after.map(whole_seconds),
+            _ => None,
+        };
+        let refusal = Self::new(name, error.to_string()).comparing(
             format_args!("an answer of {}", error.source_name),
             error.reason,
-        )
+        );
+        Self {
+            retry_after,
+            ..refusal
+        }
     }
+}
+
+/// Whole seconds after which a time is over; at least one.
+fn whole_seconds(time: Duration) -> u64 {
+    let begun = u64::from(time.subsec_nanos() > 0);
+    time.as_secs().saturating_add(begun).max(1)
 }
 
 impl Serialize for Refusal {
@@ -219,6 +245,8 @@ impl Serialize for Refusal {
             observed: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             request_path: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            retry_after: Option<u64>,
             #[serde(skip_serializing_if = "<[Problem]>::is_empty")]
             problems: &'a [Problem],
         }
@@ -231,9 +259,35 @@ impl Serialize for Refusal {
                 expected: self.expected.as_deref(),
                 observed: self.observed.as_deref(),
                 request_path: self.request_path.as_deref(),
+                retry_after: self.retry_after,
                 problems: &self.problems,
             },
         )?;
         map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_limit_says_when_to_come_back() {
+        for (retry_after, said) in [
+            (None, None),
+            (Some(Duration::ZERO), Some(1)),
+            (Some(Duration::from_secs(300)), Some(300)),
+            (Some(Duration::from_millis(1_001)), Some(2)),
+        ] {
+            let reason = PortErrorReason::RateLimited { retry_after };
+            let source_name = "circle";
+            let refusal = Refusal::from(PortError {
+                source_name,
+                reason,
+            });
+            assert_eq!(refusal.retry_after, said);
+            let shown = format!("\"retry_after\":{}", said.unwrap_or_default());
+            assert_eq!(refusal.to_json().contains(&shown), said.is_some());
+        }
     }
 }

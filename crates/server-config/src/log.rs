@@ -1,11 +1,17 @@
 //! The log on standard error.
 
-use tracing::{Level, Metadata};
+mod json;
+
+use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
+use self::json::JsonLines;
 use crate::{LogFormat, LogSection};
 
 /// Libraries whose `trace` events print requests with the signatures and keys in them.
@@ -27,17 +33,32 @@ pub fn start_log(section: &LogSection) {
     let filter = EnvFilter::try_new(filter.as_deref().unwrap_or("info"))
         .unwrap_or_else(|_| EnvFilter::new("info"));
     let filter = filter.and(filter_fn(holds_no_payload));
-    let layer = fmt::layer().with_writer(std::io::stderr);
     let registry = tracing_subscriber::registry();
     let started = match section.format {
         LogFormat::Text => registry
-            .with(layer.with_target(false).with_filter(filter))
+            .with(
+                fmt::layer()
+                    .with_writer(std::io::stderr)
+                    .with_target(false)
+                    .with_filter(filter),
+            )
             .try_init(),
         LogFormat::Json => registry
-            .with(layer.json().flatten_event(true).with_filter(filter))
+            .with(json_layer(std::io::stderr).with_filter(filter))
             .try_init(),
     };
     drop(started);
+}
+
+fn json_layer<S, W>(writer: W) -> impl Layer<S>
+where
+    S: Subscriber + for<'lookup> LookupSpan<'lookup>,
+    W: for<'writer> MakeWriter<'writer> + 'static,
+{
+    fmt::layer()
+        .with_writer(writer)
+        .fmt_fields(JsonFields::new())
+        .event_format(JsonLines)
 }
 
 /// Whatever an operator asks for, payloads stay out of the log.

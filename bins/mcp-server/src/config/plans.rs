@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use server_config::{Problem, lenient};
 
+use super::SharesSection;
 use crate::throttle::CallLimits;
 
 /// What a brand looks like.
@@ -41,6 +42,8 @@ pub struct PlansSection {
     /// Tool calls that are worked on at the same time.
     #[serde(deserialize_with = "lenient::scalar")]
     pub calls_in_flight: u32,
+    /// What callers may use of the limits of the upstreams.
+    pub shares: SharesSection,
 }
 
 impl Default for PlansSection {
@@ -57,6 +60,7 @@ impl Default for PlansSection {
             calls_per_second: limits.per_second,
             calls_burst: limits.burst,
             calls_in_flight: limits.in_flight,
+            shares: SharesSection::default(),
         }
     }
 }
@@ -104,6 +108,7 @@ impl PlansSection {
                 problems.push(Problem::new(key, "expected at least 1"));
             }
         }
+        self.shares.check(problems);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, StatusCode};
-use http_edge::{BodyError, Handler, Limits, RequestId, read_body};
+use http_edge::{BodyError, ClientAddress, Handler, Limits, RequestId, read_body};
 use hyper::body::Incoming;
 
 use super::guard::{Guard, Intruder};
@@ -18,6 +18,8 @@ use crate::observe;
 use crate::rpc::Fault;
 
 const PATH: &str = "/mcp";
+/// Says nothing but that the process is up, to whatever name: probes may use addresses.
+const OPEN: &str = "/healthz";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -48,7 +50,19 @@ impl<T: Toolbox> Endpoint<T> {
         }
     }
 
-    async fn mcp(&self, parts: &Parts, body: Incoming) -> Reply {
+    /// The operational endpoints. What they tell is no business of a page that has come here under a foreign name.
+    fn operation(&self, parts: &Parts, id: RequestId) -> Reply {
+        let path = parts.uri.path();
+        if path != OPEN
+            && let Err(intruder) = self.guard.admit(parts)
+        {
+            let status = StatusCode::FORBIDDEN;
+            return reply::error(status, intruder.code(), &intruder.to_string(), id);
+        }
+        self.operations.answer(&parts.method, path, id)
+    }
+
+    async fn mcp(&self, parts: &Parts, body: Incoming, client: Option<ClientAddress>) -> Reply {
         if let Err(intruder) = self.guard.admit(parts) {
             return refused(intruder);
         }
@@ -75,6 +89,7 @@ impl<T: Toolbox> Endpoint<T> {
             version: field(&parts.headers, PROTOCOL_VERSION),
             method: field(&parts.headers, MCP_METHOD),
             name: field(&parts.headers, MCP_NAME),
+            client: client.map(ClientAddress::ip),
         };
         reply::message(self.dispatcher.answer(&body, Some(&declared)).await)
     }
@@ -82,12 +97,13 @@ impl<T: Toolbox> Endpoint<T> {
 
 impl<T: Toolbox> Handler for Endpoint<T> {
     async fn handle(self: Arc<Self>, request: Request<Incoming>, id: RequestId) -> Reply {
+        let client = ClientAddress::of(&request);
         let (parts, body) = request.into_parts();
         let is_mcp = parts.uri.path() == PATH;
         let mut reply = if is_mcp {
-            self.mcp(&parts, body).await
+            self.mcp(&parts, body, client).await
         } else {
-            self.operations.answer(&parts.method, parts.uri.path(), id)
+            self.operation(&parts, id)
         };
         observe::answered(reply.status().as_u16());
         let admitted = is_mcp && reply.status() != StatusCode::FORBIDDEN;

@@ -23,6 +23,16 @@ pub(crate) enum Intruder {
     Host,
 }
 
+impl Intruder {
+    /// The stable code of this refusal.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::Origin => "origin_not_served",
+            Self::Host => "host_not_served",
+        }
+    }
+}
+
 /// The values that are served.
 #[derive(Debug)]
 pub(crate) struct Guard {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
-use http_edge::RequestId;
+use http_edge::{Draining, RequestId};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -77,14 +77,21 @@ pub(crate) struct Operations {
     service: String,
     started: Timestamp,
     health: Arc<dyn Health>,
+    draining: Draining,
 }
 
 impl Operations {
-    pub(crate) fn new(service: String, started: Timestamp, health: Arc<dyn Health>) -> Self {
+    pub(crate) fn new(
+        service: String,
+        started: Timestamp,
+        health: Arc<dyn Health>,
+        draining: Draining,
+    ) -> Self {
         Self {
             service,
             started,
             health,
+            draining,
         }
     }
 
@@ -93,7 +100,7 @@ impl Operations {
             "/healthz" => |_| reply::json(StatusCode::OK, &json!({ "status": "ok" })),
             "/readyz" => Self::readiness,
             "/status" => Self::status,
-            "/metrics" => |_| metrics(),
+            "/metrics" => Self::metrics,
             _ => {
                 let message = "there is no such route; the tools are at POST /mcp";
                 return reply::error(StatusCode::NOT_FOUND, "not_found", message, id);
@@ -108,8 +115,14 @@ impl Operations {
         render(self)
     }
 
-    /// Ready as long as some plan can be built: a venue that is down refuses its own plans by name.
+    /// Ready as long as some plan can be built, and nobody has asked the server to end: a venue that is down refuses its own
+    /// plans by name.
     fn readiness(&self) -> Reply {
+        if self.draining.is_draining() {
+            let reason = json!({ "component": "server", "reason": "draining" });
+            let body = json!({ "ready": false, "reasons": [reason] });
+            return reply::json(StatusCode::SERVICE_UNAVAILABLE, &body);
+        }
         let observed = self.health.observe();
         let enabled = || observed.iter().filter(|seen| seen.state != "disabled");
         let ready = enabled().any(|seen| seen.state != "unavailable") || enabled().next().is_none();
@@ -135,11 +148,13 @@ impl Operations {
         });
         reply::json(StatusCode::OK, &body)
     }
-}
 
-fn metrics() -> Reply {
-    let text = observe::metrics().map(|handle| handle.render());
-    reply::with_body(StatusCode::OK, TEXT, Bytes::from(text.unwrap_or_default()))
+    fn metrics(&self) -> Reply {
+        let states = self.health.observe();
+        observe::upstreams(states.iter().map(|seen| (seen.id.as_str(), seen.state)));
+        let text = observe::metrics().map(|handle| handle.render());
+        reply::with_body(StatusCode::OK, TEXT, Bytes::from(text.unwrap_or_default()))
+    }
 }
 
 /// RFC 3339 in UTC, to the second.

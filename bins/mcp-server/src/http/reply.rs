@@ -43,7 +43,7 @@ pub(crate) fn empty(status: StatusCode) -> Reply {
     reply
 }
 
-/// An error beside `/mcp`, in the form that every error of the service has (decisions section 3).
+/// An error beside `/mcp`, in the form that every error of the service has.
 pub(crate) fn error(status: StatusCode, code: &str, message: &str, id: RequestId) -> Reply {
     let body = json!({
         "error": {

@@ -1,12 +1,13 @@
 //! From one message to its answer.
 
+use std::net::IpAddr;
 use std::time::Instant;
 
 use http::StatusCode;
 
 use super::era::{self, Declared, Era, LEGACY};
 use super::rendered::Rendered;
-use super::{About, RawArguments, ToolResult, Toolbox};
+use super::{About, RawArguments, ToolCall, ToolResult, Toolbox};
 use crate::observe::Calls;
 use crate::rpc::{Answer, Fault, Id, Message, push_quoted, string};
 
@@ -52,7 +53,10 @@ impl<T: Toolbox> Dispatcher<T> {
             return Answer::ACCEPTED;
         };
         let answered = match (message.method.as_ref(), era) {
-            ("tools/call", era) => self.call(id, message, era).await,
+            ("tools/call", era) => {
+                let client = declared.and_then(|declared| declared.client);
+                self.call(id, message, era, client).await
+            }
             ("tools/list", era) => one_page(message).map(|()| match era {
                 Era::Modern => Answer::result(id, &self.rendered.tools_modern),
                 Era::Legacy => Answer::result(id, &self.rendered.tools_legacy),
@@ -86,7 +90,13 @@ impl<T: Toolbox> Dispatcher<T> {
         Ok(Answer::result(id, result.map_or("{}", String::as_str)))
     }
 
-    async fn call(&self, id: Id<'_>, message: &Message<'_>, era: Era) -> Result<Answer, Fault> {
+    async fn call(
+        &self,
+        id: Id<'_>,
+        message: &Message<'_>,
+        era: Era,
+        client: Option<IpAddr>,
+    ) -> Result<Answer, Fault> {
         let started = Instant::now();
         let name = message.params.find("name").and_then(string);
         let name =
@@ -98,7 +108,15 @@ impl<T: Toolbox> Dispatcher<T> {
                 Fault::invalid_params("expected params.arguments to be an object")
             })?,
         };
-        let Some(result) = self.toolbox.call(&name, &arguments).await else {
+        let call = ToolCall {
+            name: &name,
+            arguments,
+            client,
+        };
+        let in_flight = self.calls.begin();
+        let result = self.toolbox.call(&call).await;
+        drop(in_flight);
+        let Some(result) = result else {
             self.calls.unknown();
             let name: String = name.chars().take(128).collect();
             return Err(Fault::invalid_params(format!("unknown tool: {name}")));

@@ -1,5 +1,7 @@
 //! Which revision of the protocol a message speaks, and whether its headers and `_meta` agree with it.
 
+use std::net::IpAddr;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -8,9 +10,11 @@ use crate::rpc::{Fault, Member, Members, Message, string};
 /// The revision that carries everything in every request.
 pub(crate) const MODERN: &str = "2026-07-28";
 /// The revisions with a handshake, newest first.
-pub(crate) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+///
+/// 2025-03-26 is not among them: it is the one revision in which a server must take batches, and none are served.
+pub(crate) const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 /// Everything that is served, as `server/discover` and version errors list it.
-pub(crate) const SUPPORTED: [&str; 5] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]];
+pub(crate) const SUPPORTED: [&str; 4] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2]];
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -21,7 +25,7 @@ const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 pub(crate) enum Era {
     /// 2026-07-28.
     Modern,
-    /// A revision with a handshake, or none named: then 2025-03-26 without its handshake.
+    /// A revision with a handshake, or none named: then what these have in common, without a handshake.
     Legacy,
 }
 
@@ -34,6 +38,8 @@ pub(crate) struct Declared<'a> {
     pub(crate) method: Field<'a>,
     /// `Mcp-Name`.
     pub(crate) name: Field<'a>,
+    /// The address by which callers are told apart.
+    pub(crate) client: Option<IpAddr>,
 }
 
 /// One header.

@@ -1,6 +1,7 @@
 //! The port to the tools.
 
 use std::future::Future;
+use std::net::IpAddr;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,11 +12,18 @@ pub trait Toolbox: Send + Sync + 'static {
     fn tools(&self) -> &[ToolDescription];
 
     /// Calls a tool; `None` when there is none of this name.
-    fn call(
-        &self,
-        name: &str,
-        arguments: &RawArguments<'_>,
-    ) -> impl Future<Output = Option<ToolResult>> + Send;
+    fn call(&self, call: &ToolCall<'_>) -> impl Future<Output = Option<ToolResult>> + Send;
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolCall<'a> {
+    /// The tool's name.
+    pub name: &'a str,
+    /// Its arguments.
+    pub arguments: RawArguments<'a>,
+    /// The address by which callers are told apart; none over a pipe, where there is one caller only.
+    pub client: Option<IpAddr>,
 }
 
 /// A tool as `tools/list` shows it.

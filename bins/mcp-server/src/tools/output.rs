@@ -8,7 +8,7 @@ pub(super) fn either(result: Value) -> Value {
     json!({ "type": "object", "oneOf": [result, refusal()] })
 }
 
-/// The envelope of a plan (service document 2.5).
+/// The envelope of a plan.
 pub(super) fn plan(rail: Rail) -> Value {
     json!({
         "type": "object",
@@ -98,7 +98,7 @@ pub(super) fn plan(rail: Rail) -> Value {
     })
 }
 
-/// A refusal (decisions section 5).
+/// A refusal.
 fn refusal() -> Value {
     json!({
         "type": "object",
@@ -116,6 +116,11 @@ fn refusal() -> Value {
                     "request_path": {
                         "type": "string",
                         "description": "JSON path of the argument that it is about",
+                    },
+                    "retry_after": {
+                        "type": "integer",
+                        "description": "seconds after which the same call may succeed",
+                        "minimum": 1,
                     },
                     "problems": {
                         "type": "array",

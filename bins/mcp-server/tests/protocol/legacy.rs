@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 
 fn request(method: &str, params: Value) -> String {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
@@ -29,7 +29,15 @@ async fn a_handshake_agrees_on_the_requested_or_the_newest_legacy_revision() {
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
         assert!(result["instructions"].as_str().unwrap().contains("refused"));
     }
-    for version in ["2026-07-28", "2027-01-01", "1900-01-01", "", "x"] {
+    // In 2025-03-26 a server has to take batches.
+    for version in [
+        "2026-07-28",
+        "2025-03-26",
+        "2027-01-01",
+        "1900-01-01",
+        "",
+        "x",
+    ] {
         let result = server.bare(initialize(version)).await.result();
         assert_eq!(result["protocolVersion"], "2025-11-25", "{version}");
     }
@@ -82,6 +90,7 @@ async fn after_the_handshake_everything_works_without_a_session() {
 async fn a_version_that_is_not_served_is_refused() {
     let server = TestServer::start().await;
     for version in [
+        "2025-03-26",
         "1900-01-01",
         "2027-01-01",
         "latest",
@@ -96,7 +105,7 @@ async fn a_version_that_is_not_served_is_refused() {
         assert_eq!(answer.error(), (400, -32022, json!(1)), "{version}");
         let data = &answer.json()["error"]["data"];
         assert_eq!(data["requested"], version);
-        assert_eq!(data["supported"].as_array().unwrap().len(), 5);
+        assert_eq!(data["supported"].as_array().unwrap().len(), 4);
     }
     let twice = [
         ("MCP-Protocol-Version", "2025-11-25"),

@@ -5,11 +5,7 @@ use crate::prelude::*;
 #[tokio::test]
 async fn the_operational_endpoints_answer() {
     let server = TestServer::start().await;
-    let get = async |target: &'static str| {
-        server
-            .request("GET", target, &[("Host", "10.0.0.7:8403")], b"")
-            .await
-    };
+    let get = async |target: &'static str| server.request("GET", target, &[], b"").await;
     assert_eq!(get("/healthz").await.json(), json!({ "status": "ok" }));
     assert_eq!(
         get("/readyz").await.json(),
@@ -31,11 +27,11 @@ async fn the_operational_endpoints_answer() {
             .starts_with("text/plain")
     );
     for line in [
-        "mcp_messages_total{method=\"tools/call\"}",
-        "mcp_tool_calls_total{tool=\"refuse\",outcome=\"refused\"}",
-        "mcp_malformed_total",
-        "mcp_tool_call_seconds_bucket{tool=\"refuse\"",
-        "http_answers_total{status=\"400\"}",
+        "svc_mcp_messages_total{method=\"tools/call\"}",
+        "svc_mcp_tool_calls_total{tool=\"refuse\",outcome=\"refused\"}",
+        "svc_mcp_malformed_total",
+        "svc_mcp_tool_call_seconds_bucket{tool=\"refuse\"",
+        "svc_http_answers_total{status=\"400\"}",
     ] {
         assert!(metrics.body.contains(line), "{line}: {}", metrics.body);
     }
@@ -47,5 +43,30 @@ async fn the_operational_endpoints_answer() {
             (answer.status, answer.header("allow")),
             (405, Some("GET, HEAD"))
         );
+    }
+}
+
+#[tokio::test]
+async fn what_operators_are_told_stands_behind_the_host_check() {
+    let server = TestServer::start().await;
+    let strangers: [(&str, &str, &str); 3] = [
+        ("Host", "10.0.0.7:8403", "host_not_served"),
+        ("Host", "evil.example.com", "host_not_served"),
+        ("Origin", "http://evil.example.com", "origin_not_served"),
+    ];
+    for (name, value, code) in strangers {
+        for target in ["/readyz", "/status", "/metrics", "/nowhere"] {
+            let answer = server.request("GET", target, &[(name, value)], b"").await;
+            assert_eq!(answer.status, 403, "{target}");
+            let error = answer.json()["error"].clone();
+            assert_eq!(
+                (&error["code"], &error["charged"]),
+                (&json!(code), &json!(false))
+            );
+        }
+        let answer = server
+            .request("GET", "/healthz", &[(name, value)], b"")
+            .await;
+        assert_eq!(answer.json(), json!({ "status": "ok" }));
     }
 }

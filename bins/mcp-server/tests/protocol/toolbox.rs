@@ -1,6 +1,6 @@
 //! Tools for tests.
 
-use mcp_server::{Annotations, RawArguments, ToolDescription, ToolResult, Toolbox};
+use mcp_server::{Annotations, ToolCall, ToolDescription, ToolResult, Toolbox};
 use serde_json::{Value, json};
 
 /// `echo` gives back its arguments, `refuse` refuses, `Δ tool` has a name that no header can carry.
@@ -36,14 +36,15 @@ impl Toolbox for TestTools {
         &self.0
     }
 
-    async fn call(&self, name: &str, arguments: &RawArguments<'_>) -> Option<ToolResult> {
+    async fn call(&self, call: &ToolCall<'_>) -> Option<ToolResult> {
+        let arguments = call.arguments.json();
         let result = |structured: &str, is_error| ToolResult {
             structured: structured.to_owned(),
             is_error,
         };
-        Some(match name {
-            "echo" if arguments.json() == "{}" => result(DIFFICULT, false),
-            "echo" => result(&json!({ "arguments": arguments.json() }).to_string(), false),
+        Some(match call.name {
+            "echo" if arguments == "{}" => result(DIFFICULT, false),
+            "echo" => result(&json!({ "arguments": arguments }).to_string(), false),
             "refuse" => result(REFUSAL, true),
             "Δ tool" => result(r#"{"delta":true}"#, false),
             _ => return None,

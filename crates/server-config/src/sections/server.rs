@@ -41,7 +41,10 @@ pub struct ServerSection {
     /// Seconds that a client may leave an answer unread.
     #[serde(deserialize_with = "lenient::scalar")]
     pub write_timeout_seconds: u64,
-    /// Seconds that requests in flight may still take after SIGTERM.
+    /// Seconds that the server goes on accepting requests after SIGTERM, while it says that it is not ready.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub drain_seconds: u64,
+    /// Seconds that requests in flight may still take after that.
     #[serde(deserialize_with = "lenient::scalar")]
     pub shutdown_grace_seconds: u64,
     /// The header whose last entry is the client's address, as the operator's own proxy writes it; the connection's peer
@@ -63,6 +66,7 @@ impl Default for ServerSection {
             header_timeout_seconds: 30,
             body_timeout_seconds: 10,
             write_timeout_seconds: 20,
+            drain_seconds: 0,
             shutdown_grace_seconds: 30,
             client_address_header: None,
         }

@@ -1,0 +1,236 @@
+//! What callers may use of the venues' limits.
+//!
+//! A venue limits how often this server asks it, so that one caller could use up what is there for all. Each rail therefore
+//! has a pool of upstream requests for everybody, and each client address a share of its own for the time in which the pool
+//! is dry ([`credit::Newcomers`]). A call takes the most that its plan can cost before anything is asked, and gives back
+//! what it did not use; what the server knows already costs nothing.
+
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use credit::{Cost, Newcomers, OutOfCredit, Refill, Rules, Taken};
+use data_sources::Meter;
+use plan_builder::Refusal;
+use plan_checks::Rail;
+
+use crate::throttle::Monotonic;
+
+/// What one request is worth in the unit of [`credit`], so that requests an hour are a whole number a second.
+const REQUEST: Cost = Cost::micro_usd(3_600);
+
+/// How many requests callers may cause at the upstreams of one rail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShareRules {
+    /// What all callers together may use at once.
+    pub pool: u32,
+    /// What comes back to the pool in an hour.
+    pub pool_per_hour: u32,
+    /// What one client address may use at once while the pool is dry.
+    pub address: u32,
+    /// What comes back to an address in an hour.
+    pub address_per_hour: u32,
+}
+
+impl ShareRules {
+    /// What fits the venue's own limit for a server without a key: LI.FI 75 quotes in two hours, Circle 35 requests a
+    /// second, Polymarket several hundred in ten seconds, Hyperliquid 60 readings a minute.
+    #[must_use]
+    pub const fn usual(rail: Rail) -> Self {
+        let (pool, pool_per_hour, address, address_per_hour) = match rail {
+            Rail::Swap => (20, 15, 4, 4),
+            Rail::Bridge => (16, 36_000, 8, 1_800),
+            Rail::PmOrder => (120, 36_000, 12, 1_800),
+            Rail::PerpOrder => (20, 1_500, 8, 240),
+        };
+        Self {
+            pool,
+            pool_per_hour,
+            address,
+            address_per_hour,
+        }
+    }
+
+    fn rules(self) -> Rules {
+        let refill = |requests, per_hour: u32| Refill {
+            capacity: REQUEST.times(requests),
+            per_second: Cost::micro_usd(per_hour.into()),
+        };
+        Rules {
+            pool: refill(self.pool, self.pool_per_hour),
+            address: refill(self.address, self.address_per_hour),
+        }
+    }
+}
+
+/// The most requests that one plan causes when no request has to be repeated: the readings of its venue, and the nodes that
+/// simulate it or read its account.
+#[must_use]
+pub(crate) const fn most(rail: Rail) -> u32 {
+    match rail {
+        Rail::Swap => 2,
+        Rail::Bridge | Rail::PerpOrder => 4,
+        Rail::PmOrder => 6,
+    }
+}
+
+/// The pools and shares of a server.
+pub(crate) struct Shares {
+    rails: [Mutex<Newcomers>; Rail::ALL.len()],
+    clock: Monotonic,
+}
+
+impl Shares {
+    /// Everything full, with the rules of each rail.
+    pub(crate) fn new(rules: impl Fn(Rail) -> ShareRules, clock: Monotonic) -> Self {
+        let now = millis(&clock);
+        Self {
+            rails: Rail::ALL.map(|rail| Mutex::new(Newcomers::new(rules(rail).rules(), now))),
+            clock,
+        }
+    }
+
+    /// Takes what a plan of a rail can cost from the pool, or from the share of the client's address.
+    ///
+    /// # Errors
+    /// `rate_limited`, with the time after which the share suffices.
+    pub(crate) fn take(&self, rail: Rail, client: Option<IpAddr>) -> Result<Share<'_>, Refusal> {
+        let cost = REQUEST.times(most(rail));
+        let taken = self
+            .of(rail)
+            .take(client, cost, millis(&self.clock))
+            .map_err(|refused| out_of_share(rail, refused))?;
+        Ok(Share {
+            shares: self,
+            rail,
+            taken: Some(taken),
+            meter: Meter::new(),
+        })
+    }
+
+    fn of(&self, rail: Rail) -> MutexGuard<'_, Newcomers> {
+        let at = Rail::ALL.iter().position(|found| *found == rail);
+        let [first, ..] = &self.rails;
+        let newcomers = at.and_then(|at| self.rails.get(at)).unwrap_or(first);
+        newcomers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was taken for one call. What its requests did not use is given back at its end, also when the caller goes away.
+pub(crate) struct Share<'a> {
+    shares: &'a Shares,
+    rail: Rail,
+    taken: Option<Taken>,
+    meter: Meter,
+}
+
+impl Share<'_> {
+    /// Runs the work that this share pays for.
+    pub(crate) async fn spend<F: Future>(&self, work: F) -> F::Output {
+        self.meter.scope(work).await
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        if let Some(taken) = self.taken.take() {
+            let spent = REQUEST.times(self.meter.usage().upstream_calls);
+            let now = millis(&self.shares.clock);
+            self.shares.of(self.rail).give_back(taken, spent, now);
+        }
+    }
+}
+
+/// Milliseconds since the clock's start.
+pub(crate) fn millis(clock: &Monotonic) -> u64 {
+    u64::try_from(clock().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn out_of_share(rail: Rail, refused: OutOfCredit) -> Refusal {
+    let rail = rail.as_str();
+    let seconds = refused.retry_after_seconds;
+    Refusal::new(
+        Refusal::RATE_LIMITED,
+        format!("this caller's share of {rail} plans is used up; try again in {seconds} seconds"),
+    )
+    .comparing(
+        "a share of the requests that the venue allows this server",
+        "the common pool is dry, and so is the share of the caller's address",
+    )
+    .after(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    const RULES: ShareRules = ShareRules {
+        pool: 4,
+        pool_per_hour: 2,
+        address: 2,
+        address_per_hour: 60,
+    };
+
+    fn shares() -> (Shares, Arc<AtomicU64>) {
+        let seconds = Arc::new(AtomicU64::new(0));
+        let now = seconds.clone();
+        let clock: Monotonic = Arc::new(move || Duration::from_secs(now.load(Ordering::Relaxed)));
+        (Shares::new(|_| RULES, clock), seconds)
+    }
+
+    fn address(text: &str) -> Option<IpAddr> {
+        Some(text.parse().unwrap())
+    }
+
+    /// A call that uses all that was taken for it.
+    fn call(shares: &Shares, client: Option<IpAddr>) -> Result<(), Refusal> {
+        let mut share = shares.take(Rail::Swap, client)?;
+        // Nothing is given back.
+        drop(share.taken.take());
+        Ok(())
+    }
+
+    #[test]
+    fn one_caller_empties_the_pool_and_its_own_share_only() {
+        let (shares, seconds) = shares();
+        let (greedy, modest) = (address("192.0.2.1"), address("192.0.2.2"));
+        for _ in 0..3 {
+            call(&shares, greedy).unwrap();
+        }
+        let refused = call(&shares, greedy).unwrap_err();
+        assert_eq!(refused.check, Refusal::RATE_LIMITED);
+        assert_eq!(refused.retry_after, Some(120));
+        call(&shares, modest).unwrap();
+        assert!(call(&shares, modest).is_err());
+        // Another rail is another venue.
+        assert!(shares.take(Rail::Bridge, greedy).is_ok());
+        seconds.store(120, Ordering::Relaxed);
+        call(&shares, greedy).unwrap();
+    }
+
+    #[test]
+    fn a_call_that_asked_nothing_gives_back_what_it_took() {
+        let (shares, _) = shares();
+        let client = address("192.0.2.1");
+        for _ in 0..100 {
+            drop(shares.take(Rail::Swap, client).unwrap());
+        }
+        // While a call is under way, what it may cost is not there for others.
+        let held: Vec<_> = (0..3).map(|_| shares.take(Rail::Swap, client)).collect();
+        assert!(held.iter().all(Result::is_ok));
+        assert!(shares.take(Rail::Swap, client).is_err());
+        drop(held);
+        assert!(shares.take(Rail::Swap, client).is_ok());
+    }
+
+    #[test]
+    fn a_share_affords_a_plan_by_the_usual_rules() {
+        for rail in Rail::ALL {
+            let usual = ShareRules::usual(rail);
+            assert!(usual.address >= most(rail) && usual.pool >= usual.address);
+        }
+    }
+}

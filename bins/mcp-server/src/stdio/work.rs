@@ -1,0 +1,83 @@
+//! Messages that are being worked on.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+
+use crate::mcp::{Dispatcher, Toolbox};
+use crate::rpc::Message;
+
+/// Messages that are being worked on, each in a task of its own.
+#[derive(Default)]
+pub(super) struct Work {
+    tasks: JoinSet<()>,
+    /// The requests among them, by their ids as they were written.
+    requests: Vec<(String, AbortHandle)>,
+}
+
+impl Work {
+    /// How many there are. A request that was cancelled counts until it has ended.
+    pub(super) fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// Begins to work on a message.
+    pub(super) fn take<T: Toolbox>(
+        &mut self,
+        dispatcher: &Arc<Dispatcher<T>>,
+        line: Vec<u8>,
+        answers: &mpsc::Sender<Vec<u8>>,
+    ) {
+        let mut id = None;
+        if let Ok(message) = Message::parse(&line) {
+            id = message.id.map(|id| id.json().to_owned());
+            if id.is_none()
+                && message.method == "notifications/cancelled"
+                && let Some(cancelled) = message.params.find("requestId")
+            {
+                self.cancel(cancelled.get());
+            }
+        }
+        let (dispatcher, answers) = (dispatcher.clone(), answers.clone());
+        let task = self.tasks.spawn(async move {
+            let answer = dispatcher.answer(&line, None).await;
+            if let Some(body) = answer.body {
+                // Nobody reads any more; the loop sees that, too.
+                drop(answers.send(body).await);
+            }
+        });
+        self.requests.extend(id.map(|id| (id, task)));
+    }
+
+    fn cancel(&self, id: &str) {
+        let named = self.requests.iter().filter(|(request, _)| request == id);
+        named.for_each(|(_, task)| task.abort());
+    }
+
+    /// Waits until one of them has ended, and forgets it.
+    pub(super) async fn one_done(&mut self) {
+        let Some(done) = self.tasks.join_next_with_id().await else {
+            return;
+        };
+        let ended = match done {
+            Ok((ended, ())) => ended,
+            Err(cancelled) => cancelled.id(),
+        };
+        self.requests.retain(|(_, task)| task.id() != ended);
+    }
+
+    /// Waits until all of them have ended.
+    pub(super) async fn finish(&mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> (usize, usize) {
+        (self.tasks.len(), self.requests.len())
+    }
+}
