@@ -1,6 +1,13 @@
 //! Which modules know which: what an operation gets and returns knows no operation, and an operation does not know all
 //! sources. Read from the text of the modules.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
