@@ -35,7 +35,6 @@ use crate::reply::{ErrorReply, REQUEST_ID, Reply, own_header_value};
 
 /// The paid API over a settler and a journal.
 pub(crate) struct Api<S, J> {
-    catalog: Arc<Catalog>,
     challenger: Challenger,
     /// What a request without query and body is bound to, by operation: always the same.
     plain: HashMap<Operation, RequestBinding>,
@@ -60,12 +59,11 @@ impl<S: Settler, J: Journal> Api<S, J> {
     ) -> Self {
         Self {
             free: Free::new(catalog.clone(), clock),
-            challenger: Challenger::new(catalog.clone()),
+            challenger: Challenger::new(catalog),
             plain: Operation::ALL
                 .iter()
                 .map(|operation| (*operation, binding(*operation, None, b"")))
                 .collect(),
-            catalog,
             processor,
             sources,
             challenges: Challenges::new(),
@@ -159,7 +157,10 @@ impl<S: Settler, J: Journal> Api<S, J> {
     ) -> impl Future<Output = Reply> + Send + 'static {
         let client = ClientAddress::of(&request).map(ClientAddress::ip);
         let (parts, body) = request.into_parts();
-        let (query, max_age) = (parts.uri.query().map(str::to_owned), max_age(&parts.headers));
+        let (query, max_age) = (
+            parts.uri.query().map(str::to_owned),
+            max_age(&parts.headers),
+        );
         drop(parts);
         async move {
             let body = match self.body(operation, body).await {
@@ -203,7 +204,9 @@ impl<S: Settler, J: Journal> Api<S, J> {
         if self.hosts.is_empty() {
             return true;
         }
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok());
         host.is_some_and(|host| self.hosts.contains(&host.to_ascii_lowercase()))
     }
 }

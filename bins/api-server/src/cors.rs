@@ -1,7 +1,7 @@
 //! What browser pages may read (CORS).
 
-use http::header::{self, HeaderMap, HeaderValue};
 use http::StatusCode;
+use http::header::{self, HeaderMap, HeaderValue};
 use route_catalog::Allow;
 
 use crate::reply::{Reply, header_value};

@@ -118,7 +118,10 @@ impl Free {
         })
     }
 
-    async fn readyz<S: Settler, J: Journal, W: Worker>(&self, processor: &PaymentProcessor<S, J, W>) -> Reply {
+    async fn readyz<S: Settler, J: Journal, W: Worker>(
+        &self,
+        processor: &PaymentProcessor<S, J, W>,
+    ) -> Reply {
         let faults = self.faults(processor).await;
         let status = if faults.is_empty() {
             StatusCode::OK
@@ -135,7 +138,10 @@ impl Free {
         )
     }
 
-    async fn faults<S: Settler, J: Journal, W: Worker>(&self, processor: &PaymentProcessor<S, J, W>) -> Vec<Fault> {
+    async fn faults<S: Settler, J: Journal, W: Worker>(
+        &self,
+        processor: &PaymentProcessor<S, J, W>,
+    ) -> Vec<Fault> {
         // Held while asking: probes that come meanwhile wait for this answer.
         let mut kept = self.readiness.lock().await;
         if let Some((at, faults)) = kept.as_ref()
@@ -160,7 +166,11 @@ impl Free {
         faults
     }
 
-    async fn status<S: Settler, J: Journal, W: Worker>(&self, processor: &PaymentProcessor<S, J, W>, sources: &Sources) -> Reply {
+    async fn status<S: Settler, J: Journal, W: Worker>(
+        &self,
+        processor: &PaymentProcessor<S, J, W>,
+        sources: &Sources,
+    ) -> Reply {
         let faults = self.faults(processor).await;
         let component = |name: &str| {
             let fault = faults.iter().find(|fault| fault.component == name);

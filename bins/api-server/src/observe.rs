@@ -8,7 +8,7 @@ use metrics::{
     histogram,
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use route_catalog::Operation;
+use route_catalog::{Operation, WorkClass};
 pub(crate) use server_config::start_log;
 use settlement::Receipt;
 use x402_wire::Reason;
@@ -150,11 +150,16 @@ pub(crate) fn settled(receipt: &Receipt) {
     micro_usd.increment(u64::try_from(receipt.amount).unwrap_or(u64::MAX));
 }
 
-/// Payments whose outcome was not known at the last look.
-pub(crate) fn undecided(entries: usize) {
-    gauge!("payments_undecided").set(u32::try_from(entries).unwrap_or(u32::MAX));
-}
-
 pub(crate) fn free_answer(status: u16) {
     counter!("http_answers_total", "status" => status.to_string()).increment(1);
+}
+
+/// A call that was refused because nobody's credit covered its work.
+pub(crate) fn credit_refused(class: WorkClass) {
+    let class = match class {
+        WorkClass::Data => "data",
+        WorkClass::Model => "model",
+        WorkClass::Transaction => "transaction",
+    };
+    counter!("svc_credit_refusals_total", "class" => class).increment(1);
 }

@@ -42,26 +42,26 @@ use tokio_util::task::TaskTracker;
 use x402_wire::PaymentPayload;
 
 pub(crate) use self::call::{PaidCall, Request};
-pub use self::credit_book::CreditPolicy;
 use self::credit_book::CreditBook;
+pub(crate) use self::credit_book::CreditPolicy;
 pub(crate) use self::deliver::deliver;
 pub(crate) use self::ended::{Declined, Delivered, Ended, Refusal};
 use self::in_flight::InFlight;
 pub(crate) use self::look_up::{PREFIX as PAYMENTS_PREFIX, answer as answer_look_up};
-use self::reconcile::Looks;
 pub(crate) use self::read::payment as read_payment;
+use self::reconcile::Looks;
 pub(crate) use self::work::Worker;
 use crate::observe;
 
 /// How long the parts of a paid call may take.
 #[derive(Debug, Clone, Copy)]
-pub struct PaymentPolicy {
+pub(crate) struct PaymentPolicy {
     /// Seconds that a settlement may take. A payment must outlive the work and this.
-    pub settle_budget_seconds: u64,
+    pub(crate) settle_budget_seconds: u64,
     /// How long the settler's own time limits may take together. Only a settler that forgets them is cut off.
-    pub settle_guard: Duration,
+    pub(crate) settle_guard: Duration,
     /// What uncharged work costs, and who pays for it.
-    pub credit: CreditPolicy,
+    pub(crate) credit: CreditPolicy,
 }
 
 /// Paid calls in flight at once in this process, those of callers that hung up included.
@@ -70,7 +70,7 @@ pub(crate) const MAX_IN_FLIGHT: usize = 4096;
 pub(crate) const MAX_UNPROVEN: usize = 64;
 
 /// Takes payments for a catalog over a settler, a journal and a worker. Cheap to clone.
-pub struct PaymentProcessor<S, J, W> {
+pub(crate) struct PaymentProcessor<S, J, W> {
     shared: Arc<Shared<S, J, W>>,
 }
 
@@ -206,6 +206,3 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 fn milliseconds(clock: &dyn Clock) -> u64 {
     u64::try_from(clock.now().as_millisecond()).unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests;

@@ -146,7 +146,13 @@ impl<S: Settler, J: Journal> Service<S, J> {
             clock.clone(),
         );
         let server_section = &config.server;
-        let api = Api::new(catalog, processor.clone(), sources, server_section, clock.as_ref());
+        let api = Api::new(
+            catalog,
+            processor.clone(),
+            sources,
+            server_section,
+            clock.as_ref(),
+        );
         Ok(Self {
             server,
             api: Arc::new(api),

@@ -136,6 +136,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     pub(super) fn credit(&self) -> std::sync::MutexGuard<'_, super::credit_book::CreditBook> {
         let credit = &self.shared.credit;
-        credit.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        credit
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -49,9 +49,7 @@ impl PaidCall {
             body,
             max_age,
             client,
-            binding: binding
-                .clone()
-                .for_payment(signature, payload.payment_id()),
+            binding: binding.clone().for_payment(signature, payload.payment_id()),
             request: binding,
             key: payload.authorization_key(),
             valid_before: u64::try_from(payload.authorization().valid_before).unwrap_or(u64::MAX),

@@ -15,19 +15,19 @@ use route_catalog::WorkClass;
 
 /// What uncharged work costs, and what there is to pay for it.
 #[derive(Debug, Clone, Copy)]
-pub struct CreditPolicy {
+pub(crate) struct CreditPolicy {
     /// One call of a data upstream.
-    pub upstream_call: Cost,
+    pub(crate) upstream_call: Cost,
     /// One call of a model.
-    pub model_call: Cost,
+    pub(crate) model_call: Cost,
     /// One remote verification of a payment.
-    pub verification: Cost,
+    pub(crate) verification: Cost,
     /// One transaction of the service's own that failed.
-    pub transaction: Cost,
+    pub(crate) transaction: Cost,
     /// The newcomers' pool and the shares of addresses.
-    pub newcomers: Rules,
+    pub(crate) newcomers: Rules,
     /// The most credit that a payer can hold.
-    pub cap: Cost,
+    pub(crate) cap: Cost,
 }
 
 /// Upstream calls that are held for one call of a data route. Few routes make as many.

@@ -2,8 +2,8 @@
 
 use alloy_primitives::hex;
 use bytes::Bytes;
-use http::header::{self, HeaderName, HeaderValue};
 use http::StatusCode;
+use http::header::{self, HeaderName, HeaderValue};
 use http_edge::RequestId;
 use ledger::StoredAnswer;
 use route_catalog::{ErrorCode, Next, Operation, Problem};

@@ -70,9 +70,12 @@ pub(crate) async fn answer<S: Settler, J: Journal, W: Worker>(
         }
         Err(error) => {
             tracing::error!(code = error.code(), %error, "the journal cannot be read");
-            ErrorReply::new(ErrorCode::LedgerUnavailable, "the payment ledger is not available")
-                .retry_after(5)
-                .into_reply(id)
+            ErrorReply::new(
+                ErrorCode::LedgerUnavailable,
+                "the payment ledger is not available",
+            )
+            .retry_after(5)
+            .into_reply(id)
         }
     }
 }
@@ -139,7 +142,9 @@ fn state(record: Option<PaymentRecord>) -> Value {
     let since = since.and_then(|since| Timestamp::from_second(since).ok());
     let mut answer = json!({ "state": state });
     if let Some(members) = answer.as_object_mut() {
-        let transaction = record.transaction.filter(|transaction| !transaction.is_empty());
+        let transaction = record
+            .transaction
+            .filter(|transaction| !transaction.is_empty());
         if let Some(transaction) = transaction {
             members.insert("transaction".to_owned(), transaction.into());
         }

@@ -1,7 +1,7 @@
 //! Phase: is this payment known to the journal?
 
 use alloy_primitives::U256;
-use ledger::{Journal, LedgerError, PaymentStatus, PaymentRecord, State};
+use ledger::{Journal, LedgerError, PaymentRecord, PaymentStatus, State};
 use route_catalog::Next;
 use settlement::Settler;
 
@@ -35,7 +35,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Refusal::LedgerUnavailable
         };
         let record = self.journal().look_up(key).await.map_err(unreadable)?;
-        if record.as_ref().is_none_or(|record| record.state == State::Released) {
+        if record
+            .as_ref()
+            .is_none_or(|record| record.state == State::Released)
+        {
             return Ok(record);
         }
         let found = self.journal().find(key, &call.binding, self.now()).await;
@@ -75,9 +78,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 url: url(),
             },
             PaymentStatus::Unknown { transaction, .. } => self.pending(call, transaction, false),
-            PaymentStatus::Undecidable { transaction, .. } => {
-                self.pending(call, transaction, true)
-            }
+            PaymentStatus::Undecidable { transaction, .. } => self.pending(call, transaction, true),
         };
         refusal.into()
     }
@@ -99,7 +100,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Withdraws the advice to sign a new payment when the present one has come to a settlement before and can still be
     /// executed by whoever saw it.
-    async fn advise(&self, call: &PaidCall, refusal: Refusal, released: Option<PaymentRecord>) -> Refusal {
+    async fn advise(
+        &self,
+        call: &PaidCall,
+        refusal: Refusal,
+        released: Option<PaymentRecord>,
+    ) -> Refusal {
         let (Refusal::Declined(declined), Some(key)) = (&refusal, &call.key) else {
             return refusal;
         };

@@ -176,7 +176,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             Reconciliation::NotSettled { reason } => {
                 tracing::info!(%entry, %reason, "an unknown payment was not settled");
-                let released = self.journal().release(entry, reason.as_str(), 0, self.now());
+                let released = self
+                    .journal()
+                    .release(entry, reason.as_str(), 0, self.now());
                 match released.await {
                     Ok(()) => Decision::Released { reason },
                     Err(error) => {

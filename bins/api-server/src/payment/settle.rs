@@ -54,7 +54,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             payment: payment.clone(),
             answer: answer.clone(),
         };
-        let stored = self.journal().begin_settlement(open.id, attempt, self.now());
+        let stored = self
+            .journal()
+            .begin_settlement(open.id, attempt, self.now());
         if let Err(error) = stored.await {
             tracing::error!(entry = %open.id, code = error.code(), %error, "an answer cannot be stored");
             self.release(open, error.code(), Cost::ZERO).await;
@@ -79,10 +81,15 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 transaction,
                 reason,
             }) => Err(self.failed(untaken(open), transaction, reason).await.into()),
-            Ok(Settlement::NotSent { cause }) => Err(self.not_sent(untaken(open), &cause).await.into()),
+            Ok(Settlement::NotSent { cause }) => {
+                Err(self.not_sent(untaken(open), &cause).await.into())
+            }
             Ok(Settlement::Unknown { transaction, cause }) => {
                 let cause = cause.to_string();
-                Err(self.unknown(&untaken(open), transaction, &cause).await.into())
+                Err(self
+                    .unknown(&untaken(open), transaction, &cause)
+                    .await
+                    .into())
             }
             Err(_elapsed) => {
                 let cause = "the settler did not return";
@@ -138,7 +145,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let cost = spent.plus(self.shared.policy.credit.transaction);
         let debit = open.spend(cost);
         let cause = format!("own transaction failed: {reason}");
-        self.mark_unknown(open.id, Some(transaction.clone()), &cause).await;
+        self.mark_unknown(open.id, Some(transaction.clone()), &cause)
+            .await;
         self.debit(payment.payer(), debit).await;
         refused_by_settler(&payment, &transaction, reason, None, wait)
     }
@@ -154,7 +162,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Refusal::SettlementUnavailable
     }
 
-    async fn unknown(&self, untaken: &Untaken, transaction: Option<String>, cause: &str) -> Refusal {
+    async fn unknown(
+        &self,
+        untaken: &Untaken,
+        transaction: Option<String>,
+        cause: &str,
+    ) -> Refusal {
         let entry = untaken.open.id;
         tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
         self.mark_unknown(entry, transaction.clone(), cause).await;

@@ -17,7 +17,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) async fn verify(&self, mut claimed: Claimed) -> Result<Verified, Ended> {
         let payment = &claimed.payment;
         // A settler that asks over HTTP has large futures.
-        let verifying = self.settler().verify(payment, claimed.committed, self.now());
+        let verifying = self
+            .settler()
+            .verify(payment, claimed.committed, self.now());
         match Box::pin(verifying).await {
             Verification::Valid => {
                 claimed.open.presence.prove();
@@ -33,7 +35,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Verification::Unavailable { cause } => {
                 tracing::warn!(entry = %claimed.open.id, %cause, "a payment cannot be verified");
                 let nothing = credit::Cost::ZERO;
-                self.release(claimed.open, "verification_unavailable", nothing).await;
+                self.release(claimed.open, "verification_unavailable", nothing)
+                    .await;
                 Err(Refusal::SettlementUnavailable.into())
             }
         }
