@@ -13,8 +13,8 @@ use x402_wire::Payment;
 /// A header of an answer: its name and its value.
 pub type Header = (Cow<'static, str>, String);
 
-/// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes again. A clone is the same
-/// answer in another hand.
+/// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes again. Cheap to clone: the
+/// content is reference-counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer(Arc<Content>);
 
@@ -73,7 +73,7 @@ impl Answer {
         Arc::try_unwrap(self.0).map_or_else(|shared| shared.body.clone(), |own| own.body)
     }
 
-    /// Keccak-256 of the body (`X-Response-Digest`, decisions section 2).
+    /// Keccak-256 of the body (`X-Response-Digest`).
     #[must_use]
     pub fn body_digest(&self) -> B256 {
         self.0.body_digest

@@ -17,7 +17,8 @@ pub struct Claim {
     pub request: RequestBinding,
     /// The caller's identifier of the payment (extension `payment-identifier`), if it sent one.
     pub payment_id: Option<String>,
-    /// The amount, in the asset's smallest unit; kept for operators.
+    /// The amount, in the asset's smallest unit. Assets have 6 decimals and stand for US dollars, so this is micro-USD: a
+    /// settlement earns the payer as much credit.
     pub amount: U256,
     /// The authorization's `validBefore`, Unix seconds. Values beyond 2^63-1 are kept as 2^63-1.
     pub valid_before: u64,
@@ -32,6 +33,8 @@ pub struct Claim {
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestBinding {
     digest: B256,
+    /// Of method, path, query and body alone.
+    content: B256,
     method: Cow<'static, str>,
     path: Cow<'static, str>,
 }
@@ -62,8 +65,10 @@ impl RequestBinding {
             hasher.update(length.to_be_bytes());
             hasher.update(part);
         }
+        let digest = hasher.finalize();
         Self {
-            digest: hasher.finalize(),
+            digest,
+            content: digest,
             method,
             path,
         }
@@ -89,10 +94,16 @@ impl RequestBinding {
         }
     }
 
-    /// The digest that decides whether two requests are the same.
+    /// The digest that decides whether an authorization is bound to this request.
     #[must_use]
     pub fn digest(&self) -> B256 {
         self.digest
+    }
+
+    /// The digest of method, path, query and body alone: the same for every payment of the request.
+    #[must_use]
+    pub fn content_digest(&self) -> B256 {
+        self.content
     }
 
     /// The method.
@@ -162,6 +173,9 @@ mod tests {
             for b in &bindings[i + 1..] {
                 assert_ne!(a.digest(), b.digest());
             }
+        }
+        for payment in bindings {
+            assert_eq!(payment.content_digest(), request().digest());
         }
     }
 

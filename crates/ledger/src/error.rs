@@ -11,9 +11,8 @@ use crate::state::{EntryId, State, Transition};
 pub enum LedgerError {
     /// The entry is not in a state from which the move is allowed.
     #[error(
-        "entry {entry} is {observed}, but {transition} needs {} to {}",
-        .expected.start(),
-        .expected.end()
+        "entry {entry} is {observed}, but {transition} needs {}",
+        states(.expected)
     )]
     WrongState {
         /// The entry.
@@ -116,9 +115,33 @@ impl LedgerError {
     }
 }
 
+/// A range of states in words.
+fn states(range: &RangeInclusive<State>) -> String {
+    let (first, last) = (range.start(), range.end());
+    if first == last {
+        first.to_string()
+    } else {
+        format!("{first} to {last}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_move_that_needs_one_state_names_it() {
+        let error = LedgerError::WrongState {
+            entry: EntryId::new(7),
+            transition: Transition::ResolveSettled,
+            expected: Transition::ResolveSettled.from(),
+            observed: State::Unknown,
+        };
+        assert_eq!(
+            error.to_string(),
+            "entry 7 is unknown, but resolve_settled needs undecidable"
+        );
+    }
 
     #[test]
     fn every_error_has_its_own_code_and_a_plain_sentence() {

@@ -8,11 +8,13 @@ mod private;
 mod shelf;
 mod sqlite;
 mod state;
+mod status;
 
 pub use answer::{Answer, Beginning, Header, Settlement, StoredAnswer, StoredReceipt};
 pub use claim::{Claim, RequestBinding};
 pub use error::LedgerError;
-pub use journal::{Journal, Pruned, Recovery, Reservation, Standing, Undecided};
+pub use journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided};
 pub use shelf::{Artifact, Record, Shelf, ShelfError, ShelfOptions, SqliteShelf};
 pub use sqlite::{Options, SqliteLedger, Stats};
 pub use state::{EntryId, State, Transition};
+pub use status::{PaymentRecord, PaymentStatus, Reservation};

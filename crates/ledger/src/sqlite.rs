@@ -2,23 +2,18 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Arc, Mutex, atomic::AtomicI64, mpsc},
     thread::{self, JoinHandle},
 };
 
 use tokio::sync::oneshot;
-use x402_wire::AuthorizationKey;
 
-use crate::{
-    answer::{Settlement, StoredReceipt},
-    claim::{Claim, RequestBinding},
-    error::LedgerError,
-    journal::{Journal, Pruned, Recovery, Reservation, Standing, Undecided},
-    state::EntryId,
-};
+use crate::{error::LedgerError, journal::Recovery, status::PaymentStatus};
 
+mod credit;
 mod failure;
 mod location;
+mod port;
 mod schema;
 mod seen;
 mod statements;
@@ -30,7 +25,7 @@ pub use stats::Stats;
 
 use failure::Failure;
 use stats::Counters;
-use store::{Database, Store};
+use store::{Database, Store, Sweep};
 use writer::{Call, Job, Marks, Writer};
 
 /// How a [`SqliteLedger`] is kept.
@@ -41,14 +36,21 @@ pub struct Options {
     pub max_bytes: Option<u64>,
     /// How long an answer can be fetched again after its settlement, in seconds.
     pub retention_seconds: u64,
+    /// How long the entry of a settled payment is kept after its settlement, in seconds: that it was settled and by which
+    /// transaction, without the answer. Below [`retention_seconds`](Self::retention_seconds) it counts as that.
+    pub entry_retention_seconds: u64,
+    /// The most credit of a payer, in micro-USD.
+    pub credit_cap_micro_usd: u64,
 }
 
 impl Default for Options {
-    /// No size limit, and a day of retention.
+    /// No size limit, answers for a day, entries for 30 days, credit up to 5 USD.
     fn default() -> Self {
         Self {
             max_bytes: None,
             retention_seconds: 86_400,
+            entry_retention_seconds: 30 * 86_400,
+            credit_cap_micro_usd: 5_000_000,
         }
     }
 }
@@ -57,9 +59,9 @@ impl Default for Options {
 ///
 /// All work is done by one thread with one connection. It takes whatever requests have queued up while the previous
 /// commit was being written, runs them in one transaction, and answers them after one `fsync` (group commit): the
-/// cost of a durable write is shared by all calls in flight. The next batch begins when those who were told of the last
-/// one have had a turn to queue what they do next, so that batches do not fall apart into halves. Reads go through the same
-/// thread: they see every earlier answer, cost microseconds, and need no second page cache.
+/// cost of a durable write is shared by all calls in flight. The next batch begins when the callers of the last one have had
+/// a turn to queue what they do next, so that batches do not fall apart into halves. Reads go through the same thread: they
+/// see every earlier answer, cost microseconds, and need no second page cache.
 ///
 /// Dropping the ledger finishes what is queued, writes the log back into the file and joins the thread.
 #[derive(Debug)]
@@ -68,6 +70,8 @@ pub struct SqliteLedger {
     queue: Option<mpsc::Sender<Box<dyn Job>>>,
     writer: Option<JoinHandle<()>>,
     marks: Marks,
+    /// The entry after which the next look for abandoned ones begins.
+    abandon_after: AtomicI64,
     counters: Arc<Counters>,
 }
 
@@ -92,7 +96,7 @@ impl SqliteLedger {
         let (queue, requests) = mpsc::channel();
         let (opened, outcome) = mpsc::channel();
         let (notes, count) = (Arc::clone(&marks), Arc::clone(&counters));
-        let write = move || match Store::open(&database, options.retention_seconds) {
+        let write = move || match Store::open(&database, options) {
             Ok(store) => {
                 // Whoever opens the ledger waits for this.
                 let _ = opened.send(Ok(()));
@@ -115,6 +119,7 @@ impl SqliteLedger {
             queue: Some(queue),
             writer: Some(writer),
             marks,
+            abandon_after: AtomicI64::new(0),
             counters,
         };
         outcome
@@ -129,13 +134,15 @@ impl SqliteLedger {
         self.counters.read()
     }
 
-    /// Refuses a stored answer whose body is not the one that was stored. Done by whoever asks for it: the writer has
-    /// better things to do.
-    fn check(&self, standing: &Standing) -> Result<(), LedgerError> {
-        match standing {
-            Standing::Answered(stored) if !stored.answer.is_intact() => Err(LedgerError::Damaged {
-                path: self.path.clone(),
-            }),
+    /// Refuses a stored answer whose body is not the one that was stored. Runs in the caller's task and not in the writer,
+    /// whose time all calls share.
+    fn check(&self, status: &PaymentStatus) -> Result<(), LedgerError> {
+        match status {
+            PaymentStatus::Answered(stored) if !stored.answer.is_intact() => {
+                Err(LedgerError::Damaged {
+                    path: self.path.clone(),
+                })
+            }
             _ => Ok(()),
         }
     }
@@ -162,136 +169,33 @@ impl SqliteLedger {
             answer.await.unwrap_or(Err(LedgerError::Closed))
         }
     }
-}
 
-// What writes during a payment is queued at the call, so that its future holds no more than the wait for it.
-impl Journal for SqliteLedger {
-    fn reserve(
+    /// Closes one batch of open entries after another, each as an operation of its own. After each, `go_on` is called with
+    /// the entry after which the next batch begins, or `None` at the end, and says whether to go on.
+    async fn sweep(
         &self,
-        claim: Claim,
-    ) -> impl Future<Output = Result<Reservation, LedgerError>> + Send {
-        let digest = claim.key.digest();
-        let reservation = self.submit("reserve", move |store| store.reserve(digest, &claim));
-        async move {
-            let reservation = reservation.await?;
-            if let Reservation::Standing(standing) = &reservation {
-                self.check(standing)?;
+        name: &'static str,
+        sweep: Sweep,
+        mut after: i64,
+        mut go_on: impl FnMut(Option<i64>) -> bool,
+    ) -> Result<Recovery, LedgerError> {
+        let sweep = Arc::new(sweep);
+        let mut total = Recovery::default();
+        loop {
+            let sweep = Arc::clone(&sweep);
+            let batch = self.submit(name, move |store| store.close_open(&sweep, after));
+            let (closed, next) = batch.await?;
+            total.released = total.released.saturating_add(closed.released);
+            total.unknown = total.unknown.saturating_add(closed.unknown);
+            match next {
+                Some(next) if go_on(Some(next)) => after = next,
+                Some(_) => return Ok(total),
+                None => {
+                    go_on(None);
+                    return Ok(total);
+                }
             }
-            Ok(reservation)
         }
-    }
-
-    fn find(
-        &self,
-        key: &AuthorizationKey,
-        request: &RequestBinding,
-        now: u64,
-    ) -> impl Future<Output = Result<Option<Standing>, LedgerError>> + Send {
-        let (digest, request) = (key.digest(), request.digest());
-        let standing = self.submit("find", move |store| store.find(digest, request, now));
-        async move {
-            let standing = standing.await?;
-            if let Some(standing) = &standing {
-                self.check(standing)?;
-            }
-            Ok(standing)
-        }
-    }
-
-    fn start_work(&self, entry: EntryId) {
-        // Left for the writer to take along with its next batch: the note is not worth a wake-up, let alone a commit.
-        self.marks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(entry);
-    }
-
-    fn begin_settlement(
-        &self,
-        entry: EntryId,
-        settlement: Settlement,
-        now: u64,
-    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
-        // Work that was done before its beginning was noted leaves nothing to note.
-        self.marks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|mark| *mark != entry);
-        self.submit("begin_settlement", move |store| {
-            store.begin_settlement(entry, &settlement, now)
-        })
-    }
-
-    fn settle(
-        &self,
-        entry: EntryId,
-        receipt: StoredReceipt,
-        now: u64,
-    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
-        self.submit("settle", move |store| store.settle(entry, &receipt, now))
-    }
-
-    fn release(
-        &self,
-        entry: EntryId,
-        reason: &str,
-        now: u64,
-    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
-        let reason = reason.to_owned();
-        self.submit("release", move |store| store.release(entry, &reason, now))
-    }
-
-    fn mark_unknown(
-        &self,
-        entry: EntryId,
-        transaction: Option<String>,
-        cause: &str,
-        now: u64,
-    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
-        let cause = cause.to_owned();
-        self.submit("mark_unknown", move |store| {
-            store.mark_unknown(entry, transaction.as_deref(), &cause, now)
-        })
-    }
-
-    async fn undecided(
-        &self,
-        after: Option<EntryId>,
-        limit: u32,
-    ) -> Result<Vec<Undecided>, LedgerError> {
-        self.submit("undecided", move |store| store.undecided(after, limit))
-            .await
-    }
-
-    async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
-        let recovery = self
-            .submit("recover", move |store| {
-                store.close_open(u64::MAX, "restart", now)
-            })
-            .await?;
-        if recovery != Recovery::default() {
-            tracing::warn!(
-                released = recovery.released,
-                unknown = recovery.unknown,
-                "the previous run left payments open"
-            );
-        }
-        Ok(recovery)
-    }
-
-    async fn abandon(&self, untouched_since: u64, now: u64) -> Result<Recovery, LedgerError> {
-        self.submit("abandon", move |store| {
-            store.close_open(untouched_since, "abandoned", now)
-        })
-        .await
-    }
-
-    async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
-        self.submit("prune", move |store| store.prune(now)).await
-    }
-
-    async fn probe(&self) -> Result<(), LedgerError> {
-        self.submit("probe", |store| store.probe()).await
     }
 }
 

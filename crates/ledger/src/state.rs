@@ -1,4 +1,4 @@
-//! The states of an entry and the moves between them (decisions, section 2).
+//! The states of an entry and the moves between them.
 
 use std::{fmt, ops::RangeInclusive};
 
@@ -29,7 +29,10 @@ impl fmt::Display for EntryId {
     }
 }
 
-/// Where an entry stands. The order is the order of life: what comes before [`State::Settled`] is still open.
+/// Where an entry stands.
+///
+/// Entries before [`State::Unknown`] are in flight: a call works on them. Unknown entries are decided by asking the chain or
+/// the facilitator, undecidable ones by the operator. Nothing leaves [`State::Settled`] and [`State::Released`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// The authorization is claimed; nothing has been done yet.
@@ -44,17 +47,20 @@ pub enum State {
     Settled,
     /// Not charged; the authorization may be reserved again.
     Released,
+    /// Charged or not, and nothing that a server can ask will tell: left to the operator.
+    Undecidable,
 }
 
 impl State {
     /// Every state, in order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Reserved,
         Self::Working,
         Self::Settling,
         Self::Unknown,
         Self::Settled,
         Self::Released,
+        Self::Undecidable,
     ];
 
     /// The stable snake_case name, for logs and metrics.
@@ -67,7 +73,14 @@ impl State {
             Self::Unknown => "unknown",
             Self::Settled => "settled",
             Self::Released => "released",
+            Self::Undecidable => "undecidable",
         }
+    }
+
+    /// Whether a call works on the entry: its settlement has neither been decided nor ended without a verdict.
+    #[must_use]
+    pub const fn is_in_flight(self) -> bool {
+        matches!(self, Self::Reserved | Self::Working | Self::Settling)
     }
 
     /// The number that stands for the state in storage.
@@ -82,6 +95,7 @@ impl State {
             Self::Unknown => 5,
             Self::Settled => 6,
             Self::Released => 7,
+            Self::Undecidable => 8,
         }
     }
 
@@ -109,16 +123,25 @@ pub enum Transition {
     Release,
     /// The settlement ended without a verdict, or more became known about one that did.
     MarkUnknown,
+    /// No server can find out any more what became of the settlement.
+    MarkUndecidable,
+    /// The operator has found that it was charged.
+    ResolveSettled,
+    /// The operator has found that nothing was charged.
+    ResolveReleased,
 }
 
 impl Transition {
     /// Every transition.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::StartWork,
         Self::BeginSettlement,
         Self::Settle,
         Self::Release,
         Self::MarkUnknown,
+        Self::MarkUndecidable,
+        Self::ResolveSettled,
+        Self::ResolveReleased,
     ];
 
     /// The states from which the move is allowed.
@@ -130,6 +153,8 @@ impl Transition {
             Self::BeginSettlement => State::Reserved..=State::Working,
             Self::Settle | Self::MarkUnknown => State::Settling..=State::Unknown,
             Self::Release => State::Reserved..=State::Unknown,
+            Self::MarkUndecidable => State::Unknown..=State::Unknown,
+            Self::ResolveSettled | Self::ResolveReleased => State::Undecidable..=State::Undecidable,
         }
     }
 
@@ -139,9 +164,10 @@ impl Transition {
         match self {
             Self::StartWork => State::Working,
             Self::BeginSettlement => State::Settling,
-            Self::Settle => State::Settled,
-            Self::Release => State::Released,
+            Self::Settle | Self::ResolveSettled => State::Settled,
+            Self::Release | Self::ResolveReleased => State::Released,
             Self::MarkUnknown => State::Unknown,
+            Self::MarkUndecidable => State::Undecidable,
         }
     }
 
@@ -154,6 +180,9 @@ impl Transition {
             Self::Settle => "settle",
             Self::Release => "release",
             Self::MarkUnknown => "mark_unknown",
+            Self::MarkUndecidable => "mark_undecidable",
+            Self::ResolveSettled => "resolve_settled",
+            Self::ResolveReleased => "resolve_released",
         }
     }
 }
@@ -183,7 +212,28 @@ mod tests {
     #[test]
     fn nothing_leaves_an_end_state() {
         for transition in Transition::ALL {
-            assert!(*transition.from().end() < State::Settled);
+            for end in [State::Settled, State::Released] {
+                assert!(!transition.from().contains(&end), "{transition}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_in_flight_comes_before_unknown() {
+        for state in State::ALL {
+            assert_eq!(state.is_in_flight(), state < State::Unknown);
+        }
+    }
+
+    /// Nobody but the operator decides an undecidable entry.
+    #[test]
+    fn only_the_operator_moves_what_is_undecidable() {
+        for transition in Transition::ALL {
+            let by_operator = matches!(
+                transition,
+                Transition::ResolveSettled | Transition::ResolveReleased
+            );
+            assert_eq!(transition.from().contains(&State::Undecidable), by_operator);
         }
     }
 }

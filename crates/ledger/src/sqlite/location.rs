@@ -71,7 +71,7 @@ fn parse(path_or_url: &str) -> Result<PathBuf, LedgerError> {
     Ok(PathBuf::from(path))
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

@@ -11,10 +11,12 @@
 //!
 //! What is held is only a copy of what the file says. It is read again after a restart and after a rollback.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Bound,
+};
 
-use super::{statements::Statements, store::state_in};
-use crate::state::State;
+use super::{credit::Earning, statements::Statements, store::state_in};
 
 mod generation;
 
@@ -27,6 +29,26 @@ pub(super) type Digest = [u8; 16];
 /// generation that is still needed, of which fewer are better.
 const GENERATION: usize = if cfg!(test) { 8 } else { 16_384 };
 
+/// Which entries somebody has to find again: what the column `open` says of them. It is 0 for those that are decided, and for
+/// those in flight that are among the newest.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mark {
+    /// In flight, and older than the newest generation.
+    InFlight,
+    Unknown,
+    Undecidable,
+}
+
+impl Mark {
+    pub(super) fn code(self) -> i64 {
+        match self {
+            Self::InFlight => 1,
+            Self::Unknown => 2,
+            Self::Undecidable => 3,
+        }
+    }
+}
+
 /// The newest digests, what is held of the others, and the entries in flight.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
@@ -34,8 +56,9 @@ pub(super) struct Seen {
     held: HashMap<Digest, i64>,
     /// Oldest first.
     generations: Vec<Generation>,
-    /// Entries before [`State::Unknown`]. Those up to [`Self::until`] are marked as open in the file.
-    in_flight: BTreeSet<i64>,
+    /// What a settlement will earn, as far as the entry was reserved since this was loaded. Those up to [`Self::until`] are
+    /// marked in the file.
+    in_flight: BTreeMap<i64, Option<Earning>>,
 }
 
 impl Seen {
@@ -46,10 +69,10 @@ impl Seen {
             generations: Generation::all(statements)?,
             ..Self::default()
         };
-        let outlasting = "SELECT id FROM entry INDEXED BY entry_open WHERE open = 1 AND state < ?1";
+        let outlasting = "SELECT id FROM entry INDEXED BY entry_open WHERE open <> 0 AND open = ?1";
         let marked = statements.get(outlasting)?;
-        for entry in marked.query_map([State::Unknown.code()], |row| row.get(0))? {
-            seen.in_flight.insert(entry?);
+        for entry in marked.query_map([Mark::InFlight.code()], |row| row.get(0))? {
+            seen.in_flight.insert(entry?, None);
         }
         while seen.hold_next(statements)? {
             seen.write_down(statements)?;
@@ -65,8 +88,8 @@ impl Seen {
             .query([self.until(), most])?;
         while let Some(row) = rows.next()? {
             let (digest, entry) = (row.get(0)?, row.get(1)?);
-            if state_in(row, 2)? < State::Unknown {
-                self.in_flight.insert(entry);
+            if state_in(row, 2)?.is_in_flight() {
+                self.in_flight.insert(entry, None);
             }
             self.held.insert(digest, entry);
         }
@@ -79,13 +102,20 @@ impl Seen {
     }
 
     /// The entries in flight, oldest first.
-    pub(super) fn in_flight(&self) -> impl Iterator<Item = i64> {
-        self.in_flight.iter().copied()
+    pub(super) fn in_flight(&self) -> impl ExactSizeIterator<Item = i64> {
+        self.in_flight.keys().copied()
     }
 
-    /// An entry is decided, or will have to be reconciled.
-    pub(super) fn landed(&mut self, entry: i64) {
-        self.in_flight.remove(&entry);
+    /// The entries in flight after `entry`, oldest first.
+    pub(super) fn in_flight_after(&self, entry: i64) -> impl Iterator<Item = i64> {
+        let after = (Bound::Excluded(entry), Bound::Unbounded);
+        self.in_flight.range(after).map(|(entry, _)| *entry)
+    }
+
+    /// An entry is in flight no longer: it is decided, or nobody in this server works on it any more. Returns what its
+    /// settlement earns, if that is held.
+    pub(super) fn mark_terminal(&mut self, entry: i64) -> Option<Earning> {
+        self.in_flight.remove(&entry).flatten()
     }
 
     /// The newest entry that an authorization has had, if it has had one; it may be deleted.
@@ -106,9 +136,9 @@ impl Seen {
     }
 
     /// Notes a new entry in flight, the newest of all. It takes the place of another one of the same authorization.
-    pub(super) fn add(&mut self, digest: Digest, entry: i64) {
+    pub(super) fn add(&mut self, digest: Digest, entry: i64, earning: Earning) {
         self.held.insert(digest, entry);
-        self.in_flight.insert(entry);
+        self.in_flight.insert(entry, Some(earning));
     }
 
     /// Forgets an authorization whose entry is deleted. What is written down stays as it is: it names an entry that is not there.
@@ -132,9 +162,13 @@ impl Seen {
         digests.sort_unstable();
         let generation = Generation::write(statements, id, &digests)?;
         // They will not be looked for among the newest any more.
-        let mark = statements.get("UPDATE entry SET open = 1 WHERE id = ?1")?;
-        for entry in self.in_flight.range(..=generation.last()) {
-            mark.execute([entry])?;
+        let mark = statements.get("UPDATE entry SET open = ?2 WHERE id = ?1")?;
+        for entry in self
+            .in_flight
+            .range(..=generation.last())
+            .map(|(entry, _)| entry)
+        {
+            mark.execute([*entry, Mark::InFlight.code()])?;
         }
         statements.execute("RELEASE generation", [])?;
         self.generations.push(generation);

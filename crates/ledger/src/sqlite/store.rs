@@ -8,29 +8,37 @@ use std::{
     },
 };
 
-use alloy_primitives::B256;
-use rusqlite::{Connection, MAIN_DB, Row, hooks::Wal, params, types::Type, wal::CheckpointMode};
+use alloy_primitives::{Address, B256};
+use rusqlite::{Connection, MAIN_DB, Row, hooks::Wal, types::Type, wal::CheckpointMode};
 
 use super::{
+    Options,
+    credit::Credit,
     failure::{Failure, named},
     location::Location,
     schema,
     seen::{Digest, Seen},
     statements::Statements,
 };
-use crate::{
-    answer::{Answer, Header, StoredAnswer, StoredReceipt},
-    claim::Claim,
-    error::LedgerError,
-    journal::{Reservation, Standing},
-    state::{EntryId, State},
-};
+use crate::{error::LedgerError, state::State};
 
+mod claims;
+mod open;
+mod prune;
+mod status;
 mod transitions;
-mod upkeep;
+
+pub(super) use claims::Claimed;
+#[cfg(test)]
+pub(super) use claims::TAKEN;
+pub(super) use open::Sweep;
+use prune::Round;
 
 /// In the columns for answers and receipts: none. The numbers of those rows follow it (see the schema).
 const NONE: i64 = 1 << 40;
+
+/// Bytes that the probe writes: more than a page, so that a full ledger cannot take them.
+const PROBE_BYTES: i64 = 8192;
 
 /// A ledger's file, open.
 #[derive(Debug)]
@@ -69,37 +77,19 @@ impl Database {
 pub(super) struct Store<'c> {
     database: &'c Database,
     statements: Statements<'c>,
-    retention_seconds: u64,
+    options: Options,
+    credit: Credit,
     /// `None` until it is read, at first and after a rollback.
     seen: Option<Seen>,
     next_entry: i64,
     next_answer: i64,
     next_receipt: i64,
-    /// The last entry that pruning has looked at.
-    prune_after: i64,
+    round: Round,
 }
-
-/// The part of an entry that decides what it means for a request.
-struct Found {
-    entry: EntryId,
-    state: State,
-    request: B256,
-    changed_at: u64,
-    answer: i64,
-    receipt: i64,
-    transaction: Option<String>,
-}
-
-/// A released entry has no identifier any more.
-pub(super) const IS_TAKEN: &str =
-    "SELECT EXISTS (SELECT 1 FROM entry WHERE payer = ?1 AND payment_id = ?2)";
 
 impl<'c> Store<'c> {
     /// Reads how far the ledger has come.
-    pub(super) fn open(
-        database: &'c Database,
-        retention_seconds: u64,
-    ) -> Result<Self, LedgerError> {
+    pub(super) fn open(database: &'c Database, options: Options) -> Result<Self, LedgerError> {
         let connection = &database.connection;
         let next = |table, before_first: i64| -> rusqlite::Result<i64> {
             let sql = format!("SELECT coalesce(max(id), ?1) + 1 FROM {table}");
@@ -122,12 +112,13 @@ impl<'c> Store<'c> {
         Ok(Self {
             database,
             statements,
-            retention_seconds,
+            options,
+            credit: Credit::new(options.credit_cap_micro_usd),
             seen: Some(seen),
             next_entry,
             next_answer,
             next_receipt,
-            prune_after: 0,
+            round: Round::default(),
         })
     }
 
@@ -153,16 +144,18 @@ impl<'c> Store<'c> {
         self.run("COMMIT")
     }
 
-    /// At the end of a batch, within its transaction.
-    pub(super) fn advance_seen(&mut self) -> rusqlite::Result<()> {
+    /// At the end of a batch, within its transaction: writes what its operations have left in memory.
+    pub(super) fn finish_batch(&mut self) -> rusqlite::Result<()> {
+        self.credit.write(&mut self.statements)?;
         let (seen, statements) = self.seen()?;
         seen.advance(statements)
     }
 
     /// Undoes the open transaction, unless SQLite has done so already, as it does when the disk is full.
     pub(super) fn roll_back(&mut self) {
-        // It has followed what is undone.
+        // They have followed what is undone.
         self.seen = None;
+        self.credit.forget();
         if !self.connection().is_autocommit()
             && let Err(error) = self.run("ROLLBACK")
         {
@@ -194,162 +187,17 @@ impl<'c> Store<'c> {
         Ok((self.seen.insert(seen), &mut self.statements))
     }
 
-    pub(super) fn reserve(&mut self, digest: B256, claim: &Claim) -> Result<Reservation, Failure> {
-        let digest = kept(digest);
-        let found = self.look_up(&digest)?;
-        if let Some(found) = &found
-            && let Some(standing) = self.standing(found, claim.request.digest(), claim.now)?
-        {
-            return Ok(Reservation::Standing(standing));
-        }
-        if let Some(payment_id) = &claim.payment_id
-            && self.is_taken(claim, payment_id)?
-        {
-            return Ok(Reservation::Standing(Standing::BoundElsewhere));
-        }
-        if let Some(released) = found {
-            self.forget_released(&digest, released.entry)?;
-        }
-        Ok(Reservation::Reserved(self.insert(digest, claim)?))
+    /// The credit of a payer, in micro-USD.
+    pub(super) fn credit(&mut self, payer: Address) -> Result<u64, Failure> {
+        Ok(self.credit.of(&mut self.statements, payer)?)
     }
 
-    pub(super) fn find(
-        &mut self,
-        digest: B256,
-        request: B256,
-        now: u64,
-    ) -> Result<Option<Standing>, Failure> {
-        match self.look_up(&kept(digest))? {
-            Some(found) => self.standing(&found, request, now),
-            None => Ok(None),
-        }
-    }
-
-    fn look_up(&mut self, digest: &Digest) -> rusqlite::Result<Option<Found>> {
-        let (seen, statements) = self.seen()?;
-        let Some(entry) = seen.find(statements, digest)? else {
-            return Ok(None);
-        };
-        let sql = "SELECT id, state, request, changed_at, answer, receipt, transaction_hash
-                   FROM entry WHERE id = ?1 AND authorization = ?2";
-        statements.find(sql, params![entry, digest], |row| {
-            Ok(Found {
-                entry: EntryId::new(row.get(0)?),
-                state: state_in(row, 1)?,
-                request: row.get::<_, [u8; 32]>(2)?.into(),
-                changed_at: seconds_in(row, 3)?,
-                answer: row.get(4)?,
-                receipt: row.get(5)?,
-                transaction: row.get(6)?,
-            })
-        })
-    }
-
-    /// What a found entry means for a request; `None` when it is released.
-    fn standing(
-        &mut self,
-        found: &Found,
-        request: B256,
-        now: u64,
-    ) -> Result<Option<Standing>, Failure> {
-        if found.state == State::Released {
-            return Ok(None);
-        }
-        if found.request != request {
-            return Ok(Some(Standing::BoundElsewhere));
-        }
-        let entry = found.entry;
-        Ok(Some(match found.state {
-            State::Unknown => Standing::Unknown {
-                entry,
-                transaction: found.transaction.clone(),
-            },
-            State::Settled => self.settled(found, now)?,
-            state => Standing::InFlight { entry, state },
-        }))
-    }
-
-    fn settled(&mut self, found: &Found, now: u64) -> Result<Standing, Failure> {
-        let kept_until = found.changed_at.saturating_add(self.retention_seconds);
-        if kept_until <= now || found.answer == NONE {
-            return Ok(Standing::AnswerExpired);
-        }
-        Ok(Standing::Answered(StoredAnswer {
-            answer: self.read_answer(found.answer)?,
-            receipt: self.read_receipt(found.receipt)?,
-            settled_at: found.changed_at,
-        }))
-    }
-
-    fn read_answer(&mut self, id: i64) -> rusqlite::Result<Answer> {
-        self.statements
-            .get("SELECT status, headers, body_digest, body FROM answer WHERE id = ?1")?
-            .query_row([id], |row| {
-                let headers: String = row.get(1)?;
-                let headers: Vec<Header> = serde_json::from_str(&headers)
-                    .map_err(|error| unreadable(1, Type::Text, error.into()))?;
-                Ok(Answer::restored(
-                    row.get(0)?,
-                    headers,
-                    row.get::<_, Vec<u8>>(3)?.into(),
-                    row.get::<_, [u8; 32]>(2)?.into(),
-                ))
-            })
-    }
-
-    fn read_receipt(&mut self, id: i64) -> rusqlite::Result<StoredReceipt> {
-        self.statements
-            .get("SELECT header, transaction_hash FROM receipt WHERE id = ?1")?
-            .query_row([id], |row| {
-                Ok(StoredReceipt {
-                    header: row.get(0)?,
-                    transaction: row.get(1)?,
-                })
-            })
-    }
-
-    /// Makes room for a new reservation of the same authorization.
-    fn forget_released(&mut self, digest: &Digest, entry: EntryId) -> rusqlite::Result<()> {
-        self.seen()?.0.remove(digest);
-        let sql = "DELETE FROM entry WHERE id = ?1 AND state = ?2";
-        self.statements
-            .execute(sql, params![entry.number(), State::Released.code()])
-            .map(drop)
-    }
-
-    /// Whether the payer has used the identifier for an authorization that was not released.
-    fn is_taken(&mut self, claim: &Claim, payment_id: &str) -> rusqlite::Result<bool> {
-        self.statements
-            .get(IS_TAKEN)?
-            .query_row(params![claim.key.payer.as_slice(), payment_id], |row| {
-                row.get(0)
-            })
-    }
-
-    /// Inserts a reserved entry of an authorization that has none.
-    fn insert(&mut self, digest: Digest, claim: &Claim) -> rusqlite::Result<EntryId> {
-        let id = next_number(&mut self.next_entry);
-        let now = stored(claim.now);
-        self.statements.execute(
-            "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
-             reserved_at, changed_at, amount, method, path, payment_id)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11)",
-            params![
-                id,
-                State::Reserved.code(),
-                digest,
-                claim.request.digest().as_slice(),
-                claim.key.payer.as_slice(),
-                stored(claim.valid_before),
-                now,
-                claim.amount.to_string(),
-                claim.request.method(),
-                claim.request.path(),
-                claim.payment_id,
-            ],
-        )?;
-        self.seen()?.0.add(digest, id);
-        Ok(EntryId::new(id))
+    /// Writes and deletes again; the commit must reach the disk like any other.
+    pub(super) fn probe(&mut self) -> Result<(), Failure> {
+        let insert = "INSERT INTO probe (padding) VALUES (zeroblob(?1))";
+        self.statements.execute(insert, [PROBE_BYTES])?;
+        self.statements.execute("DELETE FROM probe", [])?;
+        Ok(())
     }
 }
 
@@ -365,9 +213,9 @@ fn next_number(counter: &mut i64) -> i64 {
     number
 }
 
-/// Seconds as SQLite keeps them.
-fn stored(seconds: u64) -> i64 {
-    i64::try_from(seconds).unwrap_or(i64::MAX)
+/// A number as SQLite keeps it; what is beyond its numbers, as the highest of them.
+pub(super) fn stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn seconds_in(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {

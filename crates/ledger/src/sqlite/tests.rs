@@ -3,11 +3,18 @@
 use std::{sync::mpsc, time::Duration};
 
 use alloy_primitives::{Address, B256, U256};
-use x402_wire::{Network, Payment};
+use x402_wire::{AuthorizationKey, Network, Payment};
 
-use super::*;
-use crate::state::State;
+use super::{store::Claimed, *};
+use crate::{
+    answer::{Settlement, StoredReceipt},
+    claim::{Claim, RequestBinding},
+    journal::Journal,
+    state::State,
+    status::Reservation,
+};
 
+mod credit;
 mod damage;
 
 fn open() -> (tempfile::TempDir, SqliteLedger) {
@@ -70,21 +77,19 @@ async fn hold(
     (gate, async move { held.await.unwrap() })
 }
 
-/// Queues `n` claims as one batch, with `extra` in their middle, and returns their results.
+/// Queues `n` claims as one batch, with `extra` in their middle, and returns whether they got their authorizations.
 async fn one_batch<T: Send + 'static>(
     ledger: &SqliteLedger,
     n: u8,
     extra: impl FnMut(&mut Store<'_>) -> Result<T, Failure> + Send + 'static,
-) -> (
-    Vec<Result<Reservation, LedgerError>>,
-    Result<T, LedgerError>,
-) {
+) -> (Vec<Result<bool, LedgerError>>, Result<T, LedgerError>) {
     let (gate, held) = hold(ledger).await;
     let queue = |nonce: u8| {
         let claim = claim(nonce);
         let digest = claim.key.digest();
         ledger.submit("reserve", move |store: &mut Store<'_>| {
-            store.reserve(digest, &claim)
+            let claimed = store.reserve(digest, &claim)?;
+            Ok(matches!(claimed, Claimed::Reserved(_)))
         })
     };
     // `submit` queues at once; only the answers are awaited later.
@@ -108,7 +113,7 @@ fn reserved(result: &Result<Reservation, LedgerError>) -> bool {
 async fn what_waits_together_is_committed_together() {
     let (_folder, ledger) = open();
     let (results, extra) = one_batch(&ledger, 100, |_| Ok(())).await;
-    assert!(results.iter().all(reserved));
+    assert!(results.iter().all(|result| *result == Ok(true)));
     assert_eq!(extra, Ok(()));
     let stats = ledger.stats();
     assert_eq!(
@@ -117,18 +122,18 @@ async fn what_waits_together_is_committed_together() {
     );
 }
 
-/// Of a runtime with threads of its own, whose task tells the callers.
+/// Of a runtime with threads of its own, whose task answers the callers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn callers_on_several_threads_are_all_told() {
+async fn callers_on_several_threads_are_all_answered() {
     let (_folder, ledger) = open();
     let (results, extra) = one_batch(&ledger, 100, |_| Ok(())).await;
-    assert!(results.iter().all(reserved));
+    assert!(results.iter().all(|result| *result == Ok(true)));
     assert_eq!(extra, Ok(()));
     assert_eq!(ledger.stats().commits, 1);
 }
 
 #[tokio::test]
-async fn callers_are_told_though_a_runtime_among_them_has_ended() {
+async fn callers_are_answered_though_a_runtime_among_them_has_ended() {
     let (_folder, ledger) = open();
     let (gate, held) = hold(&ledger).await;
     let ended = tokio::runtime::Builder::new_multi_thread()
@@ -160,6 +165,10 @@ async fn reading_commits_nothing() {
             .unwrap();
         ledger.reserve(claim.clone()).await.unwrap();
         ledger.undecided(None, 10).await.unwrap();
+        ledger.undecidable(None, 10).await.unwrap();
+        ledger.look_up(&claim.key).await.unwrap().unwrap();
+        ledger.open_counts().await.unwrap();
+        ledger.credit(claim.key.payer).await.unwrap();
     }
     assert_eq!(ledger.stats().commits, commits);
 }
@@ -180,7 +189,7 @@ async fn a_mark_costs_no_commit_of_its_own() {
             .find(&claim.key, &claim.request, claim.now)
             .await
             .unwrap(),
-        Some(Standing::InFlight {
+        Some(PaymentStatus::InFlight {
             entry,
             state: State::Working
         })
@@ -199,7 +208,7 @@ async fn a_failing_request_fails_alone_and_leaves_nothing() {
         Ok(())
     })
     .await;
-    assert!(results.iter().all(reserved));
+    assert!(results.iter().all(|result| *result == Ok(true)));
     assert_eq!(extra.unwrap_err().code(), "ledger_storage");
     let lost = claim(200);
     assert_eq!(
@@ -294,11 +303,14 @@ async fn only_what_is_undecided_is_marked() {
         transaction: String::new(),
     };
     ledger.settle(entries[0], receipt, 1_000_000).await.unwrap();
-    ledger.release(entries[1], "test", 1_000_000).await.unwrap();
+    ledger
+        .release(entries[1], "test", 0, 1_000_000)
+        .await
+        .unwrap();
     let marked = ledger.submit("marked", |store| {
         let marked = store
             .connection()
-            .prepare("SELECT id FROM entry WHERE open = 1")?
+            .prepare("SELECT id FROM entry WHERE open <> 0")?
             .query_map([], |row| row.get(0))?
             .collect::<Result<Vec<i64>, _>>()?;
         Ok(marked)
@@ -320,13 +332,13 @@ fn closing_finishes_what_is_queued() {
     drop(ledger);
     let location = location::claim(path.to_str().unwrap()).unwrap();
     let database = Database::open(location, None).unwrap();
-    let mut store = Store::open(&database, 86_400).unwrap();
+    let mut store = Store::open(&database, Options::default()).unwrap();
     let found = store
         .find(digest, claim.request.digest(), claim.now)
         .unwrap();
     assert!(matches!(
         found,
-        Some(Standing::InFlight {
+        Some(PaymentStatus::InFlight {
             state: State::Reserved,
             ..
         })
@@ -340,7 +352,7 @@ fn pruning_gives_the_pages_of_the_work_back() {
     let path = folder.path().join("ledger.db");
     let location = location::claim(path.to_str().unwrap()).unwrap();
     let database = Database::open(location, None).unwrap();
-    let mut store = Store::open(&database, 86_400).unwrap();
+    let mut store = Store::open(&database, Options::default()).unwrap();
     let held = |store: &Store<'_>| -> i32 {
         store
             .connection()

@@ -27,7 +27,7 @@ pub(super) type Marks = Arc<Mutex<Vec<EntryId>>>;
 /// The most requests in one transaction. More would only make the first of them wait.
 const MAX_BATCH: usize = 256;
 
-/// How long the next batch waits at most for those who were told of the last one.
+/// How long the next batch waits at most for the callers of the last one.
 const LONGEST_TURN: Duration = Duration::from_millis(2);
 
 /// Pages in the write-ahead log after which it is written back (8 MiB): enough that pages which change in every
@@ -42,7 +42,7 @@ pub(super) trait Job: Send {
     fn run(&mut self, store: &mut Store<'_>) -> rusqlite::Result<()>;
     /// The runtime of whoever waits, if its threads run by themselves.
     fn runtime(&self) -> Option<&Handle>;
-    /// Tells whoever waits, once the transaction is durable or lost.
+    /// Answers whoever waits, once the transaction is durable or lost.
     fn answer(self: Box<Self>, verdict: Result<(), LedgerError>);
 }
 
@@ -105,7 +105,7 @@ where
     }
 }
 
-/// Jobs that are done and durable, whose callers are told when this is dropped.
+/// Jobs that are done and durable, whose callers are answered when this is dropped.
 struct Delivery(Vec<Box<dyn Job>>);
 
 impl Drop for Delivery {
@@ -114,11 +114,11 @@ impl Drop for Delivery {
     }
 }
 
-/// Tells the callers of a batch. What is returned is at its end once they have had a turn.
+/// Answers the callers of a batch. What is returned is at its end once they have had a turn.
 ///
 /// To wake a task from outside its runtime takes a lock and often a system call, for each task anew; from inside it is a
 /// push to a queue. So several are woken by a task of the runtime itself, which then goes to the end of the queue. Should
-/// the runtime be shutting down, the task is dropped instead, which tells them as well.
+/// the runtime be shutting down, the task is dropped instead, which answers them as well.
 fn deliver(batch: Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
     let several = batch.len() > 1;
     let runtime = batch.iter().find_map(|job| job.runtime().cloned());
@@ -248,7 +248,10 @@ impl<'c> Writer<'c> {
             job.run(&mut self.store)
                 .map_err(|error| Lost::Request { name, error })?;
         }
-        self.store.advance_seen().map_err(Lost::Transaction)
+        self.store.finish_batch().map_err(|error| Lost::Request {
+            name: "finish_batch",
+            error,
+        })
     }
 
     fn is_full(&self, lost: &Lost) -> bool {

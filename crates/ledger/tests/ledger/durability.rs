@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use ledger::{Journal, Options, SqliteLedger, Standing, State};
+use ledger::{Journal, Options, PaymentStatus, SqliteLedger, State};
 
 use crate::support::{Bench, NOW, bring, claim, find, receipt, reserved, settlement, stored};
 
@@ -24,11 +24,11 @@ async fn everything_is_there_after_closing_and_opening() {
         bring(&ledger, nonce, state).await;
     }
     let mut before = Vec::new();
-    for nonce in 0..6 {
+    for nonce in 0..7 {
         before.push(find(&ledger, nonce, NOW).await);
     }
     ledger.reopen();
-    for nonce in 0..6 {
+    for nonce in 0..7 {
         assert_eq!(
             find(&ledger, nonce, NOW).await,
             before[usize::try_from(nonce).unwrap()]
@@ -36,8 +36,9 @@ async fn everything_is_there_after_closing_and_opening() {
     }
     // New entries do not take the numbers of old ones.
     let next = reserved(&ledger, claim(99)).await;
-    for standing in before.into_iter().flatten() {
-        if let Standing::InFlight { entry, .. } | Standing::Unknown { entry, .. } = standing {
+    for status in before.into_iter().flatten() {
+        if let PaymentStatus::InFlight { entry, .. } | PaymentStatus::Unknown { entry, .. } = status
+        {
             assert!(entry < next);
         }
     }
@@ -139,13 +140,13 @@ async fn a_killed_process_loses_nothing_that_it_had_acknowledged() {
         for (&nonce, &state) in &acknowledged {
             // The next move may have become durable without having been acknowledged.
             match find(&ledger, nonce, NOW).await.unwrap() {
-                Standing::InFlight { entry, state: now } => {
+                PaymentStatus::InFlight { entry, state: now } => {
                     assert!(now >= state, "{nonce} was {state} and is {now}");
                     if now == State::Settling {
                         settling.push((entry, nonce));
                     }
                 }
-                Standing::Answered(answer) => {
+                PaymentStatus::Answered(answer) => {
                     assert_eq!(answer, stored(nonce, NOW));
                     settled.push(nonce);
                 }
@@ -166,12 +167,12 @@ async fn a_killed_process_loses_nothing_that_it_had_acknowledged() {
         }
         for undecided in undecided {
             ledger
-                .release(undecided.entry, "not on chain", NOW)
+                .release(undecided.entry, "not on chain", 0, NOW)
                 .await
                 .unwrap();
         }
         for &nonce in &settled {
-            let answered = Some(Standing::Answered(stored(nonce, NOW)));
+            let answered = Some(PaymentStatus::Answered(stored(nonce, NOW)));
             assert_eq!(find(&ledger, nonce, NOW).await, answered);
         }
     }

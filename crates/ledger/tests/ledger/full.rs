@@ -1,6 +1,6 @@
 //! A full disk, as far as SQLite is concerned: the size limit gives the same error.
 
-use ledger::{Journal, LedgerError, Options, Standing, State};
+use ledger::{Journal, LedgerError, Options, PaymentStatus, State};
 
 use crate::support::{
     Bench, NOW, OPTIONS, RETENTION, bring, claim, find, pay, payment, receipt, reserved,
@@ -29,7 +29,7 @@ async fn fill(ledger: &Bench) -> u64 {
 async fn assert_kept(ledger: &Bench, payments: u64) {
     assert!(payments > 20, "{payments}");
     for nonce in 0..payments {
-        let expected = Some(Standing::Answered(stored(nonce, NOW)));
+        let expected = Some(PaymentStatus::Answered(stored(nonce, NOW)));
         assert_eq!(find(ledger, nonce, NOW).await, expected);
     }
 }
@@ -76,7 +76,7 @@ async fn a_charge_that_found_no_room_is_recorded_later() {
         ledger.settle(entry, receipt.clone(), NOW).await,
         Err(LedgerError::Full)
     );
-    let in_flight = Standing::InFlight {
+    let in_flight = PaymentStatus::InFlight {
         entry,
         state: State::Settling,
     };
@@ -85,7 +85,7 @@ async fn a_charge_that_found_no_room_is_recorded_later() {
     let later = NOW + RETENTION;
     while ledger.prune(later).await.unwrap().more {}
     ledger.settle(entry, receipt.clone(), later).await.unwrap();
-    let Some(Standing::Answered(answered)) = find(&ledger, 50_000, later).await else {
+    let Some(PaymentStatus::Answered(answered)) = find(&ledger, 50_000, later).await else {
         panic!("not answered")
     };
     assert_eq!(answered.receipt, receipt);

@@ -8,11 +8,17 @@
     reason = "test code"
 )]
 
+mod credit;
 mod durability;
 mod files;
 mod full;
+mod identifiers;
+mod look_up;
 mod model;
+mod open_entries;
+mod prune;
 mod reservations;
 mod support;
 mod transitions;
+mod undecidable;
 mod upkeep;

@@ -2,13 +2,13 @@
 
 use alloy_primitives::Address;
 use ledger::{
-    Claim, EntryId, Journal, LedgerError, Pruned, Recovery, Reservation, Standing, State,
-    StoredAnswer, Transition,
+    Claim, EntryId, Journal, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Pruned,
+    Recovery, Reservation, Resolution, State, StoredAnswer, Transition,
 };
 use proptest::prelude::*;
 use x402_wire::AuthorizationKey;
 
-use crate::support::{self, Bench, NOW, RETENTION};
+use crate::support::{self, Bench, CREDIT_CAP, ENTRY_RETENTION, NOW, RETENTION};
 
 const KEYS: u64 = 5;
 const WINDOW: u64 = 600;
@@ -28,9 +28,17 @@ enum Op {
         transition: Transition,
         which: usize,
         transaction: Option<u8>,
+        spent: u64,
+        /// Seconds that the clock has been set back for this move.
+        back: u64,
+    },
+    LookUp {
+        key: u64,
     },
     Abandon {
         idle: u64,
+        /// Of the numbers that were given out, the newest first, those that have a live task.
+        owned: Vec<bool>,
     },
     Prune,
     Restart,
@@ -42,29 +50,33 @@ enum Op {
 fn op() -> impl Strategy<Value = Op> {
     let transition = prop::sample::select(Transition::ALL.to_vec());
     let transaction = prop::option::of(0u8..4);
+    let spent = prop_oneof![3 => Just(0), 1 => 1u64..4_000];
+    let back = prop_oneof![5 => Just(0), 1 => 1u64..900];
+    let owned = prop::collection::vec(any::<bool>(), 0..8);
     prop_oneof![
         6 => (0..KEYS, 0u64..2, prop::option::of(0u8..3))
             .prop_map(|(key, request, payment_id)| Op::Reserve { key, request, payment_id }),
         2 => (0..KEYS, 0u64..2).prop_map(|(key, request)| Op::Find { key, request }),
         // Mostly the newest entries; the rest are long gone.
-        12 => (transition, 0usize..6, transaction)
-            .prop_map(|(transition, which, transaction)| Op::Move { transition, which, transaction }),
-        1 => (0u64..400).prop_map(|idle| Op::Abandon { idle }),
+        16 => (transition, 0usize..6, transaction, spent, back)
+            .prop_map(|(transition, which, transaction, spent, back)| {
+                Op::Move { transition, which, transaction, spent, back }
+            }),
+        2 => (0..KEYS).prop_map(|key| Op::LookUp { key }),
+        1 => (0u64..400, owned).prop_map(|(idle, owned)| Op::Abandon { idle, owned }),
         1 => Just(Op::Prune),
         1 => Just(Op::Restart),
-        2 => (0u64..500).prop_map(|seconds| Op::Wait { seconds }),
+        2 => prop_oneof![4 => 0u64..500, 1 => 500..ENTRY_RETENTION]
+            .prop_map(|seconds| Op::Wait { seconds }),
     ]
 }
 
 /// Two payers share the keys, so that payment identifiers meet across authorizations.
+const PAYERS: [Address; 2] = [Address::repeat_byte(1), Address::repeat_byte(2)];
+
 fn key(n: u64) -> AuthorizationKey {
-    let payer = if n.is_multiple_of(2) {
-        Address::repeat_byte(1)
-    } else {
-        Address::repeat_byte(2)
-    };
     AuthorizationKey {
-        payer,
+        payer: PAYERS[usize::from(n % 2 == 1)],
         ..support::key(n)
     }
 }
@@ -79,68 +91,136 @@ struct Entry {
     changed_at: u64,
     has_answer: bool,
     transaction: Option<String>,
+    cause: Option<String>,
+    attempted: bool,
+}
+
+impl Entry {
+    fn end_uncharged(&mut self, reason: &str) {
+        self.attempted = self.state >= State::Settling;
+        self.has_answer = false;
+        self.cause = Some(reason.to_owned());
+    }
+}
+
+/// A move and what comes with it.
+struct Move<'a> {
+    transition: Transition,
+    transaction: Option<String>,
+    cause: &'a str,
+    spent: u64,
+    now: u64,
 }
 
 #[derive(Default)]
 struct Model {
     entries: Vec<Entry>,
+    /// Of both payers.
+    credit: [u64; 2],
     /// Every number that was ever given out.
     issued: Vec<EntryId>,
     now: u64,
 }
 
 impl Model {
-    fn standing(&self, key: u64, request: u64) -> Option<Standing> {
+    fn status(&self, key: u64, request: u64) -> Option<PaymentStatus> {
         let entry = self
             .entries
             .iter()
             .find(|e| e.key == key && e.state != State::Released)?;
-        Some(if entry.request != request {
-            Standing::BoundElsewhere
-        } else {
-            match entry.state {
-                State::Unknown => Standing::Unknown {
-                    entry: entry.id,
-                    transaction: entry.transaction.clone(),
-                },
-                State::Settled if entry.has_answer && entry.changed_at + RETENTION > self.now => {
-                    Standing::Answered(StoredAnswer {
-                        settled_at: entry.changed_at,
-                        ..support::stored(key, 0)
-                    })
-                }
-                State::Settled => Standing::AnswerExpired,
-                state => Standing::InFlight {
-                    entry: entry.id,
-                    state,
-                },
+        if entry.request != request {
+            return Some(PaymentStatus::BoundElsewhere);
+        }
+        let transaction = || entry.transaction.clone();
+        Some(match entry.state {
+            State::Unknown => PaymentStatus::Unknown {
+                entry: entry.id,
+                transaction: transaction(),
+            },
+            State::Undecidable => PaymentStatus::Undecidable {
+                entry: entry.id,
+                transaction: transaction(),
+            },
+            State::Settled if entry.has_answer && entry.changed_at + RETENTION > self.now => {
+                PaymentStatus::Answered(StoredAnswer {
+                    settled_at: entry.changed_at,
+                    ..support::stored(key, 0)
+                })
             }
+            State::Settled => PaymentStatus::AnswerExpired {
+                transaction: support::receipt(key).transaction,
+            },
+            state => PaymentStatus::InFlight {
+                entry: entry.id,
+                state,
+            },
         })
     }
 
     /// What a claim must be answered; `None` for a reservation.
-    fn claim(&self, key: u64, request: u64, payment_id: Option<u8>) -> Option<Standing> {
-        self.standing(key, request).or_else(|| {
-            let taken = self.entries.iter().any(|e| {
+    fn claim(
+        &self,
+        key_number: u64,
+        request: u64,
+        payment_id: Option<u8>,
+    ) -> Option<PaymentStatus> {
+        self.status(key_number, request).or_else(|| {
+            let taken = self.entries.iter().find(|e| {
                 payment_id.is_some()
                     && e.payment_id == payment_id
-                    && e.key % 2 == key % 2
+                    && e.key % 2 == key_number % 2
                     && e.state != State::Released
-            });
-            taken.then_some(Standing::BoundElsewhere)
+            })?;
+            let settled = taken.state == State::Settled;
+            Some(PaymentStatus::IdentifierTaken {
+                transaction: settled.then(|| support::receipt(taken.key).transaction),
+                // The payment that is stored in these tests.
+                key: taken.has_answer.then(|| support::key(taken.key)),
+                same_request: taken.request == request,
+            })
         })
     }
 
-    fn advance(
-        &mut self,
-        id: EntryId,
-        transition: Transition,
-        transaction: Option<String>,
-    ) -> Result<(), LedgerError> {
-        let now = self.now;
+    fn record(&self, key: u64) -> Option<PaymentRecord> {
+        let entry = self.entries.iter().find(|e| e.key == key)?;
+        let state = entry.state;
+        Some(PaymentRecord {
+            entry: entry.id,
+            state,
+            since: entry.changed_at,
+            transaction: match state {
+                State::Settled => Some(support::receipt(key).transaction),
+                State::Unknown | State::Undecidable => entry.transaction.clone(),
+                _ => None,
+            },
+            reason: entry.cause.clone().filter(|_| state != State::Settled),
+            attempted: match state {
+                State::Reserved | State::Working => false,
+                State::Released => entry.attempted,
+                _ => true,
+            },
+        })
+    }
+
+    fn open_counts(&self) -> OpenCounts {
+        let count = |is: fn(State) -> bool| {
+            let entries = self.entries.iter().filter(|entry| is(entry.state));
+            u64::try_from(entries.count()).unwrap()
+        };
+        let unknown = self.entries.iter().filter(|e| e.state == State::Unknown);
+        OpenCounts {
+            in_flight: count(State::is_in_flight),
+            unknown: count(|state| state == State::Unknown),
+            undecidable: count(|state| state == State::Undecidable),
+            oldest_unknown: unknown.map(|entry| entry.changed_at).min(),
+        }
+    }
+
+    fn advance(&mut self, id: EntryId, made: Move<'_>) -> Result<(), LedgerError> {
         let Some(entry) = self.entries.iter_mut().find(|e| e.id == id) else {
             return Err(LedgerError::NoSuchEntry { entry: id });
         };
+        let transition = made.transition;
         if !transition.from().contains(&entry.state) {
             return Err(LedgerError::WrongState {
                 entry: id,
@@ -149,38 +229,50 @@ impl Model {
                 observed: entry.state,
             });
         }
+        let credit = &mut self.credit[usize::from(entry.key % 2 == 1)];
         match transition {
             Transition::StartWork => {
                 entry.state = State::Working;
                 return Ok(());
             }
             Transition::BeginSettlement => entry.has_answer = true,
-            Transition::Settle => {}
-            Transition::Release => entry.has_answer = false,
+            Transition::Settle | Transition::ResolveSettled => {
+                *credit = (*credit + 2_000).min(CREDIT_CAP);
+            }
+            Transition::Release => {
+                entry.end_uncharged(made.cause);
+                *credit = credit.saturating_sub(made.spent);
+            }
+            Transition::ResolveReleased => entry.end_uncharged(made.cause),
             Transition::MarkUnknown => {
-                entry.transaction = transaction.or(entry.transaction.take());
+                entry.transaction = made.transaction.or(entry.transaction.take());
+                entry.cause = Some(made.cause.to_owned());
                 if entry.state == State::Unknown {
                     return Ok(());
                 }
             }
+            Transition::MarkUndecidable => entry.cause = Some(made.cause.to_owned()),
         }
         entry.state = transition.to();
-        entry.changed_at = now;
+        entry.changed_at = entry.changed_at.max(made.now);
         Ok(())
     }
 
-    fn close_open(&mut self, until: u64) -> Recovery {
+    fn close_open(&mut self, until: u64, owned: &[EntryId], cause: &str) -> Recovery {
         let mut recovery = Recovery::default();
         for entry in &mut self.entries {
-            if entry.changed_at <= until && entry.state < State::Unknown {
+            let is_old = entry.changed_at <= until && !owned.contains(&entry.id);
+            if is_old && entry.state.is_in_flight() {
                 if entry.state == State::Settling {
                     entry.state = State::Unknown;
+                    entry.cause = Some(cause.to_owned());
                     recovery.unknown += 1;
                 } else {
+                    entry.end_uncharged(cause);
                     entry.state = State::Released;
                     recovery.released += 1;
                 }
-                entry.changed_at = self.now;
+                entry.changed_at = entry.changed_at.max(self.now);
             }
         }
         recovery
@@ -190,14 +282,16 @@ impl Model {
         let mut pruned = Pruned::default();
         let now = self.now;
         self.entries.retain_mut(|entry| {
-            if entry.state < State::Settled || entry.changed_at + RETENTION > now {
-                return true;
-            }
-            if entry.valid_before <= now {
+            let retention = match entry.state {
+                State::Settled => ENTRY_RETENTION,
+                State::Released => RETENTION,
+                _ => return true,
+            };
+            if entry.valid_before <= now && entry.changed_at + retention <= now {
                 pruned.entries += 1;
                 return false;
             }
-            if entry.has_answer {
+            if entry.has_answer && entry.changed_at + RETENTION <= now {
                 entry.has_answer = false;
                 pruned.answers += 1;
             }
@@ -222,21 +316,31 @@ async fn run(ops: Vec<Op>) {
                 .find(&key(key_number), &support::request(request), model.now)
                 .await
                 .unwrap();
-            assert_eq!(found, model.standing(key_number, request));
+            assert_eq!(found, model.status(key_number, request));
         }
     }
-    let undecided = ledger.undecided(None, 100).await.unwrap();
-    let mut expected: Vec<_> = model
-        .entries
-        .iter()
-        .filter(|e| e.state == State::Unknown)
-        .collect();
+    check_undecided(&ledger, &model, State::Unknown).await;
+    check_undecided(&ledger, &model, State::Undecidable).await;
+    assert_eq!(ledger.open_counts().await, Ok(model.open_counts()));
+    for (payer, credit) in PAYERS.into_iter().zip(model.credit) {
+        assert_eq!(ledger.credit(payer).await, Ok(credit));
+    }
+}
+
+async fn check_undecided(ledger: &Bench, model: &Model, state: State) {
+    let undecided = match state {
+        State::Unknown => ledger.undecided(None, 100).await.unwrap(),
+        _ => ledger.undecidable(None, 100).await.unwrap(),
+    };
+    let mut expected: Vec<_> = model.entries.iter().filter(|e| e.state == state).collect();
     expected.sort_by_key(|e| e.id);
     assert_eq!(undecided.len(), expected.len());
     for (observed, expected) in undecided.iter().zip(expected) {
         assert_eq!(observed.entry, expected.id);
         assert_eq!(observed.transaction, expected.transaction);
         assert_eq!(observed.since, expected.changed_at);
+        assert_eq!(observed.cause, expected.cause);
+        assert_eq!(observed.payer, key(expected.key).payer);
         assert_eq!(
             observed.payload_json,
             support::settlement(expected.key).payment.payload().raw()
@@ -262,7 +366,7 @@ async fn step(ledger: &mut Bench, model: &mut Model, op: &Op) {
                 ..support::claim(0)
             };
             match (ledger.reserve(claim).await.unwrap(), expected) {
-                (Reservation::Standing(observed), Some(expected)) => assert_eq!(observed, expected),
+                (Reservation::Known(observed), Some(expected)) => assert_eq!(observed, expected),
                 (Reservation::Reserved(id), None) => {
                     assert!(
                         !model.issued.contains(&id) || model.entries.iter().all(|e| e.id != id)
@@ -279,6 +383,8 @@ async fn step(ledger: &mut Bench, model: &mut Model, op: &Op) {
                         changed_at: now,
                         has_answer: false,
                         transaction: None,
+                        cause: None,
+                        attempted: false,
                     });
                 }
                 (observed, expected) => panic!("{op:?}: {observed:?}, not {expected:?}"),
@@ -291,57 +397,86 @@ async fn step(ledger: &mut Bench, model: &mut Model, op: &Op) {
             let found = ledger
                 .find(&key(key_number), &support::request(request), now)
                 .await;
-            assert_eq!(found, Ok(model.standing(key_number, request)));
+            assert_eq!(found, Ok(model.status(key_number, request)));
         }
-        Op::Move {
-            transition,
-            which,
-            transaction,
-        } => {
-            let Some(&id) = model.issued.iter().rev().nth(which) else {
-                return;
-            };
-            let key_number = model
-                .entries
-                .iter()
-                .find(|e| e.id == id)
-                .map_or(0, |e| e.key);
-            let transaction = transaction.map(|t| format!("0x{t:02x}"));
-            let expected = model.advance(id, transition, transaction.clone());
-            let observed = match transition {
-                Transition::StartWork => {
-                    ledger.start_work(id);
-                    return;
-                }
-                Transition::BeginSettlement => {
-                    ledger
-                        .begin_settlement(id, support::settlement(key_number), now)
-                        .await
-                }
-                Transition::Settle => ledger.settle(id, support::receipt(key_number), now).await,
-                Transition::Release => ledger.release(id, "refused", now).await,
-                Transition::MarkUnknown => {
-                    ledger.mark_unknown(id, transaction, "timeout", now).await
-                }
-            };
-            assert_eq!(observed, expected, "{op:?}");
+        Op::Move { .. } => make(ledger, model, op).await,
+        Op::LookUp { key: key_number } => {
+            let found = ledger.look_up(&key(key_number)).await;
+            assert_eq!(found, Ok(model.record(key_number)));
         }
-        Op::Abandon { idle } => {
+        Op::Abandon { idle, ref owned } => {
             let until = now - idle;
-            assert_eq!(
-                ledger.abandon(until, now).await,
-                Ok(model.close_open(until))
-            );
+            let newest = model.issued.iter().rev().zip(owned);
+            let owned: Vec<EntryId> = newest.filter(|(_, is)| **is).map(|(id, _)| *id).collect();
+            let expected = model.close_open(until, &owned, "abandoned");
+            assert_eq!(ledger.abandon(owned, until, now).await, Ok(expected));
         }
         Op::Prune => assert_eq!(ledger.prune(now).await, Ok(model.prune())),
         Op::Restart => {
             ledger.reopen();
-            assert_eq!(ledger.recover(now).await, Ok(model.close_open(u64::MAX)));
+            assert_eq!(
+                ledger.recover(now).await,
+                Ok(model.close_open(u64::MAX, &[], "restart"))
+            );
             // Numbers are only unique within a run.
             model.issued = model.entries.iter().map(|e| e.id).collect();
         }
         Op::Wait { seconds } => model.now += seconds,
     }
+}
+
+/// Moves one of the newest entries, in the ledger and in the model.
+async fn make(ledger: &Bench, model: &mut Model, op: &Op) {
+    let Op::Move {
+        transition,
+        which,
+        transaction,
+        spent,
+        back,
+    } = *op
+    else {
+        return;
+    };
+    let Some(&id) = model.issued.iter().rev().nth(which) else {
+        return;
+    };
+    let entry = model.entries.iter().find(|e| e.id == id);
+    let key = entry.map_or(0, |entry| entry.key);
+    let (now, cause) = (model.now - back, "test");
+    let transaction = transaction.map(|t| format!("0x{t:02x}"));
+    let made = Move {
+        transition,
+        transaction: transaction.clone(),
+        cause,
+        spent,
+        now,
+    };
+    let expected = model.advance(id, made);
+    let observed = match transition {
+        Transition::StartWork => {
+            ledger.start_work(id);
+            return;
+        }
+        Transition::BeginSettlement => {
+            let settlement = support::settlement(key);
+            ledger.begin_settlement(id, settlement, now).await
+        }
+        Transition::Settle => ledger.settle(id, support::receipt(key), now).await,
+        Transition::Release => ledger.release(id, cause, spent, now).await,
+        Transition::MarkUnknown => ledger.mark_unknown(id, transaction, cause, now).await,
+        Transition::MarkUndecidable => ledger.mark_undecidable(id, cause, now).await,
+        Transition::ResolveSettled => {
+            let resolution = Resolution::Settled(support::receipt(key));
+            ledger.resolve(id, resolution, now).await
+        }
+        Transition::ResolveReleased => {
+            let reason = cause.to_owned();
+            ledger
+                .resolve(id, Resolution::Released { reason }, now)
+                .await
+        }
+    };
+    assert_eq!(observed, expected, "{op:?}");
 }
 
 proptest! {

@@ -1,11 +1,11 @@
-//! Who gets an authorization, and what everyone else is told.
+//! Who gets an authorization, and what everyone else gets.
 
 use std::sync::Arc;
 
 use alloy_primitives::Address;
 use ledger::{
-    Answer, Claim, Journal, LedgerError, Options, RequestBinding, Reservation, Settlement,
-    SqliteLedger, Standing, State,
+    Answer, Claim, Journal, LedgerError, Options, PaymentStatus, RequestBinding, Reservation,
+    Settlement, SqliteLedger, State,
 };
 use x402_wire::{AuthorizationKey, Network};
 
@@ -29,9 +29,9 @@ async fn of_fifty_at_once_one_gets_it() {
     for claim in claims {
         match claim.await.unwrap() {
             Reservation::Reserved(_) => winners += 1,
-            Reservation::Standing(standing) => assert!(matches!(
-                standing,
-                Standing::InFlight {
+            Reservation::Known(status) => assert!(matches!(
+                status,
+                PaymentStatus::InFlight {
                     state: State::Reserved,
                     ..
                 }
@@ -67,23 +67,27 @@ async fn every_part_of_the_key_counts() {
 }
 
 #[tokio::test]
-async fn a_claim_is_told_where_the_authorization_stands() {
+async fn a_claim_gets_where_the_authorization_stands() {
     let ledger = Bench::new();
     for (nonce, state) in (0..).zip(State::ALL) {
         let entry = bring(&ledger, nonce, state).await;
         let found = find(&ledger, nonce, NOW).await;
         let expected = match state {
-            State::Unknown => Some(Standing::Unknown {
+            State::Unknown => Some(PaymentStatus::Unknown {
                 entry,
                 transaction: None,
             }),
-            State::Settled => Some(Standing::Answered(stored(nonce, NOW))),
+            State::Undecidable => Some(PaymentStatus::Undecidable {
+                entry,
+                transaction: None,
+            }),
+            State::Settled => Some(PaymentStatus::Answered(stored(nonce, NOW))),
             State::Released => None,
-            state => Some(Standing::InFlight { entry, state }),
+            state => Some(PaymentStatus::InFlight { entry, state }),
         };
         assert_eq!(found, expected);
         match expected {
-            Some(standing) => assert_eq!(refused(&ledger, claim(nonce)).await, standing),
+            Some(status) => assert_eq!(refused(&ledger, claim(nonce)).await, status),
             None => assert_ne!(reserved(&ledger, claim(nonce)).await, entry),
         }
     }
@@ -105,11 +109,11 @@ async fn another_request_is_refused_in_every_state_but_released() {
             // It is bound to the other request now.
             assert_eq!(
                 refused(&ledger, claim(nonce)).await,
-                Standing::BoundElsewhere
+                PaymentStatus::BoundElsewhere
             );
         } else {
-            assert_eq!(found, Some(Standing::BoundElsewhere));
-            assert_eq!(refused(&ledger, other).await, Standing::BoundElsewhere);
+            assert_eq!(found, Some(PaymentStatus::BoundElsewhere));
+            assert_eq!(refused(&ledger, other).await, PaymentStatus::BoundElsewhere);
         }
     }
 }
@@ -132,7 +136,7 @@ async fn method_path_query_and_body_bind() {
         RequestBinding::new("POST", "/swap", Some("a=2"), b"{}"),
         RequestBinding::new("POST", "/swap", Some("a=1"), b"{ }"),
     ] {
-        let standing = refused(
+        let status = refused(
             &ledger,
             Claim {
                 request: other,
@@ -140,7 +144,7 @@ async fn method_path_query_and_body_bind() {
             },
         )
         .await;
-        assert_eq!(standing, Standing::BoundElsewhere);
+        assert_eq!(status, PaymentStatus::BoundElsewhere);
     }
 }
 
@@ -169,7 +173,7 @@ async fn an_answer_comes_back_byte_for_byte() {
         .await
         .unwrap();
     ledger.settle(entry, receipt(1), NOW + 3).await.unwrap();
-    let Standing::Answered(stored) = refused(&ledger, claim(1)).await else {
+    let PaymentStatus::Answered(stored) = refused(&ledger, claim(1)).await else {
         panic!("not answered")
     };
     assert_eq!(stored.answer, answer);
@@ -181,75 +185,21 @@ async fn an_answer_comes_back_byte_for_byte() {
 async fn an_answer_is_its_payers_until_its_retention_is_over() {
     let ledger = Bench::new();
     pay(&ledger, 1, NOW).await.unwrap();
+    let expired = || PaymentStatus::AnswerExpired {
+        transaction: receipt(1).transaction,
+    };
     // Long after the authorization's own window.
     let last = NOW + RETENTION - 1;
     assert_eq!(
         find(&ledger, 1, last).await,
-        Some(Standing::Answered(stored(1, NOW)))
+        Some(PaymentStatus::Answered(stored(1, NOW)))
     );
-    assert_eq!(
-        find(&ledger, 1, last + 1).await,
-        Some(Standing::AnswerExpired)
-    );
+    assert_eq!(find(&ledger, 1, last + 1).await, Some(expired()));
     let late = Claim {
         now: last + 1,
         ..claim(1)
     };
-    assert_eq!(refused(&ledger, late).await, Standing::AnswerExpired);
-}
-
-fn with_id(nonce: u64, id: &str) -> Claim {
-    Claim {
-        payment_id: Some(id.to_owned()),
-        ..claim(nonce)
-    }
-}
-
-#[tokio::test]
-async fn a_payment_identifier_belongs_to_one_authorization() {
-    let ledger = Bench::new();
-    let entry = reserved(&ledger, with_id(1, "order-0000000001")).await;
-    assert_eq!(
-        refused(&ledger, with_id(2, "order-0000000001")).await,
-        Standing::BoundElsewhere
-    );
-    // The same payment again is the same payment; another identifier is free; so is none.
-    let in_flight = Standing::InFlight {
-        entry,
-        state: State::Reserved,
-    };
-    assert_eq!(
-        refused(&ledger, with_id(1, "order-0000000001")).await,
-        in_flight
-    );
-    reserved(&ledger, with_id(3, "order-0000000002")).await;
-    reserved(&ledger, claim(4)).await;
-    // Identifiers are the payer's own.
-    let mut other_payer = with_id(5, "order-0000000001");
-    other_payer.key.payer = Address::repeat_byte(0xcc);
-    reserved(&ledger, other_payer).await;
-    // Neither asset nor network makes the payer another.
-    let mut other_asset = with_id(6, "order-0000000001");
-    other_asset.key.asset = Address::repeat_byte(0xcc);
-    assert_eq!(
-        refused(&ledger, other_asset).await,
-        Standing::BoundElsewhere
-    );
-}
-
-#[tokio::test]
-async fn a_payment_identifier_is_free_again_after_a_release() {
-    let ledger = Bench::new();
-    let first = reserved(&ledger, with_id(1, "order-0000000001")).await;
-    ledger.release(first, "refused", NOW).await.unwrap();
-    let second = reserved(&ledger, with_id(2, "order-0000000001")).await;
-    // The first authorization comes back, but its identifier has gone to the second.
-    assert_eq!(
-        refused(&ledger, with_id(1, "order-0000000001")).await,
-        Standing::BoundElsewhere
-    );
-    ledger.release(second, "refused", NOW).await.unwrap();
-    reserved(&ledger, with_id(1, "order-0000000001")).await;
+    assert_eq!(refused(&ledger, late).await, expired());
 }
 
 #[tokio::test]
@@ -263,7 +213,7 @@ async fn values_at_the_edge_of_storage() {
         ..claim(1)
     };
     let entry = reserved(&ledger, claim.clone()).await;
-    let in_flight = Standing::InFlight {
+    let in_flight = PaymentStatus::InFlight {
         entry,
         state: State::Reserved,
     };
@@ -280,12 +230,12 @@ async fn a_lost_caller_loses_no_reservation() {
         // Queued, and then nobody waits.
         let _ = reservation.as_mut().poll(&mut context);
     }
-    let standing = refused(&ledger, claim(1)).await;
-    let Standing::InFlight { entry, .. } = standing else {
-        panic!("{standing:?}")
+    let status = refused(&ledger, claim(1)).await;
+    let PaymentStatus::InFlight { entry, .. } = status else {
+        panic!("{status:?}")
     };
     assert_eq!(
-        ledger.release(entry, "abandoned", NOW).await,
+        ledger.release(entry, "abandoned", 0, NOW).await,
         Ok::<(), LedgerError>(())
     );
 }

@@ -4,17 +4,22 @@ use std::{ops::Deref, path::PathBuf};
 
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
-    Answer, Claim, EntryId, Journal, LedgerError, Options, RequestBinding, Reservation, Settlement,
-    SqliteLedger, Standing, State, StoredAnswer, StoredReceipt,
+    Answer, Claim, EntryId, Journal, LedgerError, Options, PaymentRecord, PaymentStatus, Pruned,
+    RequestBinding, Reservation, Settlement, SqliteLedger, State, StoredAnswer, StoredReceipt,
 };
 use tempfile::TempDir;
 use x402_wire::{AuthorizationKey, Network, Payment};
 
 pub(crate) const NOW: u64 = 1_790_000_000;
 pub(crate) const RETENTION: u64 = 1_000;
+pub(crate) const ENTRY_RETENTION: u64 = 4 * RETENTION;
+/// Two and a half of the payments that [`claim`] makes.
+pub(crate) const CREDIT_CAP: u64 = 5_000;
 pub(crate) const OPTIONS: Options = Options {
     max_bytes: None,
     retention_seconds: RETENTION,
+    entry_retention_seconds: ENTRY_RETENTION,
+    credit_cap_micro_usd: CREDIT_CAP,
 };
 
 /// A ledger that can be closed and opened again.
@@ -43,6 +48,18 @@ impl Bench {
 
     pub(crate) fn reopen(&mut self) {
         self.reopen_with(OPTIONS);
+    }
+
+    /// Closes the ledger for good; its files are there as long as the folder is.
+    pub(crate) fn close(self) -> TempDir {
+        self.folder
+    }
+
+    /// Closes the ledger, lets somebody else change its file, and opens it again.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&rusqlite::Connection)) {
+        self.ledger = None;
+        change(&rusqlite::Connection::open(self.path()).unwrap());
+        self.reopen();
     }
 
     pub(crate) fn reopen_with(&mut self, options: Options) {
@@ -133,13 +150,13 @@ pub(crate) fn stored(nonce: u64, settled_at: u64) -> StoredAnswer {
 pub(crate) async fn reserved(ledger: &SqliteLedger, claim: Claim) -> EntryId {
     match ledger.reserve(claim).await.unwrap() {
         Reservation::Reserved(entry) => entry,
-        Reservation::Standing(standing) => panic!("not reserved: {standing:?}"),
+        Reservation::Known(status) => panic!("not reserved: {status:?}"),
     }
 }
 
-pub(crate) async fn refused(ledger: &SqliteLedger, claim: Claim) -> Standing {
+pub(crate) async fn refused(ledger: &SqliteLedger, claim: Claim) -> PaymentStatus {
     match ledger.reserve(claim).await.unwrap() {
-        Reservation::Standing(standing) => standing,
+        Reservation::Known(status) => status,
         Reservation::Reserved(entry) => panic!("reserved as {entry}"),
     }
 }
@@ -168,7 +185,18 @@ pub(crate) async fn bring(ledger: &SqliteLedger, nonce: u64, state: State) -> En
             settling().await;
             ledger.settle(entry, receipt(nonce), NOW).await.unwrap();
         }
-        State::Released => ledger.release(entry, "refused", NOW).await.unwrap(),
+        State::Released => ledger.release(entry, "refused", 0, NOW).await.unwrap(),
+        State::Undecidable => {
+            settling().await;
+            ledger
+                .mark_unknown(entry, None, "timeout", NOW)
+                .await
+                .unwrap();
+            ledger
+                .mark_undecidable(entry, "nobody knows", NOW)
+                .await
+                .unwrap();
+        }
     }
     entry
 }
@@ -195,6 +223,28 @@ pub(crate) async fn pay(
     Ok(entry)
 }
 
-pub(crate) async fn find(ledger: &SqliteLedger, nonce: u64, now: u64) -> Option<Standing> {
+pub(crate) async fn look_up(ledger: &SqliteLedger, nonce: u64) -> Option<PaymentRecord> {
+    ledger.look_up(&key(nonce)).await.unwrap()
+}
+
+/// The credit of the payer of all these payments.
+pub(crate) async fn credit(ledger: &SqliteLedger) -> u64 {
+    ledger.credit(key(0).payer).await.unwrap()
+}
+
+/// Prunes until there is nothing more to do in this run.
+pub(crate) async fn prune_all(ledger: &SqliteLedger, now: u64) -> Pruned {
+    let mut total = Pruned::default();
+    loop {
+        let pruned = ledger.prune(now).await.unwrap();
+        total.entries += pruned.entries;
+        total.answers += pruned.answers;
+        if !pruned.more {
+            return total;
+        }
+    }
+}
+
+pub(crate) async fn find(ledger: &SqliteLedger, nonce: u64, now: u64) -> Option<PaymentStatus> {
     ledger.find(&key(nonce), &request(0), now).await.unwrap()
 }

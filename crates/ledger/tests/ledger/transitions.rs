@@ -1,6 +1,8 @@
 //! Every move from every state, and what it leaves behind.
 
-use ledger::{EntryId, Journal, LedgerError, SqliteLedger, Standing, State, Transition};
+use ledger::{
+    EntryId, Journal, LedgerError, PaymentStatus, Resolution, SqliteLedger, State, Transition,
+};
 
 use crate::support::{Bench, NOW, bring, find, receipt, settlement, stored};
 
@@ -21,21 +23,39 @@ async fn make(
                 .await
         }
         Transition::Settle => ledger.settle(entry, receipt(nonce), NOW + 1).await,
-        Transition::Release => ledger.release(entry, "refused", NOW + 1).await,
+        Transition::Release => ledger.release(entry, "refused", 0, NOW + 1).await,
         Transition::MarkUnknown => ledger.mark_unknown(entry, None, "timeout", NOW + 1).await,
+        Transition::MarkUndecidable => {
+            ledger
+                .mark_undecidable(entry, "nobody knows", NOW + 1)
+                .await
+        }
+        Transition::ResolveSettled => {
+            let resolution = Resolution::Settled(receipt(nonce));
+            ledger.resolve(entry, resolution, NOW + 1).await
+        }
+        Transition::ResolveReleased => {
+            let reason = "the operator has asked".to_owned();
+            let resolution = Resolution::Released { reason };
+            ledger.resolve(entry, resolution, NOW + 1).await
+        }
     }
 }
 
 /// What a look-up at `NOW + 1` says of an entry that came into `state` at `at`.
-fn seen(entry: EntryId, nonce: u64, state: State, at: u64) -> Option<Standing> {
+fn seen(entry: EntryId, nonce: u64, state: State, at: u64) -> Option<PaymentStatus> {
     match state {
         State::Released => None,
-        State::Settled => Some(Standing::Answered(stored(nonce, at))),
-        State::Unknown => Some(Standing::Unknown {
+        State::Settled => Some(PaymentStatus::Answered(stored(nonce, at))),
+        State::Unknown => Some(PaymentStatus::Unknown {
             entry,
             transaction: None,
         }),
-        state => Some(Standing::InFlight { entry, state }),
+        State::Undecidable => Some(PaymentStatus::Undecidable {
+            entry,
+            transaction: None,
+        }),
+        state => Some(PaymentStatus::InFlight { entry, state }),
     }
 }
 
@@ -134,12 +154,12 @@ async fn what_was_unknown_can_be_settled_or_released() {
     let uncharged = bring(&ledger, 2, State::Unknown).await;
     ledger.settle(charged, receipt(1), NOW + 60).await.unwrap();
     ledger
-        .release(uncharged, "not on chain", NOW + 60)
+        .release(uncharged, "not on chain", 0, NOW + 60)
         .await
         .unwrap();
     assert_eq!(
         find(&ledger, 1, NOW + 60).await,
-        Some(Standing::Answered(stored(1, NOW + 60)))
+        Some(PaymentStatus::Answered(stored(1, NOW + 60)))
     );
     assert_eq!(find(&ledger, 2, NOW + 60).await, None);
     assert_eq!(ledger.undecided(None, 10).await.unwrap(), []);

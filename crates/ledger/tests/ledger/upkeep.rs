@@ -1,10 +1,8 @@
-//! Recovery, reconciliation's list, abandoned entries, pruning, the probe.
+//! Recovery, reconciliation's list, abandoned entries, the probe, the size.
 
-use ledger::{Claim, EntryId, Journal, Pruned, Recovery, SqliteLedger, Standing, State};
+use ledger::{Claim, EntryId, Journal, PaymentStatus, Recovery, State};
 
-use crate::support::{
-    Bench, NOW, RETENTION, bring, claim, find, pay, refused, reserved, settlement, stored,
-};
+use crate::support::{Bench, NOW, bring, claim, find, reserved, settlement, stored};
 
 #[tokio::test]
 async fn a_restart_releases_what_had_not_come_to_settlement() {
@@ -26,11 +24,15 @@ async fn a_restart_releases_what_had_not_come_to_settlement() {
         let entry = entries[usize::try_from(nonce).unwrap()];
         let expected = match state {
             State::Reserved | State::Working | State::Released => None,
-            State::Settling | State::Unknown => Some(Standing::Unknown {
+            State::Settling | State::Unknown => Some(PaymentStatus::Unknown {
                 entry,
                 transaction: None,
             }),
-            State::Settled => Some(Standing::Answered(stored(nonce, NOW))),
+            State::Undecidable => Some(PaymentStatus::Undecidable {
+                entry,
+                transaction: None,
+            }),
+            State::Settled => Some(PaymentStatus::Answered(stored(nonce, NOW))),
         };
         assert_eq!(find(&ledger, nonce, NOW + 10).await, expected, "{state}");
     }
@@ -102,7 +104,10 @@ async fn only_what_has_long_not_moved_is_abandoned() {
         .await
         .unwrap();
 
-    let abandoned = ledger.abandon(NOW + 99, NOW + 200).await.unwrap();
+    let abandoned = ledger
+        .abandon(Vec::new(), NOW + 99, NOW + 200)
+        .await
+        .unwrap();
     assert_eq!(
         abandoned,
         Recovery {
@@ -113,15 +118,15 @@ async fn only_what_has_long_not_moved_is_abandoned() {
     assert_eq!(find(&ledger, 1, NOW).await, None);
     assert!(matches!(
         find(&ledger, 2, NOW).await,
-        Some(Standing::Unknown { .. })
+        Some(PaymentStatus::Unknown { .. })
     ));
     assert!(matches!(
         find(&ledger, 3, NOW).await,
-        Some(Standing::InFlight { .. })
+        Some(PaymentStatus::InFlight { .. })
     ));
     assert!(matches!(
         find(&ledger, 4, NOW).await,
-        Some(Standing::InFlight { .. })
+        Some(PaymentStatus::InFlight { .. })
     ));
 
     // Those who were given up too early: before settlement the next move is refused, after it the charge counts.
@@ -135,120 +140,10 @@ async fn only_what_has_long_not_moved_is_abandoned() {
         .settle(old_settling, crate::support::receipt(2), NOW + 201)
         .await
         .unwrap();
-    ledger.release(young, "refused", NOW + 201).await.unwrap();
-}
-
-async fn prune_all(ledger: &SqliteLedger, now: u64) -> Pruned {
-    let mut total = Pruned::default();
-    loop {
-        let pruned = ledger.prune(now).await.unwrap();
-        total.entries += pruned.entries;
-        total.answers += pruned.answers;
-        if !pruned.more {
-            return total;
-        }
-    }
-}
-
-#[tokio::test]
-async fn pruning_takes_what_is_closed_expired_and_past_its_retention() {
-    let ledger = Bench::new();
-    for (nonce, state) in (0..).zip(State::ALL) {
-        bring(&ledger, nonce, state).await;
-    }
-    let nothing = Pruned::default();
-    assert_eq!(prune_all(&ledger, NOW + RETENTION - 1).await, nothing);
-    let pruned = prune_all(&ledger, NOW + RETENTION).await;
-    assert_eq!(
-        pruned,
-        Pruned {
-            entries: 2,
-            ..nothing
-        }
-    );
-    assert_eq!(find(&ledger, 4, NOW).await, None, "settled");
-    for nonce in 0..4 {
-        assert!(find(&ledger, nonce, NOW).await.is_some(), "open or unknown");
-    }
-    // However old they get.
-    assert_eq!(prune_all(&ledger, NOW + 1_000_000_000).await, nothing);
-}
-
-#[tokio::test]
-async fn an_authorization_that_is_still_good_is_remembered_without_its_answer() {
-    let ledger = Bench::new();
-    let long = || Claim {
-        valid_before: NOW + 10 * RETENTION,
-        ..claim(1)
-    };
-    let entry = reserved(&ledger, long()).await;
     ledger
-        .begin_settlement(entry, settlement(1), NOW)
+        .release(young, "refused", 0, NOW + 201)
         .await
         .unwrap();
-    ledger
-        .settle(entry, crate::support::receipt(1), NOW)
-        .await
-        .unwrap();
-
-    let pruned = prune_all(&ledger, NOW + RETENTION).await;
-    assert_eq!(
-        pruned,
-        Pruned {
-            answers: 1,
-            ..Pruned::default()
-        }
-    );
-    // Even for a clock that was set back: what is gone is gone.
-    assert_eq!(refused(&ledger, long()).await, Standing::AnswerExpired);
-    assert_eq!(
-        prune_all(&ledger, NOW + 10 * RETENTION - 1).await,
-        Pruned::default()
-    );
-    let pruned = prune_all(&ledger, NOW + 10 * RETENTION).await;
-    assert_eq!(
-        pruned,
-        Pruned {
-            entries: 1,
-            ..Pruned::default()
-        }
-    );
-}
-
-#[tokio::test]
-async fn pruning_goes_in_small_batches_past_what_stays() {
-    let ledger = Bench::new();
-    // More than a batch of entries that stay, in front of those that go.
-    for nonce in 0..150 {
-        reserved(&ledger, claim(nonce)).await;
-    }
-    for nonce in 150..450 {
-        let entry = reserved(&ledger, claim(nonce)).await;
-        ledger.release(entry, "refused", NOW).await.unwrap();
-    }
-    let later = NOW + RETENTION;
-    pay(&ledger, 1_000, later).await.unwrap();
-    let mut batches = Vec::new();
-    loop {
-        let pruned = ledger.prune(later).await.unwrap();
-        batches.push(pruned.entries);
-        if !pruned.more {
-            break;
-        }
-    }
-    assert_eq!(batches.iter().sum::<u64>(), 300);
-    assert!(
-        batches.len() >= 3 && batches.iter().all(|&n| n <= 128),
-        "{batches:?}"
-    );
-    // The next round begins at the front again.
-    let first = refused(&ledger, claim(0)).await;
-    let Standing::InFlight { entry, .. } = first else {
-        panic!("{first:?}")
-    };
-    ledger.release(entry, "refused", later).await.unwrap();
-    let much_later = later + RETENTION;
-    assert_eq!(prune_all(&ledger, much_later).await.entries, 2);
 }
 
 #[tokio::test]
@@ -263,4 +158,35 @@ async fn a_probe_writes_and_leaves_nothing() {
         ledger.probe().await.unwrap();
     }
     assert_eq!(std::fs::metadata(ledger.path()).unwrap().len(), size);
+}
+
+#[tokio::test]
+async fn its_size_is_that_of_the_file_and_the_log() {
+    let ledger = Bench::new();
+    let length = |path: &std::path::Path| std::fs::metadata(path).unwrap().len();
+    bring(&ledger, 1, State::Settled).await;
+    let log = ledger.path().with_extension("db-wal");
+    assert!(length(&log) > 0);
+    assert_eq!(
+        ledger.size_bytes(),
+        Ok(length(&ledger.path()) + length(&log))
+    );
+    let before = ledger.size_bytes().unwrap();
+    bring(&ledger, 2, State::Settled).await;
+    assert!(ledger.size_bytes().unwrap() > before);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_size_that_cannot_be_read_is_named() {
+    let ledger = Bench::new();
+    // Something that is no folder any more in the place of the ledger's folder.
+    let folder = ledger.folder.path();
+    let aside = folder.with_extension("aside");
+    std::fs::rename(folder, &aside).unwrap();
+    std::fs::write(folder, b"").unwrap();
+    let observed = ledger.size_bytes().unwrap_err().code();
+    std::fs::remove_file(folder).unwrap();
+    std::fs::rename(&aside, folder).unwrap();
+    assert_eq!(observed, "ledger_cannot_open");
 }

@@ -9,15 +9,15 @@ use proptest::prelude::*;
 use super::{GENERATION, Generation, generation};
 use crate::{
     error::LedgerError,
-    journal::{Reservation, Standing},
     sqlite::{
         Options,
         failure::Failure,
         location,
-        store::{Database, Store},
+        store::{Claimed, Database, Store},
         tests::claim,
     },
     state::EntryId,
+    status::PaymentStatus,
 };
 
 const NOW: u64 = 1_000_000;
@@ -61,7 +61,7 @@ fn run(batches: &[Batch], mut look: impl FnMut(&mut Store<'_>)) -> Model {
         let path = folder.path().join("ledger.db");
         let location = location::claim(path.to_str().unwrap()).unwrap();
         let database = Database::open(location, None).unwrap();
-        let mut store = Store::open(&database, Options::default().retention_seconds).unwrap();
+        let mut store = Store::open(&database, Options::default()).unwrap();
         check(&mut store, &model);
         look(&mut store);
         loop {
@@ -73,7 +73,7 @@ fn run(batches: &[Batch], mut look: impl FnMut(&mut Store<'_>)) -> Model {
             for operation in &batch.operations {
                 apply(&mut store, *operation, &mut after);
             }
-            store.advance_seen().unwrap();
+            store.finish_batch().unwrap();
             match batch.end {
                 End::Commit | End::Restart => {
                     store.commit().unwrap();
@@ -100,7 +100,7 @@ fn check(store: &mut Store<'_>, model: &Model) {
             .unwrap();
         let expected = model.get(&nonce).filter(|(_, open)| *open);
         let observed = match found {
-            Some(Standing::InFlight { entry, .. }) => Some(entry),
+            Some(PaymentStatus::InFlight { entry, .. }) => Some(entry),
             None => None,
             other => panic!("{other:?}"),
         };
@@ -153,21 +153,20 @@ fn apply(store: &mut Store<'_>, operation: Operation, model: &mut Model) {
             let claim = claim(nonce);
             let digest: B256 = claim.key.digest();
             match (store.reserve(digest, &claim).unwrap(), model.get(&nonce)) {
-                (Reservation::Reserved(entry), None | Some((_, false))) => {
+                (Claimed::Reserved(entry), None | Some((_, false))) => {
                     let numbers = model.values().map(|(entry, _)| *entry);
                     assert!(numbers.max().is_none_or(|newest| newest < entry));
                     model.insert(nonce, (entry, true));
                 }
-                (
-                    Reservation::Standing(Standing::InFlight { entry, .. }),
-                    Some((expected, true)),
-                ) => assert_eq!(entry, *expected),
+                (Claimed::Known(PaymentStatus::InFlight { entry, .. }), Some((expected, true))) => {
+                    assert_eq!(entry, *expected)
+                }
                 (observed, expected) => panic!("{observed:?}, {expected:?}"),
             }
         }
         Operation::Release(nonce) => {
             if let Some((entry, open)) = model.get_mut(&nonce) {
-                match store.release(*entry, "test", NOW) {
+                match store.release(*entry, "test", 0, NOW) {
                     Ok(()) => assert!(*open),
                     Err(Failure::Refused(LedgerError::WrongState { .. })) => assert!(!*open),
                     Err(other) => panic!("{other:?}"),

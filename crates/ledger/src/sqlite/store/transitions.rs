@@ -2,11 +2,12 @@
 
 use rusqlite::{Params, params};
 
-use super::{NONE, Store, next_number, state_in, stored};
+use super::{NONE, Store, next_number, open::amount_in, open::payer_in, state_in, stored};
 use crate::{
     answer::{Settlement, StoredReceipt},
     error::LedgerError,
-    sqlite::failure::Failure,
+    journal::Resolution,
+    sqlite::{credit::Earning, failure::Failure, seen::Mark},
     state::{EntryId, State, Transition},
 };
 
@@ -34,7 +35,7 @@ impl Store<'_> {
         self.advance(
             entry,
             Transition::BeginSettlement,
-            "UPDATE entry SET state = ?2, changed_at = ?5, answer = ?6
+            "UPDATE entry SET state = ?2, changed_at = max(changed_at, ?5), answer = ?6
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
             params![
                 entry.number(),
@@ -72,65 +73,38 @@ impl Store<'_> {
         receipt: &StoredReceipt,
         now: u64,
     ) -> Result<(), Failure> {
-        let id = next_number(&mut self.next_receipt);
-        let (first, last) = allowed(Transition::Settle);
-        self.advance(
-            entry,
-            Transition::Settle,
-            "UPDATE entry SET state = ?2, changed_at = ?5, receipt = ?6, open = 0
-             WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
-            params![
-                entry.number(),
-                State::Settled.code(),
-                first,
-                last,
-                stored(now),
-                id
-            ],
-        )?;
-        self.seen()?.0.landed(entry.number());
-        self.statements.execute(
-            "INSERT INTO receipt (id, entry, transaction_hash, header) VALUES (?1, ?2, ?3, ?4)",
-            params![id, entry.number(), receipt.transaction, receipt.header],
-        )?;
-        Ok(())
+        self.end_charged(entry, Transition::Settle, receipt, now)
     }
 
     pub(in crate::sqlite) fn release(
         &mut self,
         entry: EntryId,
         reason: &str,
+        spent: u64,
         now: u64,
     ) -> Result<(), Failure> {
-        // Only what came to settlement has an answer; nobody has paid for it.
-        self.statements.execute(
-            "DELETE FROM answer WHERE id =
-             (SELECT answer FROM entry WHERE id = ?1 AND state BETWEEN ?2 AND ?3)",
-            params![
-                entry.number(),
-                State::Settling.code(),
-                State::Unknown.code()
-            ],
-        )?;
-        let (first, last) = allowed(Transition::Release);
-        self.advance(
-            entry,
-            Transition::Release,
-            "UPDATE entry SET state = ?2, changed_at = ?5, answer = ?6, cause = ?7, open = 0,
-             payment_id = NULL
-             WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
-            params![
-                entry.number(),
-                State::Released.code(),
-                first,
-                last,
-                stored(now),
-                NONE,
-                reason
-            ],
-        )?;
-        self.seen()?.0.landed(entry.number());
+        let earning = self.end_uncharged(entry, Transition::Release, reason, now)?;
+        if spent > 0 {
+            let payer = self.earning_of(entry, earning)?.payer();
+            self.credit.spend(&mut self.statements, payer, spent)?;
+        }
         Ok(())
+    }
+
+    pub(in crate::sqlite) fn resolve(
+        &mut self,
+        entry: EntryId,
+        resolution: &Resolution,
+        now: u64,
+    ) -> Result<(), Failure> {
+        match resolution {
+            Resolution::Settled(receipt) => {
+                self.end_charged(entry, Transition::ResolveSettled, receipt, now)
+            }
+            Resolution::Released { reason } => self
+                .end_uncharged(entry, Transition::ResolveReleased, reason, now)
+                .map(drop),
+        }
     }
 
     pub(in crate::sqlite) fn mark_unknown(
@@ -144,8 +118,9 @@ impl Store<'_> {
         self.advance(
             entry,
             Transition::MarkUnknown,
-            "UPDATE entry SET state = ?2, changed_at = iif(state = ?2, changed_at, ?5),
-             transaction_hash = coalesce(?6, transaction_hash), cause = ?7, open = 1
+            "UPDATE entry SET state = ?2,
+             changed_at = iif(state = ?2, changed_at, max(changed_at, ?5)),
+             transaction_hash = coalesce(?6, transaction_hash), cause = ?7, open = ?8
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
             params![
                 entry.number(),
@@ -154,11 +129,116 @@ impl Store<'_> {
                 last,
                 stored(now),
                 transaction,
-                cause
+                cause,
+                Mark::Unknown.code(),
             ],
         )?;
-        self.seen()?.0.landed(entry.number());
+        self.seen()?.0.mark_terminal(entry.number());
         Ok(())
+    }
+
+    pub(in crate::sqlite) fn mark_undecidable(
+        &mut self,
+        entry: EntryId,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), Failure> {
+        let (first, last) = allowed(Transition::MarkUndecidable);
+        self.advance(
+            entry,
+            Transition::MarkUndecidable,
+            "UPDATE entry SET state = ?2, changed_at = max(changed_at, ?5), cause = ?6, open = ?7
+             WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
+            params![
+                entry.number(),
+                State::Undecidable.code(),
+                first,
+                last,
+                stored(now),
+                cause,
+                Mark::Undecidable.code(),
+            ],
+        )
+    }
+
+    /// Writes down that the payer was charged; the payer earns the amount.
+    fn end_charged(
+        &mut self,
+        entry: EntryId,
+        transition: Transition,
+        receipt: &StoredReceipt,
+        now: u64,
+    ) -> Result<(), Failure> {
+        let id = next_number(&mut self.next_receipt);
+        let (first, last) = allowed(transition);
+        self.advance(
+            entry,
+            transition,
+            "UPDATE entry SET state = ?2, changed_at = max(changed_at, ?5), receipt = ?6, open = 0
+             WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
+            params![
+                entry.number(),
+                State::Settled.code(),
+                first,
+                last,
+                stored(now),
+                id
+            ],
+        )?;
+        let earning = self.seen()?.0.mark_terminal(entry.number());
+        let earning = self.earning_of(entry, earning)?;
+        self.credit.earn(earning);
+        self.statements.execute(
+            "INSERT INTO receipt (id, entry, transaction_hash, header) VALUES (?1, ?2, ?3, ?4)",
+            params![id, entry.number(), receipt.transaction, receipt.header],
+        )?;
+        Ok(())
+    }
+
+    /// Writes down that the payer was not charged, and drops the answer. Returns what is held of the entry's earning.
+    fn end_uncharged(
+        &mut self,
+        entry: EntryId,
+        transition: Transition,
+        reason: &str,
+        now: u64,
+    ) -> Result<Option<Earning>, Failure> {
+        let (first, last) = allowed(transition);
+        // Only what came to settlement has an answer; nobody has paid for it.
+        self.statements.execute(
+            "DELETE FROM answer WHERE id =
+             (SELECT answer FROM entry WHERE id = ?1 AND state BETWEEN ?2 AND ?3)",
+            params![entry.number(), first, last],
+        )?;
+        self.advance(
+            entry,
+            transition,
+            "UPDATE entry SET state = ?2, changed_at = max(changed_at, ?5),
+             attempted = (answer <> ?6), answer = ?6, cause = ?7, open = 0, payment_id = NULL
+             WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
+            params![
+                entry.number(),
+                State::Released.code(),
+                first,
+                last,
+                stored(now),
+                NONE,
+                reason
+            ],
+        )?;
+        Ok(self.seen()?.0.mark_terminal(entry.number()))
+    }
+
+    /// The payer and the amount of an entry, unless they are held.
+    fn earning_of(&mut self, entry: EntryId, held: Option<Earning>) -> rusqlite::Result<Earning> {
+        if let Some(earning) = held {
+            return Ok(earning);
+        }
+        self.statements
+            .get("SELECT payer, amount FROM entry WHERE id = ?1")?
+            .query_row([entry.number()], |row| {
+                Ok(Earning::new(payer_in(row, 0)?, amount_in(row, 1)?))
+            })
     }
 
     /// Runs a conditional update and says what stood in its way if it found nothing.

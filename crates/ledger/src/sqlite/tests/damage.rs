@@ -77,7 +77,7 @@ async fn digests_that_changed_on_disk_are_not_read_past() {
     let mut damaged = 0;
     for nonce in 0..20 {
         match ledger.reserve(claim(nonce)).await {
-            Ok(Reservation::Standing(Standing::InFlight { .. })) => {}
+            Ok(Reservation::Known(PaymentStatus::InFlight { .. })) => {}
             other => {
                 assert_eq!(other.unwrap_err().code(), "ledger_damaged", "{nonce}");
                 damaged += 1;

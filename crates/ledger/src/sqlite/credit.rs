@@ -1,0 +1,128 @@
+//! What the settled payments of each payer have earned, and what uncharged work has taken from it.
+
+use std::{collections::BTreeMap, mem};
+
+use alloy_primitives::{Address, U256};
+use rusqlite::params;
+
+use super::{statements::Statements, store::stored};
+
+/// The most that a cap may be, so that two amounts of credit fit into a number of SQLite.
+const HIGHEST_CAP: u64 = 1 << 62;
+
+/// What a settlement earns: the payer and the amount in micro-USD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Earning {
+    payer: Address,
+    micro_usd: u64,
+}
+
+impl Earning {
+    /// The earning of a payment of `amount`, in the smallest unit of an asset with 6 decimals.
+    pub(super) fn new(payer: Address, amount: U256) -> Self {
+        Self {
+            payer,
+            micro_usd: u64::try_from(amount).unwrap_or(u64::MAX),
+        }
+    }
+
+    pub(super) fn payer(&self) -> Address {
+        self.payer
+    }
+}
+
+/// The table of credit, and what the batch has earned so far.
+///
+/// Earnings are added up in memory and written once for each payer, at the end of the batch and in its transaction: most of
+/// what a batch settles comes from few payers.
+#[derive(Debug)]
+pub(super) struct Credit {
+    cap: u64,
+    /// Not written yet, in micro-USD, at most the cap.
+    earned: BTreeMap<Address, u64>,
+}
+
+impl Credit {
+    pub(super) fn new(cap_micro_usd: u64) -> Self {
+        Self {
+            cap: cap_micro_usd.min(HIGHEST_CAP),
+            earned: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn earn(&mut self, earning: Earning) {
+        if earning.micro_usd > 0 && self.cap > 0 {
+            let earned = self.earned.entry(earning.payer).or_default();
+            *earned = earned.saturating_add(earning.micro_usd).min(self.cap);
+        }
+    }
+
+    /// Takes credit from a payer, as much as there is.
+    pub(super) fn spend(
+        &mut self,
+        statements: &mut Statements<'_>,
+        payer: Address,
+        micro_usd: u64,
+    ) -> rusqlite::Result<()> {
+        self.write_earned_by(statements, payer)?;
+        statements.execute(
+            "UPDATE credit SET micro_usd = max(min(micro_usd, ?3) - ?2, 0) WHERE payer = ?1",
+            params![payer.as_slice(), stored(micro_usd), stored(self.cap)],
+        )?;
+        let nothing = "DELETE FROM credit WHERE payer = ?1 AND micro_usd = 0";
+        statements.execute(nothing, [payer.as_slice()]).map(drop)
+    }
+
+    /// The credit of a payer, in micro-USD.
+    pub(super) fn of(
+        &mut self,
+        statements: &mut Statements<'_>,
+        payer: Address,
+    ) -> rusqlite::Result<u64> {
+        self.write_earned_by(statements, payer)?;
+        let sql = "SELECT micro_usd FROM credit WHERE payer = ?1";
+        let credit = statements.find(sql, [payer.as_slice()], |row| row.get(0))?;
+        let credit: i64 = credit.unwrap_or(0);
+        // It may have been earned under a higher cap.
+        Ok(u64::try_from(credit).unwrap_or(0).min(self.cap))
+    }
+
+    /// At the end of a batch: writes what it has earned.
+    pub(super) fn write(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<()> {
+        let earned = mem::take(&mut self.earned);
+        for (payer, micro_usd) in earned {
+            self.add(statements, payer, micro_usd)?;
+        }
+        Ok(())
+    }
+
+    /// After a rollback: the settlements that have earned it have not happened.
+    pub(super) fn forget(&mut self) {
+        self.earned.clear();
+    }
+
+    fn write_earned_by(
+        &mut self,
+        statements: &mut Statements<'_>,
+        payer: Address,
+    ) -> rusqlite::Result<()> {
+        match self.earned.remove(&payer) {
+            Some(micro_usd) => self.add(statements, payer, micro_usd),
+            None => Ok(()),
+        }
+    }
+
+    fn add(
+        &self,
+        statements: &mut Statements<'_>,
+        payer: Address,
+        micro_usd: u64,
+    ) -> rusqlite::Result<()> {
+        // A payer who has the most already costs no write.
+        let sql = "INSERT INTO credit (payer, micro_usd) VALUES (?1, ?2)
+                   ON CONFLICT (payer) DO UPDATE SET micro_usd = min(micro_usd + ?2, ?3)
+                   WHERE micro_usd < ?3";
+        let credit = params![payer.as_slice(), stored(micro_usd), stored(self.cap)];
+        statements.execute(sql, credit).map(drop)
+    }
+}

@@ -1,0 +1,239 @@
+//! [`Journal`] on the writer's queue.
+
+use std::{
+    fs, io,
+    path::Path,
+    sync::{PoisonError, atomic::Ordering},
+};
+
+use alloy_primitives::Address;
+use x402_wire::AuthorizationKey;
+
+use super::{
+    SqliteLedger, location,
+    store::{Claimed, Sweep},
+};
+use crate::{
+    answer::{Settlement, StoredReceipt},
+    claim::{Claim, RequestBinding},
+    error::LedgerError,
+    journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided},
+    state::{EntryId, State},
+    status::{PaymentRecord, PaymentStatus, Reservation},
+};
+
+/// Batches of one look for abandoned entries: 16,384 entries, of which none takes the writer more than some microseconds.
+const ABANDON_BATCHES: u32 = 64;
+
+// What a payment asks for is queued at the call, so that its future holds no more than the wait for it.
+impl Journal for SqliteLedger {
+    fn reserve(
+        &self,
+        claim: Claim,
+    ) -> impl Future<Output = Result<Reservation, LedgerError>> + Send {
+        let digest = claim.key.digest();
+        let claimed = self.submit("reserve", move |store| store.reserve(digest, &claim));
+        async move {
+            Ok(match claimed.await? {
+                Claimed::Reserved(entry) => Reservation::Reserved(entry),
+                Claimed::Known(status) => {
+                    self.check(&status)?;
+                    Reservation::Known(status)
+                }
+                Claimed::IdentifierTaken(taken) => Reservation::Known(taken.into_status()),
+            })
+        }
+    }
+
+    fn find(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+        now: u64,
+    ) -> impl Future<Output = Result<Option<PaymentStatus>, LedgerError>> + Send {
+        let (digest, request) = (key.digest(), request.digest());
+        let status = self.submit("find", move |store| store.find(digest, request, now));
+        async move {
+            let status = status.await?;
+            if let Some(status) = &status {
+                self.check(status)?;
+            }
+            Ok(status)
+        }
+    }
+
+    fn look_up(
+        &self,
+        key: &AuthorizationKey,
+    ) -> impl Future<Output = Result<Option<PaymentRecord>, LedgerError>> + Send {
+        let digest = key.digest();
+        self.submit("look_up", move |store| store.look_up(digest))
+    }
+
+    fn start_work(&self, entry: EntryId) {
+        // Left for the writer to take along with its next batch: the note is not worth a wake-up, let alone a commit.
+        self.marks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(entry);
+    }
+
+    fn begin_settlement(
+        &self,
+        entry: EntryId,
+        settlement: Settlement,
+        now: u64,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
+        // Work that was done before its beginning was noted leaves nothing to note.
+        self.marks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|mark| *mark != entry);
+        self.submit("begin_settlement", move |store| {
+            store.begin_settlement(entry, &settlement, now)
+        })
+    }
+
+    fn settle(
+        &self,
+        entry: EntryId,
+        receipt: StoredReceipt,
+        now: u64,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
+        self.submit("settle", move |store| store.settle(entry, &receipt, now))
+    }
+
+    fn release(
+        &self,
+        entry: EntryId,
+        reason: &str,
+        spent: u64,
+        now: u64,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
+        let reason = reason.to_owned();
+        self.submit("release", move |store| {
+            store.release(entry, &reason, spent, now)
+        })
+    }
+
+    fn mark_unknown(
+        &self,
+        entry: EntryId,
+        transaction: Option<String>,
+        cause: &str,
+        now: u64,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
+        let cause = cause.to_owned();
+        self.submit("mark_unknown", move |store| {
+            store.mark_unknown(entry, transaction.as_deref(), &cause, now)
+        })
+    }
+
+    fn mark_undecidable(
+        &self,
+        entry: EntryId,
+        cause: &str,
+        now: u64,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
+        let cause = cause.to_owned();
+        self.submit("mark_undecidable", move |store| {
+            store.mark_undecidable(entry, &cause, now)
+        })
+    }
+
+    fn resolve(
+        &self,
+        entry: EntryId,
+        resolution: Resolution,
+        now: u64,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
+        self.submit("resolve", move |store| {
+            store.resolve(entry, &resolution, now)
+        })
+    }
+
+    async fn undecided(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        let operation =
+            move |store: &mut super::Store<'_>| store.list(State::Unknown, after, limit);
+        self.submit("undecided", operation).await
+    }
+
+    async fn undecidable(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        let operation =
+            move |store: &mut super::Store<'_>| store.list(State::Undecidable, after, limit);
+        self.submit("undecidable", operation).await
+    }
+
+    async fn open_counts(&self) -> Result<OpenCounts, LedgerError> {
+        self.submit("open_counts", |store| store.open_counts())
+            .await
+    }
+
+    fn credit(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send {
+        self.submit("credit", move |store| store.credit(payer))
+    }
+
+    async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
+        let sweep = Sweep::everything("restart", now);
+        let recovery = self.sweep("recover", sweep, 0, |_| true).await?;
+        if recovery != Recovery::default() {
+            tracing::warn!(
+                released = recovery.released,
+                unknown = recovery.unknown,
+                "the previous run left payments open"
+            );
+        }
+        Ok(recovery)
+    }
+
+    async fn abandon(
+        &self,
+        owned: Vec<EntryId>,
+        untouched_since: u64,
+        now: u64,
+    ) -> Result<Recovery, LedgerError> {
+        let sweep = Sweep::untouched("abandoned", owned, untouched_since, now);
+        let first = self.abandon_after.load(Ordering::Relaxed);
+        let mut left = ABANDON_BATCHES;
+        let go_on = |next: Option<i64>| {
+            self.abandon_after
+                .store(next.unwrap_or(0), Ordering::Relaxed);
+            left = left.saturating_sub(1);
+            left > 0
+        };
+        self.sweep("abandon", sweep, first, go_on).await
+    }
+
+    async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
+        self.submit("prune", move |store| store.prune(now)).await
+    }
+
+    async fn probe(&self) -> Result<(), LedgerError> {
+        self.submit("probe", |store| store.probe()).await
+    }
+
+    fn size_bytes(&self) -> Result<u64, LedgerError> {
+        let log = location::with_suffix(&self.path, "-wal");
+        Ok(size(&self.path)?.saturating_add(size(&log)?))
+    }
+}
+
+/// The bytes of a file; none when it is not there, as the log before the first write.
+fn size(path: &Path) -> Result<u64, LedgerError> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.len()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(LedgerError::CannotOpen {
+            path: path.to_owned(),
+            kind: error.kind(),
+        }),
+    }
+}

@@ -1,0 +1,178 @@
+//! A file of version 5 as the program of its time has left it, and what this program makes of it.
+
+use alloy_primitives::Address;
+
+use super::*;
+use crate::{
+    answer::StoredReceipt,
+    journal::OpenCounts,
+    sqlite::{
+        Options, location,
+        store::{Database, Store},
+    },
+    state::EntryId,
+    status::PaymentStatus,
+};
+
+const NOW: u64 = 1_000_000;
+const NONE: i64 = 1 << 40;
+
+/// An entry with the number of its digest, asked for by request `[number; 32]`, paid by address `[9; 20]`.
+fn entry(connection: &Connection, number: u8, state: State, open: bool) {
+    let has_answer = matches!(state, State::Settling | State::Unknown | State::Settled);
+    let answer = NONE + i64::from(number);
+    let receipt = if state == State::Settled {
+        answer
+    } else {
+        NONE
+    };
+    connection
+        .execute(
+            "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
+             reserved_at, changed_at, answer, receipt, amount, method, path, cause, open)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?6, ?7, ?8, '2000', 'GET', '/', 'old', ?9)",
+            rusqlite::params![
+                number,
+                state.code(),
+                [number; 16],
+                [number; 32],
+                [9u8; 20],
+                i64::try_from(NOW).unwrap(),
+                if has_answer { answer } else { NONE },
+                receipt,
+                open
+            ],
+        )
+        .unwrap();
+    if has_answer {
+        connection
+            .execute(
+                "INSERT INTO answer (id, entry, payload, requirements, status, headers, body_digest, body)
+                 VALUES (?1, ?2, '{}', '{}', 200, '[]', zeroblob(32), x'')",
+                [answer, i64::from(number)],
+            )
+            .unwrap();
+    }
+    if state == State::Settled {
+        connection
+            .execute(
+                "INSERT INTO receipt (id, entry, transaction_hash, header)
+                 VALUES (?1, ?2, '0xa1', 'h')",
+                [receipt, i64::from(number)],
+            )
+            .unwrap();
+    }
+}
+
+fn version_5() -> (tempfile::TempDir, std::path::PathBuf) {
+    folder_with(|connection| {
+        for migration in &MIGRATIONS[..5] {
+            connection.execute_batch(migration).unwrap();
+        }
+        connection
+            .pragma_update(None, "application_id", APPLICATION_ID)
+            .unwrap();
+        connection.pragma_update(None, "user_version", 5).unwrap();
+        // In flight and older than the newest generation, which has this one digest.
+        entry(connection, 1, State::Settling, true);
+        connection
+            .execute_batch(
+                "INSERT INTO generation (id, last, filter) VALUES (1, 1, x'ffffffffffffffffffff')",
+            )
+            .unwrap();
+        let digests = [&[1; 16][..], &1i64.to_be_bytes()].concat();
+        connection
+            .execute(
+                "INSERT INTO bucket (id, digests) VALUES (257, ?1)",
+                [digests],
+            )
+            .unwrap();
+        entry(connection, 2, State::Unknown, true);
+        entry(connection, 3, State::Settled, false);
+        // Settled, and its answer was deleted after its retention. Its receipt stayed.
+        entry(connection, 4, State::Settled, false);
+        connection
+            .execute_batch(
+                "DELETE FROM answer WHERE entry = 4;
+                 UPDATE entry SET answer = 1099511627776 WHERE id = 4",
+            )
+            .unwrap();
+        entry(connection, 5, State::Released, false);
+        entry(connection, 6, State::Working, false);
+    })
+}
+
+/// The digest of entry `number`'s authorization; of what follows the 16 bytes that are kept, nothing is known.
+fn digest(number: u8) -> alloy_primitives::B256 {
+    alloy_primitives::B256::repeat_byte(number)
+}
+
+#[test]
+fn everything_in_it_means_what_it_meant() {
+    let (_folder, path) = version_5();
+    let location = location::claim(path.to_str().unwrap()).unwrap();
+    let database = Database::open(location, None).unwrap();
+    let mut store = Store::open(&database, Options::default()).unwrap();
+    store.begin().unwrap();
+    let status = |store: &mut Store<'_>, number| {
+        let request = alloy_primitives::B256::repeat_byte(number);
+        store.find(digest(number), request, NOW).unwrap()
+    };
+    for (number, state) in [(1, State::Settling), (6, State::Working)] {
+        let entry = EntryId::new(number.into());
+        let expected = Some(PaymentStatus::InFlight { entry, state });
+        assert_eq!(status(&mut store, number), expected);
+    }
+    assert!(matches!(
+        status(&mut store, 2),
+        Some(PaymentStatus::Unknown { .. })
+    ));
+    let Some(PaymentStatus::Answered(answered)) = status(&mut store, 3) else {
+        panic!("not answered")
+    };
+    assert_eq!(answered.receipt.transaction, "0xa1");
+    let transaction = "0xa1".to_owned();
+    assert_eq!(
+        status(&mut store, 4),
+        Some(PaymentStatus::AnswerExpired { transaction })
+    );
+    assert_eq!(status(&mut store, 5), None);
+    let record = store.look_up(digest(5)).unwrap().unwrap();
+    assert_eq!(
+        (record.state, record.reason.as_deref(), record.attempted),
+        (State::Released, Some("old"), false)
+    );
+    assert_eq!(
+        store.open_counts().unwrap(),
+        OpenCounts {
+            in_flight: 2,
+            unknown: 1,
+            undecidable: 0,
+            oldest_unknown: Some(NOW),
+        }
+    );
+    let undecided = store.list(State::Unknown, None, 10).unwrap();
+    assert_eq!(undecided.len(), 1);
+    assert_eq!(undecided[0].entry, EntryId::new(2));
+
+    // What was begun before goes on, and earns.
+    let payer = Address::repeat_byte(9);
+    assert_eq!(store.credit(payer).unwrap(), 0);
+    let receipt = StoredReceipt {
+        header: String::new(),
+        transaction: String::new(),
+    };
+    store.settle(EntryId::new(1), &receipt, NOW).unwrap();
+    store
+        .mark_undecidable(EntryId::new(2), "nobody knows", NOW)
+        .unwrap();
+    store.release(EntryId::new(6), "test", 500, NOW).unwrap();
+    store.finish_batch().unwrap();
+    store.commit().unwrap();
+    assert_eq!(store.credit(payer).unwrap(), 1500);
+    let counts = OpenCounts {
+        undecidable: 1,
+        ..OpenCounts::default()
+    };
+    assert_eq!(store.open_counts().unwrap(), counts);
+}

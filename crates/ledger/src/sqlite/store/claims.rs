@@ -1,0 +1,147 @@
+//! Claims: who gets an authorization.
+
+use alloy_primitives::B256;
+use rusqlite::params;
+use x402_wire::Payment;
+
+use super::{NONE, Store, kept, next_number, state_in, stored};
+use crate::{
+    claim::Claim,
+    sqlite::{credit::Earning, failure::Failure, seen::Digest},
+    state::{EntryId, State},
+    status::PaymentStatus,
+};
+
+/// The result of a claim.
+#[derive(Debug)]
+pub(in crate::sqlite) enum Claimed {
+    Reserved(EntryId),
+    Known(PaymentStatus),
+    IdentifierTaken(Taken),
+}
+
+/// The authorization with which a payer has used a payment identifier before. Its payment is parsed by whoever asks, and not in
+/// the writer, whose time all calls share.
+#[derive(Debug)]
+pub(in crate::sqlite) struct Taken {
+    transaction: Option<String>,
+    /// Payload and requirements, while they are stored.
+    payment: Option<(String, String)>,
+    same_request: bool,
+}
+
+impl Taken {
+    pub(in crate::sqlite) fn into_status(self) -> PaymentStatus {
+        let payment = self.payment.and_then(|(payload, requirements)| {
+            Payment::restore(payload.as_bytes(), requirements.as_bytes()).ok()
+        });
+        PaymentStatus::IdentifierTaken {
+            transaction: self.transaction,
+            key: payment.map(|payment| payment.key()),
+            same_request: self.same_request,
+        }
+    }
+}
+
+/// The entry of a payer's payment identifier. A released entry has no identifier any more, so there is one at most.
+pub(in crate::sqlite) const TAKEN: &str = "SELECT state, answer, receipt, transaction_hash, content
+     FROM entry WHERE payer = ?1 AND payment_id = ?2";
+
+impl Store<'_> {
+    pub(in crate::sqlite) fn reserve(
+        &mut self,
+        digest: B256,
+        claim: &Claim,
+    ) -> Result<Claimed, Failure> {
+        let digest = kept(digest);
+        let found = self.entry_of(&digest)?;
+        if let Some(found) = &found
+            && let Some(status) = self.status(found, claim.request.digest(), claim.now)?
+        {
+            return Ok(Claimed::Known(status));
+        }
+        if let Some(payment_id) = &claim.payment_id
+            && let Some(taken) = self.taken(claim, payment_id)?
+        {
+            return Ok(Claimed::IdentifierTaken(taken));
+        }
+        if let Some(released) = found {
+            self.forget_released(&digest, released.entry)?;
+        }
+        Ok(Claimed::Reserved(self.insert(digest, claim)?))
+    }
+
+    /// The authorization for which the payer has used the identifier, unless it was released.
+    fn taken(&mut self, claim: &Claim, payment_id: &str) -> rusqlite::Result<Option<Taken>> {
+        let identifier = params![claim.key.payer.as_slice(), payment_id];
+        let found = self.statements.find(TAKEN, identifier, |row| {
+            let content: Option<[u8; 32]> = row.get(4)?;
+            let (answer, receipt): (i64, i64) = (row.get(1)?, row.get(2)?);
+            let same_request = content.is_some_and(|c| claim.request.content_digest() == c);
+            Ok((
+                state_in(row, 0)?,
+                answer,
+                receipt,
+                row.get(3)?,
+                same_request,
+            ))
+        })?;
+        let Some((state, answer, receipt, kept, same_request)) = found else {
+            return Ok(None);
+        };
+        let transaction = match state {
+            State::Settled => Some(self.settled_by(receipt, kept)?),
+            _ => None,
+        };
+        let sql = "SELECT payload, requirements FROM answer WHERE id = ?1";
+        let payment = match answer {
+            NONE => None,
+            _ => self
+                .statements
+                .find(sql, [answer], |row| Ok((row.get(0)?, row.get(1)?)))?,
+        };
+        Ok(Some(Taken {
+            transaction,
+            payment,
+            same_request,
+        }))
+    }
+
+    /// Makes room for a new reservation of the same authorization.
+    fn forget_released(&mut self, digest: &Digest, entry: EntryId) -> rusqlite::Result<()> {
+        self.seen()?.0.remove(digest);
+        let sql = "DELETE FROM entry WHERE id = ?1 AND state = ?2";
+        self.statements
+            .execute(sql, params![entry.number(), State::Released.code()])
+            .map(drop)
+    }
+
+    /// Inserts a reserved entry of an authorization that has none.
+    fn insert(&mut self, digest: Digest, claim: &Claim) -> rusqlite::Result<EntryId> {
+        let id = next_number(&mut self.next_entry);
+        let now = stored(claim.now);
+        let content = claim.request.content_digest();
+        self.statements.execute(
+            "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
+             reserved_at, changed_at, amount, method, path, payment_id, content)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12)",
+            params![
+                id,
+                State::Reserved.code(),
+                digest,
+                claim.request.digest().as_slice(),
+                claim.key.payer.as_slice(),
+                stored(claim.valid_before),
+                now,
+                claim.amount.to_string(),
+                claim.request.method(),
+                claim.request.path(),
+                claim.payment_id,
+                claim.payment_id.is_some().then_some(content.as_slice()),
+            ],
+        )?;
+        let earning = Earning::new(claim.key.payer, claim.amount);
+        self.seen()?.0.add(digest, id, earning);
+        Ok(EntryId::new(id))
+    }
+}

@@ -1,0 +1,159 @@
+//! Entries that are not decided: closing those whose call is gone, listing and counting the others.
+
+use alloy_primitives::{Address, U256};
+use rusqlite::{Row, params, types::Type};
+
+use super::{Store, seconds_in, state_in, unreadable};
+use crate::{
+    journal::{OpenCounts, Recovery, Undecided},
+    sqlite::{failure::Failure, seen::Mark},
+    state::{EntryId, State},
+};
+
+/// Entries that one batch looks at. Payments wait while it runs.
+const SWEEP_BATCH: usize = 256;
+
+/// Which entries in flight are to be closed, and why.
+#[derive(Debug)]
+pub(in crate::sqlite) struct Sweep {
+    cause: &'static str,
+    /// Sorted.
+    owned: Vec<EntryId>,
+    untouched_since: u64,
+    now: u64,
+}
+
+impl Sweep {
+    pub(in crate::sqlite) fn everything(cause: &'static str, now: u64) -> Self {
+        Self::untouched(cause, Vec::new(), u64::MAX, now)
+    }
+
+    /// What nobody owns and what has not changed since a time.
+    pub(in crate::sqlite) fn untouched(
+        cause: &'static str,
+        mut owned: Vec<EntryId>,
+        untouched_since: u64,
+        now: u64,
+    ) -> Self {
+        owned.sort_unstable();
+        Self {
+            cause,
+            owned,
+            untouched_since,
+            now,
+        }
+    }
+
+    fn spares(&self, entry: i64) -> bool {
+        self.owned.binary_search(&EntryId::new(entry)).is_ok()
+    }
+}
+
+impl Store<'_> {
+    /// Releases what has not come to settlement, and makes the rest unknown, among the next entries in flight after `after`.
+    /// Returns the entry after which to go on, if there may be more.
+    pub(in crate::sqlite) fn close_open(
+        &mut self,
+        sweep: &Sweep,
+        after: i64,
+    ) -> Result<(Recovery, Option<i64>), Failure> {
+        let (seen, _) = self.seen()?;
+        let entries: Vec<i64> = seen.in_flight_after(after).take(SWEEP_BATCH).collect();
+        let next = entries.last().copied();
+        let next = next.filter(|_| entries.len() == SWEEP_BATCH);
+        let mut recovery = Recovery::default();
+        for number in entries {
+            if sweep.spares(number) {
+                continue;
+            }
+            let (entry, sql) = (
+                EntryId::new(number),
+                "SELECT state, changed_at FROM entry WHERE id = ?1",
+            );
+            let (state, changed_at) = self
+                .statements
+                .get(sql)?
+                .query_row([number], |row| Ok((state_in(row, 0)?, seconds_in(row, 1)?)))?;
+            if changed_at > sweep.untouched_since {
+                continue;
+            }
+            if state == State::Settling {
+                self.mark_unknown(entry, None, sweep.cause, sweep.now)?;
+                recovery.unknown = recovery.unknown.saturating_add(1);
+            } else {
+                self.release(entry, sweep.cause, 0, sweep.now)?;
+                recovery.released = recovery.released.saturating_add(1);
+            }
+        }
+        Ok((recovery, next))
+    }
+
+    /// The unknown or the undecidable entries after `after`.
+    pub(in crate::sqlite) fn list(
+        &mut self,
+        state: State,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, Failure> {
+        let statement = self.statements.get(
+            "SELECT e.id, a.payload, a.requirements, e.transaction_hash, e.changed_at, e.cause,
+             e.amount, e.payer, e.method, e.path
+             FROM entry AS e INDEXED BY entry_open JOIN answer AS a ON a.id = e.answer
+             WHERE e.open <> 0 AND e.open = ?1 AND e.id > ?2 ORDER BY e.id LIMIT ?3",
+        )?;
+        let mark = if state == State::Undecidable {
+            Mark::Undecidable
+        } else {
+            Mark::Unknown
+        };
+        let after = after.map_or(0, EntryId::number);
+        let rows = statement.query_map(params![mark.code(), after, limit], |row| {
+            Ok(Undecided {
+                entry: EntryId::new(row.get(0)?),
+                payload_json: row.get(1)?,
+                requirements_json: row.get(2)?,
+                transaction: row.get(3)?,
+                since: seconds_in(row, 4)?,
+                cause: row.get(5)?,
+                amount: amount_in(row, 6)?,
+                payer: payer_in(row, 7)?,
+                method: row.get(8)?,
+                path: row.get(9)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    pub(in crate::sqlite) fn open_counts(&mut self) -> Result<OpenCounts, Failure> {
+        let (seen, statements) = self.seen()?;
+        let in_flight = u64::try_from(seen.in_flight().len()).unwrap_or(u64::MAX);
+        let mut count = |mark: Mark| -> rusqlite::Result<u64> {
+            statements
+                .get(
+                    "SELECT count(*) FROM entry INDEXED BY entry_open
+                     WHERE open <> 0 AND open = ?1",
+                )?
+                .query_row([mark.code()], |row| seconds_in(row, 0))
+        };
+        let (unknown, undecidable) = (count(Mark::Unknown)?, count(Mark::Undecidable)?);
+        let oldest: Option<i64> = statements
+            .get("SELECT min(changed_at) FROM entry INDEXED BY entry_unknown WHERE open = 2")?
+            .query_row([], |row| row.get(0))?;
+        Ok(OpenCounts {
+            in_flight,
+            unknown,
+            undecidable,
+            oldest_unknown: oldest.map(|at| u64::try_from(at).unwrap_or_default()),
+        })
+    }
+}
+
+pub(super) fn amount_in(row: &Row<'_>, column: usize) -> rusqlite::Result<U256> {
+    let text = row.get_ref(column)?.as_str();
+    let text = text.map_err(|error| unreadable(column, Type::Text, error.into()))?;
+    U256::from_str_radix(text, 10).map_err(|error| unreadable(column, Type::Text, error.into()))
+}
+
+pub(super) fn payer_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Address> {
+    row.get::<_, [u8; 20]>(column).map(Address::from)
+}

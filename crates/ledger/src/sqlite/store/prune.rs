@@ -1,0 +1,152 @@
+//! Deleting what is no longer needed.
+
+use rusqlite::{Row, params};
+
+use super::{NONE, Store, seconds_in, state_in};
+use crate::{
+    journal::Pruned,
+    sqlite::{failure::Failure, schema, seen::Digest},
+    state::{EntryId, State},
+};
+
+/// Entries that one call looks at. Payments wait while it runs.
+const BATCH: i64 = 128;
+
+/// Entries that one run looks at, at least.
+const LEAST_OF_A_RUN: i64 = 8_192;
+
+/// Runs in which the whole of a large ledger is looked at. At a run every 15 seconds this is an hour: what is due stays that
+/// much longer at most, and entries that are kept for a month cost next to nothing.
+const RUNS_OF_A_ROUND: i64 = 240;
+
+/// How far pruning has come. Entries lie in the order of their numbers and not of their times: a clock may have been wrong. So
+/// all of them are looked at in turn, and none says anything about those behind it. What a rollback undoes is due again in the
+/// next round.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// The last entry that was looked at.
+    after: i64,
+    /// Entries that are left to this run.
+    left: i64,
+}
+
+/// The part of an entry that decides whether it is still needed.
+struct Aged {
+    entry: EntryId,
+    digest: Digest,
+    state: State,
+    valid_before: u64,
+    changed_at: u64,
+    answer: i64,
+    receipt: i64,
+}
+
+impl Aged {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            entry: EntryId::new(row.get(0)?),
+            state: state_in(row, 1)?,
+            valid_before: seconds_in(row, 2)?,
+            changed_at: seconds_in(row, 3)?,
+            answer: row.get(4)?,
+            receipt: row.get(5)?,
+            digest: row.get(6)?,
+        })
+    }
+
+    /// Whether the last change is at least so long ago.
+    fn is_past(&self, retention_seconds: u64, now: u64) -> bool {
+        self.changed_at.saturating_add(retention_seconds) <= now
+    }
+}
+
+impl Store<'_> {
+    /// What it reads is nobody's working set, so it gets by with few pages: an idle ledger of any size stays small.
+    pub(in crate::sqlite) fn prune(&mut self, now: u64) -> Result<Pruned, Failure> {
+        schema::hold_pages_of(self.connection(), schema::UPKEEP_KIB)?;
+        let pruned = self.prune_batch(now);
+        schema::hold_pages_of(self.connection(), schema::WORK_KIB)?;
+        pruned
+    }
+
+    fn prune_batch(&mut self, now: u64) -> Result<Pruned, Failure> {
+        if self.round.left <= 0 {
+            self.round.left = self.entries_of_a_run()?;
+        }
+        let batch = self.entries_after(self.round.after)?;
+        let is_end = i64::try_from(batch.len()) != Ok(BATCH);
+        self.round.after = batch.last().map_or(0, |aged| aged.entry.number());
+        self.round.left = self.round.left.saturating_sub(BATCH);
+        let mut pruned = Pruned::default();
+        for aged in batch {
+            self.prune_entry(&aged, now, &mut pruned)?;
+        }
+        if is_end {
+            self.round = Round::default();
+            let (seen, statements) = self.seen()?;
+            seen.forget_deleted(statements)?;
+        }
+        pruned.more = self.round.left > 0;
+        Ok(pruned)
+    }
+
+    fn prune_entry(&mut self, aged: &Aged, now: u64, pruned: &mut Pruned) -> rusqlite::Result<()> {
+        let answers = self.options.retention_seconds;
+        let entries = match aged.state {
+            State::Settled => self.options.entry_retention_seconds.max(answers),
+            State::Released => answers,
+            _ => return Ok(()),
+        };
+        if aged.valid_before <= now && aged.is_past(entries, now) {
+            self.delete(aged)?;
+            pruned.entries = pruned.entries.saturating_add(1);
+        } else if aged.is_past(answers, now) && (aged.answer, aged.receipt) != (NONE, NONE) {
+            self.delete_answer(aged)?;
+            pruned.answers = pruned.answers.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn entries_of_a_run(&mut self) -> rusqlite::Result<i64> {
+        let first = "SELECT coalesce(min(id), 0) FROM entry";
+        let first: i64 = self
+            .statements
+            .get(first)?
+            .query_row([], |row| row.get(0))?;
+        let all = self.next_entry.saturating_sub(first);
+        Ok((all / RUNS_OF_A_ROUND).max(LEAST_OF_A_RUN))
+    }
+
+    fn entries_after(&mut self, id: i64) -> rusqlite::Result<Vec<Aged>> {
+        self.statements
+            .get(
+                "SELECT id, state, valid_before, changed_at, answer, receipt, authorization
+                 FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
+            )?
+            .query_map([id, BATCH], Aged::read)?
+            .collect()
+    }
+
+    fn delete(&mut self, aged: &Aged) -> rusqlite::Result<()> {
+        self.seen()?.0.remove(&aged.digest);
+        self.delete_row("DELETE FROM answer WHERE id = ?1", aged.answer)?;
+        self.delete_row("DELETE FROM receipt WHERE id = ?1", aged.receipt)?;
+        self.delete_row("DELETE FROM entry WHERE id = ?1", aged.entry.number())
+    }
+
+    /// The answer and its receipt. The entry stays, with the receipt's transaction.
+    fn delete_answer(&mut self, aged: &Aged) -> rusqlite::Result<()> {
+        self.statements.execute(
+            "UPDATE entry SET answer = ?2, receipt = ?2, transaction_hash = coalesce(
+             (SELECT transaction_hash FROM receipt WHERE id = ?3), transaction_hash)
+             WHERE id = ?1",
+            params![aged.entry.number(), NONE, aged.receipt],
+        )?;
+        self.delete_row("DELETE FROM answer WHERE id = ?1", aged.answer)?;
+        self.delete_row("DELETE FROM receipt WHERE id = ?1", aged.receipt)
+    }
+
+    fn delete_row(&mut self, sql: &'static str, id: i64) -> rusqlite::Result<()> {
+        self.statements.execute(sql, [id]).map(drop)
+    }
+}

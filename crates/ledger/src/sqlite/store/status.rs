@@ -1,0 +1,170 @@
+//! Where an authorization stands.
+
+use alloy_primitives::B256;
+use rusqlite::{params, types::Type};
+
+use super::{NONE, Store, kept, seconds_in, state_in, unreadable};
+use crate::{
+    answer::{Answer, Header, StoredAnswer, StoredReceipt},
+    sqlite::{failure::Failure, seen::Digest},
+    state::{EntryId, State},
+    status::{PaymentRecord, PaymentStatus},
+};
+
+/// The part of an entry that decides what it means for a request.
+pub(super) struct Found {
+    pub(super) entry: EntryId,
+    state: State,
+    request: B256,
+    changed_at: u64,
+    answer: i64,
+    receipt: i64,
+    transaction: Option<String>,
+}
+
+impl Store<'_> {
+    pub(in crate::sqlite) fn find(
+        &mut self,
+        digest: B256,
+        request: B256,
+        now: u64,
+    ) -> Result<Option<PaymentStatus>, Failure> {
+        match self.entry_of(&kept(digest))? {
+            Some(found) => self.status(&found, request, now),
+            None => Ok(None),
+        }
+    }
+
+    pub(in crate::sqlite) fn look_up(
+        &mut self,
+        digest: B256,
+    ) -> Result<Option<PaymentRecord>, Failure> {
+        let Some(found) = self.entry_of(&kept(digest))? else {
+            return Ok(None);
+        };
+        let (entry, state) = (found.entry, found.state);
+        let sql = "SELECT cause, attempted FROM entry WHERE id = ?1";
+        let (cause, attempted): (Option<String>, bool) = self
+            .statements
+            .get(sql)?
+            .query_row([entry.number()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let transaction = match state {
+            State::Settled => Some(self.settled_by(found.receipt, found.transaction)?),
+            State::Unknown | State::Undecidable => found.transaction,
+            _ => None,
+        };
+        Ok(Some(PaymentRecord {
+            entry,
+            state,
+            since: found.changed_at,
+            transaction: transaction.filter(|transaction| !transaction.is_empty()),
+            // A settled entry may have been unknown before.
+            reason: cause.filter(|_| state != State::Settled),
+            attempted: match state {
+                State::Reserved | State::Working => false,
+                State::Released => attempted,
+                _ => true,
+            },
+        }))
+    }
+
+    pub(super) fn entry_of(&mut self, digest: &Digest) -> rusqlite::Result<Option<Found>> {
+        let (seen, statements) = self.seen()?;
+        let Some(entry) = seen.find(statements, digest)? else {
+            return Ok(None);
+        };
+        let sql = "SELECT id, state, request, changed_at, answer, receipt, transaction_hash
+                   FROM entry WHERE id = ?1 AND authorization = ?2";
+        statements.find(sql, params![entry, digest], |row| {
+            Ok(Found {
+                entry: EntryId::new(row.get(0)?),
+                state: state_in(row, 1)?,
+                request: row.get::<_, [u8; 32]>(2)?.into(),
+                changed_at: seconds_in(row, 3)?,
+                answer: row.get(4)?,
+                receipt: row.get(5)?,
+                transaction: row.get(6)?,
+            })
+        })
+    }
+
+    /// What a found entry means for a request; `None` when it is released.
+    pub(super) fn status(
+        &mut self,
+        found: &Found,
+        request: B256,
+        now: u64,
+    ) -> Result<Option<PaymentStatus>, Failure> {
+        if found.state == State::Released {
+            return Ok(None);
+        }
+        if found.request != request {
+            return Ok(Some(PaymentStatus::BoundElsewhere));
+        }
+        let (entry, transaction) = (found.entry, || found.transaction.clone());
+        Ok(Some(match found.state {
+            State::Unknown => PaymentStatus::Unknown {
+                entry,
+                transaction: transaction(),
+            },
+            State::Undecidable => PaymentStatus::Undecidable {
+                entry,
+                transaction: transaction(),
+            },
+            State::Settled => self.settled(found, now)?,
+            state => PaymentStatus::InFlight { entry, state },
+        }))
+    }
+
+    fn settled(&mut self, found: &Found, now: u64) -> Result<PaymentStatus, Failure> {
+        let retention = self.options.retention_seconds;
+        if found.changed_at.saturating_add(retention) <= now || found.answer == NONE {
+            let transaction = self.settled_by(found.receipt, found.transaction.clone())?;
+            return Ok(PaymentStatus::AnswerExpired { transaction });
+        }
+        Ok(PaymentStatus::Answered(StoredAnswer {
+            answer: self.read_answer(found.answer)?,
+            receipt: self.read_receipt(found.receipt)?,
+            settled_at: found.changed_at,
+        }))
+    }
+
+    /// The transaction of a settled entry: its receipt's, and when that is deleted, the one that was `kept` of it.
+    pub(super) fn settled_by(
+        &mut self,
+        receipt: i64,
+        kept: Option<String>,
+    ) -> rusqlite::Result<String> {
+        match receipt {
+            NONE => Ok(kept.unwrap_or_default()),
+            _ => Ok(self.read_receipt(receipt)?.transaction),
+        }
+    }
+
+    fn read_answer(&mut self, id: i64) -> rusqlite::Result<Answer> {
+        self.statements
+            .get("SELECT status, headers, body_digest, body FROM answer WHERE id = ?1")?
+            .query_row([id], |row| {
+                let headers: String = row.get(1)?;
+                let headers: Vec<Header> = serde_json::from_str(&headers)
+                    .map_err(|error| unreadable(1, Type::Text, error.into()))?;
+                Ok(Answer::restored(
+                    row.get(0)?,
+                    headers,
+                    row.get::<_, Vec<u8>>(3)?.into(),
+                    row.get::<_, [u8; 32]>(2)?.into(),
+                ))
+            })
+    }
+
+    fn read_receipt(&mut self, id: i64) -> rusqlite::Result<StoredReceipt> {
+        self.statements
+            .get("SELECT header, transaction_hash FROM receipt WHERE id = ?1")?
+            .query_row([id], |row| {
+                Ok(StoredReceipt {
+                    header: row.get(0)?,
+                    transaction: row.get(1)?,
+                })
+            })
+    }
+}

@@ -1,0 +1,163 @@
+//! What payers have earned, and what uncharged work takes from it.
+
+use alloy_primitives::{Address, U256};
+use ledger::{Claim, EntryId, Journal, Options, SqliteLedger, State};
+
+use crate::support::{
+    Bench, CREDIT_CAP, NOW, OPTIONS, bring, claim, credit, key, pay, receipt, reserved, settlement,
+};
+
+async fn settle(ledger: &SqliteLedger, claim: Claim) -> EntryId {
+    let entry = reserved(ledger, claim).await;
+    ledger
+        .begin_settlement(entry, settlement(1), NOW)
+        .await
+        .unwrap();
+    ledger.settle(entry, receipt(1), NOW).await.unwrap();
+    entry
+}
+
+#[tokio::test]
+async fn a_settlement_earns_its_amount_up_to_the_cap() {
+    let mut ledger = Bench::new();
+    assert_eq!(credit(&ledger).await, 0);
+    for (nonce, expected) in [(1, 2_000), (2, 4_000), (3, CREDIT_CAP), (4, CREDIT_CAP)] {
+        pay(&ledger, nonce, NOW).await.unwrap();
+        assert_eq!(credit(&ledger).await, expected);
+        ledger.reopen();
+        assert_eq!(credit(&ledger).await, expected);
+    }
+    // Each payer has its own.
+    let other = Address::repeat_byte(0xcc);
+    assert_eq!(ledger.credit(other).await, Ok(0));
+    let mut theirs = claim(9);
+    theirs.key.payer = other;
+    settle(&ledger, theirs).await;
+    assert_eq!(ledger.credit(other).await, Ok(2_000));
+    assert_eq!(credit(&ledger).await, CREDIT_CAP);
+}
+
+#[tokio::test]
+async fn only_a_settlement_earns_and_each_entry_once() {
+    let mut ledger = Bench::new();
+    for (nonce, state) in (0..).zip(State::ALL) {
+        if state != State::Settled {
+            bring(&ledger, nonce, state).await;
+        }
+    }
+    assert_eq!(credit(&ledger).await, 0);
+    // Found out after a restart: the amount is read from the entry.
+    let entry = bring(&ledger, 10, State::Settling).await;
+    ledger.reopen();
+    ledger.recover(NOW).await.unwrap();
+    ledger.settle(entry, receipt(10), NOW).await.unwrap();
+    assert_eq!(credit(&ledger).await, 2_000);
+    for now in [NOW, NOW + 1] {
+        let again = ledger.settle(entry, receipt(10), now).await;
+        assert_eq!(again.unwrap_err().code(), "ledger_wrong_state");
+    }
+    assert_eq!(credit(&ledger).await, 2_000);
+}
+
+#[tokio::test]
+async fn a_release_takes_what_was_spent_and_no_more_than_there_is() {
+    let ledger = Bench::new();
+    pay(&ledger, 1, NOW).await.unwrap();
+    for (nonce, state, spent, left) in [
+        (2, State::Reserved, 0, 2_000),
+        (3, State::Working, 300, 1_700),
+        (4, State::Unknown, 700, 1_000),
+        (5, State::Settling, 1_001, 0),
+        (6, State::Reserved, u64::MAX, 0),
+    ] {
+        let entry = bring(&ledger, nonce, state).await;
+        ledger.release(entry, "refused", spent, NOW).await.unwrap();
+        assert_eq!(credit(&ledger).await, left, "{spent}");
+        // A release that is refused takes nothing.
+        let again = ledger.release(entry, "refused", 100, NOW).await;
+        assert_eq!(again.unwrap_err().code(), "ledger_wrong_state");
+        assert_eq!(credit(&ledger).await, left, "{spent}");
+    }
+    pay(&ledger, 7, NOW).await.unwrap();
+    assert_eq!(credit(&ledger).await, 2_000);
+}
+
+#[tokio::test]
+async fn what_was_spent_is_taken_from_the_payer_of_an_entry_of_an_earlier_run() {
+    let mut ledger = Bench::new();
+    pay(&ledger, 1, NOW).await.unwrap();
+    let entry = bring(&ledger, 2, State::Settling).await;
+    ledger.reopen();
+    ledger.release(entry, "refused", 500, NOW).await.unwrap();
+    assert_eq!(credit(&ledger).await, 1_500);
+}
+
+#[tokio::test]
+async fn who_has_nothing_takes_no_room() {
+    let mut ledger = Bench::new();
+    pay(&ledger, 1, NOW).await.unwrap();
+    let rows = |ledger: &mut Bench| {
+        let mut rows: i64 = 0;
+        ledger.change(|file| {
+            let count = file.query_row("SELECT count(*) FROM credit", [], |row| row.get(0));
+            rows = count.unwrap();
+        });
+        rows
+    };
+    assert_eq!(rows(&mut ledger), 1);
+    let entry = reserved(&ledger, claim(2)).await;
+    ledger.release(entry, "refused", 2_000, NOW).await.unwrap();
+    assert_eq!(rows(&mut ledger), 0);
+    // Nor does a payment of nothing, or a payer that has never paid.
+    let free = Claim {
+        amount: U256::ZERO,
+        ..claim(3)
+    };
+    settle(&ledger, free).await;
+    let entry = reserved(&ledger, claim(4)).await;
+    ledger.release(entry, "refused", 2_000, NOW).await.unwrap();
+    assert_eq!(rows(&mut ledger), 0);
+}
+
+#[tokio::test]
+async fn amounts_and_caps_at_the_edge() {
+    let payer = key(1).payer;
+    for (cap, most) in [(0, 0), (1, 1), (u64::MAX, 1 << 62)] {
+        let ledger = Bench::with(Options {
+            credit_cap_micro_usd: cap,
+            ..OPTIONS
+        });
+        for nonce in 0..3 {
+            let all = Claim {
+                amount: U256::MAX,
+                ..claim(nonce)
+            };
+            settle(&ledger, all).await;
+            assert_eq!(ledger.credit(payer).await, Ok(most));
+        }
+        let entry = reserved(&ledger, claim(9)).await;
+        ledger
+            .release(entry, "refused", u64::MAX, NOW)
+            .await
+            .unwrap();
+        assert_eq!(ledger.credit(payer).await, Ok(0));
+    }
+}
+
+#[tokio::test]
+async fn a_lower_cap_holds_for_what_was_earned_before() {
+    let mut ledger = Bench::new();
+    for nonce in 0..3 {
+        pay(&ledger, nonce, NOW).await.unwrap();
+    }
+    ledger.reopen_with(Options {
+        credit_cap_micro_usd: 1_000,
+        ..OPTIONS
+    });
+    assert_eq!(credit(&ledger).await, 1_000);
+    pay(&ledger, 5, NOW).await.unwrap();
+    assert_eq!(credit(&ledger).await, 1_000);
+    let entry = reserved(&ledger, claim(6)).await;
+    ledger.release(entry, "refused", 400, NOW).await.unwrap();
+    assert_eq!(credit(&ledger).await, 600);
+}

@@ -1,0 +1,175 @@
+//! Payment identifiers: one belongs to one authorization of its payer.
+
+use alloy_primitives::Address;
+use ledger::{Claim, Journal, PaymentStatus, RequestBinding, Resolution, State};
+use x402_wire::AuthorizationKey;
+
+use crate::support::{
+    Bench, ENTRY_RETENTION, NOW, RETENTION, claim, key, prune_all, receipt, refused, request,
+    reserved, settlement,
+};
+
+const ID: &str = "order-0000000001";
+
+fn with_id(nonce: u64, id: &str) -> Claim {
+    Claim {
+        payment_id: Some(id.to_owned()),
+        ..claim(nonce)
+    }
+}
+
+/// The binding of a signed payment with an identifier, as the server makes it.
+fn signed(request: RequestBinding, signature: &str) -> RequestBinding {
+    request.for_payment(signature, Some(ID))
+}
+
+/// What a claim is refused with whose identifier another authorization has.
+fn taken(transaction: Option<String>, key: Option<AuthorizationKey>) -> PaymentStatus {
+    PaymentStatus::IdentifierTaken {
+        transaction,
+        key,
+        same_request: true,
+    }
+}
+
+#[tokio::test]
+async fn it_belongs_to_one_authorization() {
+    let ledger = Bench::new();
+    let entry = reserved(&ledger, with_id(1, ID)).await;
+    assert_eq!(refused(&ledger, with_id(2, ID)).await, taken(None, None));
+    // The same payment again is the same payment; another identifier is free; so is none.
+    let in_flight = PaymentStatus::InFlight {
+        entry,
+        state: State::Reserved,
+    };
+    assert_eq!(refused(&ledger, with_id(1, ID)).await, in_flight);
+    reserved(&ledger, with_id(3, "order-0000000002")).await;
+    reserved(&ledger, claim(4)).await;
+    // Identifiers are the payer's own.
+    let mut other_payer = with_id(5, ID);
+    other_payer.key.payer = Address::repeat_byte(0xcc);
+    reserved(&ledger, other_payer).await;
+    // Neither asset nor network makes the payer another.
+    let mut other_asset = with_id(6, ID);
+    other_asset.key.asset = Address::repeat_byte(0xcc);
+    assert_eq!(refused(&ledger, other_asset).await, taken(None, None));
+}
+
+#[tokio::test]
+async fn it_is_free_again_after_a_release() {
+    let ledger = Bench::new();
+    let first = reserved(&ledger, with_id(1, ID)).await;
+    ledger.release(first, "refused", 0, NOW).await.unwrap();
+    let second = reserved(&ledger, with_id(2, ID)).await;
+    // The first authorization comes back, but its identifier has gone to the second.
+    assert_eq!(refused(&ledger, with_id(1, ID)).await, taken(None, None));
+    ledger.release(second, "refused", 0, NOW).await.unwrap();
+    reserved(&ledger, with_id(1, ID)).await;
+}
+
+#[tokio::test]
+async fn it_is_free_again_after_the_operator_has_released() {
+    let ledger = Bench::new();
+    let entry = reserved(&ledger, with_id(1, ID)).await;
+    ledger
+        .begin_settlement(entry, settlement(1), NOW)
+        .await
+        .unwrap();
+    ledger
+        .mark_unknown(entry, None, "timeout", NOW)
+        .await
+        .unwrap();
+    ledger.mark_undecidable(entry, "no one", NOW).await.unwrap();
+    let other = refused(&ledger, with_id(2, ID)).await;
+    assert_eq!(other, taken(None, Some(key(1))));
+    let reason = "not on chain".to_owned();
+    ledger
+        .resolve(entry, Resolution::Released { reason }, NOW)
+        .await
+        .unwrap();
+    reserved(&ledger, with_id(2, ID)).await;
+}
+
+/// From reserved to deleted: the transaction as soon as there is one, the key as long as the payment is stored.
+#[tokio::test]
+async fn it_names_the_other_payment_in_each_of_its_states() {
+    let ledger = Bench::new();
+    let entry = reserved(&ledger, with_id(1, ID)).await;
+    let other = || with_id(2, ID);
+    assert_eq!(refused(&ledger, other()).await, taken(None, None));
+    ledger
+        .begin_settlement(entry, settlement(1), NOW)
+        .await
+        .unwrap();
+    let key = Some(key(1));
+    assert_eq!(refused(&ledger, other()).await, taken(None, key));
+    // A transaction that may not have happened is not named.
+    let transaction = Some("0xb2".to_owned());
+    ledger
+        .mark_unknown(entry, transaction, "timeout", NOW)
+        .await
+        .unwrap();
+    assert_eq!(refused(&ledger, other()).await, taken(None, key));
+    ledger.settle(entry, receipt(1), NOW).await.unwrap();
+    let transaction = Some(receipt(1).transaction);
+    let settled = taken(transaction.clone(), key);
+    assert_eq!(refused(&ledger, other()).await, settled);
+    prune_all(&ledger, NOW + RETENTION).await;
+    assert_eq!(refused(&ledger, other()).await, taken(transaction, None));
+    prune_all(&ledger, NOW + ENTRY_RETENTION).await;
+    reserved(&ledger, other()).await;
+}
+
+#[tokio::test]
+async fn whether_it_was_used_for_the_same_request_does_not_depend_on_the_signature() {
+    let mut ledger = Bench::new();
+    let first = Claim {
+        request: signed(request(0), "0x01"),
+        ..with_id(1, ID)
+    };
+    reserved(&ledger, first).await;
+    for (asked, same) in [(request(0), true), (request(1), false)] {
+        let again = Claim {
+            request: signed(asked, "0x02"),
+            ..with_id(2, ID)
+        };
+        let expected = PaymentStatus::IdentifierTaken {
+            transaction: None,
+            key: None,
+            same_request: same,
+        };
+        assert_eq!(refused(&ledger, again).await, expected);
+    }
+    // Entries of older versions have no digest of the request alone.
+    ledger.change(|file| {
+        file.execute_batch("UPDATE entry SET content = NULL")
+            .unwrap();
+    });
+    let again = Claim {
+        request: signed(request(0), "0x02"),
+        ..with_id(2, ID)
+    };
+    let PaymentStatus::IdentifierTaken { same_request, .. } = refused(&ledger, again).await else {
+        panic!("not taken")
+    };
+    assert!(!same_request);
+}
+
+/// Only claims with an identifier need it.
+#[tokio::test]
+async fn the_digest_of_the_request_alone_is_kept_with_identifiers_only() {
+    let mut ledger = Bench::new();
+    reserved(&ledger, claim(1)).await;
+    reserved(&ledger, with_id(2, ID)).await;
+    ledger.change(|file| {
+        let sql = "SELECT id FROM entry WHERE content IS NOT NULL";
+        let kept: Vec<i64> = file
+            .prepare(sql)
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(kept, [2]);
+    });
+}

@@ -1,0 +1,169 @@
+//! Where an authorization stands, whoever asks.
+
+use ledger::{Claim, EntryId, Journal, PaymentRecord, Resolution, State, StoredReceipt};
+
+use crate::support::{
+    Bench, ENTRY_RETENTION, NOW, RETENTION, bring, claim, look_up, prune_all, receipt, reserved,
+    settlement,
+};
+
+fn record(entry: EntryId, state: State) -> PaymentRecord {
+    PaymentRecord {
+        entry,
+        state,
+        since: NOW,
+        transaction: None,
+        reason: None,
+        attempted: false,
+    }
+}
+
+#[tokio::test]
+async fn every_state() {
+    let mut ledger = Bench::new();
+    let mut expected = Vec::new();
+    for (nonce, state) in (0..).zip(State::ALL) {
+        let entry = bring(&ledger, nonce, state).await;
+        let reason = match state {
+            State::Unknown => Some("timeout".to_owned()),
+            State::Released => Some("refused".to_owned()),
+            State::Undecidable => Some("nobody knows".to_owned()),
+            _ => None,
+        };
+        let attempted = match state {
+            State::Reserved | State::Working | State::Released => false,
+            State::Settling | State::Unknown | State::Settled | State::Undecidable => true,
+        };
+        let transaction = (state == State::Settled).then(|| receipt(nonce).transaction);
+        expected.push(PaymentRecord {
+            transaction,
+            reason,
+            attempted,
+            ..record(entry, state)
+        });
+    }
+    for _ in 0..2 {
+        for (nonce, expected) in (0..).zip(&expected) {
+            assert_eq!(look_up(&ledger, nonce).await.as_ref(), Some(expected));
+        }
+        assert_eq!(look_up(&ledger, 77).await, None);
+        ledger.reopen();
+    }
+}
+
+#[tokio::test]
+async fn a_release_says_whether_a_settlement_was_asked_for() {
+    let ledger = Bench::new();
+    for (nonce, state, attempted) in [
+        (1, State::Reserved, false),
+        (2, State::Working, false),
+        (3, State::Settling, true),
+        (4, State::Unknown, true),
+    ] {
+        let entry = bring(&ledger, nonce, state).await;
+        ledger.release(entry, "refused", 0, NOW + 7).await.unwrap();
+        let expected = PaymentRecord {
+            since: NOW + 7,
+            reason: Some("refused".to_owned()),
+            attempted,
+            ..record(entry, State::Released)
+        };
+        assert_eq!(look_up(&ledger, nonce).await, Some(expected), "{state}");
+        // Of the next entry of the authorization it says nothing.
+        let next = reserved(&ledger, claim(nonce)).await;
+        let expected = record(next, State::Reserved);
+        assert_eq!(look_up(&ledger, nonce).await, Some(expected));
+    }
+    let entry = bring(&ledger, 5, State::Undecidable).await;
+    let reason = "not on chain".to_owned();
+    ledger
+        .resolve(entry, Resolution::Released { reason }, NOW)
+        .await
+        .unwrap();
+    let found = look_up(&ledger, 5).await.unwrap();
+    assert!(found.attempted && found.state == State::Released);
+    assert_eq!(found.reason.as_deref(), Some("not on chain"));
+}
+
+#[tokio::test]
+async fn the_transaction_is_the_receipts_and_outlives_it() {
+    let ledger = Bench::new();
+    let entry = bring(&ledger, 1, State::Unknown).await;
+    let learned = Some("0xb2".to_owned());
+    ledger
+        .mark_unknown(entry, learned.clone(), "pending", NOW + 5)
+        .await
+        .unwrap();
+    let found = look_up(&ledger, 1).await.unwrap();
+    assert_eq!((found.transaction, found.since), (learned, NOW));
+    assert_eq!(found.reason.as_deref(), Some("pending"));
+    // Another one than was thought.
+    ledger.settle(entry, receipt(1), NOW + 9).await.unwrap();
+    let settled = PaymentRecord {
+        since: NOW + 9,
+        transaction: Some(receipt(1).transaction),
+        attempted: true,
+        ..record(entry, State::Settled)
+    };
+    assert_eq!(look_up(&ledger, 1).await, Some(settled.clone()));
+    let pruned = prune_all(&ledger, NOW + 9 + RETENTION).await;
+    assert_eq!((pruned.answers, pruned.entries), (1, 0));
+    assert_eq!(look_up(&ledger, 1).await, Some(settled));
+    prune_all(&ledger, NOW + 9 + ENTRY_RETENTION).await;
+    assert_eq!(look_up(&ledger, 1).await, None);
+}
+
+#[tokio::test]
+async fn a_scheme_without_a_transaction_has_none() {
+    let ledger = Bench::new();
+    let entry = reserved(&ledger, claim(1)).await;
+    ledger
+        .begin_settlement(entry, settlement(1), NOW)
+        .await
+        .unwrap();
+    let receipt = StoredReceipt {
+        header: "eyJ9".to_owned(),
+        transaction: String::new(),
+    };
+    ledger.settle(entry, receipt, NOW).await.unwrap();
+    for now in [NOW, NOW + RETENTION] {
+        prune_all(&ledger, now).await;
+        let found = look_up(&ledger, 1).await.unwrap();
+        assert_eq!((found.state, found.transaction), (State::Settled, None));
+    }
+}
+
+/// A reading of the clock before the last change is that change's.
+#[tokio::test]
+async fn time_does_not_run_backwards() {
+    let ledger = Bench::new();
+    for (nonce, late) in [(1, NOW - 500), (2, NOW + 500)] {
+        let entry = reserved(&ledger, claim(nonce)).await;
+        ledger
+            .begin_settlement(entry, settlement(nonce), late)
+            .await
+            .unwrap();
+        let expected = late.max(NOW);
+        assert_eq!(look_up(&ledger, nonce).await.unwrap().since, expected);
+        ledger
+            .mark_unknown(entry, None, "timeout", NOW - 600)
+            .await
+            .unwrap();
+        assert_eq!(look_up(&ledger, nonce).await.unwrap().since, expected);
+        ledger
+            .mark_undecidable(entry, "no one", NOW - 600)
+            .await
+            .unwrap();
+        assert_eq!(look_up(&ledger, nonce).await.unwrap().since, expected);
+        let resolution = Resolution::Settled(receipt(nonce));
+        ledger.resolve(entry, resolution, NOW - 700).await.unwrap();
+        assert_eq!(look_up(&ledger, nonce).await.unwrap().since, expected);
+    }
+    let young = Claim {
+        now: NOW + 9,
+        ..claim(3)
+    };
+    let entry = reserved(&ledger, young).await;
+    ledger.release(entry, "refused", 0, NOW).await.unwrap();
+    assert_eq!(look_up(&ledger, 3).await.unwrap().since, NOW + 9);
+}

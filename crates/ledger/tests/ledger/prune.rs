@@ -1,0 +1,204 @@
+//! What goes when: answers after their retention, entries when nobody needs to look them up any more.
+
+use ledger::{Claim, Journal, Options, PaymentStatus, Pruned, State};
+
+use crate::support::{
+    Bench, ENTRY_RETENTION, NOW, OPTIONS, RETENTION, bring, claim, find, look_up, pay, prune_all,
+    receipt, refused, reserved, settlement, stored,
+};
+
+const NOTHING: Pruned = Pruned {
+    entries: 0,
+    answers: 0,
+    more: false,
+};
+
+fn pruned(entries: u64, answers: u64) -> Pruned {
+    Pruned {
+        entries,
+        answers,
+        more: false,
+    }
+}
+
+#[tokio::test]
+async fn what_is_closed_goes_when_its_time_is_over() {
+    let ledger = Bench::new();
+    for (nonce, state) in (0..).zip(State::ALL) {
+        bring(&ledger, nonce, state).await;
+    }
+    assert_eq!(prune_all(&ledger, NOW + RETENTION - 1).await, NOTHING);
+    // The released entry, and the answer of the settled one.
+    assert_eq!(prune_all(&ledger, NOW + RETENTION).await, pruned(1, 1));
+    assert_eq!(look_up(&ledger, 5).await, None, "released");
+    let settled = || async { find(&ledger, 4, NOW).await };
+    let expired = PaymentStatus::AnswerExpired {
+        transaction: receipt(4).transaction,
+    };
+    assert_eq!(settled().await, Some(expired.clone()));
+    let last = NOW + ENTRY_RETENTION - 1;
+    assert_eq!(prune_all(&ledger, last).await, NOTHING);
+    assert_eq!(settled().await, Some(expired));
+    assert_eq!(prune_all(&ledger, last + 1).await, pruned(1, 0));
+    assert_eq!(settled().await, None);
+    // However old they get.
+    assert_eq!(prune_all(&ledger, NOW + 1_000_000_000).await, NOTHING);
+    for nonce in [0, 1, 2, 3, 6] {
+        let found = find(&ledger, nonce, NOW).await;
+        assert!(found.is_some(), "in flight, unknown or undecidable");
+    }
+}
+
+#[tokio::test]
+async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
+    // Entries for less time than answers, and an authorization that outlives both.
+    let ledger = Bench::with(Options {
+        entry_retention_seconds: 0,
+        ..OPTIONS
+    });
+    let long = || Claim {
+        valid_before: NOW + 10 * RETENTION,
+        ..claim(1)
+    };
+    pay(&ledger, 2, NOW).await.unwrap();
+    let entry = reserved(&ledger, long()).await;
+    ledger
+        .begin_settlement(entry, settlement(1), NOW)
+        .await
+        .unwrap();
+    ledger.settle(entry, receipt(1), NOW).await.unwrap();
+    let released = Claim {
+        valid_before: NOW + 10 * RETENTION,
+        ..claim(3)
+    };
+    let released = reserved(&ledger, released).await;
+    ledger.release(released, "refused", 0, NOW).await.unwrap();
+
+    assert_eq!(prune_all(&ledger, NOW + RETENTION - 1).await, NOTHING);
+    assert_eq!(prune_all(&ledger, NOW + RETENTION).await, pruned(1, 1));
+    // Even for a clock that was set back: what is gone is gone.
+    let expired = PaymentStatus::AnswerExpired {
+        transaction: receipt(1).transaction,
+    };
+    assert_eq!(refused(&ledger, long()).await, expired);
+    let last = NOW + 10 * RETENTION - 1;
+    assert_eq!(prune_all(&ledger, last).await, NOTHING);
+    assert_eq!(prune_all(&ledger, last + 1).await, pruned(2, 0));
+}
+
+/// Entries that were written while the clock was wrong, in front of others.
+#[tokio::test]
+async fn a_clock_reading_in_the_future_stops_nothing() {
+    let ledger = Bench::new();
+    let wrong = NOW + 1_000_000_000;
+    pay(&ledger, 1, wrong).await.unwrap();
+    let unused = Claim {
+        now: wrong,
+        ..claim(2)
+    };
+    let unused = reserved(&ledger, unused).await;
+    ledger.release(unused, "refused", 0, wrong).await.unwrap();
+    for nonce in 10..20 {
+        pay(&ledger, nonce, NOW).await.unwrap();
+    }
+    assert_eq!(prune_all(&ledger, NOW + RETENTION).await, pruned(0, 10));
+    assert_eq!(
+        prune_all(&ledger, NOW + ENTRY_RETENTION).await,
+        pruned(10, 0)
+    );
+    // Those of the wrong time wait for it.
+    let answered = Some(PaymentStatus::Answered(stored(1, wrong)));
+    assert_eq!(find(&ledger, 1, NOW).await, answered);
+    assert_eq!(
+        prune_all(&ledger, wrong + ENTRY_RETENTION).await,
+        pruned(2, 0)
+    );
+}
+
+#[tokio::test]
+async fn a_clock_that_runs_backwards_deletes_nothing_early() {
+    let ledger = Bench::new();
+    let entry = reserved(&ledger, claim(1)).await;
+    ledger
+        .begin_settlement(entry, settlement(1), NOW)
+        .await
+        .unwrap();
+    // The settlement is recorded when the clock has just been set back.
+    ledger.settle(entry, receipt(1), NOW - 600).await.unwrap();
+    for now in [
+        0,
+        NOW - 600,
+        NOW,
+        NOW + RETENTION - 600,
+        NOW + RETENTION - 1,
+    ] {
+        assert_eq!(prune_all(&ledger, now).await, NOTHING);
+        let answered = Some(PaymentStatus::Answered(stored(1, NOW)));
+        assert_eq!(find(&ledger, 1, now).await, answered);
+    }
+    assert_eq!(prune_all(&ledger, NOW + RETENTION).await, pruned(0, 1));
+    assert_eq!(prune_all(&ledger, 0).await, NOTHING);
+}
+
+#[tokio::test]
+async fn it_goes_in_small_batches_past_what_stays() {
+    let ledger = Bench::new();
+    // More than a batch of entries that stay, in front of those that go.
+    for nonce in 0..150 {
+        reserved(&ledger, claim(nonce)).await;
+    }
+    for nonce in 150..450 {
+        let entry = reserved(&ledger, claim(nonce)).await;
+        ledger.release(entry, "refused", 0, NOW).await.unwrap();
+    }
+    let later = NOW + RETENTION;
+    pay(&ledger, 1_000, later).await.unwrap();
+    let mut batches = Vec::new();
+    loop {
+        let pruned = ledger.prune(later).await.unwrap();
+        batches.push(pruned.entries);
+        if !pruned.more {
+            break;
+        }
+    }
+    assert_eq!(batches.iter().sum::<u64>(), 300);
+    assert!(
+        batches.len() >= 3 && batches.iter().all(|&n| n <= 128),
+        "{batches:?}"
+    );
+    // The next round begins at the front again.
+    let first = refused(&ledger, claim(0)).await;
+    let PaymentStatus::InFlight { entry, .. } = first else {
+        panic!("{first:?}")
+    };
+    ledger.release(entry, "refused", 0, later).await.unwrap();
+    let much_later = later + ENTRY_RETENTION;
+    assert_eq!(prune_all(&ledger, much_later).await.entries, 2);
+}
+
+/// What one run looks at of a ledger of this size.
+const RUN: u64 = 8_192;
+
+#[tokio::test]
+async fn one_run_looks_at_a_part_of_a_large_ledger_and_the_next_goes_on() {
+    let mut ledger = Bench::new();
+    ledger.change(|file| {
+        let sql = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 20000)
+             INSERT INTO entry (id, state, authorization, request, payer, valid_before, reserved_at,
+                                changed_at, amount, method, path)
+             SELECT n, iif(n % 4 = 0, 7, 6), randomblob(16), zeroblob(32), zeroblob(20), ?1, ?1, ?1,
+                    '2000', 'GET', '/price'
+             FROM number";
+        let now = i64::try_from(NOW).unwrap();
+        file.execute(sql, [now]).unwrap();
+    });
+    let mut deleted = Vec::new();
+    for _ in 0..4 {
+        let commits = ledger.stats().commits;
+        deleted.push(prune_all(&ledger, NOW + RETENTION).await.entries);
+        assert!(ledger.stats().commits - commits <= RUN / 128);
+    }
+    // Of four entries one is released; the others are still to be looked up.
+    let run = RUN / 4;
+    assert_eq!(deleted, [run, run, 5_000 - 2 * run, 0]);
+}
