@@ -103,10 +103,10 @@ impl OnchainSettler {
         let left = payment.authorization().valid_before;
         let left = left.saturating_sub(U256::from(now));
         let queue = self.account.queue();
-        if U256::from(queue.delay().as_secs()) < left {
+        let waiting = queue.waiting();
+        if waiting == 0 || U256::from(queue.delay().as_secs()) < left {
             return Ok(());
         }
-        let waiting = queue.waiting();
         Err(Cause::QueueTooLong { waiting })
     }
 

@@ -1,8 +1,10 @@
 //! A plain x402 v2 facilitator: what its answers mean.
 
+use alloy_primitives::U256;
 use dev_chain::BUYER;
 use settlement::{
-    Cause, Facilitator, Readiness, Reconciliation, Settlement, Settler, Verification,
+    Cause, DECISION_MARGIN_SECONDS, Facilitator, Readiness, Reconciliation, Settlement, Settler,
+    Verification,
 };
 use x402_wire::{Network, Payment, Reason, facilitator};
 
@@ -37,7 +39,9 @@ pub(crate) async fn settle_with(act: crate::stage::Act) -> Settlement {
 async fn verify_with(act: crate::stage::Act) -> Verification {
     let stage = Stage::open().await;
     stage.plays("/verify", [act]);
-    client(&stage).verify(&payment(USDT0), NOW).await
+    client(&stage)
+        .verify(&payment(USDT0), U256::ZERO, NOW)
+        .await
 }
 
 fn reason(settlement: &Settlement) -> &str {
@@ -69,7 +73,10 @@ async fn the_callers_message_is_sent_byte_for_byte_with_our_own_requirements() {
     let base = format!("{}/x402/", stage.url());
     let client = Facilitator::new(&base, Network::evm(196), timeouts()).unwrap();
     let payment = payment(USDC);
-    assert_eq!(client.verify(&payment, NOW).await, Verification::Valid);
+    assert_eq!(
+        client.verify(&payment, U256::ZERO, NOW).await,
+        Verification::Valid
+    );
     assert!(matches!(
         client.settle(&payment).await,
         Settlement::Settled(_)
@@ -178,6 +185,141 @@ async fn a_hash_does_not_open_what_its_reason_decides() {
     }
 }
 
+/// Facilitators have several words for a settlement that is finished.
+#[tokio::test]
+async fn every_word_for_finished_is_a_settlement() {
+    for word in [
+        "success",
+        "settled",
+        "Settled",
+        "confirmed",
+        "COMPLETED",
+        "",
+    ] {
+        let body = settled().replace(
+            r#""success":true"#,
+            &format!(r#""success":true,"status":"{word}","blockNumber":7,"next":{{"a":[]}}"#),
+        );
+        let outcome = settle_with(json(body)).await;
+        let Settlement::Settled(receipt) = outcome else {
+            panic!("{word}: {outcome:?}")
+        };
+        assert_eq!(receipt.status.as_deref(), Some(word));
+    }
+    for word in ["pending", "timeout", "failed", "unsettled", "settled?"] {
+        let body = settled().replace(
+            r#""success":true"#,
+            &format!(r#""success":true,"status":"{word}""#),
+        );
+        let stage = Stage::open().await;
+        stage.plays("/settle", [json(body.clone()), json(body)]);
+        let outcome = client(&stage).settle(&payment(USDT0)).await;
+        let (hash, cause) = unknown(&outcome);
+        assert_eq!((hash, cause.code()), (Some(HASH), "pending"), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn a_success_with_a_reason_for_its_failure_is_not_believed() {
+    let body = settled().replace(
+        r#""success":true"#,
+        r#""success":true,"status":"settled","errorReason":"insufficient_funds""#,
+    );
+    let outcome = settle_with(json(body)).await;
+    let (hash, cause) = unknown(&outcome);
+    assert_eq!((hash, cause.code()), (Some(HASH), "contradiction"));
+}
+
+/// What a facilitator says ends up in headers, logs and the ledger.
+#[tokio::test]
+async fn what_a_facilitator_says_is_short_and_ascii() {
+    let long = "\u{20ac}x".repeat(3_000);
+    let body = settled().replace(
+        r#""success":true"#,
+        &format!(
+            r#""success":true,"extra":{{"a":"{long}"}},"extensions":{{"b":"{long}"}},"status":"settled""#
+        ),
+    );
+    let Settlement::Settled(receipt) = settle_with(json(body)).await else {
+        panic!()
+    };
+    assert!(receipt.extra.is_none() && receipt.extensions.is_none());
+
+    let noted = settled().replace(
+        r#""success":true"#,
+        r#""success":true,"extra":{"note":"\u20ac"},"extensions":{"note":"€ \" €"}"#,
+    );
+    let Settlement::Settled(receipt) = settle_with(json(noted)).await else {
+        panic!()
+    };
+    let header = receipt.into_response().to_header();
+    let text = x402_wire::decode_header(header.as_bytes()).unwrap();
+    assert!(text.is_ascii(), "{text}");
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["extensions"]["note"], "€ \" €");
+
+    // The hash of a deferred payment may be anything, so anything is bounded.
+    let stage = Stage::open().await;
+    let stored = format!(
+        r#"{{"success":true,"transaction":"{long}","network":"eip155:196","status":"{long}"}}"#
+    );
+    stage.plays("/settle", [json(stored.clone()), json(stored)]);
+    let outcome = client(&stage).settle(&deferred(USDT0)).await;
+    let (hash, cause) = unknown(&outcome);
+    assert_eq!(hash, Some("x".repeat(80).as_str()));
+    assert!(cause.to_string().len() < 200 && cause.to_string().is_ascii());
+
+    let message = format!(
+        r#"{{"success":false,"errorReason":"{long}","errorMessage":"{long}","network":"eip155:196"}}"#
+    );
+    let Settlement::Rejected { reason, message } = settle_with(json(message)).await else {
+        panic!()
+    };
+    assert_eq!(reason.as_str(), "x".repeat(80));
+    assert_eq!(message.unwrap().chars().count(), 300);
+}
+
+/// It is also what a payment looks like that somebody else has sent first.
+#[tokio::test]
+async fn already_used_is_unknown_without_a_chain() {
+    for reason in [
+        "invalid_exact_evm_nonce_already_used",
+        "invalid_exact_evm_transfer_event_mismatch",
+        "nonce_used",
+    ] {
+        for status in [200, 402, 409] {
+            let outcome = settle_with(with_status(status, refused(reason, ""))).await;
+            let (hash, cause) = unknown(&outcome);
+            assert_eq!((hash, cause.code()), (None, "refusal_inconclusive"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_nothing_has_decided_when_the_window_is_over_is_undecidable() {
+    let end = NOW + 300 + DECISION_MARGIN_SECONDS;
+    for (payment, body) in [
+        (payment(USDT0), refused("nonce_used", "")),
+        (payment(USDT0), "<html>".to_owned()),
+        (deferred(USDT0), refused("settlement_pending", "")),
+    ] {
+        for (now, expected) in [(end - 1, "undecided"), (end, "undecidable")] {
+            let stage = Stage::open().await;
+            stage.plays("/settle", [json(body.clone())]);
+            let outcome = client(&stage).reconcile(&payment, Some(HASH), now).await;
+            assert_eq!(outcome.outcome(), expected, "{body}");
+            if let Reconciliation::Undecidable { transaction, .. } = outcome {
+                assert_eq!(transaction.as_deref(), Some(HASH));
+            }
+        }
+        // What is decided late is decided.
+        let stage = Stage::open().await;
+        stage.plays("/settle", [json(settled())]);
+        let outcome = client(&stage).reconcile(&payment, None, end).await;
+        assert_eq!(outcome.outcome(), "settled");
+    }
+}
+
 #[tokio::test]
 async fn pending_is_asked_once_more_with_the_identical_request() {
     for status in [200, 500] {
@@ -265,7 +407,10 @@ async fn deferred_payments_need_a_facilitator_that_lists_them() {
                 reason: Reason::UnsupportedScheme,
                 message: None,
             };
-            assert_eq!(client.verify(&deferred(USDT0), NOW).await, refused);
+            assert_eq!(
+                client.verify(&deferred(USDT0), U256::ZERO, NOW).await,
+                refused
+            );
         }
         assert_eq!(stage.seen().len(), 1);
     }
@@ -280,7 +425,7 @@ async fn deferred_payments_need_a_facilitator_that_lists_them() {
     stage.plays("/settle", [json(stored)]);
     let client = client(&stage);
     assert_eq!(
-        client.verify(&deferred(USDT0), NOW).await,
+        client.verify(&deferred(USDT0), U256::ZERO, NOW).await,
         Verification::Valid
     );
     let Settlement::Settled(receipt) = client.settle(&deferred(USDT0)).await else {
@@ -290,7 +435,8 @@ async fn deferred_payments_need_a_facilitator_that_lists_them() {
     assert_eq!(
         client.readiness().await,
         Readiness::Ready {
-            aggr_deferred: true
+            aggr_deferred: true,
+            settlements_left: None,
         }
     );
 }

@@ -12,13 +12,16 @@
 mod broker;
 mod broker_state;
 mod calls;
+mod canonical;
 mod chain;
 mod codes;
 mod composed;
 mod facilitator;
 mod facilitator_faults;
+mod gas;
 mod onchain;
 mod onchain_faults;
 mod payments;
 mod reconciling;
 mod stage;
+mod wallets;
