@@ -111,8 +111,11 @@ impl OnchainSettler {
     }
 
     fn input(&self, payment: &Payment) -> Result<Bytes, Obstacle> {
-        if payment.check_signature() != Ok(SignatureStanding::Recovered) {
-            self.admits_wallet(true)?;
+        match payment.check_signature() {
+            Ok(SignatureStanding::Recovered) => {}
+            Ok(_) => self.admits_wallet(true)?,
+            Err(invalid) if !self.policy.contract_wallets => return Err(invalid.reason().into()),
+            Err(_) => {}
         }
         calldata(payment).ok_or_else(|| Reason::InvalidExactEvmPayloadSignature.into())
     }

@@ -222,8 +222,12 @@ async fn payers_with_code_can_be_switched_off() {
         ..Draft::new(USDC)
     };
     let refused = invalid(Reason::UnsupportedContractWallet);
+    let other = draft.with_signature(&draft.signature());
+    assert_eq!(
+        closed.verify(&other, U256::ZERO, NOW).await,
+        invalid(Reason::InvalidExactEvmPayloadSignature)
+    );
     for payment in [
-        draft.with_signature(&draft.signature()),
         draft.with_signature(&wrap_6492(&draft.signature())),
         // A key's own account that has delegated to a contract.
         payment(USDC),
