@@ -145,8 +145,8 @@ impl SettleBody {
             },
             status => Answer::Final(Settlement::Settled(Receipt {
                 status: status.map(clip),
-                extensions: self.extensions.filter(is_short),
-                extra: self.extra.filter(is_short),
+                extensions: self.extensions.filter(|json| is_short(json)),
+                extra: self.extra.filter(|json| is_short(json)),
                 ..Receipt::of(payment, transaction)
             })),
         }
@@ -274,7 +274,7 @@ pub(crate) fn is_finished(state: &str) -> bool {
         .any(|word| state.eq_ignore_ascii_case(word))
 }
 
-fn is_short(json: &Box<RawValue>) -> bool {
+fn is_short(json: &RawValue) -> bool {
     json.get().len() <= MAX_FOREIGN_JSON
 }
 

@@ -64,15 +64,16 @@ impl<B: Settler> WithChain<B> {
         let after = self.timeouts.receipt;
         let deadline = Instant::now() + after;
         loop {
-            let open = match look(chain, payment, &receipt.transaction).await {
-                Ok(Seen::Paid) => return Settlement::Settled(receipt),
-                Ok(Seen::PaidBy(other)) => return Settlement::Settled(*other),
-                Ok(Seen::Otherwise(cause)) => return unknown(receipt, cause),
-                Ok(Seen::NotYet) => Cause::Timeout {
+            let seen = look(chain, payment, &receipt.transaction);
+            let open = match tokio::time::timeout_at(deadline, seen).await {
+                Ok(Ok(Seen::Paid)) => return Settlement::Settled(receipt),
+                Ok(Ok(Seen::PaidBy(other))) => return Settlement::Settled(*other),
+                Ok(Ok(Seen::Otherwise(cause))) => return unknown(receipt, cause),
+                Ok(Ok(Seen::NotYet)) | Err(_) => Cause::Timeout {
                     call: RECEIPT,
                     after,
                 },
-                Err(cause) => cause,
+                Ok(Err(cause)) => cause,
             };
             // A chain makes its next block in a second or so; asking more often shows nothing new.
             let pause = self.timeouts.poll_interval.max(Duration::from_millis(1));

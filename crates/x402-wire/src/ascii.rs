@@ -76,6 +76,26 @@ impl Formatter for AsciiFormatter {
         writer.write_all(escaped.as_bytes())
     }
 
+    /// JSON that is passed on as it came: outside ASCII it has nothing but the characters of its strings.
+    fn write_raw_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        if fragment.is_ascii() {
+            return writer.write_all(fragment.as_bytes());
+        }
+        let mut escaped = String::with_capacity(fragment.len() + 8);
+        for c in fragment.chars() {
+            if c.is_ascii() {
+                escaped.push(c);
+            } else {
+                push_ascii_escaped(&mut escaped, c.encode_utf8(&mut [0; 4]));
+            }
+        }
+        writer.write_all(escaped.as_bytes())
+    }
+
     fn write_char_escape<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,
@@ -95,6 +115,16 @@ mod tests {
     fn escapes_controls_and_supplementary_characters() {
         assert_eq!(ascii_json("a\u{7f}\u{1}\n\"\\"), r#""a\u007f\u0001\n\"\\""#);
         assert_eq!(ascii_json("🚀"), r#""\ud83d\ude80""#);
+    }
+
+    #[test]
+    fn json_that_is_passed_on_becomes_ascii_and_stays_the_same() {
+        let foreign = "{ \"a\" : \"\u{20ac} \\\"\u{1f680}\" }";
+        let raw = serde_json::value::RawValue::from_string(foreign.to_owned()).unwrap();
+        let json = ascii_json(&raw);
+        assert_eq!(json, r#"{ "a" : "\u20ac \"\ud83d\ude80" }"#);
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["a"], "\u{20ac} \"\u{1f680}");
     }
 
     proptest! {

@@ -31,6 +31,9 @@ fn value() -> impl Strategy<Value = Value> {
         "success",
         "pending",
         "timeout",
+        "settled",
+        "Confirmed",
+        "COMPLETED",
         "eip155:196",
         "eip155:1",
         "2000",
@@ -124,7 +127,12 @@ proptest! {
             && said["network"] == "eip155:196"
             && (none(&said["payer"]) || said["payer"] == PAYER)
             && (none(&said["amount"]) || said["amount"] == "2000" || said["amount"] == "02000");
-        let done = none(&said["status"]) || said["status"] == "success";
+        let done = none(&said["status"])
+            || said["status"].as_str().is_some_and(|status| {
+                let status = status.to_ascii_lowercase();
+                ["success", "settled", "confirmed", "completed"].contains(&status.as_str())
+            });
+        let done = done && none(&said["errorReason"]);
         let settled = agrees
             && said["success"] == true
             && (200..300).contains(&status)

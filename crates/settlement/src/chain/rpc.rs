@@ -1,11 +1,13 @@
 //! JSON-RPC over the crate's own HTTP client: answers are bounded, and neither the endpoint (which may hold
 //! a key) nor a body ever reaches a log or an error.
 
+mod fault;
+
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use alloy_eips::{BlockId, BlockNumberOrTag};
-use alloy_json_rpc::{ErrorPayload, RequestPacket, ResponsePacket, RpcError, RpcRecv, RpcSend};
+use alloy_json_rpc::{RequestPacket, ResponsePacket, RpcRecv, RpcSend};
 use alloy_primitives::{Address, B256, Bytes, U64, U128, U256};
 use alloy_provider::{Provider, RootProvider};
 use alloy_rpc_client::RpcClient;
@@ -19,6 +21,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tower_service::Service;
 
+pub(crate) use self::fault::RpcFault;
+use self::fault::fault;
 use crate::http::Http;
 use crate::{Call, Cause, Malformation, SettlementError};
 
@@ -29,30 +33,6 @@ const MAX_RPC_BODY: usize = 4 * 1024 * 1024;
 #[derive(Clone)]
 pub(crate) struct Rpc {
     provider: RootProvider,
-}
-
-/// A call that a node did not answer with a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RpcFault {
-    /// The contract reverted.
-    Reverted(Cause),
-    /// The node answered with another error: it has received the call and not executed it.
-    Refused(Cause),
-    /// No answer, or not one that can be read: the node may have executed the call.
-    Lost(Cause),
-}
-
-impl RpcFault {
-    /// The contract needs more gas than it was given.
-    pub(crate) fn is_out_of_gas(&self) -> bool {
-        matches!(self, Self::Reverted(Cause::Rpc { message, .. }) if says(message, &OUT_OF_GAS))
-    }
-
-    pub(crate) fn cause(self) -> Cause {
-        match self {
-            Self::Reverted(cause) | Self::Refused(cause) | Self::Lost(cause) => cause,
-        }
-    }
 }
 
 /// A block, mostly the newest one, as far as it is needed here.
@@ -339,76 +319,4 @@ fn method(request: &RequestPacket) -> &'static str {
     };
     let known = METHODS.iter().find(|known| **known == name);
     known.copied().unwrap_or("other")
-}
-
-fn fault(method: &'static str, error: TransportError) -> RpcFault {
-    let call = Call::Rpc(method);
-    match error {
-        RpcError::ErrorResp(payload) => {
-            let reverted = is_revert(&payload);
-            let message = payload
-                .message
-                .chars()
-                .filter(|c| !c.is_control())
-                .take(200)
-                .collect();
-            let cause = Cause::Rpc {
-                call,
-                code: payload.code,
-                message,
-            };
-            if reverted {
-                RpcFault::Reverted(cause)
-            } else {
-                RpcFault::Refused(cause)
-            }
-        }
-        RpcError::Transport(TransportErrorKind::Custom(error)) => {
-            let cause = error
-                .downcast::<Cause>()
-                .map_or(Cause::Interrupted { call }, |cause| *cause);
-            RpcFault::Lost(named(call, cause))
-        }
-        RpcError::Transport(_) => RpcFault::Lost(Cause::Interrupted { call }),
-        _ => RpcFault::Lost(Cause::Malformed {
-            call,
-            detail: Malformation::RpcResult,
-        }),
-    }
-}
-
-/// Words for an execution that the contract has brought to its end.
-const REVERTED: [&str; 8] = [
-    "revert",
-    OUT_OF_GAS[0],
-    OUT_OF_GAS[1],
-    "invalid opcode",
-    "invalid jump",
-    "stack underflow",
-    "stack limit reached",
-    "write protection",
-];
-
-/// Words for an execution that needs more gas than it was given.
-const OUT_OF_GAS: [&str; 2] = ["out of gas", "gas required exceeds"];
-
-/// Nodes have no common code for a revert; 3 is the most common.
-fn is_revert(payload: &ErrorPayload) -> bool {
-    payload.code == 3 || says(&payload.message, &REVERTED)
-}
-
-fn says(message: &str, words: &[&str]) -> bool {
-    let message = message.to_ascii_lowercase();
-    words.iter().any(|word| message.contains(word))
-}
-
-fn named(call: Call, cause: Cause) -> Cause {
-    match cause {
-        Cause::Timeout { after, .. } => Cause::Timeout { call, after },
-        Cause::Unreachable { .. } => Cause::Unreachable { call },
-        Cause::Oversize { limit, .. } => Cause::Oversize { call, limit },
-        Cause::Status { status, .. } => Cause::Status { call, status },
-        Cause::Malformed { detail, .. } => Cause::Malformed { call, detail },
-        _ => Cause::Interrupted { call },
-    }
 }

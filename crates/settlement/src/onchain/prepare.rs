@@ -103,16 +103,19 @@ impl OnchainSettler {
         let left = payment.authorization().valid_before;
         let left = left.saturating_sub(U256::from(now));
         let queue = self.account.queue();
-        if U256::from(queue.delay().as_secs()) < left {
+        let waiting = queue.waiting();
+        if waiting == 0 || U256::from(queue.delay().as_secs()) < left {
             return Ok(());
         }
-        let waiting = queue.waiting();
         Err(Cause::QueueTooLong { waiting })
     }
 
     fn input(&self, payment: &Payment) -> Result<Bytes, Obstacle> {
-        if payment.check_signature() != Ok(SignatureStanding::Recovered) {
-            self.admits_wallet(true)?;
+        match payment.check_signature() {
+            Ok(SignatureStanding::Recovered) => {}
+            Ok(_) => self.admits_wallet(true)?,
+            Err(invalid) if !self.policy.contract_wallets => return Err(invalid.reason().into()),
+            Err(_) => {}
         }
         calldata(payment).ok_or_else(|| Reason::InvalidExactEvmPayloadSignature.into())
     }

@@ -1,5 +1,6 @@
 //! The OKX broker: envelope, credentials, and what its answers mean.
 
+use alloy_primitives::U256;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dev_chain::BUYER;
@@ -67,7 +68,10 @@ async fn every_request_is_signed_over_the_bytes_that_arrive() {
     stage.plays(SUPPORTED, [envelope(r#"{"kinds":[]}"#)]);
     let broker = broker(&stage, timeouts());
     let payment = payment(USDT0);
-    assert_eq!(broker.verify(&payment, NOW).await, Verification::Valid);
+    assert_eq!(
+        broker.verify(&payment, U256::ZERO, NOW).await,
+        Verification::Valid
+    );
     assert!(matches!(
         broker.settle(&payment).await,
         Settlement::Settled(_)
@@ -147,7 +151,7 @@ async fn a_refused_call_is_not_a_refused_payment() {
         let broker = broker(&stage, timeouts());
         let outcome = broker.settle(&payment(USDT0)).await;
         assert_eq!(unknown(&outcome).0, None, "{body}");
-        let verification = broker.verify(&payment(USDT0), NOW).await;
+        let verification = broker.verify(&payment(USDT0), U256::ZERO, NOW).await;
         assert!(
             matches!(verification, Verification::Unavailable { .. }),
             "{body}"
@@ -182,7 +186,10 @@ async fn a_refused_payment_has_its_reason() {
         reason: Reason::from("param_mismatch"),
         message: None,
     };
-    assert_eq!(broker.verify(&payment(USDT0), NOW).await, expected);
+    assert_eq!(
+        broker.verify(&payment(USDT0), U256::ZERO, NOW).await,
+        expected
+    );
 }
 
 #[tokio::test]
@@ -196,7 +203,10 @@ async fn deferred_payments_are_settled_without_a_transaction() {
     stage.plays(SETTLE, [envelope(stored)]);
     let broker = broker(&stage, timeouts());
     let payment = deferred(USDT0);
-    assert_eq!(broker.verify(&payment, NOW).await, Verification::Valid);
+    assert_eq!(
+        broker.verify(&payment, U256::ZERO, NOW).await,
+        Verification::Valid
+    );
     let Settlement::Settled(receipt) = broker.settle(&payment).await else {
         panic!()
     };
@@ -221,7 +231,7 @@ async fn deferred_payments_are_refused_when_they_are_not_listed() {
     };
     assert_eq!(
         broker(&stage, timeouts())
-            .verify(&deferred(USDT0), NOW)
+            .verify(&deferred(USDT0), U256::ZERO, NOW)
             .await,
         expected
     );

@@ -7,7 +7,8 @@ use dev_chain::{
     TokenSpec, USDC as USDC_ADDRESS, USDG as USDG_ADDRESS, USDT0 as USDT0_ADDRESS,
 };
 use settlement::{
-    AnySettler, Cause, ChainReader, LogSearch, SettlementConfig, Timeouts, Verification,
+    AnySettler, Cause, ChainOptions, ChainReader, Clock, LogSearch, SettlementConfig, Timeouts,
+    Verification,
 };
 use x402_wire::{Reason, Terms};
 
@@ -24,12 +25,19 @@ pub(crate) async fn serve(chain: &DevChain) -> RpcServer {
 }
 
 pub(crate) fn reader_with(server: &RpcServer, timeouts: Timeouts, terms: &Terms) -> ChainReader {
-    // Small ranges, so that every search takes several.
-    let search = LogSearch {
-        blocks_per_request: 3,
-        max_blocks: 60,
-    };
-    ChainReader::new(&server.url().into(), terms, timeouts, search).unwrap()
+    ChainReader::new(&server.url().into(), terms, timeouts, options()).unwrap()
+}
+
+/// Small ranges, so that every search takes several, and the clock of the tests.
+pub(crate) fn options() -> ChainOptions {
+    ChainOptions {
+        log_search: LogSearch {
+            blocks_per_request: 3,
+            seconds: 900,
+        },
+        clock: Clock::new(|| NOW),
+        ..ChainOptions::default()
+    }
 }
 
 pub(crate) fn reader(server: &RpcServer) -> ChainReader {
@@ -126,7 +134,10 @@ async fn an_endpoint_that_is_down_at_the_start_is_asked_again() {
     chain.inject(Fault::new("eth_chainId", BadAnswer::Close));
     let reader = reader(&server);
     assert_eq!(reader.confirm().await.unwrap_err().code(), "interrupted");
-    assert_eq!(reader.verify(&payment(USDT0)).await, Verification::Valid);
+    assert_eq!(
+        reader.verify(&payment(USDT0), U256::ZERO).await,
+        Verification::Valid
+    );
 }
 
 #[tokio::test]
@@ -135,12 +146,12 @@ async fn a_covered_unused_payment_is_valid_in_every_asset() {
     let server = serve(&chain).await;
     for asset in [USDT0, USDC, USDG] {
         assert_eq!(
-            reader(&server).verify(&payment(asset)).await,
+            reader(&server).verify(&payment(asset), U256::ZERO).await,
             Verification::Valid
         );
     }
     assert_eq!(
-        reader(&server).verify(&deferred(USDT0)).await,
+        reader(&server).verify(&deferred(USDT0), U256::ZERO).await,
         Verification::Valid
     );
 }
@@ -156,7 +167,7 @@ async fn a_payer_without_the_money_is_refused() {
         ..Draft::new(USDC)
     }
     .sign();
-    let verification = reader(&server).verify(&payment).await;
+    let verification = reader(&server).verify(&payment, U256::ZERO).await;
     assert_eq!(verification, invalid(Reason::InsufficientFunds));
 }
 
@@ -191,7 +202,8 @@ async fn a_node_that_does_not_answer_makes_it_unavailable() {
         let reader = reader(&server);
         reader.confirm().await.unwrap();
         chain.inject(Fault::new("eth_call", answer.clone()).times(2));
-        let Verification::Unavailable { cause } = reader.verify(&payment(USDT0)).await else {
+        let Verification::Unavailable { cause } = reader.verify(&payment(USDT0), U256::ZERO).await
+        else {
             panic!("{answer:?}");
         };
         assert_eq!(cause.code(), code);
@@ -233,7 +245,7 @@ async fn a_contract_wallet_is_asked_about_its_signature() {
     let reader = reader(&server);
     let draft = wallet_draft();
     let good = draft.with_signature(&wrap_6492(&draft.signature()));
-    assert_eq!(reader.verify(&good).await, Verification::Valid);
+    assert_eq!(reader.verify(&good, U256::ZERO).await, Verification::Valid);
 
     let foreign = Draft {
         key: DEV_ACCOUNTS[5].key,
@@ -241,18 +253,18 @@ async fn a_contract_wallet_is_asked_about_its_signature() {
     };
     let bad = foreign.with_signature(&wrap_6492(&foreign.signature()));
     assert_eq!(
-        reader.verify(&bad).await,
+        reader.verify(&bad, U256::ZERO).await,
         invalid(Reason::InvalidExactEvmPayloadSignature)
     );
     // Too long for the wallet: it reverts or denies, and either is a refusal.
     let long = draft.with_signature(&[7; 130]);
     assert_eq!(
-        reader.verify(&long).await,
+        reader.verify(&long, U256::ZERO).await,
         invalid(Reason::InvalidExactEvmPayloadSignature)
     );
     let damaged = draft.with_signature(&[[0xff; 64].as_slice(), &[0x64, 0x92].repeat(16)].concat());
     assert_eq!(
-        reader.verify(&damaged).await,
+        reader.verify(&damaged, U256::ZERO).await,
         invalid(Reason::InvalidExactEvmPayloadSignature)
     );
 }
@@ -266,25 +278,10 @@ async fn a_wallet_that_does_not_exist_is_not_deployed_for_anybody() {
     let server = serve(&chain).await;
     let draft = wallet_draft();
     let payment = draft.with_signature(&wrap_6492(&draft.signature()));
-    let verification = reader(&server).verify(&payment).await;
+    let verification = reader(&server).verify(&payment, U256::ZERO).await;
     assert_eq!(
         verification,
         invalid(Reason::InvalidExactEvmPayloadUndeployedSmartWallet)
-    );
-}
-
-/// An EIP-7702 account has code and still signs with its key.
-#[tokio::test]
-async fn a_delegated_account_signs_with_its_own_key() {
-    let delegation = [&[0xef, 0x01, 0x00], WALLET.as_slice()].concat();
-    let chain = builder()
-        .code(BUYER.address, delegation.into())
-        .build()
-        .unwrap();
-    let server = serve(&chain).await;
-    assert_eq!(
-        reader(&server).verify(&payment(USDT0)).await,
-        Verification::Valid
     );
 }
 
@@ -300,7 +297,7 @@ async fn an_asset_that_is_not_configured_cannot_be_judged() {
             asset: USDT0_ADDRESS,
         },
     };
-    assert_eq!(reader.verify(&payment(USDT0)).await, expected);
+    assert_eq!(reader.verify(&payment(USDT0), U256::ZERO).await, expected);
 }
 
 #[tokio::test]
@@ -326,9 +323,13 @@ async fn one_wrong_asset_does_not_stop_the_others() {
         .unwrap();
     let server = serve(&chain).await;
     let reader = reader(&server);
-    let Verification::Unavailable { cause } = reader.verify(&payment(USDG)).await else {
+    let Verification::Unavailable { cause } = reader.verify(&payment(USDG), U256::ZERO).await
+    else {
         panic!()
     };
     assert_eq!(cause.code(), "asset_mismatch");
-    assert_eq!(reader.verify(&payment(USDC)).await, Verification::Valid);
+    assert_eq!(
+        reader.verify(&payment(USDC), U256::ZERO).await,
+        Verification::Valid
+    );
 }

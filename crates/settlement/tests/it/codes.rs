@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use settlement::{AssetFault, Call, Cause, Malformation, Mode, SettlementError};
 use x402_wire::Network;
 
@@ -96,13 +96,19 @@ fn causes() {
             asset: Address::repeat_byte(1),
         },
         Cause::UsedElsewhere,
-        Cause::NotLocated { blocks: 90_000 },
+        Cause::NotLocated,
         Cause::Inconclusive {
             call,
             reason: text(),
         },
         Cause::NoGas {
             account: Address::repeat_byte(1),
+            balance: U256::from(7),
+        },
+        Cause::QueueTooLong { waiting: 9 },
+        Cause::Clock {
+            machine: 1_000,
+            block: 1_031,
         },
         Cause::ExactUnsupported {
             network: Network::evm(196),

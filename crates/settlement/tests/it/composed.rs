@@ -3,7 +3,7 @@
 use alloy_primitives::U256;
 use dev_chain::{BUYER, BadAnswer, DEV_ACCOUNTS, Fault, PAYEE, RpcServer, USDC as USDC_ADDRESS};
 use settlement::{
-    ChainReader, Facilitator, LogSearch, Readiness, Settlement, Settler, Verification, WithChain,
+    ChainOptions, ChainReader, Facilitator, Readiness, Settlement, Settler, Verification, WithChain,
 };
 use x402_wire::{Network, Reason};
 
@@ -19,7 +19,7 @@ const VALID: &str = r#"{"isValid":true}"#;
 
 fn composed(stage: &Stage, server: &RpcServer) -> WithChain<Facilitator> {
     let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
-    WithChain::new(backend, Some(reader(server)))
+    WithChain::new(backend, Some(reader(server)), timeouts())
 }
 
 /// The reference facilitator calls a spent authorization of USDG valid, because nothing reverts.
@@ -34,11 +34,11 @@ async fn a_spent_authorization_is_invalid_whatever_the_facilitator_says() {
         let composed = composed(&stage, &server);
         let draft = Draft::new(asset);
         assert_eq!(
-            composed.verify(&draft.sign(), NOW).await,
+            composed.verify(&draft.sign(), U256::ZERO, NOW).await,
             Verification::Valid
         );
         transfer(&chain, &draft, PAYEE.address);
-        let verification = composed.verify(&draft.sign(), NOW).await;
+        let verification = composed.verify(&draft.sign(), U256::ZERO, NOW).await;
         assert_eq!(
             verification,
             invalid(Reason::InvalidExactEvmNonceAlreadyUsed)
@@ -55,12 +55,12 @@ async fn both_have_to_agree() {
     let refusal = r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#;
     stage.plays("/verify", [json(refusal)]);
     assert_eq!(
-        composed.verify(&payment(USDT0), NOW).await,
+        composed.verify(&payment(USDT0), U256::ZERO, NOW).await,
         invalid(Reason::InsufficientFunds)
     );
 
     stage.plays("/verify", [json("garbage")]);
-    let verification = composed.verify(&payment(USDT0), NOW).await;
+    let verification = composed.verify(&payment(USDT0), U256::ZERO, NOW).await;
     assert!(
         matches!(verification, Verification::Unavailable { .. }),
         "{verification:?}"
@@ -69,7 +69,7 @@ async fn both_have_to_agree() {
     // The chain cannot be read: its refusal may be missing, so nothing is served.
     stage.plays("/verify", [json(VALID)]);
     chain.inject(Fault::new("eth_call", BadAnswer::Close).times(2));
-    let verification = composed.verify(&payment(USDT0), NOW).await;
+    let verification = composed.verify(&payment(USDT0), U256::ZERO, NOW).await;
     assert!(
         matches!(verification, Verification::Unavailable { .. }),
         "{verification:?}"
@@ -84,7 +84,7 @@ async fn both_have_to_agree() {
     .sign();
     stage.plays("/verify", [json(VALID)]);
     assert_eq!(
-        composed.verify(&unfunded, NOW).await,
+        composed.verify(&unfunded, U256::ZERO, NOW).await,
         invalid(Reason::InsufficientFunds)
     );
 }
@@ -97,13 +97,6 @@ async fn a_receipt_is_compared_with_its_transaction() {
     let composed = composed(&stage, &server);
     let draft = Draft::new(USDC);
     let payment = draft.sign();
-
-    // Not on chain yet, as far as this node knows.
-    stage.plays("/settle", [json(settled())]);
-    assert!(matches!(
-        composed.settle(&payment).await,
-        Settlement::Settled(_)
-    ));
 
     // A transaction that paid for something else.
     let foreign = transfer(&chain, &Draft::new(USDC).nonce(9), PAYEE.address).to_string();
@@ -193,7 +186,7 @@ async fn an_unreachable_facilitator_is_sent_nothing() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let backend = Facilitator::new(&nobody().await, Network::evm(196), timeouts()).unwrap();
-    let composed = WithChain::new(backend, Some(reader(&server)));
+    let composed = WithChain::new(backend, Some(reader(&server)), timeouts());
     let outcome = composed.settle(&payment(USDC)).await;
     assert_eq!(not_sent(&outcome).code(), "unreachable");
 }
@@ -216,12 +209,12 @@ async fn a_signature_for_the_chain_is_shown_to_the_chain_first() {
     };
     let forged = draft.with_signature(&[7; 130]);
     assert_eq!(
-        composed.verify(&forged, NOW).await,
+        composed.verify(&forged, U256::ZERO, NOW).await,
         invalid(Reason::InvalidExactEvmPayloadSignature)
     );
     chain.inject(Fault::new("eth_call", BadAnswer::Close));
     let good = draft.with_signature(&wrap_6492(&draft.signature()));
-    let verification = composed.verify(&good, NOW).await;
+    let verification = composed.verify(&good, U256::ZERO, NOW).await;
     assert!(
         matches!(verification, Verification::Unavailable { .. }),
         "{verification:?}"
@@ -229,7 +222,10 @@ async fn a_signature_for_the_chain_is_shown_to_the_chain_first() {
     assert!(stage.seen().is_empty());
 
     stage.plays("/verify", [json(VALID)]);
-    assert_eq!(composed.verify(&good, NOW).await, Verification::Valid);
+    assert_eq!(
+        composed.verify(&good, U256::ZERO, NOW).await,
+        Verification::Valid
+    );
     assert_eq!(stage.bodies("/verify").len(), 1);
 }
 
@@ -240,14 +236,14 @@ async fn a_session_payment_costs_no_more_than_its_first_refusal() {
         &node.url().into(),
         &terms(),
         timeouts(),
-        LogSearch::default(),
+        ChainOptions::default(),
     );
     let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
-    let unlisted = WithChain::new(backend, Some(rpc.unwrap()));
+    let unlisted = WithChain::new(backend, Some(rpc.unwrap()), timeouts());
     stage.plays("/supported", [json(r#"{"kinds":[]}"#)]);
     for _ in 0..2 {
         assert_eq!(
-            unlisted.verify(&deferred(USDC), NOW).await,
+            unlisted.verify(&deferred(USDC), U256::ZERO, NOW).await,
             invalid(Reason::UnsupportedScheme)
         );
     }
@@ -262,7 +258,7 @@ async fn a_session_payment_costs_no_more_than_its_first_refusal() {
     let kinds = r#"{"kinds":[{"x402Version":2,"scheme":"aggr_deferred","network":"eip155:196"}]}"#;
     stage.plays("/supported", [json(kinds)]);
     assert_eq!(
-        listed.verify(&deferred(USDC), NOW).await,
+        listed.verify(&deferred(USDC), U256::ZERO, NOW).await,
         invalid(Reason::InvalidExactEvmNonceAlreadyUsed)
     );
     assert!(stage.bodies("/verify").is_empty());
@@ -292,7 +288,10 @@ async fn deferred_payments_are_the_facilitators_word() {
     stage.plays("/settle", [json(stored), json(stored)]);
     let composed = composed(&stage, &server);
     let payment = deferred(USDC);
-    assert_eq!(composed.verify(&payment, NOW).await, Verification::Valid);
+    assert_eq!(
+        composed.verify(&payment, U256::ZERO, NOW).await,
+        Verification::Valid
+    );
     assert!(matches!(
         composed.settle(&payment).await,
         Settlement::Settled(_)
@@ -319,7 +318,8 @@ async fn readiness_needs_both() {
     assert_eq!(
         composed.readiness().await,
         Readiness::Ready {
-            aggr_deferred: false
+            aggr_deferred: false,
+            settlements_left: None,
         }
     );
 }

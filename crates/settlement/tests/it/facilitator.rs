@@ -1,5 +1,6 @@
 //! A plain x402 v2 facilitator: what its answers mean.
 
+use alloy_primitives::U256;
 use dev_chain::BUYER;
 use settlement::{
     Cause, Facilitator, Readiness, Reconciliation, Settlement, Settler, Verification,
@@ -24,7 +25,7 @@ pub(crate) fn refused(reason: &str, transaction: &str) -> String {
     )
 }
 
-fn client(stage: &Stage) -> Facilitator {
+pub(crate) fn client(stage: &Stage) -> Facilitator {
     Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap()
 }
 
@@ -37,7 +38,9 @@ pub(crate) async fn settle_with(act: crate::stage::Act) -> Settlement {
 async fn verify_with(act: crate::stage::Act) -> Verification {
     let stage = Stage::open().await;
     stage.plays("/verify", [act]);
-    client(&stage).verify(&payment(USDT0), NOW).await
+    client(&stage)
+        .verify(&payment(USDT0), U256::ZERO, NOW)
+        .await
 }
 
 fn reason(settlement: &Settlement) -> &str {
@@ -69,7 +72,10 @@ async fn the_callers_message_is_sent_byte_for_byte_with_our_own_requirements() {
     let base = format!("{}/x402/", stage.url());
     let client = Facilitator::new(&base, Network::evm(196), timeouts()).unwrap();
     let payment = payment(USDC);
-    assert_eq!(client.verify(&payment, NOW).await, Verification::Valid);
+    assert_eq!(
+        client.verify(&payment, U256::ZERO, NOW).await,
+        Verification::Valid
+    );
     assert!(matches!(
         client.settle(&payment).await,
         Settlement::Settled(_)
@@ -265,7 +271,10 @@ async fn deferred_payments_need_a_facilitator_that_lists_them() {
                 reason: Reason::UnsupportedScheme,
                 message: None,
             };
-            assert_eq!(client.verify(&deferred(USDT0), NOW).await, refused);
+            assert_eq!(
+                client.verify(&deferred(USDT0), U256::ZERO, NOW).await,
+                refused
+            );
         }
         assert_eq!(stage.seen().len(), 1);
     }
@@ -280,7 +289,7 @@ async fn deferred_payments_need_a_facilitator_that_lists_them() {
     stage.plays("/settle", [json(stored)]);
     let client = client(&stage);
     assert_eq!(
-        client.verify(&deferred(USDT0), NOW).await,
+        client.verify(&deferred(USDT0), U256::ZERO, NOW).await,
         Verification::Valid
     );
     let Settlement::Settled(receipt) = client.settle(&deferred(USDT0)).await else {
@@ -290,7 +299,8 @@ async fn deferred_payments_need_a_facilitator_that_lists_them() {
     assert_eq!(
         client.readiness().await,
         Readiness::Ready {
-            aggr_deferred: true
+            aggr_deferred: true,
+            settlements_left: None,
         }
     );
 }

@@ -1,5 +1,6 @@
 //! A facilitator that fails: unknown is not failed, and unavailable is not invalid.
 
+use alloy_primitives::U256;
 use settlement::{
     AnySettler, Cause, Facilitator, Readiness, Reconciliation, SettlementConfig, Settler,
     Verification,
@@ -64,7 +65,7 @@ async fn a_broken_verification_is_unavailable() {
         let stage = Stage::open().await;
         stage.plays("/verify", [act.clone()]);
         let client = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
-        match client.verify(&payment(USDT0), NOW).await {
+        match client.verify(&payment(USDT0), U256::ZERO, NOW).await {
             Verification::Unavailable { cause } => assert_eq!(cause.code(), code, "{act:?}"),
             other => panic!("{act:?}: {other:?}"),
         }
@@ -80,7 +81,7 @@ async fn silence_is_a_time_out() {
     let client = Facilitator::new(&stage.url(), Network::evm(196), impatient()).unwrap();
     let outcome = client.settle(&payment(USDT0)).await;
     assert_eq!(unknown(&outcome).1.code(), "timeout");
-    let verification = client.verify(&payment(USDT0), NOW).await;
+    let verification = client.verify(&payment(USDT0), U256::ZERO, NOW).await;
     assert!(
         matches!(
             verification,
@@ -90,7 +91,7 @@ async fn silence_is_a_time_out() {
         ),
         "{verification:?}"
     );
-    let deferred = client.verify(&deferred(USDT0), NOW).await;
+    let deferred = client.verify(&deferred(USDT0), U256::ZERO, NOW).await;
     assert!(
         matches!(
             deferred,
@@ -140,7 +141,7 @@ async fn an_answer_about_another_payment_is_no_answer() {
         [json(format!(r#"{{"isValid":true,"payer":"{stranger}"}}"#))],
     );
     let client = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
-    let verification = client.verify(&payment(USDT0), NOW).await;
+    let verification = client.verify(&payment(USDT0), U256::ZERO, NOW).await;
     assert!(
         matches!(
             verification,
@@ -247,7 +248,7 @@ async fn a_facilitator_that_is_down_keeps_nobody_from_starting() {
     let outcome = settler.settle(&payment(USDT0)).await;
     assert_eq!(not_sent(&outcome).code(), "unreachable");
     assert!(matches!(
-        settler.verify(&payment(USDT0), NOW).await,
+        settler.verify(&payment(USDT0), U256::ZERO, NOW).await,
         Verification::Unavailable { .. }
     ));
     let Readiness::NotReady { reason } = settler.readiness().await else {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use alloy_primitives::{Address, U256, address, hex};
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, GAS_PAYER, PAYEE, RpcServer, USDC as USDC_ADDRESS};
 use settlement::{
-    AnySettler, OnchainSettler, Readiness, Settlement, SettlementConfig, SettlementError, Settler,
-    Timeouts, Verification,
+    AnySettler, GasPolicy, OnchainSettler, Readiness, Settlement, SettlementConfig,
+    SettlementError, Settler, Timeouts, Verification,
 };
 use x402_wire::{Payment, Reason};
 
@@ -14,12 +14,15 @@ use crate::chain::{builder, invalid, reader_with, serve, wrap_6492};
 use crate::facilitator::unknown;
 use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
 
+/// What one gas can cost at most on the chain of these tests: twice its base fee, and its tip.
+pub(crate) const FEE: u128 = 41_000_000;
+
 const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
 
 pub(crate) fn settler_with(server: &RpcServer, timeouts: Timeouts) -> OnchainSettler {
     let chain = reader_with(server, timeouts, &terms());
     let key = hex::encode_prefixed(GAS_PAYER.key);
-    OnchainSettler::new(chain, &key.into(), timeouts).unwrap()
+    OnchainSettler::new(chain, &key.into(), timeouts, GasPolicy::default()).unwrap()
 }
 
 pub(crate) fn settler(server: &RpcServer) -> OnchainSettler {
@@ -46,7 +49,10 @@ async fn a_payment_is_verified_and_settled_in_every_asset() {
         let server = serve(&chain).await;
         let settler = settler(&server);
         let payment = payment(asset);
-        assert_eq!(settler.verify(&payment, NOW).await, Verification::Valid);
+        assert_eq!(
+            settler.verify(&payment, U256::ZERO, NOW).await,
+            Verification::Valid
+        );
         let outcome = settler.settle(&payment).await;
         let Settlement::Settled(receipt) = outcome else {
             panic!("{outcome:?}")
@@ -77,7 +83,7 @@ async fn a_used_authorization_is_refused_in_every_asset() {
         };
 
         let settler = settler(&server);
-        let verification = settler.verify(&payment, NOW).await;
+        let verification = settler.verify(&payment, U256::ZERO, NOW).await;
         assert_eq!(
             verification,
             invalid(Reason::InvalidExactEvmNonceAlreadyUsed)
@@ -100,7 +106,9 @@ async fn an_authorization_that_is_used_in_between_moves_nothing_twice() {
         let payment = payment(asset);
         let other_key = hex::encode_prefixed(DEV_ACCOUNTS[2].key);
         let reader = reader_with(&server, timeouts(), &terms());
-        let other = OnchainSettler::new(reader, &other_key.into(), timeouts()).unwrap();
+        let other =
+            OnchainSettler::new(reader, &other_key.into(), timeouts(), GasPolicy::default())
+                .unwrap();
         let ours = settler(&server);
         let mine = async {
             while chain.waiting().len() < 2 {
@@ -155,7 +163,10 @@ async fn what_would_revert_is_named_and_not_sent() {
         let chain = builder().build().unwrap();
         let server = serve(&chain).await;
         let settler = settler(&server);
-        assert_eq!(settler.verify(&payment, NOW).await, invalid(reason.clone()));
+        assert_eq!(
+            settler.verify(&payment, U256::ZERO, NOW).await,
+            invalid(reason.clone())
+        );
         assert_eq!(rejection(settler.settle(&payment).await), reason);
         assert!(chain.transactions().is_empty());
     }
@@ -194,7 +205,9 @@ async fn a_contract_wallet_pays_with_its_own_kind_of_signature() {
     for (signature, selector) in [
         (long.clone(), hex!("cf092995")),
         (wrap_6492(&long), hex!("cf092995")),
-        (wrap_6492(&draft.signature()), hex!("e3ee160e")),
+        (wrap_6492(&draft.signature()), hex!("cf092995")),
+        // The wallet's owner signs as keys do.
+        (draft.signature().to_vec(), hex!("cf092995")),
     ] {
         let chain = builder()
             .wallet(WALLET, BUYER.address)
@@ -204,7 +217,10 @@ async fn a_contract_wallet_pays_with_its_own_kind_of_signature() {
         let server = serve(&chain).await;
         let settler = settler(&server);
         let payment = draft.with_signature(&signature);
-        assert_eq!(settler.verify(&payment, NOW).await, Verification::Valid);
+        assert_eq!(
+            settler.verify(&payment, U256::ZERO, NOW).await,
+            Verification::Valid
+        );
         let outcome = settler.settle(&payment).await;
         assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
         assert_eq!(chain.transactions()[0].input[..4], selector);
@@ -229,16 +245,23 @@ async fn a_recovery_value_of_zero_or_one_becomes_what_the_token_knows() {
 async fn readiness_needs_the_right_chain_and_gas() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
-    assert_eq!(
-        settler(&server).readiness().await,
-        Readiness::Ready {
-            aggr_deferred: false
-        }
-    );
+    let ready = settler(&server).readiness().await;
+    let Readiness::Ready {
+        aggr_deferred: false,
+        settlements_left: Some(left),
+    } = ready
+    else {
+        panic!("{ready:?}")
+    };
+    // What the account has, by the cap and twice the base fee and the tip.
+    let each = U256::from(200_000_u64) * U256::from(FEE);
+    let expected = chain.native_balance(GAS_PAYER.address) / each;
+    assert_eq!(U256::from(left), expected);
 
     let reader = reader_with(&server, timeouts(), &terms());
     let key = hex::encode([0x42; 32]);
-    let penniless = OnchainSettler::new(reader, &key.into(), timeouts()).unwrap();
+    let penniless =
+        OnchainSettler::new(reader, &key.into(), timeouts(), GasPolicy::default()).unwrap();
     let Readiness::NotReady { reason } = penniless.readiness().await else {
         panic!()
     };
@@ -298,7 +321,7 @@ async fn the_mode_needs_its_endpoint_and_its_key() {
     };
     let settler = AnySettler::connect(right, &terms()).await.unwrap();
     assert_eq!(
-        settler.verify(&payment(USDT0), NOW).await,
+        settler.verify(&payment(USDT0), U256::ZERO, NOW).await,
         Verification::Valid
     );
     assert!(matches!(

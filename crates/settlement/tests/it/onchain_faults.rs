@@ -1,13 +1,13 @@
 //! A node that fails in the middle of our own settlement.
 
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, Fault, Mining, Reply};
+use dev_chain::{BadAnswer, DevChain, Fault, Mining, Reply};
 use settlement::{Reconciliation, Settlement, Settler};
 use x402_wire::Reason;
 
 use crate::chain::{builder, serve};
 use crate::facilitator::{not_sent, unknown};
-use crate::onchain::{paid, rejection, settler, settler_with};
+use crate::onchain::{paid, settler, settler_with};
 use crate::payments::{Draft, NOW, PRICE, USDC, USDT0, impatient, payment, timeouts};
 
 const SEND: &str = "eth_sendRawTransaction";
@@ -125,7 +125,7 @@ async fn a_number_that_is_taken_by_the_transaction_itself_leaves_it_unknown() {
 
 /// Its transaction is in a block, failed, and has used nothing.
 #[tokio::test]
-async fn an_own_transaction_that_failed_is_a_rejection() {
+async fn an_own_transaction_that_failed_is_named_as_such() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     let server = serve(&chain).await;
     let failing = async {
@@ -133,13 +133,34 @@ async fn an_own_transaction_that_failed_is_a_rejection() {
             tokio::task::yield_now().await;
         }
         let hash = chain.waiting()[0];
-        let receipt = format!(r#"{{"transactionHash":"{hash}","status":"0x0","logs":[]}}"#);
+        let block = block_hash(&chain);
+        let receipt = format!(
+            r#"{{"transactionHash":"{hash}","status":"0x0","blockNumber":"0x0","blockHash":{block},"logs":[]}}"#
+        );
         let body = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{receipt}}}"#).into_bytes();
         chain.inject(Fault::new(RECEIPT, BadAnswer::Raw { status: 200, body }));
+        hash.to_string()
     };
     let (settler, payment) = (settler(&server), payment(USDC));
-    let (outcome, ()) = tokio::join!(settler.settle(&payment), failing);
-    assert_eq!(rejection(outcome), Reason::TransactionFailed);
+    let (outcome, hash) = tokio::join!(settler.settle(&payment), failing);
+    let Settlement::Failed {
+        transaction,
+        reason,
+    } = outcome
+    else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!((transaction, reason), (hash, Reason::TransactionFailed));
+}
+
+/// The hash of the only block, as JSON.
+fn block_hash(chain: &DevChain) -> serde_json::Value {
+    let request =
+        r#"{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0x0",false]}"#;
+    let Reply::Http { body, .. } = chain.answer(request.as_bytes()) else {
+        panic!()
+    };
+    serde_json::from_slice::<serde_json::Value>(&body).unwrap()["result"]["hash"].take()
 }
 
 #[tokio::test]

@@ -2,19 +2,22 @@
 
 use alloy_primitives::U256;
 use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, Fault, PAYEE, RpcServer};
-use settlement::{Facilitator, Finding, Reconciliation, Settler, WithChain};
+use settlement::{
+    ChainOptions, ChainReader, DECISION_MARGIN_SECONDS, Facilitator, Finding, LogSearch,
+    Reconciliation, Settler, WithChain,
+};
 use x402_wire::{Network, Reason};
 
 use crate::calls::{cancel, transfer};
-use crate::chain::{builder, reader, serve};
+use crate::chain::{builder, options, reader, serve};
 use crate::facilitator::{HASH, refused};
 use crate::onchain::settler;
-use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, timeouts};
+use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, terms, timeouts};
 use crate::stage::{Act, Stage, json};
 
 fn composed(stage: &Stage, server: &RpcServer) -> WithChain<Facilitator> {
     let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
-    WithChain::new(backend, Some(reader(server)))
+    WithChain::new(backend, Some(reader(server)), timeouts())
 }
 
 fn transaction(outcome: &Reconciliation) -> &str {
@@ -105,21 +108,67 @@ async fn a_nonce_that_paid_somebody_else_has_not_paid_us() {
 }
 
 #[tokio::test]
-async fn a_use_beyond_the_searched_blocks_stays_undecided() {
+async fn a_use_that_the_logs_do_not_show_is_undecidable_in_the_end() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let stage = Stage::open().await;
     let draft = Draft::new(USDC);
     transfer(&chain, &draft, PAYEE.address);
-    // The reader of these tests looks at 60 blocks.
-    pass_blocks(&chain, 70);
-    let outcome = composed(&stage, &server)
-        .reconcile(&draft.sign(), None, NOW)
-        .await;
-    let Reconciliation::Undecided { cause, .. } = outcome else {
-        panic!("{outcome:?}")
+    // The blocks of the authorization's last minute are searched.
+    for _ in 0..300 {
+        chain.advance_time(1);
+        chain.mine();
+    }
+    let options = ChainOptions {
+        log_search: LogSearch {
+            blocks_per_request: 7,
+            seconds: 60,
+        },
+        ..options()
     };
-    assert_eq!(cause.code(), "transaction_not_located");
+    let url = server.url().into();
+    let reader = ChainReader::new(&url, &terms(), timeouts(), options).unwrap();
+    let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    let composed = WithChain::new(backend, Some(reader), timeouts());
+    let payment = draft.sign();
+    let end = NOW + 300 + DECISION_MARGIN_SECONDS;
+    for (now, expected) in [(end - 1, "undecided"), (end, "undecidable")] {
+        let outcome = composed.reconcile(&payment, None, now).await;
+        assert_eq!(outcome.outcome(), expected);
+        let (Reconciliation::Undecided { cause, .. } | Reconciliation::Undecidable { cause, .. }) =
+            outcome
+        else {
+            panic!("{outcome:?}")
+        };
+        assert_eq!(cause.code(), "transaction_not_located");
+    }
+}
+
+/// The time that is searched is the authorization's, however many blocks it has.
+#[tokio::test]
+async fn a_use_is_found_by_its_time_whatever_number_of_blocks_follow() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let draft = Draft::new(USDC);
+    pass_blocks(&chain, 100);
+    let sent = transfer(&chain, &draft, PAYEE.address).to_string();
+    pass_blocks(&chain, 900);
+    chain.advance_time(100_000);
+    pass_blocks(&chain, 1_000);
+    let options = ChainOptions {
+        log_search: LogSearch {
+            blocks_per_request: 500,
+            seconds: 400,
+        },
+        ..options()
+    };
+    let url = server.url().into();
+    let reader = ChainReader::new(&url, &terms(), timeouts(), options).unwrap();
+    let found = reader.find(&draft.sign(), None).await.unwrap();
+    assert!(
+        matches!(&found, Finding::Settled(receipt) if receipt.transaction == sent),
+        "{found:?}"
+    );
 }
 
 #[tokio::test]
@@ -129,13 +178,9 @@ async fn a_node_that_refuses_wide_searches_is_asked_for_fewer_blocks() {
     let draft = Draft::new(USDC);
     let sent = transfer(&chain, &draft, PAYEE.address).to_string();
     pass_blocks(&chain, 30);
-    let search = settlement::LogSearch {
-        blocks_per_request: 2_000,
-        max_blocks: 10_000,
-    };
+    let options = ChainOptions::default();
     let url = server.url().into();
-    let terms = crate::payments::terms();
-    let reader = settlement::ChainReader::new(&url, &terms, timeouts(), search).unwrap();
+    let reader = ChainReader::new(&url, &terms(), timeouts(), options).unwrap();
     let wide = "query exceeds the range of blocks".to_owned();
     let refusal = BadAnswer::Error {
         code: -32005,

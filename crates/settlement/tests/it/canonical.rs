@@ -1,0 +1,253 @@
+//! What counts as having happened: canonical blocks, and nothing that somebody says of them.
+
+use alloy_primitives::{B256, U256};
+use dev_chain::{BadAnswer, DevChain, Fault, PAYEE, Reply, RpcServer};
+use serde_json::{Value, json};
+use settlement::{
+    Cause, ChainOptions, ChainReader, Clock, Facilitator, Finding, Readiness, Settlement, Settler,
+    Timeouts, WithChain,
+};
+use x402_wire::Network;
+
+use crate::calls::{cancel, transfer};
+use crate::chain::{builder, options, reader, serve};
+use crate::facilitator::{HASH, settled, unknown};
+use crate::onchain::{settler, settler_with};
+use crate::payments::{Draft, NOW, USDC, USDG, impatient, payment, terms, timeouts};
+use crate::stage::{self, Stage};
+
+const RECEIPT: &str = "eth_getTransactionReceipt";
+
+fn composed(stage: &Stage, server: &RpcServer, timeouts: Timeouts) -> WithChain<Facilitator> {
+    let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts).unwrap();
+    WithChain::new(backend, Some(reader(server)), timeouts)
+}
+
+/// Waits for a receipt a short time only.
+fn hasty() -> Timeouts {
+    Timeouts {
+        receipt: impatient().receipt,
+        ..timeouts()
+    }
+}
+
+fn reader_of(server: &RpcServer, options: ChainOptions) -> ChainReader {
+    ChainReader::new(&server.url().into(), &terms(), timeouts(), options).unwrap()
+}
+
+fn result(result: &Value) -> BadAnswer {
+    let body = json!({"jsonrpc": "2.0", "id": 0, "result": result}).to_string();
+    BadAnswer::Raw {
+        status: 200,
+        body: body.into_bytes(),
+    }
+}
+
+fn receipt(chain: &DevChain, hash: B256) -> Value {
+    let request = json!({"jsonrpc": "2.0", "id": 0, "method": RECEIPT, "params": [hash]});
+    let Reply::Http { body, .. } = chain.answer(request.to_string().as_bytes()) else {
+        panic!()
+    };
+    serde_json::from_slice::<Value>(&body).unwrap()["result"].take()
+}
+
+/// Nobody is served for a hash that a facilitator has made up.
+#[tokio::test]
+async fn a_transaction_that_never_shows_is_unknown() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    stage.plays("/settle", vec![stage::json(settled()); 2]);
+    let composed = composed(&stage, &server, hasty());
+    let payment = payment(USDC);
+    let outcome = composed.settle(&payment).await;
+    let (hash, cause) = unknown(&outcome);
+    assert_eq!((hash, cause.code()), (Some(HASH), "timeout"));
+    // It is believed as little the next time, and ends with its window.
+    let outcome = composed.reconcile(&payment, hash, NOW).await;
+    assert_eq!(outcome.outcome(), "undecided");
+    chain.advance_time(330);
+    chain.mine();
+    let outcome = composed.reconcile(&payment, hash, NOW).await;
+    assert_eq!(outcome.outcome(), "not_settled");
+}
+
+#[tokio::test]
+async fn a_transaction_is_waited_for_until_it_is_in_a_block() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server, timeouts());
+    let draft = Draft::new(USDG);
+    let sent = transfer(&chain, &draft, PAYEE.address);
+    stage.plays(
+        "/settle",
+        [stage::json(settled().replace(HASH, &sent.to_string()))],
+    );
+    // The node does not show it at first, and then fails.
+    chain.inject(Fault::new(RECEIPT, result(&Value::Null)).times(2));
+    chain.inject(Fault::new(
+        "eth_call",
+        result(&json!(format!("{:#066x}", 0))),
+    ));
+    chain.inject(Fault::new(RECEIPT, BadAnswer::Close));
+    let outcome = composed.settle(&draft.sign()).await;
+    let Settlement::Settled(receipt) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(receipt.transaction, sent.to_string());
+}
+
+/// The money came, by another transaction than the one that was named.
+#[tokio::test]
+async fn a_payment_that_another_transaction_made_has_that_one_in_its_receipt() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server, timeouts());
+    let draft = Draft::new(USDC);
+    let sent = transfer(&chain, &draft, PAYEE.address);
+    stage.plays("/settle", [stage::json(settled())]);
+    let outcome = composed.settle(&draft.sign()).await;
+    let Settlement::Settled(receipt) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(receipt.transaction, sent.to_string());
+
+    let cancelled = Draft::new(USDC).nonce(2);
+    cancel(&chain, &cancelled);
+    stage.plays("/settle", [stage::json(settled())]);
+    let outcome = composed.settle(&cancelled.sign()).await;
+    assert_eq!(unknown(&outcome).1.code(), "malformed");
+}
+
+/// A receipt of a block that is only proposed, or that has been replaced.
+#[tokio::test]
+async fn a_receipt_counts_when_its_block_is_canonical() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let draft = Draft::new(USDC);
+    let hash = transfer(&chain, &draft, PAYEE.address);
+    let good = receipt(&chain, hash);
+    let mut forked = good.clone();
+    forked["blockHash"] = json!(B256::repeat_byte(9));
+    let mut proposed = good.clone();
+    proposed["blockNumber"] = json!("0x63");
+    let mut pending = good.clone();
+    pending["blockHash"] = Value::Null;
+    let payment = Draft::new(USDC).nonce(2).sign();
+    let ours = draft.sign();
+    for bad in [forked, proposed, pending] {
+        let stage = Stage::open().await;
+        stage.plays(
+            "/settle",
+            [stage::json(settled().replace(HASH, &hash.to_string()))],
+        );
+        chain.inject(Fault::new(RECEIPT, result(&bad)).times(100_000));
+        let composed = composed(&stage, &server, hasty());
+        let outcome = composed.settle(&ours).await;
+        assert_eq!(
+            unknown(&outcome).0,
+            Some(hash.to_string().as_str()),
+            "{bad}"
+        );
+        // What failed in such a block has not failed.
+        let mut failed = bad.clone();
+        failed["status"] = json!("0x0");
+        failed["from"] = json!(settler(&server).address());
+        chain.clear_faults();
+        chain.inject(Fault::new(RECEIPT, result(&failed)).times(100_000));
+        let outcome = settler_with(&server, hasty())
+            .reconcile(&payment, Some(&hash.to_string()), NOW)
+            .await;
+        assert_ne!(outcome.outcome(), "failed", "{bad}");
+        chain.clear_faults();
+    }
+    let found = reader(&server).find(&ours, Some(&hash.to_string())).await;
+    assert!(matches!(found, Ok(Finding::Settled(_))), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_transaction_needs_its_confirmations() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let draft = Draft::new(USDC);
+    let hash = transfer(&chain, &draft, PAYEE.address).to_string();
+    let reader = reader_of(
+        &server,
+        ChainOptions {
+            confirmations: 3,
+            ..options()
+        },
+    );
+    for _ in 0..3 {
+        let found = reader.find(&draft.sign(), Some(&hash)).await;
+        assert_eq!(found.unwrap_err(), Cause::NotLocated);
+        chain.mine();
+    }
+    let found = reader.find(&draft.sign(), Some(&hash)).await;
+    assert!(matches!(found, Ok(Finding::Settled(_))), "{found:?}");
+}
+
+/// Only an authorization that has ended unused can never move money any more.
+#[tokio::test]
+async fn an_authorization_is_void_when_a_canonical_block_is_past_its_end() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server, timeouts());
+    let onchain = settler(&server);
+    let (unused, used) = (Draft::new(USDC).nonce(1), Draft::new(USDC).nonce(2));
+    transfer(&chain, &used, PAYEE.address);
+    let (unused, used) = (unused.sign().key(), used.sign().key());
+    let end = U256::from(NOW + 300);
+    for (advance, void) in [(0, false), (300, false), (29, false), (1, true)] {
+        chain.advance_time(advance);
+        chain.mine();
+        assert_eq!(composed.is_void(&unused, end).await, Ok(void));
+        assert_eq!(onchain.is_void(&unused, end).await, Ok(void));
+        assert_eq!(composed.is_void(&used, end).await, Ok(false));
+    }
+    let mut elsewhere = unused;
+    elsewhere.network = Network::evm(1);
+    assert_eq!(composed.is_void(&elsewhere, end).await, Ok(false));
+    // A node that cannot read the state as of that block says nothing.
+    chain.inject(Fault::new("eth_call", BadAnswer::Close));
+    assert!(composed.is_void(&unused, end).await.is_err());
+    let alone = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    let alone = WithChain::new(alone, None, timeouts());
+    assert_eq!(alone.is_void(&unused, end).await, Ok(false));
+}
+
+#[tokio::test]
+async fn a_clock_that_contradicts_the_chain_is_not_ready() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let kinds = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"}]}"#;
+    stage.plays("/supported", vec![stage::json(kinds); 9]);
+    let ready = async |offset: i64| {
+        let now = NOW.saturating_add_signed(offset);
+        let options = ChainOptions {
+            clock: Clock::new(move || now),
+            ..options()
+        };
+        let reader = reader_of(&server, options);
+        let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+        WithChain::new(backend, Some(reader), timeouts())
+            .readiness()
+            .await
+    };
+    // An idle chain's newest block may be old.
+    for good in [-30, 0, 30, 9_000] {
+        let ready = ready(good).await;
+        assert!(
+            matches!(ready, Readiness::Ready { .. }),
+            "{good}: {ready:?}"
+        );
+    }
+    let Readiness::NotReady { reason } = ready(-31).await else {
+        panic!()
+    };
+    assert_eq!(reason.code(), "clock_disagrees");
+}

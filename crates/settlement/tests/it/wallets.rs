@@ -1,0 +1,171 @@
+//! Payers with code: contract wallets, and keys' accounts that have delegated (EIP-7702).
+
+use alloy_primitives::{Address, Bytes, U256, address, hex};
+use dev_chain::{
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, DevChainBuilder, Fault, USDC as USDC_ADDRESS,
+};
+use settlement::{Facilitator, Settlement, Settler, Verification, WithChain};
+use x402_wire::{Network, Reason};
+
+use crate::chain::{builder, invalid, reader, serve};
+use crate::onchain::{paid, settler};
+use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, payment, timeouts};
+use crate::stage::{Stage, json};
+
+const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
+
+/// Calls everything valid: `return EIP1271_MAGIC`.
+const CREDULOUS: [u8; 16] = hex!("631626ba7e60e01b60005260206000f3");
+
+fn with_wallet(asset: Address) -> DevChainBuilder {
+    builder()
+        .wallet(WALLET, BUYER.address)
+        .holder(asset, WALLET, U256::from(10 * PRICE))
+}
+
+/// The buyer's account runs the code at this address.
+fn delegated_to(code: Address) -> Bytes {
+    [&[0xef, 0x01, 0x00], code.as_slice()].concat().into()
+}
+
+/// 65 bytes of the wallet's owner, as wallets with one owner write them.
+#[tokio::test]
+async fn a_wallets_65_bytes_are_shown_to_the_wallet_and_sent_as_bytes() {
+    let chain = with_wallet(USDC_ADDRESS).build().unwrap();
+    let server = serve(&chain).await;
+    let settler = settler(&server);
+    let draft = Draft {
+        from: WALLET,
+        ..Draft::new(USDC)
+    };
+    let payment = draft.sign();
+    assert!(payment.check_signature().is_err());
+    assert_eq!(
+        reader(&server).verify(&payment, U256::ZERO).await,
+        Verification::Valid
+    );
+    assert_eq!(
+        settler.verify(&payment, U256::ZERO, NOW).await,
+        Verification::Valid
+    );
+    let outcome = settler.settle(&payment).await;
+    assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+    assert_eq!(chain.transactions()[0].input[..4], hex!("cf092995"));
+    assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+
+    let forged = Draft {
+        key: DEV_ACCOUNTS[5].key,
+        from: WALLET,
+        ..Draft::new(USDC).nonce(2)
+    };
+    let refused = invalid(Reason::InvalidExactEvmPayloadSignature);
+    assert_eq!(
+        settler.verify(&forged.sign(), U256::ZERO, NOW).await,
+        refused
+    );
+    assert_eq!(
+        reader(&server).verify(&forged.sign(), U256::ZERO).await,
+        refused
+    );
+}
+
+/// What a forged signature in the name of a key's account costs: one look-up for all of them.
+#[tokio::test]
+async fn forgeries_in_one_name_cost_one_look_up() {
+    let chain = with_wallet(USDC_ADDRESS).build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    let composed = WithChain::new(backend, Some(reader(&server)), timeouts());
+    assert_eq!(composed.accepts_wallet(WALLET).await, Ok(true));
+    assert_eq!(composed.accepts_wallet(BUYER.address).await, Ok(false));
+
+    // From here on no look-up is answered.
+    chain.inject(Fault::new("eth_getCode", BadAnswer::Close).times(1_000));
+    for _ in 0..100 {
+        assert_eq!(composed.accepts_wallet(BUYER.address).await, Ok(false));
+    }
+    let down = composed.accepts_wallet(PAYER_UNSEEN).await.unwrap_err();
+    chain.clear_faults();
+    // A failure is remembered for a moment, too.
+    assert_eq!(composed.accepts_wallet(PAYER_UNSEEN).await, Err(down));
+    // A forgery that comes this far is refused by the signature alone.
+    let forged = Draft {
+        key: DEV_ACCOUNTS[5].key,
+        ..Draft::new(USDC)
+    };
+    stage.plays("/verify", [json(r#"{"isValid":true}"#)]);
+    assert_eq!(
+        composed.verify(&forged.sign(), U256::ZERO, NOW).await,
+        invalid(Reason::InvalidExactEvmPayloadSignature)
+    );
+    assert!(stage.seen().is_empty());
+}
+
+const PAYER_UNSEEN: Address = address!("0x00000000000000000000000000000000000000aa");
+
+/// These tokens ask the code of an account that has some, its own key notwithstanding, so a signature that
+/// recovers to the payer is good or not by what it has delegated to.
+#[tokio::test]
+async fn a_delegated_account_pays_as_the_token_will_judge() {
+    let code = DEV_ACCOUNTS[8].address;
+    for (asset, runs, accepted) in [
+        (USDT0, Bytes::new(), false),
+        (USDC, Bytes::new(), false),
+        (USDC, CREDULOUS.to_vec().into(), true),
+        (USDG, CREDULOUS.to_vec().into(), true),
+    ] {
+        let mut chain = builder().code(BUYER.address, delegated_to(WALLET));
+        if !runs.is_empty() {
+            chain = chain.code(WALLET, runs);
+        }
+        let chain: DevChain = chain.account(code, U256::ZERO).build().unwrap();
+        let server = serve(&chain).await;
+        let (settler, payment) = (settler(&server), payment(asset));
+        let expected = if accepted {
+            Verification::Valid
+        } else {
+            invalid(Reason::InvalidExactEvmPayloadSignature)
+        };
+        let judged = reader(&server).verify(&payment, U256::ZERO).await;
+        assert_eq!(judged, expected);
+        let judged = settler.verify(&payment, U256::ZERO, NOW).await;
+        assert_eq!(judged, expected);
+        // Whatever was said is what the token does.
+        let outcome = settler.settle(&payment).await;
+        assert_eq!(outcome.outcome() == "settled", accepted, "{outcome:?}");
+        assert_eq!(chain.transactions().len(), usize::from(accepted));
+    }
+}
+
+/// What else is in flight of a payer is money that it has not.
+#[tokio::test]
+async fn what_a_payer_has_committed_elsewhere_is_not_covered_twice() {
+    let chain = with_wallet(USDC_ADDRESS).build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    let composed = WithChain::new(backend, Some(reader(&server)), timeouts());
+    let onchain = settler(&server);
+    // A thousand of the token, or five hundred thousand times the price.
+    let rest = U256::from(1_000_000_000 - PRICE);
+    stage.plays("/verify", vec![json(r#"{"isValid":true}"#); 4]);
+    for (committed, covered) in [
+        (U256::ZERO, true),
+        (rest, true),
+        (rest + U256::ONE, false),
+        (U256::MAX, false),
+    ] {
+        let expected = if covered {
+            Verification::Valid
+        } else {
+            invalid(Reason::InsufficientFunds)
+        };
+        let payment = payment(USDC);
+        assert_eq!(composed.verify(&payment, committed, NOW).await, expected);
+        assert_eq!(onchain.verify(&payment, committed, NOW).await, expected);
+    }
+    assert!(composed.reads_chain() && onchain.reads_chain());
+    let blind = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    assert!(!WithChain::new(blind, None, timeouts()).reads_chain());
+}
