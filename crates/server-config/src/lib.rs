@@ -8,6 +8,7 @@ mod secrets;
 mod sections;
 mod source;
 
+pub use addresses;
 pub use error::{ConfigError, Problem};
 pub use load::{Configuration, environment, load, parse};
 pub use log::start_log;

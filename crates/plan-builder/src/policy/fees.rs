@@ -2,8 +2,9 @@
 
 mod perpetuals;
 
-use std::{collections::BTreeSet, fmt};
+use std::{borrow::Cow, collections::BTreeSet, fmt};
 
+use addresses::ConfiguredAddress;
 use alloy_primitives::{Address, B256, Selector, U256};
 use plan_checks::fees::{
     BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, ReviewedChain, ReviewedLeg,
@@ -37,7 +38,7 @@ pub struct FeeDocument {
 #[serde(deny_unknown_fields)]
 struct RecipientTable {
     role: String,
-    address: Address,
+    address: ConfiguredAddress,
     bps: u64,
 }
 
@@ -45,8 +46,8 @@ struct RecipientTable {
 #[serde(deny_unknown_fields)]
 struct ChainTable {
     chain_id: u64,
-    router: Address,
-    forwarder: Address,
+    router: ConfiguredAddress,
+    forwarder: ConfiguredAddress,
     selectors: Vec<Selector>,
     legs: Vec<LegTable>,
 }
@@ -54,7 +55,7 @@ struct ChainTable {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LegTable {
-    contract: Address,
+    contract: ConfiguredAddress,
     selectors: Vec<Selector>,
 }
 
@@ -98,8 +99,8 @@ impl fmt::Display for FeeConfigError {
 pub struct FeeProblem {
     /// The key: `recipients[1].bps`.
     pub key: String,
-    /// What it must be.
-    pub expected: &'static str,
+    /// What it must be; of an address whose checksum does not hold, what was observed as well.
+    pub expected: Cow<'static, str>,
 }
 
 impl FeeDocument {
@@ -107,7 +108,7 @@ impl FeeDocument {
     ///
     /// # Errors
     /// Every value that cannot be: an unknown fee model or rounding, no or two own recipients, a recipient twice, a sum above
-    /// the cap, a chain twice, an empty list.
+    /// the cap, a chain twice, an empty list, an address whose checksum does not hold.
     pub fn review(self) -> Result<FeePolicy, FeeConfigError> {
         let mut problems = Problems::default();
         let policy = self.policy(&mut problems);
@@ -190,17 +191,21 @@ fn recipients(
             &format!("{key}.role"),
             "1 to 32 characters",
         );
-        problems.check(
-            table.address != Address::ZERO && seen.insert(table.address),
-            &format!("{key}.address"),
-            "an address that is not zero and named once",
-        );
+        let address = problems.address(&table.address, &format!("{key}.address"));
+        if let Some(address) = address {
+            problems.check(
+                address != Address::ZERO && seen.insert(address),
+                &format!("{key}.address"),
+                "an address that is not zero and named once",
+            );
+        }
         problems.check(table.bps > 0, &format!("{key}.bps"), "above zero");
         sum = sum.saturating_add(table.bps);
-        if let Some(bps) = problems.bps(table.bps, &format!("{key}.bps")) {
+        let bps = problems.bps(table.bps, &format!("{key}.bps"));
+        if let (Some(address), Some(bps)) = (address, bps) {
             recipients.push(FeeRecipient {
                 role: table.role.clone(),
-                address: table.address,
+                address,
                 bps,
             });
         }
@@ -218,68 +223,80 @@ fn recipients(
 fn chains(tables: Vec<ChainTable>, problems: &mut Problems) -> Vec<ReviewedChain> {
     let mut seen = BTreeSet::new();
     problems.check(tables.len() <= MOST_ROWS, "chains", "at most 256 chains");
-    tables
-        .into_iter()
-        .enumerate()
-        .map(|(index, table)| {
-            let key = format!("chains[{index}]");
-            problems.check(
-                table.chain_id > 0 && seen.insert(table.chain_id),
-                &format!("{key}.chain_id"),
-                "a chain id, named once",
-            );
-            problems.check(
-                table.router != Address::ZERO,
-                &format!("{key}.router"),
-                "an address that is not zero",
-            );
-            problems.check(
-                table.forwarder != Address::ZERO && table.forwarder != table.router,
-                &format!("{key}.forwarder"),
-                "an address that is neither zero nor the router",
-            );
-            problems.check(
-                !table.selectors.is_empty(),
-                &format!("{key}.selectors"),
-                "at least one selector",
-            );
-            problems.check(
-                !table.legs.is_empty() && table.legs.len() <= MOST_ROWS,
-                &format!("{key}.legs"),
-                "1 to 256 reviewed contracts",
-            );
-            for (leg_index, leg) in table.legs.iter().enumerate() {
-                let key = format!("{key}.legs[{leg_index}]");
-                let apart = leg.contract != Address::ZERO
-                    && leg.contract != table.router
-                    && leg.contract != table.forwarder;
-                problems.check(
-                    apart,
-                    &format!("{key}.contract"),
-                    "an address that is neither zero, the router nor the forwarder",
-                );
-                problems.check(
-                    !leg.selectors.is_empty(),
-                    &format!("{key}.selectors"),
-                    "at least one selector",
-                );
-            }
-            ReviewedChain {
-                chain_id: table.chain_id,
-                router: table.router,
-                forwarder: table.forwarder,
-                selectors: table.selectors,
-                legs: table
-                    .legs
-                    .into_iter()
-                    .map(|leg| ReviewedLeg {
-                        contract: leg.contract,
-                        selectors: leg.selectors,
-                    })
-                    .collect(),
-            }
-        })
-        .collect()
+    let mut chains = Vec::new();
+    for (index, table) in tables.into_iter().enumerate() {
+        let key = format!("chains[{index}]");
+        problems.check(
+            table.chain_id > 0 && seen.insert(table.chain_id),
+            &format!("{key}.chain_id"),
+            "a chain id, named once",
+        );
+        problems.check(
+            !table.selectors.is_empty(),
+            &format!("{key}.selectors"),
+            "at least one selector",
+        );
+        problems.check(
+            !table.legs.is_empty() && table.legs.len() <= MOST_ROWS,
+            &format!("{key}.legs"),
+            "1 to 256 reviewed contracts",
+        );
+        let router = problems.address(&table.router, &format!("{key}.router"));
+        let forwarder = problems.address(&table.forwarder, &format!("{key}.forwarder"));
+        let (Some(router), Some(forwarder)) = (router, forwarder) else {
+            continue;
+        };
+        problems.check(
+            router != Address::ZERO,
+            &format!("{key}.router"),
+            "an address that is not zero",
+        );
+        problems.check(
+            forwarder != Address::ZERO && forwarder != router,
+            &format!("{key}.forwarder"),
+            "an address that is neither zero nor the router",
+        );
+        chains.push(ReviewedChain {
+            chain_id: table.chain_id,
+            router,
+            forwarder,
+            selectors: table.selectors,
+            legs: legs(table.legs, &key, [router, forwarder], problems),
+        });
+    }
+    chains
+}
+
+/// The contracts of a chain's legs; none of them is one of `others`.
+fn legs(
+    tables: Vec<LegTable>,
+    chain: &str,
+    others: [Address; 2],
+    problems: &mut Problems,
+) -> Vec<ReviewedLeg> {
+    let mut legs = Vec::new();
+    for (index, table) in tables.into_iter().enumerate() {
+        let key = format!("{chain}.legs[{index}]");
+        problems.check(
+            !table.selectors.is_empty(),
+            &format!("{key}.selectors"),
+            "at least one selector",
+        );
+        let key = format!("{key}.contract");
+        let Some(contract) = problems.address(&table.contract, &key) else {
+            continue;
+        };
+        problems.check(
+            contract != Address::ZERO && !others.contains(&contract),
+            &key,
+            "an address that is neither zero, the router nor the forwarder",
+        );
+        legs.push(ReviewedLeg {
+            contract,
+            selectors: table.selectors,
+        });
+    }
+    legs
 }
 
 fn bridge_caps(table: &BridgeTable, problems: &mut Problems) -> BridgeCaps {
@@ -314,11 +331,25 @@ impl Problems {
     }
 
     fn note<T>(&mut self, key: &str, expected: &'static str) -> Option<T> {
+        self.push(key, expected.into());
+        None
+    }
+
+    fn push(&mut self, key: &str, expected: Cow<'static, str>) {
         self.0.push(FeeProblem {
             key: key.to_owned(),
             expected,
         });
-        None
+    }
+
+    fn address(&mut self, written: &ConfiguredAddress, key: &str) -> Option<Address> {
+        match written.get() {
+            Ok(address) => Some(address),
+            Err(fault) => {
+                self.push(key, fault.to_string().into());
+                None
+            }
+        }
     }
 
     fn bps(&mut self, value: u64, key: &str) -> Option<BasisPoints> {

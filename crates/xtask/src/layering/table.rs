@@ -92,9 +92,15 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: IMPURE,
     },
     Member {
+        name: "addresses",
+        layer: 0,
+        may_use: &[],
+        must_not_reach: IMPURE,
+    },
+    Member {
         name: "plan-builder",
         layer: 1,
-        may_use: &["plan-checks"],
+        may_use: &["addresses", "plan-checks"],
         must_not_reach: IMPURE,
     },
     Member {
@@ -137,8 +143,8 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "server-config",
         layer: 3,
-        may_use: &[],
-        must_not_reach: &[STORAGE, &["hyper", "reqwest", "alloy-primitives"]],
+        may_use: &["addresses"],
+        must_not_reach: &[STORAGE, &["hyper", "reqwest"]],
     },
     Member {
         name: "dev-chain",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use addresses::ConfiguredAddress;
 use alloy_primitives::Address;
 use plan_checks::{
     fees::{BasisPoints, PerpBuilder, ReviewedPerpAsset},
@@ -14,7 +15,7 @@ use super::{MOST_ROWS, Problems};
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PerpetualsTable {
-    builder: Option<Address>,
+    builder: Option<ConfiguredAddress>,
     fee_tenth_bps: Option<u64>,
     max_trigger_slippage_bps: Option<u64>,
     #[serde(default)]
@@ -58,9 +59,10 @@ impl PerpetualsTable {
 }
 
 fn perp_builder(table: &PerpetualsTable, problems: &mut Problems) -> Option<PerpBuilder> {
-    match (table.builder, table.fee_tenth_bps) {
+    match (&table.builder, table.fee_tenth_bps) {
         (None, None) => None,
-        (Some(address), Some(fee)) => {
+        (Some(written), Some(fee)) => {
+            let address = problems.address(written, "perpetuals.builder")?;
             problems.check(
                 address != Address::ZERO,
                 "perpetuals.builder",
