@@ -151,6 +151,13 @@ pub trait Journal: Send + Sync + 'static {
     /// The credit of a payer in micro-USD.
     fn credit(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
 
+    /// Takes credit from a payer for work that no release pays for, as much as there is.
+    fn debit(
+        &self,
+        payer: Address,
+        micro_usd: u64,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send;
+
     /// At start-up, before the first claim: decides what this server's previous run left open. What had not come to
     /// settlement is released, what had is unknown.
     fn recover(&self, now: u64) -> impl Future<Output = Result<Recovery, LedgerError>> + Send;

@@ -181,6 +181,14 @@ impl Journal for SqliteLedger {
         self.submit("credit", move |store| store.credit(payer))
     }
 
+    fn debit(
+        &self,
+        payer: Address,
+        micro_usd: u64,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send {
+        self.submit("debit", move |store| store.debit(payer, micro_usd))
+    }
+
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
         let sweep = Sweep::everything("restart", now);
         let recovery = self.sweep("recover", sweep, 0, |_| true).await?;

@@ -192,6 +192,10 @@ impl<'c> Store<'c> {
         Ok(self.credit.of(&mut self.statements, payer)?)
     }
 
+    pub(super) fn debit(&mut self, payer: Address, micro_usd: u64) -> Result<(), Failure> {
+        Ok(self.credit.spend(&mut self.statements, payer, micro_usd)?)
+    }
+
     /// Writes and deletes again; the commit must reach the disk like any other.
     pub(super) fn probe(&mut self) -> Result<(), Failure> {
         let insert = "INSERT INTO probe (padding) VALUES (zeroblob(?1))";

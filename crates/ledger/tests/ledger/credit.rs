@@ -161,3 +161,16 @@ async fn a_lower_cap_holds_for_what_was_earned_before() {
     ledger.release(entry, "refused", 400, NOW).await.unwrap();
     assert_eq!(credit(&ledger).await, 600);
 }
+
+#[tokio::test]
+async fn a_debit_takes_as_much_as_there_is_and_is_durable() {
+    let mut ledger = Bench::new();
+    pay(&ledger, 1, NOW).await.unwrap();
+    for (micro_usd, left) in [(300, 1_700), (0, 1_700), (u64::MAX, 0)] {
+        let payer = key(1).payer;
+        ledger.debit(payer, micro_usd).await.unwrap();
+        assert_eq!(credit(&ledger).await, left);
+        ledger.reopen();
+        assert_eq!(credit(&ledger).await, left);
+    }
+}
