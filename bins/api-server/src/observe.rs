@@ -4,8 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics::{
-    Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram,
-    histogram,
+    Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, histogram,
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use route_catalog::{Operation, WorkClass};

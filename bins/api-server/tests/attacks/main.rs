@@ -9,7 +9,11 @@
     reason = "test code"
 )]
 
+mod credit;
+mod hanging_up;
+mod look_up;
 mod payments;
+mod recognition;
 mod requests;
 #[path = "../support/mod.rs"]
 mod support;

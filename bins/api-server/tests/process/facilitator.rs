@@ -1,5 +1,6 @@
 //! A facilitator that settles on the embedded chain, with an endpoint of its own that no tripwire sees.
 
+use alloy_primitives::U256;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -91,7 +92,11 @@ impl Desk {
         .unwrap();
         if path == "/verify" {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-            return match self.settler.verify(&payment, now.as_secs()).await {
+            return match self
+                .settler
+                .verify(&payment, U256::ZERO, now.as_secs())
+                .await
+            {
                 Verification::Valid => json!({"isValid": true}),
                 Verification::Invalid { reason, .. } => {
                     json!({"isValid": false, "invalidReason": reason.as_str()})

@@ -51,6 +51,22 @@ impl Answer {
         Some(SettlementResponse::from_header(value.as_bytes()).unwrap())
     }
 
+    /// What the answer says to do about the payment.
+    pub fn next(&self) -> Value {
+        let body = self.body();
+        let next = body.pointer("/refusal/next");
+        let next = next.or_else(|| body.pointer("/error/next"));
+        next.cloned().unwrap_or_default()
+    }
+
+    /// The name of what the answer says to do about the payment.
+    pub fn action(&self) -> String {
+        self.next()["action"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+
     /// Status, code and that nothing was charged, in one assertion.
     #[track_caller]
     pub fn is_refused(&self, status: u16, code: &str) {
@@ -82,6 +98,24 @@ impl Buyer {
             base: base.to_owned(),
             client: Client::builder().no_proxy().build().unwrap(),
         }
+    }
+
+    /// A buyer with a key that nobody has seen before, and no money.
+    pub fn stranger(base: &str) -> Self {
+        Self {
+            signer: PrivateKeySigner::random(),
+            base: base.to_owned(),
+            client: Client::builder().no_proxy().build().unwrap(),
+        }
+    }
+
+    /// From now on asks another server.
+    pub fn ask(&mut self, base: &str) {
+        self.base = base.to_owned();
+    }
+
+    pub fn base(&self) -> &str {
+        &self.base
     }
 
     pub fn request(&self, method: Method, target: &str) -> RequestBuilder {

@@ -93,12 +93,28 @@ impl World {
         Self::timed(data_clock, recordings, change).await
     }
 
+    /// A server over a chain of a test's choice.
+    pub async fn on(chain: DevChain, change: impl FnOnce(&mut Config, &str)) -> Self {
+        let recordings = Recordings::embedded().unwrap();
+        let change = |config: &mut Config, rpc: &str, _: &ReplayServer| change(config, rpc);
+        Self::over(chain, recorded_clock(), recordings, change).await
+    }
+
     async fn timed(
         data_clock: Arc<dyn Clock>,
         recordings: Recordings,
         change: impl FnOnce(&mut Config, &str, &ReplayServer),
     ) -> Self {
         let chain = DevChain::with_chain_196_assets().unwrap();
+        Self::over(chain, data_clock, recordings, change).await
+    }
+
+    async fn over(
+        chain: DevChain,
+        data_clock: Arc<dyn Clock>,
+        recordings: Recordings,
+        change: impl FnOnce(&mut Config, &str, &ReplayServer),
+    ) -> Self {
         let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
         let replay = ReplayServer::start(recordings).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -151,6 +167,24 @@ impl World {
         self.stop.take();
         self.server.take().unwrap().await.unwrap();
         self.open().await;
+    }
+
+    /// Stops the server in an orderly way and starts it again on the same ledger with another configuration.
+    pub async fn restart_with(&mut self, change: impl FnOnce(&mut Config)) {
+        change(&mut self.config);
+        self.restart().await;
+    }
+
+    /// Where a payment stands, as the free look-up says.
+    pub async fn look_up(&self, payment: &serde_json::Value) -> serde_json::Value {
+        let asset = payment["accepted"]["asset"].as_str().unwrap();
+        let authorization = &payment["payload"]["authorization"];
+        let payer = authorization["from"].as_str().unwrap();
+        let nonce = authorization["nonce"].as_str().unwrap();
+        let target = format!("/payments/{asset}/{payer}/{nonce}");
+        let answer = self.buyer.get(&target).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.body()
     }
 
     /// What the buyer has paid so far, in atoms of the first asset.
