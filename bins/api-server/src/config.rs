@@ -106,7 +106,8 @@ impl Configuration for Config {
         self.upstreams.read_secret_files(problems);
         self.server.check(problems);
         self.payment.check(problems);
-        self.settlement.check(problems);
+        self.settlement
+            .check(self.payment.max_timeout_seconds, problems);
         self.credit.check(problems);
         self.storage.check(problems);
         self.upstreams.check(problems);

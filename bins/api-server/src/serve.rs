@@ -11,7 +11,9 @@ use data_sources::{Clock, SystemClock};
 use http_edge::{Drained, Server, announce, shutdown_signal};
 use ledger::{Journal, ShelfOptions, SqliteLedger, SqliteShelf};
 use route_catalog::{Catalog, CatalogConfig};
-use settlement::{AnySettler, OkxCredentials, SettlementConfig, Settler, Timeouts};
+use settlement::{
+    AnySettler, ChainOptions, GasPolicy, OkxCredentials, SettlementConfig, Settler, Timeouts,
+};
 use x402_wire::Terms;
 
 use crate::Sources;
@@ -302,7 +304,14 @@ fn settlement(section: &SettlementSection) -> SettlementConfig {
             receipt: limit,
             ..usual
         },
-        ..SettlementConfig::default()
+        gas: GasPolicy {
+            gas_cap: section.gas_cap,
+            contract_wallets: section.contract_wallets,
+        },
+        chain: ChainOptions {
+            confirmations: section.confirmations,
+            ..ChainOptions::default()
+        },
     }
 }
 

@@ -142,6 +142,26 @@ fn a_key_that_cannot_be_used_is_named() {
             "settlement.timeout_ms: expected at least 1",
         ),
         (
+            "settlement.timeout_ms = 300001",
+            "settlement.timeout_ms: expected at most payment.max_timeout_seconds = 300",
+        ),
+        (
+            "settlement.timeout_ms = 180001",
+            "settlement.timeout_ms: expected at most 180000",
+        ),
+        (
+            "settlement.gas_cap = 20000",
+            "settlement.gas_cap: expected 60000 to 2000000 gas",
+        ),
+        (
+            "settlement.contract_wallets = 'perhaps'",
+            "settlement.contract_wallets: ",
+        ),
+        (
+            "settlement.confirmations = 65",
+            "settlement.confirmations: expected at most 64",
+        ),
+        (
             "settlement.reconcile_seconds = 0",
             "settlement.reconcile_seconds: expected",
         ),

@@ -139,7 +139,7 @@ async fn invalid_payments_write_no_line_above_debug() {
     };
     let settler = AnySettler::connect(config, &terms()).await.unwrap();
     let refusal = json(r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#);
-    stage.plays("/verify", vec![refusal; 3]);
+    stage.plays("/verify", vec![refusal; 2]);
     let loud = Loud::default();
     let _guard = tracing::subscriber::set_default(loud.clone());
     let poor = DEV_ACCOUNTS[4];

@@ -6,6 +6,7 @@ use alloy_signer_local::PrivateKeySigner;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server_config::{check_rpc_url, check_url, lenient, read_secret_file};
+use settlement::GasPolicy;
 
 use super::problem;
 use crate::config::Problem;
@@ -38,6 +39,15 @@ pub struct SettlementSection {
     pub private_key: Option<SecretString>,
     /// A file that holds it.
     pub private_key_file: Option<PathBuf>,
+    /// Mode `onchain`: the most gas that one settlement may use.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub gas_cap: u64,
+    /// Mode `onchain`: whether payers that have code are served.
+    #[serde(deserialize_with = "lenient::boolean")]
+    pub contract_wallets: bool,
+    /// Blocks above the one that holds a settlement, before the settlement counts.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub confirmations: u64,
     /// Milliseconds that one call to a facilitator or an RPC may take.
     #[serde(deserialize_with = "lenient::scalar")]
     pub timeout_ms: u64,
@@ -83,6 +93,9 @@ impl Default for SettlementSection {
             rpc_url: None,
             private_key: None,
             private_key_file: None,
+            gas_cap: GasPolicy::default().gas_cap,
+            contract_wallets: true,
+            confirmations: 0,
             // A broker that settles synchronously takes up to 30 seconds.
             timeout_ms: 35_000,
             reconcile_seconds: 15,
@@ -112,7 +125,8 @@ impl SettlementSection {
         }
     }
 
-    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+    /// `max_timeout_seconds` is that of `[payment]`: for how long an authorization is meant to be valid.
+    pub(crate) fn check(&self, max_timeout_seconds: u64, problems: &mut Vec<Problem>) {
         let needs = |problems: &mut Vec<Problem>, present: bool, key: &str, why: &str| {
             if !present {
                 problem(problems, key, format!("is missing: {why}"));
@@ -165,9 +179,7 @@ impl SettlementSection {
                 "expected 32 bytes as hexadecimal digits that are a secp256k1 private key",
             );
         }
-        if self.timeout_ms == 0 {
-            problem(problems, "settlement.timeout_ms", "expected at least 1");
-        }
+        self.check_limits(max_timeout_seconds, problems);
         if self.reconcile_seconds == 0 {
             problem(
                 problems,
@@ -177,6 +189,52 @@ impl SettlementSection {
         }
     }
 }
+
+impl SettlementSection {
+    fn check_limits(&self, max_timeout_seconds: u64, problems: &mut Vec<Problem>) {
+        let timeout = "settlement.timeout_ms";
+        if self.timeout_ms == 0 {
+            problem(problems, timeout, "expected at least 1");
+        }
+        if self.timeout_ms > max_timeout_seconds.saturating_mul(1000) {
+            let message = format!(
+                "expected at most payment.max_timeout_seconds = {max_timeout_seconds}: \
+                 an authorization ends before a settlement that takes longer"
+            );
+            problem(problems, timeout, message);
+        }
+        if self.timeout_ms > LONGEST_TIMEOUT_MS {
+            let message = format!(
+                "expected at most {LONGEST_TIMEOUT_MS}: a settlement takes up to three times as long, and a \
+                 paid call counts as dead after {DEAD_CALL_SECONDS} seconds"
+            );
+            problem(problems, timeout, message);
+        }
+        if !GAS_CAPS.contains(&self.gas_cap) {
+            let message = format!("expected {} to {} gas", GAS_CAPS.start(), GAS_CAPS.end());
+            problem(problems, "settlement.gas_cap", message);
+        }
+        if self.confirmations > MOST_CONFIRMATIONS {
+            let message = format!(
+                "expected at most {MOST_CONFIRMATIONS}: every caller waits for them, at most timeout_ms"
+            );
+            problem(problems, "settlement.confirmations", message);
+        }
+    }
+}
+
+/// Two settlement attempts and the wait for a receipt, each as long as `timeout_ms`, are over before the call that
+/// they belong to counts as dead.
+const LONGEST_TIMEOUT_MS: u64 = 180_000;
+
+/// After this time the ledger takes a paid call for dead.
+const DEAD_CALL_SECONDS: u64 = 900;
+
+/// No transfer with authorization takes less, and none of an honest wallet takes more.
+const GAS_CAPS: std::ops::RangeInclusive<u64> = 60_000..=2_000_000;
+
+/// More than anybody can wait for with an open connection.
+const MOST_CONFIRMATIONS: u64 = 64;
 
 fn is_key(key: &SecretString) -> bool {
     key.expose_secret()
