@@ -188,7 +188,7 @@ mod tests {
     fn call(shares: &Shares, client: Option<IpAddr>) -> Result<(), Refusal> {
         let mut share = shares.take(Rail::Swap, client)?;
         // Nothing is given back.
-        drop(share.taken.take());
+        let _spent = share.taken.take();
         Ok(())
     }
 
