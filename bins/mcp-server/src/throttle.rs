@@ -284,8 +284,8 @@ mod tests {
             in_flight: 1,
         };
         let (toolbox, _, entered, release) = throttled(limits);
-        let held = slow(RawArguments::read("{\"hold\":true}").unwrap());
-        let holding = toolbox.call(&held);
+        let holds = slow(RawArguments::read("{\"hold\":true}").unwrap());
+        let holding = toolbox.call(&holds);
         let others = async {
             entered.notified().await;
             assert!(is_refused(&toolbox).await);
@@ -296,7 +296,7 @@ mod tests {
         assert!(!is_refused(&toolbox).await);
         // A caller that goes away gives its place back.
         {
-            let mut gone = std::pin::pin!(toolbox.call(&held));
+            let mut gone = std::pin::pin!(toolbox.call(&holds));
             tokio::select! {
                 biased;
                 _ = &mut gone => panic!("it waits"),

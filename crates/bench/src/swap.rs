@@ -34,6 +34,7 @@ listen = "127.0.0.1:0"
 calls_per_second = 1000000
 calls_burst = 1000000
 calls_in_flight = 10000
+shares.swap = { pool = 1000000000, pool_per_hour = 1000000000 }
 "#;
 
 const QUOTE: &str = include_str!("../../../fixtures/upstreams/lifi/quote_usdc_weth.json");

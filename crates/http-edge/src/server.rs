@@ -38,7 +38,8 @@ pub struct Limits {
     pub max_header_bytes: usize,
     /// Bytes of a request's body, for [`read_body`](crate::read_body).
     pub max_body_bytes: usize,
-    /// How long a request's head may take, and how long a connection may stay idle.
+    /// How long a request's head may take, and how long a connection may stay idle. A sixteenth of it for connections that
+    /// come while fewer than a quarter of the places are free: a crowd that says nothing makes room for others soon.
     pub header_timeout: Duration,
     /// How long a body may take.
     pub body_timeout: Duration,
@@ -179,7 +180,8 @@ impl Server {
                 ids: ids.clone(),
                 peer,
             };
-            let connection = connection(stream, edge);
+            let crowded = slots.available_permits() < places.div_ceil(4);
+            let connection = connection(stream, edge, crowded);
             let connection = connections.watch(connection);
             let counted = Counted::new(&open);
             tokio::spawn(async move {
@@ -266,13 +268,19 @@ type Stream = TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>;
 fn connection<H: Handler>(
     stream: TcpStream,
     service: Edge<H>,
+    crowded: bool,
 ) -> http1::Connection<Stream, Edge<H>> {
     let limits = &service.limits;
+    let header_timeout = if crowded {
+        limits.header_timeout / 16
+    } else {
+        limits.header_timeout
+    };
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write_timeout));
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_timeout)
+        .header_read_timeout(header_timeout)
         // A head is refused by our own count, with an answer that says why; hyper's bound lies above it.
         .max_buf_size(limits.max_header_bytes.saturating_mul(2).max(16 * 1024))
         .serve_connection(TokioIo::new(Box::pin(stream)), service)

@@ -268,6 +268,25 @@ async fn connections_above_the_limit_wait_for_a_place() {
 }
 
 #[tokio::test]
+async fn a_crowd_that_says_nothing_makes_room_soon() {
+    let limits = Limits {
+        max_connections: 4,
+        header_timeout: PATIENCE,
+        ..Limits::default()
+    };
+    let running = start(limits).await;
+    let mut crowd = Vec::new();
+    for _ in 0..6 {
+        crowd.push(connect(running.address).await);
+    }
+    // Half a head says nothing either.
+    crowd[3].write_all(b"GET / HT").await.unwrap();
+    let request = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let answered = tokio::time::timeout(PATIENCE / 2, exchange(running.address, request)).await;
+    assert!(answered.unwrap().starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
 async fn shutdown_finishes_what_was_begun() {
     let running = start(Limits::default()).await;
     let mut stream = connect(running.address).await;

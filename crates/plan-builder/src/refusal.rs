@@ -1,6 +1,6 @@
 //! The one answer that is not a plan.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, num::NonZeroU32, time::Duration};
 
 use plan_checks::Failure;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -32,7 +32,7 @@ pub struct Refusal {
     /// Every problem of the arguments, when it is about those.
     pub problems: Vec<Problem>,
     /// Seconds after which the same request may succeed, where that is known.
-    pub retry_after: Option<u64>,
+    pub retry_after: Option<NonZeroU32>,
 }
 
 impl Refusal {
@@ -178,10 +178,11 @@ impl Refusal {
         }
     }
 
-    /// With the seconds after which the same request may succeed.
+    /// With the seconds after which the same request may succeed; at least one.
     #[must_use]
     pub fn after(mut self, seconds: u64) -> Self {
-        self.retry_after = Some(seconds);
+        let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+        self.retry_after = NonZeroU32::new(seconds).or(Some(NonZeroU32::MIN));
         self
     }
 
@@ -213,24 +214,24 @@ impl From<PortError> for Refusal {
             PortErrorReason::Unknown { .. } => Self::TOKEN_UNSUPPORTED,
         };
         let retry_after = match &error.reason {
-            PortErrorReason::RateLimited { retry_after } => retry_after.map(whole_seconds),
+            PortErrorReason::RateLimited { retry_after } => *retry_after,
             _ => None,
         };
         let refusal = Self::new(name, error.to_string()).comparing(
             format_args!("an answer of {}", error.source_name),
             error.reason,
         );
-        Self {
-            retry_after,
-            ..refusal
+        match retry_after {
+            Some(time) => refusal.after(whole_seconds(time)),
+            None => refusal,
         }
     }
 }
 
-/// Whole seconds after which a time is over; at least one.
+/// Whole seconds after which a time is over.
 fn whole_seconds(time: Duration) -> u64 {
     let begun = u64::from(time.subsec_nanos() > 0);
-    time.as_secs().saturating_add(begun).max(1)
+    time.as_secs().saturating_add(begun)
 }
 
 impl Serialize for Refusal {
@@ -246,7 +247,7 @@ impl Serialize for Refusal {
             #[serde(skip_serializing_if = "Option::is_none")]
             request_path: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            retry_after: Option<u64>,
+            retry_after: Option<NonZeroU32>,
             #[serde(skip_serializing_if = "<[Problem]>::is_empty")]
             problems: &'a [Problem],
         }
@@ -285,7 +286,7 @@ mod tests {
                 source_name,
                 reason,
             });
-            assert_eq!(refusal.retry_after, said);
+            assert_eq!(refusal.retry_after.map(NonZeroU32::get), said);
             let shown = format!("\"retry_after\":{}", said.unwrap_or_default());
             assert_eq!(refusal.to_json().contains(&shown), said.is_some());
         }

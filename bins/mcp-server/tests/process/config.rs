@@ -66,6 +66,22 @@ fn a_key_that_cannot_be_used_is_named() {
         ),
         ("plans.calls_in_flight = 'many'", "plans.calls_in_flight: "),
         (
+            "plans.shares.swap.address = 1",
+            "plans.shares.swap.address: expected at least 2",
+        ),
+        (
+            "plans.shares.pm_order.pool = 5",
+            "plans.shares.pm_order.pool: expected at least 6",
+        ),
+        (
+            "plans.shares.bridge.pool_per_hour = 0",
+            "plans.shares.bridge.pool_per_hour: expected at least 1",
+        ),
+        (
+            "server.client_address_header = 'Forwarded'",
+            "server.client_address_header: expected the name of a header",
+        ),
+        (
             "plans.brand = 'Acme'",
             "plans.brand: expected 1 to 32 characters",
         ),

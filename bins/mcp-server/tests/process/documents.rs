@@ -1,6 +1,8 @@
 //! Documents that say what the binary does.
 
 use mcp_server::Config;
+use mcp_server::config::{PlansSection, SharesSection};
+use plan_checks::Rail;
 use serde_json::Value;
 
 use crate::process::{run, text};
@@ -38,7 +40,8 @@ fn the_example_shows_the_defaults() {
             Some(rest)
                 if rest.contains(" = ")
                     && !rest.contains("_file = ")
-                    && !rest.contains("allowed_origins") =>
+                    && !rest.contains("allowed_origins")
+                    && !rest.contains("client_address_header") =>
             {
                 rest
             }
@@ -52,8 +55,12 @@ fn the_example_shows_the_defaults() {
         let mut server = config.server.clone();
         server.listen = None;
         format!(
-            "{server:?} {:?} {:?} {:?}",
-            config.plans,
+            "{server:?} {:?} {:?} {:?} {:?}",
+            PlansSection {
+                shares: SharesSection::default(),
+                ..config.plans.clone()
+            },
+            Rail::ALL.map(|rail| config.plans.shares.rules(rail)),
             config.log.format,
             config.brand()
         )

@@ -11,8 +11,10 @@
 
 mod commands;
 mod config;
+mod descriptors;
 mod documents;
 mod process;
 mod rails;
 mod serve;
+mod shares;
 mod stdio;

@@ -57,8 +57,19 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut child = command(&[])
-            .args(arguments)
+        Self::spawn(command(&[]).args(arguments))
+    }
+
+    /// [`Self::start`] under a limit of open descriptors, as `ulimit` sets it.
+    pub(crate) fn start_limited(ulimit: &str, arguments: &[&str]) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        let script = format!("ulimit {ulimit}; exec \"$0\" \"$@\"");
+        let shell = shell.args(["-c", &script, env!("CARGO_BIN_EXE_mcp-server")]);
+        Self::spawn(shell.env_clear().args(arguments))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -80,6 +91,16 @@ impl Running {
             match line.strip_prefix("listening on http://") {
                 Some(address) => return (address.parse().unwrap(), before),
                 None => before.push(line),
+            }
+        }
+    }
+
+    /// The next line of standard error that contains a text.
+    pub(crate) fn warns(&self, text: &str) -> String {
+        loop {
+            let line = self.errors.recv_timeout(PATIENCE).unwrap();
+            if line.contains(text) {
+                return line;
             }
         }
     }
@@ -158,24 +179,41 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 /// Posts a message, and reads the body of the answer.
 pub(crate) fn post(address: SocketAddr, body: &str) -> Value {
-    exchange(address, "POST /mcp", body)
+    post_with(address, "", body)
+}
+
+/// [`post`] with further header lines.
+pub(crate) fn post_with(address: SocketAddr, headers: &str, body: &str) -> Value {
+    let stream = TcpStream::connect(address).unwrap();
+    let answer = exchange(stream, "POST /mcp", headers, body);
+    serde_json::from_str(&answer).unwrap()
+}
+
+/// [`post`] over a connection that is there already.
+pub(crate) fn post_over(stream: TcpStream, body: &str) -> Value {
+    serde_json::from_str(&exchange(stream, "POST /mcp", "", body)).unwrap()
 }
 
 /// Gets a document.
 pub(crate) fn get(address: SocketAddr, path: &str) -> Value {
-    exchange(address, &format!("GET {path}"), "")
+    serde_json::from_str(&get_text(address, path)).unwrap()
 }
 
-fn exchange(address: SocketAddr, what: &str, body: &str) -> Value {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let length = body.len();
+/// Gets a text.
+pub(crate) fn get_text(address: SocketAddr, path: &str) -> String {
+    let stream = TcpStream::connect(address).unwrap();
+    exchange(stream, &format!("GET {path}"), "", "")
+}
+
+fn exchange(mut stream: TcpStream, what: &str, headers: &str, body: &str) -> String {
+    let (address, length) = (stream.peer_addr().unwrap(), body.len());
     let head = format!(
-        "{what} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+        "{what} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\
          Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.write_all((head + body).as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    serde_json::from_str(body).unwrap()
+    body.to_owned()
 }

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use crate::process::{Configured, FEES, Running, get, post, run};
 
 /// A request for each rail that the recordings can answer.
-const REQUESTS: [(Rail, &str); 4] = [
+pub(crate) const REQUESTS: [(Rail, &str); 4] = [
     (
         Rail::Swap,
         include_str!("../../../../fixtures/vectors/plans/swap.request.json"),
@@ -40,13 +40,13 @@ struct Stage {
     _venues: Venues,
 }
 
-struct Venues {
+pub(crate) struct Venues {
     replay: ReplayServer,
     _runtime: Runtime,
 }
 
 impl Venues {
-    fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let runtime = Runtime::new().unwrap();
         let recordings = Recordings::embedded().unwrap();
         let replay = runtime.block_on(ReplayServer::start(recordings)).unwrap();
@@ -56,7 +56,7 @@ impl Venues {
         }
     }
 
-    fn configuration(&self) -> String {
+    pub(crate) fn configuration(&self) -> String {
         let url = |host| self.replay.base_url(host);
         format!(
             "server.listen = '127.0.0.1:0'\n\
@@ -124,7 +124,7 @@ impl Stage {
     }
 }
 
-fn name(rail: Rail) -> String {
+pub(crate) fn name(rail: Rail) -> String {
     format!("svc_prepare_{}", rail.as_str())
 }
 
