@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use alloy_primitives::Address;
 use alloy_signer_local::PrivateKeySigner;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -112,6 +113,13 @@ impl SettlementSection {
         }
     }
 
+    /// The account whose key pays the gas; `None` without a key, or with one that cannot be used.
+    pub(crate) fn gas_account(&self) -> Option<Address> {
+        let key = self.private_key.as_ref()?.expose_secret();
+        let signer: PrivateKeySigner = key.trim().parse().ok()?;
+        Some(signer.address())
+    }
+
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
         let needs = |problems: &mut Vec<Problem>, present: bool, key: &str, why: &str| {
             if !present {
@@ -158,7 +166,7 @@ impl SettlementSection {
         if let Some(url) = &self.rpc_url {
             check_rpc_url(problems, "settlement.rpc_url", url);
         }
-        if self.private_key.as_ref().is_some_and(|key| !is_key(key)) {
+        if self.private_key.is_some() && self.gas_account().is_none() {
             problem(
                 problems,
                 "settlement.private_key",
@@ -176,11 +184,4 @@ impl SettlementSection {
             );
         }
     }
-}
-
-fn is_key(key: &SecretString) -> bool {
-    key.expose_secret()
-        .trim()
-        .parse::<PrivateKeySigner>()
-        .is_ok()
 }
