@@ -77,7 +77,15 @@ fn it_is_printed_who_is_paid_what() {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         text(&output.stdout)
     };
-    insta::assert_snapshot!(check(&format!("{PAYEE}{FACILITATOR}"), &[]), @"");
+    insta::assert_snapshot!(check(&format!("{PAYEE}{FACILITATOR}"), &[]), @r#"
+    the configuration can be used: listening on 127.0.0.1:8402, paid to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed, settled by facilitator, ledger sqlite://data/service.db
+      payee        0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
+      asset        0x779Ded0c9e1022225f8E0630b35a9b54bE713736, name "USD₮0", version "1"
+      asset        0xB6CEceAB302E2E4948951eE7843FC24E92933061, name "USD Coin", version "2"
+      asset        0x4ae46a509F6b1D9056937BA4500cb143933D2dc8, name "Global Dollar", version "1"
+      prices       0.001 to 0.15 USD a call, 45 operations
+      settlement   facilitator
+    "#);
 
     let gas = [
         (
