@@ -1,41 +1,40 @@
-//! `check-config`: what a configuration that can be used will do, in words that an operator can compare with what was
-//! meant. Nothing is opened or asked here; [`online`] asks.
+//! `check-config`: who will be paid what, in words that an operator can compare with what was meant. Nothing is opened
+//! or asked here; [`online`] asks.
 
 pub(crate) mod online;
 
 use std::fmt::{self, Write as _};
 
-use alloy_primitives::Address;
 use route_catalog::Operation;
 use x402_wire::{Asset, Terms};
 
 use crate::config::{Config, SettlementMode};
 
-/// Who is paid what, and by whom it is settled. Shows no key and no URL that may hold one.
+/// Who is paid what, and who settles. Shows no secret, and no URL of a facilitator or node, which may hold one.
 pub(crate) fn report(config: &Config, terms: &Terms) -> String {
-    let mut text = String::new();
+    let mode = config.settlement.mode;
+    let mut text = format!(
+        "the configuration can be used: listening on {}, paid to {}, settled by {mode}, ledger {}\n",
+        config.listen(),
+        terms.pay_to,
+        config.storage.url
+    );
     let mut line = |label: &str, value: &dyn fmt::Display| {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {label:<11}{value}");
+        let _ = writeln!(text, "  {label:<12} {value}");
     };
     line("payee", &terms.pay_to);
     for asset in &terms.assets {
         line("asset", &Contract(asset));
     }
     line("prices", &Prices);
-    let mode = config.settlement.mode;
-    line("settled by", &mode);
+    line("settlement", &mode);
     if mode == SettlementMode::Onchain
         && let Some(account) = config.settlement.gas_account()
     {
-        line("gas paid by", &account);
+        line("gas account", &account);
     }
     text
-}
-
-/// The address that pays gas is worth a look: it has to be funded, and it must not be the payee's by mistake.
-pub(crate) fn gas_account_is_payee(account: Address, terms: &Terms) -> bool {
-    account == terms.pay_to
 }
 
 struct Contract<'a>(&'a Asset);
@@ -47,7 +46,7 @@ impl fmt::Display for Contract<'_> {
             name,
             version,
         } = self.0;
-        write!(f, "{address} {name:?}, version {version:?}")
+        write!(f, "{address}, name {name:?}, version {version:?}")
     }
 }
 
@@ -56,14 +55,17 @@ struct Prices;
 
 impl fmt::Display for Prices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prices = || Operation::ALL.iter().map(|operation| operation.route().price);
-        let (Some(least), Some(most)) = (prices().min(), prices().max()) else {
-            return f.write_str("none");
+        let operations = Operation::ALL.len();
+        let prices = || {
+            Operation::ALL
+                .iter()
+                .map(|operation| operation.route().price)
         };
-        write!(
-            f,
-            "{least} to {most} USD for each of {} operations",
-            Operation::ALL.len()
-        )
+        match (prices().min(), prices().max()) {
+            (Some(least), Some(most)) => {
+                write!(f, "{least} to {most} USD a call, {operations} operations")
+            }
+            _ => f.write_str("no operations"),
+        }
     }
 }

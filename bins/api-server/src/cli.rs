@@ -10,7 +10,7 @@ use route_catalog::{Catalog, CatalogConfig};
 use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 
 use crate::config::{Config, ConfigError};
-use crate::{demo, observe, serve};
+use crate::{check, demo, observe, serve};
 
 /// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data, each call paid by itself with
 /// x402 v2 on chain 196.
@@ -50,11 +50,16 @@ enum Command {
         #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8402")]
         public_url: String,
     },
-    /// Check a configuration without serving it. Exits 2 and names every unusable key otherwise.
+    /// Check a configuration without serving it, and print who is paid what. Exits 2 and names every unusable key
+    /// otherwise.
     CheckConfig {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
+        /// Also ask the facilitator and every node whether they are what the configuration says. Exits 2 when something
+        /// contradicts it, 1 when something could not be reached.
+        #[arg(long)]
+        online: bool,
     },
 }
 
@@ -126,17 +131,30 @@ fn run(command: Command) -> Result<(), Failure> {
             let catalog = catalog.map_err(|error| Failure::Config(error.to_string()))?;
             print(&catalog.openapi_text())
         }
-        Command::CheckConfig { config } => {
+        Command::CheckConfig { config, online } => {
             let config = Config::load(&config, server_config::environment())?;
-            serve::check(&config).map_err(|error| Failure::Config(error.to_string()))?;
-            let payee = config.payment.pay_to.unwrap_or_default();
-            print(&format!(
-                "the configuration can be used: listening on {}, paid to {payee}, settled by {}, ledger {}",
-                config.listen(),
-                config.settlement.mode,
-                config.storage.url
-            ))
+            let terms =
+                serve::check(&config).map_err(|error| Failure::Config(error.to_string()))?;
+            print(&check::report(&config, &terms))?;
+            if online {
+                return ask_around(&config, &terms);
+            }
+            Ok(())
         }
+    }
+}
+
+/// `check-config --online`: a line for each thing that was asked.
+fn ask_around(config: &Config, terms: &Terms) -> Result<(), Failure> {
+    let findings = block_on(check::online::ask(config, terms))?;
+    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    print(&lines.join("\n"))?;
+    match check::online::exit_code(&findings) {
+        0 => Ok(()),
+        1 => Err(Failure::Other("something could not be reached".to_owned())),
+        _ => Err(Failure::Config(
+            "something contradicts the configuration".to_owned(),
+        )),
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
 
     let mut config = Config::default();
     config.server.listen = Some(listen);
-    config.payment.pay_to = Some(PAYEE.address);
+    config.payment.pay_to = Some(PAYEE.address.into());
     config.settlement.mode = SettlementMode::Onchain;
     config.settlement.rpc_url = Some(rpc.url());
     config.settlement.private_key = Some(SecretString::from(GAS_PAYER.key.to_string()));

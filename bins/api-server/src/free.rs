@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use ledger::Journal;
 use route_catalog::{Catalog, ErrorCode, FREE_ROUTES, Operation};
 use serde_json::{Value, json};
-use settlement::{Readiness, Settler};
+use settlement::{Cause, Readiness, Settler};
 use tokio::sync::Mutex;
 
 use crate::Sources;
@@ -96,7 +96,7 @@ impl Free {
             "/readyz" => self.readyz(processor).await,
             "/status" => self.status(processor, sources).await,
             "/freshness" => json_now(StatusCode::OK, &freshness(sources, sources.now()).await),
-            "/metrics" => metrics(),
+            "/metrics" => metrics(processor, sources).await,
             "/openapi.json" => reply::json(StatusCode::OK, self.documents().openapi.clone()),
             "/.well-known/x402" => reply::json(StatusCode::OK, self.documents().well_known.clone()),
             "/llms.txt" => reply::with_body(StatusCode::OK, TEXT, self.documents().llms.clone()),
@@ -150,7 +150,9 @@ impl Free {
             return faults.clone();
         }
         let mut faults = Vec::new();
-        if let Readiness::NotReady { reason } = processor.settler().readiness().await {
+        let readiness = processor.settler().readiness().await;
+        observe_readiness(&readiness);
+        if let Readiness::NotReady { reason } = readiness {
             faults.push(Fault {
                 component: "settlement",
                 reason: reason.to_string(),
@@ -294,7 +296,41 @@ fn routes_of(dataset: &str) -> Vec<&'static str> {
         .collect()
 }
 
-fn metrics() -> Reply {
+/// What the settler says of its account and of the clocks, for metrics.
+fn observe_readiness(readiness: &Readiness) {
+    let apart = match readiness {
+        Readiness::NotReady {
+            reason: Cause::Clock { machine, block },
+        } => {
+            let ahead = i128::from(*machine) - i128::from(*block);
+            i64::try_from(ahead).unwrap_or_default()
+        }
+        _ => 0,
+    };
+    observe::clock_difference(apart);
+    if let Readiness::Ready {
+        settlements_left, ..
+    } = readiness
+    {
+        observe::settlements_left(*settlements_left);
+    }
+}
+
+/// The metrics, with the gauges that are read when they are asked for.
+async fn metrics<S: Settler, J: Journal, W: Worker>(
+    processor: &PaymentProcessor<S, J, W>,
+    sources: &Sources,
+) -> Reply {
+    let journal = processor.journal();
+    // A journal that cannot be read leaves its last figures; `/readyz` names it.
+    if let Ok(counts) = journal.open_counts().await {
+        observe::open_payments(&counts);
+    }
+    if let Ok(bytes) = journal.size_bytes() {
+        observe::ledger_bytes(bytes);
+    }
+    let upstreams = sources.all().into_iter();
+    observe::upstreams(upstreams.flat_map(|upstream| upstream.health()));
     match observe::metrics() {
         Some(handle) => {
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

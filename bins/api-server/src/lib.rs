@@ -5,6 +5,7 @@ mod api;
 mod artifacts;
 mod call;
 mod challenge;
+mod check;
 mod cli;
 pub mod config;
 mod context;

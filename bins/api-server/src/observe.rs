@@ -1,13 +1,15 @@
 //! What operators see: metrics and the log.
 
+mod table;
+
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use metrics::{
-    Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, histogram,
-};
+use data_sources::transport::{HealthState, SourceHealth};
+use ledger::OpenCounts;
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use route_catalog::{Operation, WorkClass};
+use route_catalog::{ErrorCode, Operation, WorkClass};
 pub(crate) use server_config::start_log;
 use settlement::Receipt;
 use x402_wire::Reason;
@@ -26,35 +28,50 @@ pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
                 .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
                 .ok()?;
             let handle = builder.install_recorder().ok()?;
-            describe_counter!(
-                "http_unpaid_challenges_total",
-                "402 answers to calls without payment"
-            );
-            describe_counter!(
-                "paid_calls_total",
-                "calls with a payment header by operation and outcome"
-            );
-            describe_counter!("payments_declined_total", "declined payments by reason");
-            describe_counter!("payments_settled_total", "settled payments");
-            describe_counter!(
-                "payments_settled_micro_usd_total",
-                "settled amounts in millionths of a dollar"
-            );
-            describe_counter!(
-                "http_answers_total",
-                "answers of the free endpoints by status"
-            );
-            describe_gauge!(
-                "payments_undecided",
-                "payments whose outcome was unknown at the last look"
-            );
-            describe_histogram!(
-                "paid_call_seconds",
-                "time from request to answer of served paid calls"
-            );
+            table::describe();
+            start_at_zero();
             Some(handle)
         })
         .as_ref()
+}
+
+/// The statuses that the free endpoints answer with.
+const STATUSES: [&str; 5] = ["200", "204", "404", "405", "503"];
+
+/// Makes every series exist before its first event, so that the first one is seen as a growth.
+fn start_at_zero() {
+    gauge!(table::BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    for operation in Operation::ALL.iter().map(|operation| operation.name()) {
+        counter!(table::UNPAID_CHALLENGES, "operation" => operation).increment(0);
+        let codes = ErrorCode::ALL.iter().map(|code| code.code());
+        for outcome in ["served", "served_again", "declined"]
+            .into_iter()
+            .chain(codes)
+        {
+            counter!(table::PAID_CALLS, "operation" => operation, "outcome" => outcome)
+                .increment(0);
+        }
+    }
+    let reasons = Reason::NAMED
+        .iter()
+        .map(|reason| reason.as_str().to_owned());
+    for reason in reasons.chain(["other".to_owned()]) {
+        counter!(table::DECLINED, "reason" => reason).increment(0);
+    }
+    for class in [WorkClass::Data, WorkClass::Model, WorkClass::Transaction] {
+        counter!(table::CREDIT_REFUSALS, "class" => class_name(class)).increment(0);
+    }
+    for status in STATUSES {
+        counter!(table::HTTP_ANSWERS, "status" => status).increment(0);
+    }
+    counter!(table::SETTLED).increment(0);
+    counter!(table::SETTLED_MICRO_USD).increment(0);
+    open_payments(&OpenCounts::default());
+    ledger_bytes(0);
+    gauge!(table::PAID_CALLS_IN_FLIGHT).increment(0.0);
+    // Zero would say that the account is empty.
+    settlements_left(None);
+    clock_difference(0);
 }
 
 /// Folds recorded samples into their buckets from time to time, so that they take no memory when nobody scrapes.
@@ -75,7 +92,7 @@ pub(crate) struct Challenges {
 
 impl Challenges {
     pub(crate) fn new() -> Self {
-        let of = |operation: &Operation| counter!("http_unpaid_challenges_total", "operation" => operation.name());
+        let of = |operation: &Operation| counter!(table::UNPAID_CHALLENGES, "operation" => operation.name());
         Self {
             counters: Operation::ALL.iter().map(of).collect(),
         }
@@ -102,7 +119,7 @@ static SERVED: [OnceLock<Served>; Operation::ALL.len()] =
 pub(crate) fn paid_call(operation: Operation, outcome: &'static str, took: Duration) {
     let index = Operation::ALL.iter().position(|other| *other == operation);
     let operation = operation.name();
-    let calls = || counter!("paid_calls_total", "operation" => operation, "outcome" => outcome);
+    let calls = || counter!(table::PAID_CALLS, "operation" => operation, "outcome" => outcome);
     let served = index.and_then(|index| SERVED.get(index));
     if let Some(served) = served.filter(|_| outcome == "served") {
         let served = served.get_or_init(|| {
@@ -110,7 +127,7 @@ pub(crate) fn paid_call(operation: Operation, outcome: &'static str, took: Durat
             metrics();
             Served {
                 calls: calls(),
-                seconds: histogram!("paid_call_seconds", "operation" => operation),
+                seconds: histogram!(table::PAID_CALL_SECONDS, "operation" => operation),
             }
         });
         served.calls.increment(1);
@@ -130,7 +147,7 @@ pub(crate) fn declined(reason: &Reason) {
     let label = named.map_or("other", |_| reason.as_str()).to_owned();
     if let Some(counter) = DECLINED.get(named.unwrap_or(Reason::NAMED.len())) {
         counter
-            .get_or_init(|| counter!("payments_declined_total", "reason" => label))
+            .get_or_init(|| counter!(table::DECLINED, "reason" => label))
             .increment(1);
     }
 }
@@ -140,25 +157,164 @@ static SETTLED: OnceLock<(Counter, Counter)> = OnceLock::new();
 pub(crate) fn settled(receipt: &Receipt) {
     let (payments, micro_usd) = SETTLED.get_or_init(|| {
         metrics();
-        (
-            counter!("payments_settled_total"),
-            counter!("payments_settled_micro_usd_total"),
-        )
+        (counter!(table::SETTLED), counter!(table::SETTLED_MICRO_USD))
     });
     payments.increment(1);
     micro_usd.increment(u64::try_from(receipt.amount).unwrap_or(u64::MAX));
 }
 
 pub(crate) fn free_answer(status: u16) {
-    counter!("http_answers_total", "status" => status.to_string()).increment(1);
+    counter!(table::HTTP_ANSWERS, "status" => status.to_string()).increment(1);
 }
 
 /// A call that was refused because nobody's credit covered its work.
 pub(crate) fn credit_refused(class: WorkClass) {
-    let class = match class {
+    counter!(table::CREDIT_REFUSALS, "class" => class_name(class)).increment(1);
+}
+
+const fn class_name(class: WorkClass) -> &'static str {
+    match class {
         WorkClass::Data => "data",
         WorkClass::Model => "model",
         WorkClass::Transaction => "transaction",
-    };
-    counter!("svc_credit_refusals_total", "class" => class).increment(1);
+    }
+}
+
+/// Counts a paid call as in flight until it is dropped.
+pub(crate) struct InFlight(Gauge);
+
+/// A paid call begins.
+pub(crate) fn in_flight() -> InFlight {
+    static CALLS: OnceLock<Gauge> = OnceLock::new();
+    let calls = CALLS.get_or_init(|| {
+        // A handle that is taken before there is a recorder counts nothing.
+        metrics();
+        gauge!(table::PAID_CALLS_IN_FLIGHT)
+    });
+    calls.increment(1.0);
+    InFlight(calls.clone())
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.decrement(1.0);
+    }
+}
+
+/// How many payments in the ledger are not decided.
+pub(crate) fn open_payments(counts: &OpenCounts) {
+    for (state, payments) in [
+        ("in_flight", counts.in_flight),
+        ("unknown", counts.unknown),
+        ("undecidable", counts.undecidable),
+    ] {
+        gauge!(table::OPEN, "state" => state).set(as_float(payments));
+    }
+}
+
+/// The bytes of the ledger on disk.
+pub(crate) fn ledger_bytes(bytes: u64) {
+    gauge!(table::LEDGER_BYTES).set(as_float(bytes));
+}
+
+/// How many settlements the gas account can still pay; `None` where nobody knows, or somebody else pays.
+pub(crate) fn settlements_left(settlements: Option<u64>) {
+    gauge!(table::SETTLEMENTS_LEFT).set(settlements.map_or(f64::NAN, as_float));
+}
+
+/// Seconds by which the machine's clock is ahead of the chain's, where they contradict each other; otherwise 0.
+pub(crate) fn clock_difference(seconds: i64) {
+    let apart = as_float(seconds.unsigned_abs());
+    gauge!(table::CLOCK_DIFFERENCE).set(if seconds < 0 { -apart } else { apart });
+}
+
+/// Whether upstream calls work, as the last ones saw it.
+pub(crate) fn upstreams(calls: impl Iterator<Item = SourceHealth>) {
+    for call in calls.filter(|call| call.state != HealthState::Disabled) {
+        let up = if call.state == HealthState::Unavailable {
+            0.0
+        } else {
+            1.0
+        };
+        gauge!(table::UPSTREAM_UP, "source" => call.source).set(up);
+    }
+}
+
+/// A count as a gauge has it: what is beyond 2^53 loses its last digits.
+#[expect(
+    clippy::as_conversions,
+    clippy::cast_precision_loss,
+    reason = "gauges are floats, and no amount of money"
+)]
+fn as_float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of a series in the text that is scraped.
+    fn value(series: &str) -> Option<String> {
+        let text = metrics().unwrap().render();
+        let line = text.lines().find(|line| {
+            line.strip_prefix(series)
+                .is_some_and(|rest| rest.starts_with(' '))
+        })?;
+        line.rsplit(' ').next().map(str::to_owned)
+    }
+
+    #[test]
+    fn every_metric_exists_before_its_first_event() {
+        let text = metrics().unwrap().render();
+        for metric in table::METRICS {
+            assert!(metric.name.starts_with("svc_"), "{}", metric.name);
+            let others_record = [
+                "svc_connections",
+                "svc_facilitator_seconds",
+                "svc_rpc_seconds",
+            ];
+            let at_first_use = [table::PAID_CALL_SECONDS, table::UPSTREAM_UP];
+            if others_record.contains(&metric.name) || at_first_use.contains(&metric.name) {
+                continue;
+            }
+            let exists = text
+                .lines()
+                .any(|line| !line.starts_with('#') && line.starts_with(metric.name));
+            assert!(exists, "{} is missing:\n{text}", metric.name);
+        }
+        for series in [
+            "svc_paid_calls_total{operation=\"price\",outcome=\"settlement_pending\"}",
+            "svc_credit_refusals_total{class=\"model\"}",
+            "svc_payments_declined_total{reason=\"other\"}",
+            "svc_payments_open{state=\"undecidable\"}",
+        ] {
+            assert_eq!(value(series).as_deref(), Some("0"), "{series}");
+        }
+        assert_eq!(value("svc_settlements_left").as_deref(), Some("NaN"));
+        let build = format!(
+            "svc_build_info{{version=\"{}\"}}",
+            env!("CARGO_PKG_VERSION")
+        );
+        assert_eq!(value(&build).as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn gauges_show_what_was_set() {
+        let calls = || value("svc_paid_calls_in_flight").unwrap();
+        let (first, second) = (in_flight(), in_flight());
+        assert_eq!(calls(), "2");
+        drop(first);
+        assert_eq!(calls(), "1");
+        drop(second);
+        assert_eq!(calls(), "0");
+
+        clock_difference(-31);
+        assert_eq!(
+            value("svc_clock_difference_seconds").as_deref(),
+            Some("-31")
+        );
+        ledger_bytes(4096);
+        assert_eq!(value("svc_ledger_bytes").as_deref(), Some("4096"));
+    }
 }

@@ -136,6 +136,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let lost = Refusal::pending(&self.shared.catalog, &call, &payload);
         let processor = self.clone();
         let task = self.shared.tasks.spawn(async move {
+            let _in_flight = observe::in_flight();
             let operation = call.operation;
             let ended = match processor.decide(call, payload).await {
                 Ok(delivered) => Ended::Delivered(delivered),

@@ -78,7 +78,7 @@ impl Service<AnySettler, SqliteLedger> {
             max_artifact_bytes: storage.artifact_max_bytes,
         };
         let shelf = SqliteShelf::beside(&storage.url, options)?;
-        let settler = AnySettler::connect(settlement(&config.settlement), &terms).await?;
+        let settler = AnySettler::connect(settlement_config(&config.settlement), &terms).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;
         let sources = sources.with_shelf(Arc::new(shelf));
         Self::compose(
@@ -225,21 +225,21 @@ pub async fn serve(config: &Config) -> Result<Drained, ServeError> {
     Ok(service.run(shutdown).await)
 }
 
-/// What of [`Service::open`] can be judged without opening anything.
+/// What of [`Service::open`] can be judged without opening anything; gives the terms that would be offered.
 ///
 /// # Errors
 /// A [`ServeError`] that names the key.
-pub(crate) fn check(config: &Config) -> Result<(), ServeError> {
+pub(crate) fn check(config: &Config) -> Result<Terms, ServeError> {
     let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
     let public_url = config.server.public_url.clone();
     Catalog::new(&CatalogConfig {
         public_url: public_url.unwrap_or_else(|| format!("http://{}", config.listen())),
         brand: config.server.brand.clone(),
         contact: None,
-        terms,
+        terms: terms.clone(),
     })?;
     Sources::connect(config, Arc::new(SystemClock))?;
-    Ok(())
+    Ok(terms)
 }
 
 fn credit_policy(section: &CreditSection) -> CreditPolicy {
@@ -270,7 +270,8 @@ fn settle_guard(section: &SettlementSection) -> Duration {
         .saturating_add(Duration::from_secs(30))
 }
 
-fn settlement(section: &SettlementSection) -> SettlementConfig {
+/// The settler that the section describes.
+pub(crate) fn settlement_config(section: &SettlementSection) -> SettlementConfig {
     let okx = match (
         &section.okx_api_key,
         &section.okx_secret_key,

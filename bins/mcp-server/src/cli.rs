@@ -11,11 +11,14 @@ use http_edge::{announce, shutdown_signal};
 use server_config::{ConfigError, environment, start_log};
 use tokio::io::BufReader;
 
+use crate::check;
 use crate::config::Config;
 use crate::demo;
+use crate::policy::{self, PolicyError};
 use crate::serve::{Parts, ServeError, Service, dispatcher};
 use crate::stdio;
-use crate::tools;
+use crate::tools::{self, Tools};
+use crate::upstreams::Upstreams;
 
 /// The agent rail: unsigned, checked execution plans over the Model Context Protocol.
 #[derive(Debug, Parser)]
@@ -54,7 +57,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check a configuration without serving it. Exits 2 and names every unusable key otherwise.
+    /// Check a configuration without serving it, and print who is paid what. Exits 2 and names every unusable key
+    /// otherwise.
     CheckConfig {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -78,6 +82,12 @@ impl From<ConfigError> for Failure {
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
+        Self::Config(error.to_string())
+    }
+}
+
+impl From<PolicyError> for Failure {
+    fn from(error: PolicyError) -> Self {
         Self::Config(error.to_string())
     }
 }
@@ -126,12 +136,10 @@ fn execute(command: Command) -> Result<(), Failure> {
         }
         Command::CheckConfig { config } => {
             let config = Config::load(&config, environment())?;
-            Parts::open(&config)?;
-            print(&format!(
-                "the configuration can be used: listening on {}, tools named {}_…",
-                config.listen(),
-                config.brand()
-            ))
+            let policy = policy::read_to_serve(&config.plans)?;
+            let report = check::report(&config, &policy.fees);
+            Parts::with_policy(&config, policy)?;
+            print(&report)
         }
     }
 }
@@ -139,7 +147,7 @@ fn execute(command: Command) -> Result<(), Failure> {
 fn serve(path: &Path) -> Result<(), Failure> {
     let config = Config::load(path, environment())?;
     start_log(&config.log);
-    let parts = Parts::open(&config)?.shared(&config);
+    let parts = open(&config)?.shared(&config);
     runtime()?.block_on(async {
         let service = Service::compose(&config, parts).await?;
         let shutdown = shutdown_signal();
@@ -152,7 +160,7 @@ fn serve(path: &Path) -> Result<(), Failure> {
 fn serve_stdio(path: &Path) -> Result<(), Failure> {
     let config = Config::load(path, environment())?;
     start_log(&config.log);
-    let parts = Parts::open(&config)?;
+    let parts = open(&config)?;
     let dispatcher = Arc::new(dispatcher(&config, parts.toolbox));
     let runtime = runtime()?;
     let served = runtime.block_on(async {
@@ -166,6 +174,12 @@ fn serve_stdio(path: &Path) -> Result<(), Failure> {
     // A thread may still wait for a line that never comes.
     runtime.shutdown_background();
     Ok(served?)
+}
+
+/// The parts of a server whose plans will be signed.
+fn open(config: &Config) -> Result<Parts<Tools<Upstreams>>, Failure> {
+    let policy = policy::read_to_serve(&config.plans)?;
+    Ok(Parts::with_policy(config, policy)?)
 }
 
 fn print(text: &str) -> Result<(), Failure> {

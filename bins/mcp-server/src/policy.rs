@@ -4,6 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use plan_builder::{FeeConfigError, FeeDocument, LifeSeconds, Policy, Validity};
+use plan_checks::FeePolicy;
+use server_config::Problem;
+use server_config::addresses::check_payee;
 use thiserror::Error;
 
 use crate::config::PlansSection;
@@ -41,6 +44,14 @@ pub enum PolicyError {
         /// Every problem, by its key.
         error: FeeConfigError,
     },
+    /// Recipients that must not be paid.
+    #[error("plans.fee_config: {}: {}", path.display(), listed(problems))]
+    Recipients {
+        /// The file.
+        path: PathBuf,
+        /// Every one of them, by its key in the file.
+        problems: Vec<Problem>,
+    },
     /// A life that no plan may have.
     #[error("plans.{rail}_valid_seconds: expected 30 to 600")]
     Life {
@@ -67,7 +78,37 @@ pub(crate) fn read(plans: &PlansSection) -> Result<Policy, PolicyError> {
     Ok(policy)
 }
 
-fn fees(path: &Path) -> Result<plan_checks::FeePolicy, PolicyError> {
+/// [`read`], for plans that will be signed: refuses recipients that must not be paid. A demo may pay them.
+///
+/// # Errors
+/// As [`read`]; [`PolicyError::Recipients`].
+pub(crate) fn read_to_serve(plans: &PlansSection) -> Result<Policy, PolicyError> {
+    let policy = read(plans)?;
+    let fees = &policy.fees;
+    let recipients = fees.recipients.iter().enumerate();
+    let recipients =
+        recipients.map(|(index, paid)| (format!("recipients[{index}].address"), paid.address));
+    let builder = fees.perp_builder.iter();
+    let builder = builder.map(|paid| ("perpetuals.builder".to_owned(), paid.address));
+    let problems: Vec<Problem> = recipients
+        .chain(builder)
+        .filter_map(|(key, payee)| Some(Problem::new(key, check_payee(payee).err()?.to_string())))
+        .collect();
+    if problems.is_empty() {
+        return Ok(policy);
+    }
+    Err(PolicyError::Recipients {
+        path: plans.fee_config.clone().unwrap_or_default(),
+        problems,
+    })
+}
+
+fn listed(problems: &[Problem]) -> String {
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    problems.join("; ")
+}
+
+fn fees(path: &Path) -> Result<FeePolicy, PolicyError> {
     let text = std::fs::read_to_string(path).map_err(|error| PolicyError::Unreadable {
         path: path.to_owned(),
         kind: error.kind(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use data_sources::{Clock, SystemClock};
 use http_edge::{Drained, Server};
 use jiff::Timestamp;
+use plan_builder::Policy;
 use thiserror::Error;
 
 use crate::config::Config;
@@ -47,12 +48,20 @@ pub struct Parts<T> {
 }
 
 impl Parts<Tools<Upstreams>> {
-    /// The parts that a configuration names. Nothing outside is asked anything yet.
+    /// The parts that a configuration names. Nothing outside is asked anything yet. Recipients of fees may be accounts of
+    /// local test chains, which the commands that serve refuse.
     ///
     /// # Errors
     /// A [`ServeError`] that names the key.
     pub fn open(config: &Config) -> Result<Self, ServeError> {
-        let policy = policy::read(&config.plans)?;
+        Self::with_policy(config, policy::read(&config.plans)?)
+    }
+
+    /// [`Self::open`] with a policy that was read already.
+    ///
+    /// # Errors
+    /// An upstream that cannot be set up.
+    pub(crate) fn with_policy(config: &Config, policy: Policy) -> Result<Self, ServeError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let upstreams = Upstreams::new(config, &clock)?;
         let tools = Tools::new(config.brand(), upstreams.clone(), policy, clock, entropy);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use alloy_primitives::{Address, address, hex};
 use bytes::Bytes;
 use data_sources::lifi::{Lifi, LifiConfig};
 use data_sources::transport::Transport;
@@ -22,8 +23,16 @@ use crate::exchange::Answer;
 /// The arguments of the swap that the recorded quote is for.
 pub const ARGUMENTS: &str = r#"{"accountProfile":{"kind":"eoa","address":"0x1111111111111111111111111111111111111111","chainId":8453},"chainId":8453,"fromToken":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","toToken":"0x4200000000000000000000000000000000000006","fromAmount":"1000000000","slippage":{"maxBps":50}}"#;
 
-/// The fee configuration under which the recorded quote passes every check, as an operator writes it.
-pub const FEES: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
+/// Who receives the fee of the recordings: an account of local chains, which `mcp-server serve` refuses to pay.
+const RECORDED_RECIPIENT: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
+/// Who receives it here.
+const RECIPIENT: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
+
+/// The fee configuration under which the quote passes every check, as an operator writes it.
+pub fn fees() -> String {
+    const RECORDED: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
+    RECORDED.replace(&RECORDED_RECIPIENT.to_string(), &RECIPIENT.to_string())
+}
 
 /// The agent rail's configuration, open for as many calls as come; ends in its section `[plans]`.
 pub const PLANS_CONFIG: &str = r#"
@@ -37,14 +46,19 @@ calls_in_flight = 10000
 shares.swap = { pool = 1000000000, pool_per_hour = 1000000000 }
 "#;
 
-const QUOTE: &str = include_str!("../../../fixtures/upstreams/lifi/quote_usdc_weth.json");
+/// The recorded quote, with the fee to [`RECIPIENT`].
+fn quote() -> String {
+    const RECORDED: &str = include_str!("../../../fixtures/upstreams/lifi/quote_usdc_weth.json");
+    let digits = |address: Address| hex::encode(address);
+    RECORDED.replace(&digits(RECORDED_RECIPIENT), &digits(RECIPIENT))
+}
 
-/// The policy of [`FEES`], with the default lives.
+/// The policy of [`fees`], with the default lives.
 ///
 /// # Errors
 /// When the configuration is not one.
 pub fn policy() -> Result<Policy, BenchError> {
-    let document: FeeDocument = toml::from_str(FEES)?;
+    let document: FeeDocument = toml::from_str(&fees())?;
     Ok(Policy::new(document.review()?))
 }
 
@@ -54,7 +68,7 @@ pub fn quote_answer() -> Answer {
     Answer {
         status: StatusCode::OK,
         headers: HeaderMap::from_iter([(CONTENT_TYPE, json)]),
-        body: Bytes::from_static(QUOTE.as_bytes()),
+        body: Bytes::from(quote()),
     }
 }
 

@@ -11,7 +11,7 @@ mod service;
 mod token;
 mod toolchain;
 
-pub use anvil::{Account, Anvil};
+pub use anvil::{Account, Anvil, PAYEE};
 pub use client::{Answer, Client, Order, Outcome, Receipt, SpendControls};
 pub use error::JudgeError;
 pub use mcp_server::{McpProgram, McpServer, McpServerConfig};

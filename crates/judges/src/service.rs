@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 use crate::binary::{build, listening};
-use crate::{Account, Daemon, JudgeError};
+use crate::{Account, Daemon, JudgeError, PAYEE};
 
 /// How an instance is set up; everything else is as the service comes.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ impl Service {
 
 impl ServiceConfig {
     fn toml(&self, folder: &Path) -> String {
-        let (rpc_url, okx_url, pay_to) = (&self.rpc_url, &self.okx_url, Account::PAYEE.address);
+        let (rpc_url, okx_url, pay_to) = (&self.rpc_url, &self.okx_url, PAYEE);
         let settlement = match &self.facilitator_url {
             Some(url) => format!("mode = \"facilitator\"\nfacilitator_url = \"{url}\""),
             None => format!(

@@ -67,8 +67,18 @@ fn vectors_are_what_is_built_and_what_is_verified() {
 #[test]
 fn the_example_configuration_is_one() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/fees.example.toml");
-    let document: FeeDocument = toml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(document.review().unwrap().chains.len(), 1);
+    let text = fs::read_to_string(path).unwrap();
+    let review = |text: &str| toml::from_str::<FeeDocument>(text).unwrap().review();
+    // It cannot be used by mistake: whose address it is only its reader knows.
+    let problems = review(&text).unwrap_err().problems;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].key, "recipients[0].address");
+    assert!(problems[0].expected.contains("an address of your own"));
+    let own = text.replace(
+        addresses::PLACEHOLDER,
+        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+    );
+    assert_eq!(review(&own).unwrap().chains.len(), 1);
 }
 
 /// Both digests are over RFC 8785 as an independent implementation writes it.

@@ -5,6 +5,7 @@ mod abi;
 mod clock;
 mod code;
 mod find;
+mod head;
 mod judge;
 mod proof;
 mod rpc;

@@ -104,11 +104,6 @@ impl CreditBook {
             account.credit = account.credit.plus(amount).min(cap);
         }
     }
-
-    /// What is left in the newcomers' pool.
-    pub(super) fn left_in_pool(&mut self, now_ms: u64) -> Cost {
-        self.newcomers.left_in_pool(now_ms)
-    }
 }
 
 /// What is held for one call. It is given back when it is dropped, unless it was spent.

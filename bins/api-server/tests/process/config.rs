@@ -10,8 +10,8 @@ use crate::server::{Environment, run, text};
 /// Stands for a secret: whatever happens, it must not be printed.
 const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
 
-pub(crate) const PAYEE: &str = "payment.pay_to = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'\n";
-const USABLE: &str = "payment.pay_to = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'\n\
+pub(crate) const PAYEE: &str = "payment.pay_to = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'\n";
+const USABLE: &str = "payment.pay_to = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'\n\
                       settlement.facilitator_url = 'http://127.0.0.1:9'\n";
 
 /// Runs a command on a configuration file; no output may hold the marker or the gas payer's key.
@@ -25,7 +25,7 @@ pub(crate) fn run_on(command: &str, path: &Path, environment: Environment<'_>) -
 }
 
 /// That neither `serve` nor `check-config` takes a configuration, and that both say why.
-fn assert_refused(file: &str, environment: Environment<'_>, says: &[&str]) {
+pub(crate) fn assert_refused(file: &str, environment: Environment<'_>, says: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("api.toml");
     std::fs::write(&path, file).unwrap();
@@ -146,10 +146,6 @@ fn a_key_that_cannot_be_used_is_named() {
             "settlement.timeout_ms: expected at most payment.max_timeout_seconds = 300",
         ),
         (
-            "settlement.timeout_ms = 180001",
-            "settlement.timeout_ms: expected at most 180000",
-        ),
-        (
             "settlement.gas_cap = 20000",
             "settlement.gas_cap: expected 60000 to 2000000 gas",
         ),
@@ -209,10 +205,13 @@ fn a_key_that_cannot_be_used_is_named() {
     ] {
         assert_refused(&format!("{USABLE}{line}\n"), &[], &[says]);
     }
-    let zero = PAYEE.replace("90F79bf6EB2c4f870365E785982E1f101E93b906", &"0".repeat(40));
+    let zero = PAYEE.replace("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", &"0".repeat(40));
     for (payee, says) in [
         (zero.as_str(), "payment.pay_to: the zero address"),
-        ("payment.pay_to = '0x12'", "payment.pay_to: "),
+        (
+            "payment.pay_to = '0x12'",
+            "payment.pay_to: expected 0x and 40 hexadecimal digits",
+        ),
         ("payment.pay_to = 5", "payment.pay_to: "),
     ] {
         let rest = "\nsettlement.facilitator_url = 'http://127.0.0.1:9'";

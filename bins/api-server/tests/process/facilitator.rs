@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use dev_chain::{DevChain, GAS_PAYER, PAYEE, RpcServer};
+use dev_chain::{DevChain, GAS_PAYER, RpcServer};
 use http_body_util::Full;
 use http_edge::{Handler, RequestId, read_body};
 use hyper::body::Incoming;
@@ -36,7 +36,7 @@ impl Facilitator {
         };
         let terms = Terms {
             network: Network::evm(196),
-            pay_to: PAYEE.address,
+            pay_to: world::PAYEE,
             max_timeout_seconds: 300,
             assets: Asset::chain_196().to_vec(),
         };

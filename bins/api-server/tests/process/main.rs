@@ -9,6 +9,7 @@
     reason = "test code"
 )]
 
+mod addresses;
 mod buyer;
 mod commands;
 mod config;
@@ -17,6 +18,7 @@ mod disk_full;
 mod facilitator;
 mod lifecycle;
 mod observation;
+mod online;
 mod server;
 mod tripwire;
 mod world;

@@ -94,11 +94,24 @@ async fn the_free_endpoints_answer() {
     assert!(dataset["age_seconds"].as_u64().unwrap() < 60, "{dataset}");
 
     let metrics = world.buyer.get(&server, "/metrics").await.text;
-    assert!(metrics.contains("paid_calls_total{operation=\"all_tokens\",outcome=\"served\"} 1"));
     assert!(
-        metrics.contains("\npayments_settled_total 1\n"),
+        metrics.contains("svc_paid_calls_total{operation=\"all_tokens\",outcome=\"served\"} 1")
+    );
+    assert!(
+        metrics.contains("\nsvc_payments_settled_total 1\n"),
         "{metrics}"
     );
+    // The settler was asked by `/readyz` above; the other gauges are read when they are scraped.
+    let value = |series: &str| -> f64 {
+        let line = metrics.lines().find(|line| line.starts_with(series));
+        let (_, value) = line.unwrap().rsplit_once(' ').unwrap();
+        value.parse().unwrap()
+    };
+    assert!(value("svc_settlements_left ") > 0.0);
+    assert!(value("svc_ledger_bytes ") > 0.0);
+    assert!(value("svc_payments_open{state=\"unknown\"} ").abs() < 0.5);
+    assert!(value("svc_upstream_up{source=\"okx.all-tokens\"} ") > 0.5);
+    assert!(value("svc_connections ") > 0.5);
     for line in metrics
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with("# "))

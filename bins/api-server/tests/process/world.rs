@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use alloy_primitives::{B256, U256, hex};
+use alloy_primitives::{Address, B256, U256, address, hex};
 use bytes::Bytes;
-use dev_chain::{BUYER, DevChain, GAS_PAYER, Mining, PAYEE, Reply, USDC, USDG, USDT0};
+use dev_chain::{BUYER, DevChain, GAS_PAYER, Mining, Reply, USDC, USDG, USDT0};
 use http::header::CONTENT_TYPE;
 use http_body_util::Full;
 use http_edge::{Handler, Limits, RequestId, read_body};
@@ -23,6 +23,9 @@ use crate::facilitator::Facilitator;
 use crate::server::Server;
 use crate::tripwire::Tripwire;
 use crate::{PATIENCE, eventually};
+
+/// Who is paid: `serve` refuses the accounts of local chains.
+pub(crate) const PAYEE: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
 /// Tokens with a recorded price.
 pub(crate) const PRICED: [&str; 3] = [
@@ -107,7 +110,7 @@ datasets.news = false
 datasets.yields = false
 {others_off}{further}
 "#,
-            payee = PAYEE.address,
+            payee = PAYEE,
             others_off = others_off(),
             settler = self.settler(),
             rpc = self.rpc_url,
@@ -137,7 +140,7 @@ datasets.yields = false
 
     /// What the payee has received, in all three assets.
     pub(crate) fn received(&self) -> U256 {
-        let balance = |token| self.chain.balance_of(token, PAYEE.address).unwrap();
+        let balance = |token| self.chain.balance_of(token, PAYEE).unwrap();
         [USDT0, USDC, USDG].into_iter().map(balance).sum()
     }
 

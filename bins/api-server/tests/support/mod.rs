@@ -120,7 +120,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         config.server.listen = Some(([127, 0, 0, 1], 0).into());
-        config.payment.pay_to = Some(PAYEE.address);
+        config.payment.pay_to = Some(PAYEE.address.into());
         config.settlement.mode = SettlementMode::Onchain;
         config.settlement.rpc_url = Some(rpc.url());
         config.settlement.private_key = Some(GAS_PAYER.key.to_string().into());

@@ -1,6 +1,6 @@
 //! What is said about a configuration that cannot be used: every key by its name, and no secret.
 
-use crate::process::{Configured, Environment, FEES, run, text};
+use crate::process::{Configured, Environment, RECIPIENT, RECORDED_FEES, fees, run, text};
 
 /// Stands for a secret: whatever happens, it must not be printed.
 const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
@@ -137,6 +137,7 @@ fn a_key_that_cannot_be_used_is_named() {
 
 #[test]
 fn without_a_reviewed_fee_configuration_nothing_starts() {
+    let good = fees();
     let fees = |says: &[&str], fees: &str| {
         let configured = Configured::with_fees("plans.fee_config = 'fees.toml'", fees);
         refuses(&configured, &[], says);
@@ -158,14 +159,14 @@ fn without_a_reviewed_fee_configuration_nothing_starts() {
     fees(&["missing field `version`"], "");
     fees(
         &["line 2: unknown field `versions`"],
-        &FEES.replacen("version", "versions", 1),
+        &good.replacen("version", "versions", 1),
     );
     fees(
         &["aggregate_cap_bps: "],
-        &FEES.replace("aggregate_cap_bps = 60", "aggregate_cap_bps = 54"),
+        &good.replace("aggregate_cap_bps = 60", "aggregate_cap_bps = 54"),
     );
     // A path in the environment starts at the folder of the file, too.
-    let output = Configured::with_fees("", FEES)
+    let output = Configured::with_fees("", &good)
         .run("check-config", &[("SVC__PLANS__FEE_CONFIG", "fees.toml")]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
@@ -209,10 +210,13 @@ fn a_file_of_both_servers_can_be_used_and_the_environment_wins() {
         ],
     );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(
-        text(&output.stdout),
-        "the configuration can be used: listening on 127.0.0.1:9999, tools named acme_…\n"
-    );
+    insta::assert_snapshot!(text(&output.stdout), @r#"
+    the configuration can be used: listening on 127.0.0.1:9999, tools named acme_…
+      fees         version "2026-11-01", at most 60 bps together
+      recipient    "own": 30 bps to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
+      recipient    "aggregator": 25 bps to 0xC06ebbefD94032B85424D51906e2A335EFAe264B
+      builder      of perpetuals orders: 10 tenths of a bp to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
+    "#);
     assert_eq!(text(&output.stderr), "");
 }
 
@@ -235,5 +239,56 @@ fn a_file_that_is_not_there_and_a_port_that_is_taken_are_named() {
     assert!(
         stderr.contains(&format!("server.listen: cannot listen on {address}")),
         "{stderr}"
+    );
+}
+
+#[test]
+fn recipients_that_cannot_be_meant_are_refused_by_their_keys() {
+    let refused = |fees: &str, says: &[&str]| {
+        let configured = Configured::with_fees("plans.fee_config = 'fees.toml'", fees);
+        refuses(&configured, &[], says);
+    };
+    let own = RECIPIENT.to_string();
+    // One wrong digit, wherever an address stands.
+    let slip = own.replace("Aed", "Aee");
+    refused(
+        &fees().replace(&own, &slip),
+        &[
+            "recipients[0].address: expected 0x",
+            "perpetuals.builder: expected 0x",
+            &format!("observed {slip}"),
+        ],
+    );
+    for (right, wrong, key) in [
+        ("4EaE\"", "4EaF\"", "chains[0].router"),
+        ("8cbd\"", "8cbe\"", "chains[0].forwarder"),
+        ("0b75\"", "0b76\"", "chains[0].legs[0].contract"),
+    ] {
+        refused(
+            &fees().replace(right, wrong),
+            &[&format!("{key}: expected 0x")],
+        );
+    }
+    // Accounts that everybody owns.
+    for account in dev_chain::DEV_ACCOUNTS {
+        let known = account.address.to_string();
+        let says = [
+            &*format!("recipients[0].address: {known} is an account of local test chains"),
+            "perpetuals.builder: ",
+        ];
+        refused(&fees().replace(&own, &known), &says);
+        refused(&fees().replace(&own, &known.to_lowercase()), &says);
+    }
+    refused(RECORDED_FEES, &["recipients[0].address: "]);
+    let zero = format!("0x{}", "0".repeat(40));
+    refused(
+        &fees().replace(&own, &zero),
+        &["recipients[0].address: ", "perpetuals.builder: "],
+    );
+    // The example, until its reader has put an address.
+    let example = include_str!("../../../../docs/fees.example.toml");
+    refused(
+        example,
+        &["recipients[0].address: expected an address of your own"],
     );
 }

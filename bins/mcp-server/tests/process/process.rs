@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use alloy_primitives::{Address, address};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ pub(crate) struct Configured {
 
 impl Configured {
     pub(crate) fn new(text: &str) -> Self {
-        Self::with_fees(&format!("plans.fee_config = 'fees.toml'\n{text}"), FEES)
+        Self::with_fees(&format!("plans.fee_config = 'fees.toml'\n{text}"), &fees())
     }
 
     /// Exactly this configuration, and this fee configuration beside it.
@@ -44,8 +45,18 @@ impl Configured {
     }
 }
 
+/// Who receives the fees of the recorded plans: an account of local chains, which a server refuses to pay.
+pub(crate) const RECORDED_RECIPIENT: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
+/// Who receives them here.
+pub(crate) const RECIPIENT: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
+
+/// The fee configuration of the recorded plans, with a recipient that can be paid.
+pub(crate) fn fees() -> String {
+    RECORDED_FEES.replace(&RECORDED_RECIPIENT.to_string(), &RECIPIENT.to_string())
+}
+
 /// The fee configuration of the recorded plans.
-pub(crate) const FEES: &str = include_str!("../../../../fixtures/vectors/plans/fees.toml");
+pub(crate) const RECORDED_FEES: &str = include_str!("../../../../fixtures/vectors/plans/fees.toml");
 
 /// A command that keeps running. It is killed when this is dropped.
 pub(crate) struct Running {

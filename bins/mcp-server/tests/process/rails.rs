@@ -1,15 +1,18 @@
 //! The rails from a message to a plan: the real binary over the real adapters, which recorded venues answer.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use alloy_primitives::{Address, hex};
 use plan_builder::{FeeDocument, Policy, Request, verify};
 use plan_checks::{Rail, UtcSeconds};
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::process::{Configured, FEES, Running, get, post, run};
+use crate::process::{Configured, RECIPIENT, RECORDED_RECIPIENT, Running, fees, get, post, run};
 
 /// A request for each rail that the recordings can answer.
 pub(crate) const REQUESTS: [(Rail, &str); 4] = [
@@ -48,7 +51,8 @@ pub(crate) struct Venues {
 impl Venues {
     pub(crate) fn open() -> Self {
         let runtime = Runtime::new().unwrap();
-        let recordings = Recordings::embedded().unwrap();
+        let folder = recordings();
+        let recordings = Recordings::load(folder.path()).unwrap();
         let replay = runtime.block_on(ReplayServer::start(recordings)).unwrap();
         Self {
             replay,
@@ -71,6 +75,24 @@ impl Venues {
             url("api.hyperliquid.xyz"),
         )
     }
+}
+
+/// The recorded answers of the rails' venues, with the fees to a recipient that can be paid.
+fn recordings() -> tempfile::TempDir {
+    let digits = |address: Address| hex::encode(address);
+    let (recorded, paid) = (digits(RECORDED_RECIPIENT), digits(RECIPIENT));
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/upstreams");
+    let copies = tempfile::tempdir().unwrap();
+    for venue in ["circle", "hyperliquid", "lifi", "polymarket"] {
+        let copy = copies.path().join(venue);
+        fs::create_dir(&copy).unwrap();
+        for file in fs::read_dir(recordings.join(venue)).unwrap() {
+            let file = file.unwrap();
+            let text = fs::read_to_string(file.path()).unwrap();
+            fs::write(copy.join(file.file_name()), text.replace(&recorded, &paid)).unwrap();
+        }
+    }
+    copies
 }
 
 impl Stage {
@@ -136,7 +158,7 @@ fn now() -> u64 {
 }
 
 fn policy() -> Policy {
-    let document: FeeDocument = toml::from_str(FEES).unwrap();
+    let document: FeeDocument = toml::from_str(&fees()).unwrap();
     Policy::new(document.review().unwrap())
 }
 

@@ -10,7 +10,7 @@ use crate::BenchError;
 use crate::baseline::mcp::Setup;
 use crate::exchange::{Answer, Connection, Recording};
 use crate::process::Server;
-use crate::swap::{FEES, PLANS_CONFIG};
+use crate::swap::{self, PLANS_CONFIG};
 
 /// The folder of the programs and a folder for their files.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ impl Site {
     /// When it does not start.
     pub fn mcp_server(&self, aggregator: SocketAddr) -> Result<Server, BenchError> {
         let (config, fees) = (self.file("mcp-server.toml"), self.file("fees.toml"));
-        std::fs::write(&fees, FEES).map_err(BenchError::io(&fees))?;
+        std::fs::write(&fees, swap::fees()).map_err(BenchError::io(&fees))?;
         let own = format!(
             "fee_config = \"fees.toml\"\n\n[upstreams.lifi]\nbase_url = \"http://{aggregator}\"\n"
         );

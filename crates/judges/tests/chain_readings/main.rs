@@ -15,7 +15,7 @@ mod stage;
 
 use alloy_primitives::{B256, U256};
 use alloy_sol_types::SolCall;
-use judges::{Account, TestToken, Token};
+use judges::{Account, PAYEE, TestToken, Token};
 use readings::chain::{Status, events::Grant};
 
 use self::stage::{MULTICALL3, NOBODY, Stage, calls};
@@ -118,12 +118,9 @@ async fn a_signed_authorization_moves_tokens_once_and_its_second_use_moves_nothi
         );
         assert_eq!(told.from, Account::SETTLER.address.to_checksum(None));
 
-        let payee = stage.balance(token.address, Account::PAYEE.address).await;
+        let payee = stage.balance(token.address, PAYEE).await;
         let again = stage.send(Account::SETTLER, token.address, data).await;
-        assert_eq!(
-            stage.balance(token.address, Account::PAYEE.address).await,
-            payee
-        );
+        assert_eq!(stage.balance(token.address, PAYEE).await, payee);
         let told = stage.explain(again.transaction_hash).await;
         assert!(
             !told.action.summary.starts_with("Transferred"),
@@ -147,15 +144,10 @@ async fn a_signed_authorization_moves_tokens_once_and_its_second_use_moves_nothi
 async fn a_batch_of_calls_reads_what_single_calls_read() {
     let stage = Stage::open().await;
     for token in Token::ALL {
-        for account in [Account::BUYER, Account::PAYEE, Account::MINTER] {
-            let call = TestToken::balanceOfCall {
-                account: account.address,
-            };
+        for account in [Account::BUYER.address, PAYEE, Account::MINTER.address] {
+            let call = TestToken::balanceOfCall { account };
             let single = stage.anvil.rpc().view(token.address, &call).await.unwrap();
-            assert_eq!(
-                stage.balance(token.address, account.address).await,
-                Some(single)
-            );
+            assert_eq!(stage.balance(token.address, account).await, Some(single));
         }
     }
     // No contract and no such function: unknown, and not zero.

@@ -12,7 +12,7 @@ use alloy_sol_types::SolCall;
 use data_sources::{Clock, SystemClock, evm::EvmReader, rpc::RpcConfig, transport::Transport};
 use ethers_core::{k256::ecdsa::SigningKey, utils::keccak256};
 use judges::{
-    Account, Anvil, JudgeError, TestToken, Token, Toolchain, TransactionReceipt, contracts,
+    Account, Anvil, JudgeError, PAYEE, TestToken, Token, Toolchain, TransactionReceipt, contracts,
     install_tokens,
 };
 use readings::chain::{Explanation, Knowledge, Needs, Record, explain};
@@ -131,7 +131,7 @@ impl Stage {
         let message = [
             kind,
             Account::BUYER.address.into_word().0,
-            Account::PAYEE.address.into_word().0,
+            PAYEE.into_word().0,
             word(value),
             word(U256::ZERO),
             word(valid_before),
@@ -149,7 +149,7 @@ impl Stage {
         let (v, r, s) = sign(Account::BUYER, digest);
         TestToken::transferWithAuthorization_0Call {
             from: Account::BUYER.address,
-            to: Account::PAYEE.address,
+            to: PAYEE,
             value,
             validAfter: U256::ZERO,
             validBefore: valid_before,

@@ -11,7 +11,7 @@ use ethers_core::types::transaction::eip712::Eip712;
 use ethers_core::types::transaction::eip2718::TypedTransaction;
 use ethers_core::types::{Eip1559TransactionRequest, Signature};
 use judges::{
-    Account, Anvil, JudgeError, Log, Rpc, TestToken, Token, Toolchain, TransactionReceipt,
+    Account, Anvil, JudgeError, Log, PAYEE, Rpc, TestToken, Token, Toolchain, TransactionReceipt,
     install_tokens,
 };
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ async fn every_attempt_ends_alike_on_both_chains() {
 fn attempts(token: Token, now: u64) -> Vec<Attempt> {
     let good = |nonce: u8| Authorization {
         from: Account::BUYER.address,
-        to: Account::PAYEE.address,
+        to: PAYEE,
         value: U256::from(2_000),
         valid_after: U256::from(now - HOUR),
         valid_before: U256::from(now + HOUR),
@@ -218,10 +218,7 @@ impl Side {
                 .balance_of(&self.rpc, Account::BUYER.address)
                 .await
                 .unwrap(),
-            payee: token
-                .balance_of(&self.rpc, Account::PAYEE.address)
-                .await
-                .unwrap(),
+            payee: token.balance_of(&self.rpc, PAYEE).await.unwrap(),
         }
     }
 

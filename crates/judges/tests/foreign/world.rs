@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use alloy_primitives::{Address, B256, U64, U256, keccak256};
 use alloy_sol_types::SolEvent;
 use judges::{
-    Account, Answer, Anvil, Client, Daemon, Log, Order, Outcome, Service, ServiceConfig, TestToken,
-    Token, Toolchain, TransactionReceipt, install_tokens,
+    Account, Answer, Anvil, Client, Daemon, Log, Order, Outcome, PAYEE, Service, ServiceConfig,
+    TestToken, Token, Toolchain, TransactionReceipt, install_tokens,
 };
 use replay::{Recordings, ReplayServer};
 use reqwest::StatusCode;
@@ -146,7 +146,7 @@ impl World {
             panic!("one transfer: {transaction:?}")
         };
         assert_eq!(transfer.from, Account::BUYER.address);
-        assert_eq!(transfer.to, Account::PAYEE.address);
+        assert_eq!(transfer.to, PAYEE);
         assert_eq!(transfer.value, amount);
         let used = events::<TestToken::AuthorizationUsed>(&transaction, token.address);
         let [used] = &used[..] else {
@@ -222,7 +222,7 @@ impl World {
         let of = |account: Address| token.balance_of(rpc, account);
         (
             of(Account::BUYER.address).await.unwrap(),
-            of(Account::PAYEE.address).await.unwrap(),
+            of(PAYEE).await.unwrap(),
         )
     }
 }

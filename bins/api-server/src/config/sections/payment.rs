@@ -1,8 +1,8 @@
 //! `[payment]`: to whom and in what the calls are paid.
 
-use alloy_primitives::Address;
 use route_catalog::Operation;
 use serde::Deserialize;
+use server_config::addresses::{ConfiguredAddress, check_payee};
 use server_config::lenient;
 use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 
@@ -14,7 +14,7 @@ use crate::config::Problem;
 #[serde(deny_unknown_fields, default)]
 pub struct PaymentSection {
     /// The receiving address, the same on every route. Required.
-    pub pay_to: Option<Address>,
+    pub pay_to: Option<ConfiguredAddress>,
     /// `maxTimeoutSeconds` of every option.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_timeout_seconds: u64,
@@ -31,7 +31,7 @@ pub struct PaymentSection {
 #[serde(deny_unknown_fields)]
 pub struct AssetTable {
     /// The token contract.
-    pub address: Address,
+    pub address: ConfiguredAddress,
     /// The name of its EIP-712 domain.
     pub name: String,
     /// The version of its EIP-712 domain.
@@ -41,7 +41,7 @@ pub struct AssetTable {
 impl Default for PaymentSection {
     fn default() -> Self {
         let assets = Asset::chain_196().into_iter().map(|asset| AssetTable {
-            address: asset.address,
+            address: asset.address.into(),
             name: asset.name,
             version: asset.version,
         });
@@ -55,37 +55,37 @@ impl Default for PaymentSection {
 }
 
 impl PaymentSection {
-    /// What the service takes on every route; `None` without a receiving address.
+    /// What the service takes on every route; `None` without a receiving address, or with one that cannot be read.
     #[must_use]
     pub fn terms(&self) -> Option<Terms> {
-        let assets = self.assets.iter().map(|asset| Asset {
-            address: asset.address,
-            name: asset.name.clone(),
-            version: asset.version.clone(),
+        let assets = self.assets.iter().map(|asset| {
+            Some(Asset {
+                address: asset.address.get().ok()?,
+                name: asset.name.clone(),
+                version: asset.version.clone(),
+            })
         });
         Some(Terms {
             network: Network::evm(CHAIN_ID),
-            pay_to: self.pay_to?,
+            pay_to: self.pay_to.as_ref()?.get().ok()?,
             max_timeout_seconds: self.max_timeout_seconds,
-            assets: assets.collect(),
+            assets: assets.collect::<Option<_>>()?,
         })
     }
 
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
-        match self.pay_to {
+        match self.pay_to.as_ref().map(ConfiguredAddress::get) {
             None => problem(
                 problems,
                 "payment.pay_to",
                 "is missing: it is the address that receives every payment, and there is no default for that",
             ),
-            Some(Address::ZERO) => {
-                problem(
-                    problems,
-                    "payment.pay_to",
-                    "the zero address would burn every payment",
-                );
+            Some(Ok(payee)) => {
+                if let Err(fault) = check_payee(payee) {
+                    problem(problems, "payment.pay_to", fault.to_string());
+                }
             }
-            Some(_) => {}
+            Some(Err(fault)) => problem(problems, "payment.pay_to", fault.to_string()),
         }
         if self.assets.len() != 3 {
             problem(
@@ -95,7 +95,15 @@ impl PaymentSection {
             );
         }
         for (index, asset) in self.assets.iter().enumerate() {
-            if asset.address.is_zero() || asset.name.is_empty() || asset.version.is_empty() {
+            let address = asset.address.get();
+            if let Err(fault) = &address {
+                let key = format!("payment.assets[{index}].address");
+                problem(problems, &key, fault.to_string());
+            }
+            if address.is_ok_and(|address| address.is_zero())
+                || asset.name.is_empty()
+                || asset.version.is_empty()
+            {
                 let key = format!("payment.assets[{index}]");
                 problem(problems, &key, "expected an address, a name and a version");
             }

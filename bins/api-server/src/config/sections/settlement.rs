@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use alloy_primitives::Address;
 use alloy_signer_local::PrivateKeySigner;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -125,6 +126,13 @@ impl SettlementSection {
         }
     }
 
+    /// The account whose key pays the gas; `None` without a key, or with one that cannot be used.
+    pub(crate) fn gas_account(&self) -> Option<Address> {
+        let key = self.private_key.as_ref()?.expose_secret();
+        let signer: PrivateKeySigner = key.trim().parse().ok()?;
+        Some(signer.address())
+    }
+
     /// `max_timeout_seconds` is that of `[payment]`: for how long an authorization is meant to be valid.
     pub(crate) fn check(&self, max_timeout_seconds: u64, problems: &mut Vec<Problem>) {
         let needs = |problems: &mut Vec<Problem>, present: bool, key: &str, why: &str| {
@@ -172,7 +180,7 @@ impl SettlementSection {
         if let Some(url) = &self.rpc_url {
             check_rpc_url(problems, "settlement.rpc_url", url);
         }
-        if self.private_key.as_ref().is_some_and(|key| !is_key(key)) {
+        if self.private_key.is_some() && self.gas_account().is_none() {
             problem(
                 problems,
                 "settlement.private_key",
@@ -203,13 +211,6 @@ impl SettlementSection {
             );
             problem(problems, timeout, message);
         }
-        if self.timeout_ms > LONGEST_TIMEOUT_MS {
-            let message = format!(
-                "expected at most {LONGEST_TIMEOUT_MS}: a settlement takes up to three times as long, and a \
-                 paid call counts as dead after {DEAD_CALL_SECONDS} seconds"
-            );
-            problem(problems, timeout, message);
-        }
         if !GAS_CAPS.contains(&self.gas_cap) {
             let message = format!("expected {} to {} gas", GAS_CAPS.start(), GAS_CAPS.end());
             problem(problems, "settlement.gas_cap", message);
@@ -223,22 +224,8 @@ impl SettlementSection {
     }
 }
 
-/// Two settlement attempts and the wait for a receipt, each as long as `timeout_ms`, are over before the call that
-/// they belong to counts as dead.
-const LONGEST_TIMEOUT_MS: u64 = 180_000;
-
-/// After this time the ledger takes a paid call for dead.
-const DEAD_CALL_SECONDS: u64 = 900;
-
 /// No transfer with authorization takes less, and none of an honest wallet takes more.
 const GAS_CAPS: std::ops::RangeInclusive<u64> = 60_000..=2_000_000;
 
 /// More than anybody can wait for with an open connection.
 const MOST_CONFIRMATIONS: u64 = 64;
-
-fn is_key(key: &SecretString) -> bool {
-    key.expose_secret()
-        .trim()
-        .parse::<PrivateKeySigner>()
-        .is_ok()
-}

@@ -1,0 +1,296 @@
+//! `check-config --online`: what the facilitator, the nodes and the clock say to a configuration.
+
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use secrecy::SecretString;
+use settlement::{AnySettler, Cause, ChainReader, Readiness, SettlementError, Settler, Timeouts};
+use x402_wire::{Network, Terms};
+
+use crate::config::{Config, SettlementMode};
+use crate::serve::settlement_config;
+
+/// How far the machine's clock and the head of the chain may be apart.
+const CLOCK_TOLERANCE_SECONDS: u64 = 30;
+
+/// What one look outside has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// The key that it is about.
+    key: String,
+    verdict: Verdict,
+    /// For people; holds no URL and no key.
+    said: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    /// As it is configured.
+    Agrees,
+    /// Nobody answered, or not with what was asked for.
+    Unreached,
+    /// What is outside is not what is configured.
+    Contradicts,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match self.verdict {
+            Verdict::Agrees => "ok",
+            Verdict::Unreached => "not reached",
+            Verdict::Contradicts => "contradicts",
+        };
+        write!(f, "{}: {verdict}: {}", self.key, self.said)
+    }
+}
+
+/// The exit code of a process that has found this: 2 when something contradicts the configuration, 1 when something
+/// could not be reached, and 0.
+pub(crate) fn exit_code(findings: &[Finding]) -> u8 {
+    match findings.iter().map(|finding| finding.verdict).max() {
+        Some(Verdict::Contradicts) => 2,
+        Some(Verdict::Unreached) => 1,
+        Some(Verdict::Agrees) | None => 0,
+    }
+}
+
+/// Asks everybody that the configuration names. The order is that of the configuration's sections.
+pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
+    let timeouts = settlement_config(&config.settlement).timeouts;
+    let mut findings = Vec::new();
+    if let Some(url) = &config.settlement.rpc_url {
+        let url = SecretString::from(url.clone());
+        findings.extend(node(&url, terms, timeouts).await);
+    }
+    findings.push(settler(config, terms).await);
+    for (id, table) in &config.chains.0 {
+        // Checked when the configuration was read.
+        let Ok(chain_id) = id.parse() else { continue };
+        let nothing_paid = Terms {
+            network: Network::evm(chain_id),
+            assets: Vec::new(),
+            ..terms.clone()
+        };
+        for (index, url) in table.rpc_urls.iter().enumerate() {
+            let key = format!("chains.{id}.rpc_urls[{index}]");
+            let url = SecretString::from(url.clone());
+            findings.push(chain_id_of(key, &url, &nothing_paid, timeouts).await);
+        }
+    }
+    findings
+}
+
+/// The node of the chain that is paid on: its chain, the tokens, the clock. The tokens and the clock of another chain say
+/// nothing, so they are asked only of the right one.
+async fn node(url: &SecretString, terms: &Terms, timeouts: Timeouts) -> Vec<Finding> {
+    let without_assets = Terms {
+        assets: Vec::new(),
+        ..terms.clone()
+    };
+    let key = "settlement.rpc_url";
+    let chain = chain_id_of(key.to_owned(), url, &without_assets, timeouts).await;
+    if chain.verdict != Verdict::Agrees {
+        return vec![chain];
+    }
+    let mut findings = vec![chain];
+    for (index, asset) in terms.assets.iter().enumerate() {
+        let one = Terms {
+            assets: vec![asset.clone()],
+            ..terms.clone()
+        };
+        let said = format!(
+            "{} is {:?}, version {:?}",
+            asset.address, asset.name, asset.version
+        );
+        let key = format!("payment.assets[{index}]");
+        findings.push(confirmed(key, said, url, &one, timeouts).await);
+    }
+    findings.push(clock(url, &without_assets, timeouts).await);
+    findings
+}
+
+async fn chain_id_of(
+    key: String,
+    url: &SecretString,
+    terms: &Terms,
+    timeouts: Timeouts,
+) -> Finding {
+    let said = format!("serves chain {}", terms.network.chain_id());
+    confirmed(key, said, url, terms, timeouts).await
+}
+
+/// Whether a node agrees to the network and the assets of some terms.
+async fn confirmed(
+    key: String,
+    said: String,
+    url: &SecretString,
+    terms: &Terms,
+    timeouts: Timeouts,
+) -> Finding {
+    let asked = async {
+        let reader = ChainReader::new(url, terms, timeouts, Default::default())?;
+        Ok(reader.confirm().await)
+    };
+    match asked.await {
+        Ok(Ok(())) => Finding {
+            key,
+            verdict: Verdict::Agrees,
+            said,
+        },
+        Ok(Err(cause)) => failed(key, &cause),
+        Err(error) => unusable(key, &error),
+    }
+}
+
+/// How far the machine's clock is from the newest block's.
+async fn clock(url: &SecretString, terms: &Terms, timeouts: Timeouts) -> Finding {
+    let key = "clock".to_owned();
+    let asked = async {
+        let reader = ChainReader::new(url, terms, timeouts, Default::default())?;
+        Ok(reader.head_time().await)
+    };
+    match asked.await {
+        Ok(Ok(block)) => clocks(key, machine_seconds(), block),
+        Ok(Err(cause)) => failed(key, &cause),
+        Err(error) => unusable(key, &error),
+    }
+}
+
+fn clocks(key: String, machine: u64, block: u64) -> Finding {
+    let apart = machine.abs_diff(block);
+    let side = if block > machine {
+        "behind"
+    } else {
+        "ahead of"
+    };
+    Finding {
+        key,
+        verdict: if apart > CLOCK_TOLERANCE_SECONDS {
+            Verdict::Contradicts
+        } else {
+            Verdict::Agrees
+        },
+        said: format!(
+            "this machine is {apart} s {side} the newest block (at most {CLOCK_TOLERANCE_SECONDS})"
+        ),
+    }
+}
+
+/// Who settles: the facilitator, the broker, or the account that pays the gas.
+async fn settler(config: &Config, terms: &Terms) -> Finding {
+    let key = match config.settlement.mode {
+        SettlementMode::Facilitator => "settlement.facilitator_url",
+        SettlementMode::Okx => "settlement.okx_base_url",
+        SettlementMode::Onchain => "settlement.private_key",
+    };
+    let mut section = settlement_config(&config.settlement);
+    if config.settlement.mode != SettlementMode::Onchain {
+        // The node has lines of its own.
+        section.rpc_url = None;
+    }
+    let key = key.to_owned();
+    let settler = match AnySettler::connect(section, terms).await {
+        Ok(settler) => settler,
+        Err(error) => return unusable(key, &error),
+    };
+    match settler.readiness().await {
+        Readiness::Ready { aggr_deferred, .. } => Finding {
+            key,
+            verdict: Verdict::Agrees,
+            said: if aggr_deferred {
+                "settles exact and aggr_deferred".to_owned()
+            } else {
+                "settles exact; payments with aggr_deferred will be refused".to_owned()
+            },
+        },
+        Readiness::NotReady { reason } => failed(key, &reason),
+    }
+}
+
+/// A cause that says what was found instead, or why nothing was.
+fn failed(key: String, cause: &Cause) -> Finding {
+    let verdict = match cause {
+        Cause::Chain { .. }
+        | Cause::Asset(_)
+        | Cause::NoGas { .. }
+        | Cause::ExactUnsupported { .. }
+        | Cause::Broker { .. } => Verdict::Contradicts,
+        _ => Verdict::Unreached,
+    };
+    // Some nodes repeat in their message the key that they do not know.
+    let said = match cause {
+        Cause::Rpc { call, code, .. } => format!("{call}: the node refused with code {code}"),
+        other => other.to_string(),
+    };
+    Finding { key, verdict, said }
+}
+
+/// A settler that cannot be set up, or whose chain contradicts it.
+fn unusable(key: String, error: &SettlementError) -> Finding {
+    Finding {
+        key,
+        verdict: Verdict::Contradicts,
+        said: error.to_string(),
+    }
+}
+
+fn machine_seconds() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use settlement::Call;
+
+    use super::*;
+
+    #[test]
+    fn clocks_may_be_half_a_minute_apart() {
+        for (machine, block, verdict, said) in [
+            (1000, 1000, Verdict::Agrees, "0 s ahead of"),
+            (1030, 1000, Verdict::Agrees, "30 s ahead of"),
+            (1031, 1000, Verdict::Contradicts, "31 s ahead of"),
+            (1000, 1031, Verdict::Contradicts, "31 s behind"),
+        ] {
+            let finding = clocks("clock".to_owned(), machine, block);
+            assert_eq!(finding.verdict, verdict, "{finding}");
+            assert!(finding.said.contains(said), "{finding}");
+        }
+    }
+
+    #[test]
+    fn the_worst_finding_decides() {
+        let found = |verdicts: &[Verdict]| {
+            let findings: Vec<Finding> = verdicts
+                .iter()
+                .map(|verdict| Finding {
+                    key: String::new(),
+                    verdict: *verdict,
+                    said: String::new(),
+                })
+                .collect();
+            exit_code(&findings)
+        };
+        use Verdict::{Agrees, Contradicts, Unreached};
+        assert_eq!(found(&[]), 0);
+        assert_eq!(found(&[Agrees]), 0);
+        assert_eq!(found(&[Agrees, Unreached]), 1);
+        assert_eq!(found(&[Contradicts, Unreached, Agrees]), 2);
+    }
+
+    #[test]
+    fn what_a_node_says_of_a_key_is_not_repeated() {
+        let refused = Cause::Rpc {
+            call: Call::Rpc("eth_chainId"),
+            code: -32_000,
+            message: "unknown key 5ec2e7".to_owned(),
+        };
+        let finding = failed("settlement.rpc_url".to_owned(), &refused);
+        assert_eq!(
+            finding.to_string(),
+            "settlement.rpc_url: not reached: eth_chainId: the node refused with code -32000"
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! Every metric of this server as one table: what the recorder is told, and what `docs/OPERATIONS.md` lists.
+
+use metrics::{describe_counter, describe_gauge, describe_histogram};
+
+pub(super) const UNPAID_CHALLENGES: &str = "svc_unpaid_challenges_total";
+pub(super) const PAID_CALLS: &str = "svc_paid_calls_total";
+pub(super) const PAID_CALL_SECONDS: &str = "svc_paid_call_seconds";
+pub(super) const PAID_CALLS_IN_FLIGHT: &str = "svc_paid_calls_in_flight";
+pub(super) const DECLINED: &str = "svc_payments_declined_total";
+pub(super) const SETTLED: &str = "svc_payments_settled_total";
+pub(super) const SETTLED_MICRO_USD: &str = "svc_payments_settled_micro_usd_total";
+pub(super) const OPEN: &str = "svc_payments_open";
+pub(super) const CREDIT_REFUSALS: &str = "svc_credit_refusals_total";
+pub(super) const LEDGER_BYTES: &str = "svc_ledger_bytes";
+pub(super) const SETTLEMENTS_LEFT: &str = "svc_settlements_left";
+pub(super) const CLOCK_DIFFERENCE: &str = "svc_clock_difference_seconds";
+pub(super) const UPSTREAM_UP: &str = "svc_upstream_up";
+pub(super) const HTTP_ANSWERS: &str = "svc_http_answers_total";
+pub(super) const BUILD_INFO: &str = "svc_build_info";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+pub(super) struct Metric {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) labels: &'static [&'static str],
+    /// For people, in Markdown.
+    pub(super) help: &'static str,
+}
+
+use Kind::{Counter, Gauge, Histogram};
+
+/// In the order of the documentation. The last four are recorded by the crates below this one.
+pub(super) const METRICS: [Metric; 18] = [
+    Metric {
+        name: UNPAID_CHALLENGES,
+        kind: Counter,
+        labels: &["operation"],
+        help: "calls without a payment header, answered 402",
+    },
+    Metric {
+        name: PAID_CALLS,
+        kind: Counter,
+        labels: &["operation", "outcome"],
+        help: "calls whose payment could be read. `outcome` is `served`, `served_again`, `declined` (402) or an error code",
+    },
+    Metric {
+        name: PAID_CALL_SECONDS,
+        kind: Histogram,
+        labels: &["operation"],
+        help: "time to answer of calls that were served for the first time",
+    },
+    Metric {
+        name: PAID_CALLS_IN_FLIGHT,
+        kind: Gauge,
+        labels: &[],
+        help: "paid calls that are worked on, those of callers that hung up included",
+    },
+    Metric {
+        name: DECLINED,
+        kind: Counter,
+        labels: &["reason"],
+        help: "402 to a payment, by reason; `other` for codes that are not listed",
+    },
+    Metric {
+        name: SETTLED,
+        kind: Counter,
+        labels: &[],
+        help: "settled payments, those included that were found settled later",
+    },
+    Metric {
+        name: SETTLED_MICRO_USD,
+        kind: Counter,
+        labels: &[],
+        help: "their sum in millionths of a dollar",
+    },
+    Metric {
+        name: OPEN,
+        kind: Gauge,
+        labels: &["state"],
+        help: "payments in the ledger that are not decided. `state` is `in_flight`, `unknown` (the server finds out) or `undecidable` (left to the operator)",
+    },
+    Metric {
+        name: CREDIT_REFUSALS,
+        kind: Counter,
+        labels: &["class"],
+        help: "calls refused because no credit covered their work. `class` is `data`, `model` or `transaction`",
+    },
+    Metric {
+        name: LEDGER_BYTES,
+        kind: Gauge,
+        labels: &[],
+        help: "bytes of the ledger on disk, its log included",
+    },
+    Metric {
+        name: SETTLEMENTS_LEFT,
+        kind: Gauge,
+        labels: &[],
+        help: "settlements that the gas account can still pay at the present fee, as `/readyz` or `/status` last saw it; `NaN` before, and where somebody else settles",
+    },
+    Metric {
+        name: CLOCK_DIFFERENCE,
+        kind: Gauge,
+        labels: &[],
+        help: "seconds by which the machine's clock is ahead of the chain's where they contradict each other, as `/readyz` or `/status` last saw it; 0 while they agree",
+    },
+    Metric {
+        name: UPSTREAM_UP,
+        kind: Gauge,
+        labels: &["source"],
+        help: "0 when an upstream call is `unavailable` in `/status`, otherwise 1; disabled ones are not listed",
+    },
+    Metric {
+        name: HTTP_ANSWERS,
+        kind: Counter,
+        labels: &["status"],
+        help: "answers of the free endpoints and of unknown paths",
+    },
+    Metric {
+        name: BUILD_INFO,
+        kind: Gauge,
+        labels: &["version"],
+        help: "always 1",
+    },
+    Metric {
+        name: "svc_connections",
+        kind: Gauge,
+        labels: &[],
+        help: "open connections",
+    },
+    Metric {
+        name: "svc_facilitator_seconds",
+        kind: Histogram,
+        labels: &["call", "outcome"],
+        help: "time that the facilitator or the broker took for one call; `outcome` is `ok` or `error`. Exists from the first call on",
+    },
+    Metric {
+        name: "svc_rpc_seconds",
+        kind: Histogram,
+        labels: &["method", "outcome"],
+        help: "time that the node behind `settlement.rpc_url` took for one call. Exists from the first call on",
+    },
+];
+
+/// Tells the recorder what each metric is.
+pub(super) fn describe() {
+    for metric in METRICS {
+        match metric.kind {
+            Counter => describe_counter!(metric.name, metric.help),
+            Gauge => describe_gauge!(metric.name, metric.help),
+            Histogram => describe_histogram!(metric.name, metric.help),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
+    use super::*;
+
+    const HEAD: &str = "| metric | labels | |\n|---|---|---|\n";
+
+    fn rows() -> String {
+        let mut rows = String::new();
+        for metric in METRICS {
+            let labels: Vec<String> = metric
+                .labels
+                .iter()
+                .map(|label| format!("`{label}`"))
+                .collect();
+            let kind = match metric.kind {
+                Counter => "",
+                Gauge => "gauge: ",
+                Histogram => "histogram: ",
+            };
+            writeln!(
+                rows,
+                "| `{}` | {} | {kind}{} |",
+                metric.name,
+                labels.join(", "),
+                metric.help
+            )
+            .unwrap();
+        }
+        rows
+    }
+
+    #[test]
+    fn generated_docs_of_metrics_are_those_of_the_table() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/OPERATIONS.md");
+        let page = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = page.split_once(HEAD).unwrap();
+        let (written, after) = rest.split_once("\n\n").unwrap();
+        let rows = rows();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, format!("{before}{HEAD}{rows}\n{after}")).unwrap();
+        } else {
+            assert_eq!(
+                format!("{written}\n"),
+                rows,
+                "docs/OPERATIONS.md is out of date: run `cargo xtask docs`"
+            );
+        }
+    }
+}
