@@ -159,3 +159,90 @@ fn whole_seconds(time: Duration) -> u64 {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use jiff::Timestamp;
+
+    use super::*;
+
+    /// The time of a paused runtime.
+    struct Paused(tokio::time::Instant);
+
+    impl Clock for Paused {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH
+        }
+
+        fn monotonic(&self) -> Duration {
+            self.0.elapsed()
+        }
+    }
+
+    fn gate(rate: Rate) -> Arc<Gate> {
+        let clock = Arc::new(Paused(tokio::time::Instant::now()));
+        Arc::new(Gate::new("a".to_owned(), Some(rate), clock))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_that_is_free_soon_is_waited_for() {
+        let gate = gate(Rate::per(2, 1));
+        for _ in 0..2 {
+            gate.take(1).await.unwrap();
+        }
+        let refused = gate.take(1).await.unwrap_err();
+        assert_eq!(refused, SourceErrorKind::OverBudget { retry_after: 2 });
+        tokio::time::advance(Duration::from_millis(1_300)).await;
+        let started = tokio::time::Instant::now();
+        gate.take(1).await.unwrap();
+        assert_eq!(started.elapsed().as_millis(), 700);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_when_the_upstream_has_had_enough_is_refused() {
+        let gate = gate(Rate::per(1, 1));
+        gate.take(1).await.unwrap();
+        tokio::time::advance(Duration::from_millis(1_500)).await;
+        let waiting = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.take(1).await }
+        });
+        tokio::task::yield_now().await;
+        gate.hold(Duration::from_secs(60));
+        // A shorter pause does not end a longer one.
+        gate.hold(Duration::from_secs(1));
+        let limited = SourceErrorKind::RateLimited {
+            retry_after: Some(60),
+        };
+        assert_eq!(waiting.await.unwrap(), Err(limited));
+        assert_eq!(gate.state().unwrap().held_seconds, Some(60));
+    }
+
+    /// Many callers at once, over and over: no stretch of a second has more than its share.
+    #[tokio::test(start_paused = true)]
+    async fn a_crowd_gets_no_more_than_the_rate() {
+        let gate = gate(Rate::per(30, 1));
+        let (origin, let_through) = (tokio::time::Instant::now(), Arc::new(AtomicU64::new(0)));
+        let times = Arc::new(Mutex::new(Vec::new()));
+        let mut crowd = tokio::task::JoinSet::new();
+        for caller in 0..400_u64 {
+            let (gate, times, count) = (gate.clone(), times.clone(), let_through.clone());
+            crowd.spawn(async move {
+                tokio::time::sleep(Duration::from_millis(caller * 37 % 5_000)).await;
+                if gate.take(1).await.is_ok() {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    lock(&times).push(origin.elapsed());
+                }
+            });
+        }
+        crowd.join_all().await;
+        let times = lock(&times).clone();
+        for end in &times {
+            let inside = |at: &&Duration| *at <= end && **at + Duration::from_secs(1) > *end;
+            assert!(times.iter().filter(inside).count() <= 30);
+        }
+        assert!(let_through.load(Ordering::SeqCst) >= 80, "it is no wall");
+    }
+}
