@@ -1,10 +1,7 @@
 //! What the adapters of the agent rail share: one call, its outcome on the health board, and the
 //! reason in the words of the port.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use jiff::{Timestamp, fmt::rfc2822};
 use plan_builder::ports::{PortError, PortErrorReason};
@@ -15,22 +12,28 @@ use reqwest::{
 };
 
 use crate::{
+    budget::{BudgetState, Gate, Rate, Reported, Toll},
     error::{SourceError, SourceErrorKind},
     provenance::{Clock, Mode},
     transport::{Call, HealthState, Reply, SourceHealth, Upstream},
 };
 
-/// The rate-limit header of the HTTP working group's draft.
+/// The rate-limit headers of the HTTP working group's draft.
 const RATE_LIMIT_RESET: &str = "ratelimit-reset";
+const RATE_LIMIT_REMAINING: &str = "ratelimit-remaining";
 /// Longest time that an upstream can keep itself from being asked.
 const MAX_HOLD: Duration = Duration::from_secs(2 * 3600);
+/// The same when it wants to be paid.
+const MAX_UNPAID_HOLD: Duration = Duration::from_secs(24 * 3600);
+/// How long an upstream is left alone that says "too many" without a time.
+pub(crate) const USUAL_HOLD: Duration = Duration::from_secs(15);
 
 /// One upstream behind a port.
 #[derive(Debug)]
 pub(crate) struct Adapter {
     upstream: Upstream,
     setting: Setting,
-    held_until: Mutex<Option<Timestamp>>,
+    gate: Gate,
 }
 
 /// How a port is set up.
@@ -39,8 +42,12 @@ pub(crate) struct Setting {
     pub(crate) name: &'static str,
     /// Whether it may be asked at all.
     pub(crate) enabled: bool,
-    /// How long it locks out whoever exceeds its rate limit, whatever it says.
+    /// How much of it we allow ourselves, and how many servers share that; `None` is no budget.
+    pub(crate) budget: Option<(Rate, NonZeroU32)>,
+    /// Least time for which it is left alone that says "too many", whatever else it says.
     pub(crate) lockout: Duration,
+    /// How long it is left alone when it says "too many" without a time.
+    pub(crate) usual_hold: Duration,
     /// The time.
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -50,6 +57,7 @@ impl std::fmt::Debug for Setting {
         f.debug_struct("Setting")
             .field("name", &self.name)
             .field("enabled", &self.enabled)
+            .field("budget", &self.budget)
             .field("lockout", &self.lockout)
             .finish_non_exhaustive()
     }
@@ -81,12 +89,21 @@ impl Fault {
 }
 
 impl Adapter {
-    pub(crate) fn new(upstream: Upstream, setting: Setting) -> Self {
+    pub(crate) fn new(upstream: Upstream, family: &str, setting: Setting) -> Self {
+        // A recording has no limits.
+        let live = upstream.mode() == Mode::Live;
+        let budget = setting.budget.filter(|_| live);
+        let rate = budget.map(|(rate, servers)| rate.divided(servers));
         Self {
+            gate: Gate::new(family.to_owned(), rate, setting.clock.clone()),
             upstream,
             setting,
-            held_until: Mutex::new(None),
         }
+    }
+
+    /// What is left of its budget; `None` without one, and for a recording.
+    pub(crate) fn budget(&self) -> Option<BudgetState> {
+        self.gate.state()
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -104,8 +121,16 @@ impl Adapter {
     /// How `sources` of this upstream have been doing.
     pub(crate) fn health(&self, sources: &[&'static str]) -> Vec<SourceHealth> {
         let now = self.now();
+        let budget = self.gate.state();
         let of = |source: &&'static str| {
-            let mut health = self.upstream.health().of(source, now);
+            let mut health = self
+                .upstream
+                .health()
+                .of(source, now)
+                .within(budget.as_ref());
+            if self.gate.is_unpaid() {
+                health.state = HealthState::PaymentRequired;
+            }
             if !self.setting.enabled {
                 health.state = HealthState::Disabled;
                 health.reason = Some(SWITCHED_OFF.to_owned());
@@ -143,16 +168,22 @@ impl Adapter {
             let reason = SWITCHED_OFF;
             return Err(SourceErrorKind::Disabled { reason }.into());
         }
-        if let Some(left) = self.held() {
-            let retry_after = Some(left);
-            return Err(Fault::Answer(PortErrorReason::RateLimited { retry_after }));
-        }
-        let (reply, latency) = match self.upstream.fetch(call, headers).await {
+        let toll = Toll {
+            gate: &self.gate,
+            quotas: None,
+        };
+        let (reply, latency) = match self.upstream.fetch(call, headers, &toll).await {
             Ok(reply) => reply,
+            // It was not asked: that says nothing of how it is doing.
+            Err(kind) if kind.is_kept_back() => return Err(kind.into()),
             Err(kind) => return Err(self.failed(source, kind)),
         };
+        if let Some(said) = reported(&reply.headers, self.now()) {
+            self.gate.reported(said);
+        }
+        let named = || retry_after(&reply.headers, self.now());
         if reply.status == StatusCode::TOO_MANY_REQUESTS {
-            return Err(self.limited(source, retry_after(&reply.headers, self.now())));
+            return Err(self.limited(source, named()));
         }
         match read(&reply) {
             Ok(value) => {
@@ -168,7 +199,13 @@ impl Adapter {
                 Err(Fault::Answer(reason))
             }
             Err(Fault::Upstream(SourceErrorKind::RateLimited { retry_after })) => {
-                Err(self.limited(source, retry_after.map(Duration::from_secs)))
+                Err(self.limited(source, named().or(retry_after.map(Duration::from_secs))))
+            }
+            Err(Fault::Upstream(SourceErrorKind::PaymentRequired { .. })) => {
+                let asked = named().unwrap_or_default();
+                let pause = self.gate.hold_unpaid(asked, MAX_UNPAID_HOLD);
+                let retry_after = pause.as_secs();
+                Err(self.failed(source, SourceErrorKind::PaymentRequired { retry_after }))
             }
             Err(Fault::Upstream(kind)) => Err(self.failed(source, kind)),
         }
@@ -195,30 +232,13 @@ impl Adapter {
     }
 
     fn limited(&self, source: &'static str, asked: Option<Duration>) -> Fault {
-        let lockout = Some(self.setting.lockout).filter(|lockout| !lockout.is_zero());
-        let pause = asked.max(lockout).map(|pause| pause.min(MAX_HOLD));
-        let until = pause.and_then(|pause| self.now().checked_add(pause).ok());
-        let mut held = self
-            .held_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        // Of two calls that end at the same time, one may have been told less.
-        *held = until.max(*held);
-        drop(held);
+        let asked = asked.unwrap_or(self.setting.usual_hold);
+        let pause = asked.max(self.setting.lockout).min(MAX_HOLD);
+        self.gate.hold(pause);
         let kind = SourceErrorKind::RateLimited {
-            retry_after: pause.map(|pause| pause.as_secs()),
+            retry_after: Some(pause.as_secs()),
         };
         self.failed(source, kind)
-    }
-
-    /// What is left of the time in which the upstream is not asked.
-    fn held(&self) -> Option<Duration> {
-        let until = (*self
-            .held_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner))?;
-        let left = Duration::try_from(until.duration_since(self.now())).ok()?;
-        (!left.is_zero()).then_some(left)
     }
 }
 
@@ -235,6 +255,10 @@ fn reason(source: &'static str, kind: &SourceErrorKind) -> PortErrorReason {
     match kind {
         SourceErrorKind::RateLimited { retry_after } => PortErrorReason::RateLimited {
             retry_after: retry_after.map(Duration::from_secs),
+        },
+        SourceErrorKind::OverBudget { retry_after }
+        | SourceErrorKind::QuotaSpent { retry_after } => PortErrorReason::RateLimited {
+            retry_after: Some(Duration::from_secs(*retry_after)),
         },
         SourceErrorKind::Malformed {
             path,
@@ -285,6 +309,16 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duratio
     text(RETRY_AFTER.as_str())
         .and_then(|text| seconds(text).or_else(|| date(text)))
         .or_else(|| text(RATE_LIMIT_RESET).and_then(seconds))
+}
+
+/// How much the upstream says is left until when, in the headers of the draft.
+fn reported(headers: &HeaderMap, now: Timestamp) -> Option<Reported> {
+    let left = headers.get(RATE_LIMIT_REMAINING)?.to_str().ok()?;
+    headers.get(RATE_LIMIT_RESET)?;
+    Some(Reported {
+        left: left.trim().parse().ok()?,
+        reset: retry_after(headers, now)?,
+    })
 }
 
 #[cfg(test)]

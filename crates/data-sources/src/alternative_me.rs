@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{SourceError, SourceErrorKind},
     provenance::Sourced,
     source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
@@ -27,8 +28,8 @@ upstream!(
         urls: &[("base_url", "https://api.alternative.me")],
         key: KeyRule::Keyless,
         sources: &[SOURCE],
-        per_minute: 30,
-        burst: 5,
+        families: Families::One(Rate::per_minute(30)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.up_to_bytes(64 * 1024),
     }

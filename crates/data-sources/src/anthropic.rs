@@ -8,6 +8,7 @@ use serde_json::{json, value::RawValue};
 
 use self::messages::Turn;
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceError},
     generated::{self, INSTRUCTIONS, LIMITS, MAX_SEARCHES, MAX_TOKENS},
     provenance::{Provenance, Sourced},
@@ -34,8 +35,8 @@ upstream!(
         urls: &[("base_url", "https://api.anthropic.com")],
         key: KeyRule::Required,
         sources: &[MESSAGES],
-        per_minute: 60,
-        burst: 10,
+        families: Families::One(Rate::per_minute(60)),
+        quota: QuotaSpec::NONE,
         models: true,
         limits: Limits {
             max_body_bytes: 4 * 1024 * 1024,

@@ -20,6 +20,7 @@ use serde_json::value::RawValue;
 
 use self::exchange::{Assembly, Millis, malformed, not_listed, rows};
 use crate::{
+    budget::{Families, Family, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -58,8 +59,20 @@ impl Binance {
         urls: &[("base_url", "https://fapi.binance.com")],
         key: KeyRule::Keyless,
         sources: &[FUNDING, INTERVALS, INTEREST, RATIO],
-        per_minute: 400,
-        burst: 80,
+        families: Families::Groups(&[
+            Family {
+                name: "market",
+                sources: &[FUNDING, INTERVALS, INTEREST],
+                rate: Rate::per_minute(400),
+            },
+            // Of its statistics the exchange gives 1,000 in five minutes.
+            Family {
+                name: "statistics",
+                sources: &[RATIO],
+                rate: Rate::per(800, 300),
+            },
+        ]),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     };
@@ -76,7 +89,11 @@ impl Binance {
     ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            intervals: Cached::new(1, Ages::seconds(3600, 86_400), clock.clone()),
+            intervals: Cached::new(
+                1,
+                Ages::seconds(3600, 86_400).with_floor(300),
+                clock.clone(),
+            ),
             readings: Cached::new(500, Ages::seconds(20, 300), clock.clone()),
             all: Cached::new(1, Ages::seconds(20, 300), clock.clone()),
             interests: Cached::new(500, Ages::seconds(20, 300), clock),

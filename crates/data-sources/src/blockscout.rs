@@ -10,6 +10,7 @@ use readings::{
 use serde::Deserialize;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceError, SourceErrorKind},
     provenance::Sourced,
     source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
@@ -41,8 +42,8 @@ upstream!(
         ],
         key: KeyRule::Keyless,
         sources: &[TOKEN_BALANCES],
-        per_minute: 120,
-        burst: 20,
+        families: Families::EachAddress(Rate::per_minute(120)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
     }

@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     binance::exchange::{Assembly, Millis, malformed, not_listed, rows},
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -51,8 +52,8 @@ impl Bybit {
         urls: &[("base_url", "https://api.bybit.com")],
         key: KeyRule::Keyless,
         sources: &[TICKERS, RATIO],
-        per_minute: 200,
-        burst: 30,
+        families: Families::One(Rate::per_minute(200)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     };

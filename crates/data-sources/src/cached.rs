@@ -22,9 +22,17 @@ const FAILURE_KEPT: Duration = Duration::from_secs(2);
 /// How long a caller waits for a newer value while an older one could be served.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// Longest time for which it is believed that there is no such thing.
+const ABSENCE_KEPT: Duration = Duration::from_secs(60);
+/// The longest of the usual floors.
+const LONGEST_FLOOR_MILLIS: u64 = 30_000;
+
 /// How old a value may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages {
+    /// Up to this age it is not asked for again, whatever a caller wants: a caller who wants a newer
+    /// one gets this one, with its age.
+    pub floor: Duration,
     /// Up to this age it is served as it is.
     pub fresh: Duration,
     /// Up to this age it is served when a newer one cannot be had, and says so.
@@ -32,12 +40,37 @@ pub struct Ages {
 }
 
 impl Ages {
-    /// Ages in seconds.
+    /// Ages with the usual floor: two seconds, or half of the time for which a value is fresh when
+    /// that is less; a twentieth of that time when it is more, and at most half a minute.
+    #[must_use]
+    pub const fn new(fresh: Duration, stale: Duration) -> Self {
+        let millis = fresh.as_secs().saturating_mul(1_000);
+        let floor = match (millis / 2, millis / 20) {
+            (half, _) if half < 2_000 => half,
+            (_, twentieth) if twentieth < 2_000 => 2_000,
+            (_, twentieth) if twentieth < LONGEST_FLOOR_MILLIS => twentieth,
+            _ => LONGEST_FLOOR_MILLIS,
+        };
+        let floor = Duration::from_millis(floor);
+        Self {
+            floor,
+            fresh,
+            stale,
+        }
+    }
+
+    /// [`Self::new`] in seconds.
     #[must_use]
     pub const fn seconds(fresh: u64, stale: u64) -> Self {
+        Self::new(Duration::from_secs(fresh), Duration::from_secs(stale))
+    }
+
+    /// The same with another floor.
+    #[must_use]
+    pub const fn with_floor(self, seconds: u64) -> Self {
         Self {
-            fresh: Duration::from_secs(fresh),
-            stale: Duration::from_secs(stale),
+            floor: Duration::from_secs(seconds),
+            ..self
         }
     }
 }
@@ -88,6 +121,10 @@ where
     /// given; otherwise what `fetch` gives. While an older value could be served, the newer one is
     /// waited for only a moment; it then arrives for the next caller.
     ///
+    /// A value up to [`Ages::floor`] old is served to everybody, so it may be older than `max_age`: it
+    /// is the caller who compares. That there is no such thing is kept like a value, for a minute at
+    /// most; any other failure for two seconds.
+    ///
     /// # Errors
     ///
     /// What `fetch` gives, when no value young enough is kept.
@@ -104,7 +141,8 @@ where
             .slots
             .get_or_insert_with(key, || Arc::new(Slot::empty()));
         let limit = max_age.unwrap_or(Duration::MAX);
-        let (fresh, stale) = (self.ages.fresh.min(limit), self.ages.stale.min(limit));
+        let fresh = self.ages.fresh.min(limit).max(self.ages.floor);
+        let stale = self.ages.stale.min(limit);
         let started = self.clock.now();
         let (mut flight, older) = {
             let mut state = slot.lock();
@@ -119,10 +157,10 @@ where
                 .value
                 .as_ref()
                 .is_some_and(|held| held.age(started) <= stale);
-            let failed = state
-                .failure
-                .as_ref()
-                .filter(|(at, _)| age(started, *at) < FAILURE_KEPT);
+            let failed = state.failure.as_ref().filter(|(at, error)| {
+                let age = age(started, *at);
+                age < FAILURE_KEPT || (error.is_absence() && age <= fresh.min(ABSENCE_KEPT))
+            });
             if let Some((_, error)) = failed {
                 return match &state.value {
                     Some(held) if older => Ok(held.served(Some(error))),

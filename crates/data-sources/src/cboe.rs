@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::{
     binance::exchange::malformed,
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -41,8 +42,8 @@ impl Cboe {
         urls: &[("base_url", "https://cdn.cboe.com")],
         key: KeyRule::Keyless,
         sources: &[VIX],
-        per_minute: 30,
-        burst: 5,
+        families: Families::One(Rate::per_minute(30)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     };

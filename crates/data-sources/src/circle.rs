@@ -3,7 +3,7 @@
 //! Fees are fractions of a basis point in JSON numbers; they are read from the number's own text.
 //! Whoever exceeds the rate limit is locked out for five minutes, so nothing is asked in that time.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use alloy_primitives::U256;
 use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReason};
@@ -12,6 +12,7 @@ use reqwest::header::HeaderMap;
 
 use crate::{
     adapter::{Adapter, Fault, Setting},
+    budget::{BudgetState, Rate},
     error::SourceErrorKind,
     json::{Json, Object},
     provenance::{Clock, Mode},
@@ -34,6 +35,8 @@ const STANDARD: u64 = 2000;
 const USDC_DECIMALS: u8 = 6;
 /// All of an amount, in basis points: no fee is more.
 const WHOLE: u128 = 10_000;
+/// Circle allows 35 requests in a second.
+const RATE: Rate = Rate::per(30, 1);
 const LOCKOUT: Duration = Duration::from_secs(300);
 
 /// How Circle is reached; it takes no key.
@@ -47,6 +50,8 @@ pub struct CircleConfig {
     pub mode: Mode,
     /// Time, size and tries of a call. A rate limit is never waited for.
     pub limits: Limits,
+    /// How many servers ask from the same address: each takes its share of the budget.
+    pub servers: NonZeroU32,
 }
 
 impl Default for CircleConfig {
@@ -56,6 +61,7 @@ impl Default for CircleConfig {
             enabled: true,
             mode: Mode::Live,
             limits: Limits::default(),
+            servers: NonZeroU32::MIN,
         }
     }
 }
@@ -80,12 +86,14 @@ impl Circle {
         let setting = Setting {
             name: NAME,
             enabled: config.enabled,
+            budget: Some((RATE, config.servers)),
             lockout: LOCKOUT,
+            usual_hold: LOCKOUT,
             clock,
         };
         let upstream = transport.upstream(&config.base_url, config.limits, config.mode)?;
         Ok(Self {
-            adapter: Adapter::new(upstream, setting),
+            adapter: Adapter::new(upstream, NAME, setting),
         })
     }
 
@@ -97,6 +105,11 @@ impl Circle {
     /// How each of [`SOURCES`] has been doing.
     pub fn health(&self) -> Vec<SourceHealth> {
         self.adapter.health(&SOURCES)
+    }
+
+    /// What is left of what we may ask it: requests in a second. Nothing for a recording.
+    pub fn budget(&self) -> Vec<BudgetState> {
+        self.adapter.budget().into_iter().collect()
     }
 
     async fn ask<T>(

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{SourceError, SourceErrorKind},
     news::{articles, html_title, label},
     provenance::Sourced,
@@ -35,8 +36,8 @@ upstream!(
         urls: &[("base_url", "https://data-api.coindesk.com")],
         key: KeyRule::Optional,
         sources: &[SOURCE],
-        per_minute: 30,
-        burst: 5,
+        families: Families::One(Rate::per_minute(30)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.within_seconds(10),
     }

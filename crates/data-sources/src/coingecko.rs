@@ -16,6 +16,7 @@ use readings::token::{
 };
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     ports::TokenSnapshot,
     provenance::Clock,
@@ -46,8 +47,8 @@ impl Coingecko {
             trending::SOURCE,
             list::SOURCE,
         ],
-        per_minute: 25,
-        burst: 10,
+        families: Families::One(Rate::per_minute(25)),
+        quota: QuotaSpec::monthly(10_000),
         models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
     };
@@ -59,21 +60,25 @@ impl Coingecko {
     /// A [`TransportError`] when the address cannot be used.
     pub fn new(
         transport: &Transport,
-        config: SourceConfig,
+        mut config: SourceConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
         let paid = config.options.get("plan").is_some_and(|plan| plan == "pro");
+        if paid {
+            // The usual quota is that of the free plan; those of the paid ones differ.
+            config.monthly_quota = config.monthly_quota.or(Some(0));
+        }
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
             paid,
-            coins: Cached::new(2_000, Ages::seconds(60, 600), clock.clone()),
+            coins: Cached::new(2_000, Ages::seconds(60, 600).with_floor(15), clock.clone()),
             contracts: Cached::new(
                 2_000,
-                Ages::seconds(24 * 3600, 7 * 24 * 3600),
+                Ages::seconds(24 * 3600, 7 * 24 * 3600).with_floor(300),
                 clock.clone(),
             ),
             trending: Cached::new(1, Ages::seconds(600, 3 * 3600), clock.clone()),
-            list: Cached::new(1, Ages::seconds(6 * 3600, 24 * 3600), clock),
+            list: Cached::new(1, Ages::seconds(6 * 3600, 24 * 3600).with_floor(300), clock),
         })
     }
 

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use url::form_urlencoded::byte_serialize;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -96,8 +97,8 @@ impl Coinpaprika {
         urls: &[("base_url", "https://api.coinpaprika.com")],
         key: KeyRule::Keyless,
         sources: &[SEARCH, TICKER],
-        per_minute: 30,
-        burst: 10,
+        families: Families::One(Rate::per_minute(30)),
+        quota: QuotaSpec::monthly(20_000),
         models: false,
         limits: Limits::USUAL.within_seconds(2),
     };
@@ -114,7 +115,7 @@ impl Coinpaprika {
     ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            coins: Cached::new(1_000, Ages::seconds(60, 600), clock),
+            coins: Cached::new(1_000, Ages::seconds(60, 600).with_floor(15), clock),
         })
     }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::SourceError,
     news::{articles, html_title, label},
     provenance::Sourced,
@@ -30,8 +31,8 @@ upstream!(
         urls: &[("base_url", "https://cryptopanic.com")],
         key: KeyRule::Required,
         sources: &[SOURCE],
-        per_minute: 30,
-        burst: 5,
+        families: Families::One(Rate::per_minute(30)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     }

@@ -24,6 +24,7 @@ use readings::{
 pub use self::pools::PoolList;
 use self::pools::Tagged;
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     provenance::Clock,
     source::{KeyRule, Source, SourceConfig, UpstreamSpec},
@@ -67,8 +68,8 @@ impl Defillama {
             "defillama.chart",
             "defillama.coins",
         ],
-        per_minute: 120,
-        burst: 20,
+        families: Families::EachAddress(Rate::per_minute(120)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.within_seconds(20),
     };
@@ -85,9 +86,21 @@ impl Defillama {
     ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            protocols: Cached::new(1, Ages::seconds(900, 6 * 3600), clock.clone()),
-            chains: Cached::new(1, Ages::seconds(900, 6 * 3600), clock.clone()),
-            charts: Cached::new(KEPT_CHARTS, Ages::seconds(1800, 24 * 3600), clock.clone()),
+            protocols: Cached::new(
+                1,
+                Ages::seconds(900, 6 * 3600).with_floor(60),
+                clock.clone(),
+            ),
+            chains: Cached::new(
+                1,
+                Ages::seconds(900, 6 * 3600).with_floor(60),
+                clock.clone(),
+            ),
+            charts: Cached::new(
+                KEPT_CHARTS,
+                Ages::seconds(1800, 24 * 3600).with_floor(60),
+                clock.clone(),
+            ),
             coins: Cached::new(2_000, Ages::seconds(30, 300), clock),
             last_pools: Arc::default(),
         })

@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 use url::form_urlencoded::byte_serialize;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -93,8 +94,8 @@ impl Dexscreener {
         urls: &[("base_url", "https://api.dexscreener.com")],
         key: KeyRule::Keyless,
         sources: &[PAIRS, SEARCH],
-        per_minute: 240,
-        burst: 20,
+        families: Families::One(Rate::per_minute(240)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.within_seconds(3),
     };

@@ -61,6 +61,11 @@ impl Error {
         }
     }
 
+    /// Whether the upstream did its work and there is no such thing.
+    pub(crate) fn is_absence(&self) -> bool {
+        matches!(self, Self::NotFound { .. } | Self::NotPriced { .. })
+    }
+
     /// The source that failed, when one did.
     pub fn source_id(&self) -> Option<&'static str> {
         match self {
@@ -155,7 +160,7 @@ pub enum SourceErrorKind {
     /// No connection, or it broke.
     #[error("not reachable")]
     Unreachable,
-    /// A status other than 2xx and 429.
+    /// A status other than 2xx, 402 and 429.
     #[error("http status {status}{}", .code.as_deref().map(|c| format!(" (code {c})")).unwrap_or_default())]
     HttpStatus {
         /// Status observed.
@@ -168,6 +173,24 @@ pub enum SourceErrorKind {
     RateLimited {
         /// Seconds to wait, when the upstream said so.
         retry_after: Option<u64>,
+    },
+    /// Our own budget for the upstream is spent: it was not asked.
+    #[error("not asked: the budget for it is spent for another {retry_after} s")]
+    OverBudget {
+        /// Seconds until the budget has room for this call.
+        retry_after: u64,
+    },
+    /// The quota of the day or the month is spent, or ahead of its pace: it was not asked.
+    #[error("not asked: its quota is spent for another {retry_after} s")]
+    QuotaSpent {
+        /// Seconds until the next call is due.
+        retry_after: u64,
+    },
+    /// The upstream wants to be paid (HTTP 402): a plan has expired, or its quota is exhausted.
+    #[error("wants to be paid, and is left alone for another {retry_after} s")]
+    PaymentRequired {
+        /// Seconds until it is asked again.
+        retry_after: u64,
     },
     /// A failure reported inside a successful HTTP answer.
     #[error("business code {code}: {message}")]
@@ -226,6 +249,9 @@ impl SourceErrorKind {
             Self::Unreachable => "upstream_unreachable",
             Self::HttpStatus { .. } => "upstream_http_status",
             Self::RateLimited { .. } => "upstream_rate_limited",
+            Self::OverBudget { .. } => "upstream_over_budget",
+            Self::QuotaSpent { .. } => "upstream_quota_spent",
+            Self::PaymentRequired { .. } => "upstream_payment_required",
             Self::Business { .. } => "upstream_business",
             Self::Malformed { .. } => "upstream_malformed",
             Self::WrongContentType { .. } => "upstream_wrong_content_type",
@@ -234,6 +260,29 @@ impl SourceErrorKind {
             Self::Refreshing => "refreshing",
             Self::Disabled { .. } => "upstream_disabled",
         }
+    }
+
+    /// Seconds after which asking again can help, where that is known.
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited { retry_after } => *retry_after,
+            Self::OverBudget { retry_after }
+            | Self::QuotaSpent { retry_after }
+            | Self::PaymentRequired { retry_after }
+            | Self::CircuitOpen { retry_after } => Some(*retry_after),
+            _ => None,
+        }
+    }
+
+    /// Whether a call that failed before it was sent failed because of a limit, a quota or a pause.
+    pub(crate) fn is_kept_back(&self) -> bool {
+        matches!(
+            self,
+            Self::RateLimited { .. }
+                | Self::OverBudget { .. }
+                | Self::QuotaSpent { .. }
+                | Self::PaymentRequired { .. }
+        )
     }
 
     /// The code with the one detail that a reader of `meta.sources[].reason` needs:
@@ -268,6 +317,9 @@ mod tests {
             SourceErrorKind::RateLimited {
                 retry_after: Some(1),
             },
+            SourceErrorKind::OverBudget { retry_after: 1 },
+            SourceErrorKind::QuotaSpent { retry_after: 1 },
+            SourceErrorKind::PaymentRequired { retry_after: 1 },
             SourceErrorKind::TooLarge { limit: 1 },
             SourceErrorKind::Disabled { reason: "no key" },
         ];

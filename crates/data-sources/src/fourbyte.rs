@@ -5,6 +5,7 @@ use readings::chain::knowledge::Candidate;
 use serde::Deserialize;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceErrorKind},
     provenance::Sourced,
     source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
@@ -25,8 +26,8 @@ upstream!(
         urls: &[("base_url", "https://www.4byte.directory")],
         key: KeyRule::Keyless,
         sources: &[SIGNATURES],
-        per_minute: 60,
-        burst: 10,
+        families: Families::One(Rate::per_minute(60)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     }

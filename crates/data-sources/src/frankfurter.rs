@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::{
     binance::exchange::malformed,
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -58,8 +59,8 @@ impl Frankfurter {
         urls: &[("base_url", "https://api.frankfurter.dev")],
         key: KeyRule::Keyless,
         sources: &[RATES],
-        per_minute: 60,
-        burst: 10,
+        families: Families::One(Rate::per_minute(60)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     };

@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use crate::{
     binance::exchange::malformed,
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -79,8 +80,8 @@ impl Fred {
         ],
         key: KeyRule::Optional,
         sources: &[SERIES, CHART],
-        per_minute: 100,
-        burst: 30,
+        families: Families::EachAddress(Rate::per_minute(100)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     };

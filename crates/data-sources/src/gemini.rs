@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceError, SourceErrorKind},
     generated::{self, LIMITS, UNUSABLE_MODEL},
     provenance::Sourced,
@@ -25,8 +26,8 @@ upstream!(
         urls: &[("base_url", "https://generativelanguage.googleapis.com")],
         key: KeyRule::Required,
         sources: &[IMAGES],
-        per_minute: 60,
-        burst: 10,
+        families: Families::One(Rate::per_minute(60)),
+        quota: QuotaSpec::NONE,
         models: true,
         limits: LIMITS,
     }

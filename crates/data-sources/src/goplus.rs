@@ -16,6 +16,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceError, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -56,8 +57,8 @@ impl Goplus {
         urls: &[("base_url", "https://api.gopluslabs.io")],
         key: KeyRule::Optional,
         sources: &[TOKEN_SECURITY, SUPPORTED_CHAINS],
-        per_minute: 25,
-        burst: 5,
+        families: Families::One(Rate::per_minute(25)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     };
@@ -75,9 +76,13 @@ impl Goplus {
     ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            scans: Cached::new(4096, Ages::seconds(600, 600), clock.clone()),
-            chains: Cached::new(1, Ages::seconds(24 * 3600, 7 * 24 * 3600), clock.clone()),
-            access: Cached::new(1, Ages::seconds(1800, 1800), clock),
+            scans: Cached::new(4096, Ages::seconds(600, 600).with_floor(10), clock.clone()),
+            chains: Cached::new(
+                1,
+                Ages::seconds(24 * 3600, 7 * 24 * 3600).with_floor(300),
+                clock.clone(),
+            ),
+            access: Cached::new(1, Ages::seconds(1800, 1800).with_floor(5), clock),
         })
     }
 

@@ -7,6 +7,7 @@ mod universe;
 
 use std::{
     collections::BTreeMap,
+    num::NonZeroU32,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -18,7 +19,8 @@ use serde_json::{Value, json};
 
 use self::universe::{Dexes, Universe};
 use crate::{
-    adapter::{Adapter, Fault, Setting},
+    adapter::{Adapter, Fault, Setting, USUAL_HOLD},
+    budget::{BudgetState, Rate},
     json::Json,
     kept::Kept,
     provenance::{Clock, Mode},
@@ -37,6 +39,11 @@ const META: &str = "hyperliquid.meta";
 const DEXES: &str = "hyperliquid.perp-dexs";
 const CONTEXTS: &str = "hyperliquid.meta-and-asset-ctxs";
 const BUILDER_FEE: &str = "hyperliquid.max-builder-fee";
+
+/// Weight in a minute of one address, of which the venue allows 1,200.
+pub(crate) const RATE: Rate = Rate::per_minute(1_100);
+/// Weight of every request that is made here.
+const WEIGHT: u32 = 20;
 
 /// Longest name of a coin; what is longer is not asked for.
 const MAX_COIN_CHARS: usize = 32;
@@ -60,6 +67,8 @@ pub struct HyperliquidConfig {
     pub limits: Limits,
     /// How long the list of dexes and a universe decide whether a coin is known at all.
     pub universe_ttl: Duration,
+    /// How many servers ask from the same address: each takes its share of the budget.
+    pub servers: NonZeroU32,
 }
 
 impl Default for HyperliquidConfig {
@@ -70,6 +79,7 @@ impl Default for HyperliquidConfig {
             mode: Mode::Live,
             limits: Limits::default(),
             universe_ttl: Duration::from_secs(60),
+            servers: NonZeroU32::MIN,
         }
     }
 }
@@ -98,12 +108,14 @@ impl Hyperliquid {
         let setting = Setting {
             name: NAME,
             enabled: config.enabled,
+            budget: Some((RATE, config.servers)),
             lockout: Duration::ZERO,
+            usual_hold: USUAL_HOLD,
             clock,
         };
         let upstream = transport.upstream(&config.base_url, config.limits, config.mode)?;
         Ok(Self {
-            adapter: Adapter::new(upstream, setting),
+            adapter: Adapter::new(upstream, NAME, setting),
             universe_ttl: config.universe_ttl,
             dexes: Kept::default(),
             universes: Mutex::default(),
@@ -120,6 +132,11 @@ impl Hyperliquid {
         self.adapter.health(&SOURCES)
     }
 
+    /// What is left of what we may ask it: weight in a minute; a call weighs 20, and a plan takes up to four. Nothing for a recording.
+    pub fn budget(&self) -> Vec<BudgetState> {
+        self.adapter.budget().into_iter().collect()
+    }
+
     async fn ask<T>(
         &self,
         source: &'static str,
@@ -127,7 +144,7 @@ impl Hyperliquid {
         read: impl FnOnce(&Json<'_>) -> Result<T, Fault>,
     ) -> Result<T, PortError> {
         let body = request.to_string();
-        let call = Call::post(source, "/info", &body);
+        let call = Call::post(source, "/info", &body).weighing(WEIGHT);
         self.adapter
             .ask(&call, &HeaderMap::new(), |reply| {
                 refused(reply).map_or(Ok(()), Err)?;

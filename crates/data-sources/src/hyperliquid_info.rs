@@ -11,12 +11,12 @@ mod kept;
 mod markets;
 mod predicted;
 mod prices;
+mod purse;
 mod trading;
 
 use std::{sync::Arc, time::Duration};
 
 use alloy_primitives::Address;
-use jiff::Timestamp;
 use readings::derivatives::{
     Account, Book, Candle, CoinReading, OpenOrder, PerpContext, SpotBalance, Venue, VenueReading,
     contract_for,
@@ -28,11 +28,13 @@ use self::kept::OldestFills;
 pub use self::{history::Told, predicted::Predicted};
 use crate::{
     binance::exchange::{malformed, not_listed},
+    budget::{Families, QuotaSpec},
     cached::{Ages, Cached},
     error::Error,
+    hyperliquid::RATE,
     provenance::{Clock, Sourced},
     source::{KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
-    transport::{Limits, Transport, TransportError},
+    transport::{Limits, Transport, TransportError, Weigh},
 };
 
 const MARKETS: &str = "hyperliquid.markets";
@@ -48,11 +50,31 @@ const ROLE: &str = "hyperliquid.role";
 const HISTORY: &str = "hyperliquid.history";
 
 /// Weight of books, accounts and mids.
-const LIGHT: u32 = 2;
+const LIGHT: Weight = Weight::fixed(2);
 /// Weight of most calls.
-const USUAL: u32 = 20;
+const USUAL: Weight = Weight::fixed(20);
 /// Weight of a role.
-const HEAVY: u32 = 60;
+const HEAVY: Weight = Weight::fixed(60);
+/// Weight of the candles that are asked for: 20, and 1 for every 60 of them.
+const CANDLE_WEIGHT: Weight = Weight::fixed(22);
+
+/// What the venue counts for a call.
+#[derive(Clone, Copy, Debug)]
+struct Weight {
+    /// The most that the call can weigh, charged before it is made.
+    most: u32,
+    /// What it weighed.
+    of: Option<Weigh>,
+}
+
+impl Weight {
+    const fn fixed(weight: u32) -> Self {
+        Self {
+            most: weight,
+            of: None,
+        }
+    }
+}
 
 /// Longest name of a coin or a dex.
 const MAX_NAME_CHARS: usize = 32;
@@ -73,7 +95,6 @@ pub struct HyperliquidInfo {
     orders: Cached<(Address, String), Arc<Vec<OpenOrder>>>,
     roles: Cached<Address, String>,
     oldest: Cached<Address, OldestFills>,
-    kept_from: Cached<Address, Option<Timestamp>>,
 }
 
 impl HyperliquidInfo {
@@ -86,8 +107,8 @@ impl HyperliquidInfo {
             MARKETS, DEXS, CATEGORIES, BOOK, CANDLES, PREDICTED, ACCOUNT, SPOT, ORDERS, ROLE,
             HISTORY,
         ],
-        per_minute: 900,
-        burst: 900,
+        families: Families::One(RATE),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
     };
@@ -105,8 +126,12 @@ impl HyperliquidInfo {
         let five = Ages::seconds(5, 60);
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            dexs: Cached::new(1, Ages::seconds(300, 86_400), clock.clone()),
-            categories: Cached::new(1, Ages::seconds(3600, 86_400), clock.clone()),
+            dexs: Cached::new(1, Ages::seconds(300, 86_400).with_floor(60), clock.clone()),
+            categories: Cached::new(
+                1,
+                Ages::seconds(3600, 86_400).with_floor(300),
+                clock.clone(),
+            ),
             markets: Cached::new(64, five, clock.clone()),
             overviews: Cached::new(64, Ages::seconds(45, 300), clock.clone()),
             predicted: Cached::new(1, Ages::seconds(20, 300), clock.clone()),
@@ -116,8 +141,7 @@ impl HyperliquidInfo {
             spot: Cached::new(500, Ages::seconds(5, 30), clock.clone()),
             orders: Cached::new(500, Ages::seconds(5, 30), clock.clone()),
             roles: Cached::new(500, Ages::seconds(600, 3600), clock.clone()),
-            oldest: Cached::new(500, Ages::seconds(60, 60), clock.clone()),
-            kept_from: Cached::new(500, Ages::seconds(600, 600), clock),
+            oldest: Cached::new(500, Ages::seconds(60, 60), clock),
         })
     }
 
@@ -131,10 +155,11 @@ impl HyperliquidInfo {
         &self,
         source: &'static str,
         body: &Value,
-        cost: u32,
+        weight: Weight,
     ) -> Result<Sourced<Option<T>>, Error> {
         let body = body.to_string();
-        let ask = self.source.post(source, "/info", &body).cost(cost);
+        let ask = self.source.post(source, "/info", &body);
+        let ask = ask.weighing(weight.most).weighed_by(weight.of);
         self.source
             .ask(ask, |reply| {
                 if reply.body.trim_ascii() == b"null" {
@@ -150,9 +175,9 @@ impl HyperliquidInfo {
         &self,
         source: &'static str,
         body: &Value,
-        cost: u32,
+        weight: Weight,
     ) -> Result<Sourced<T>, Error> {
-        let answer = self.info(source, body, cost).await?;
+        let answer = self.info(source, body, weight).await?;
         let Some(value) = answer.value else {
             return Err(self
                 .source

@@ -6,6 +6,7 @@ pub mod alternative_me;
 pub mod anthropic;
 pub mod binance;
 pub mod blockscout;
+mod budget;
 pub mod bybit;
 mod cached;
 pub mod calldata;
@@ -57,6 +58,9 @@ pub mod yahoo;
 use readings::text;
 
 pub use self::{
+    budget::{
+        BudgetState, Families, Family, QuotaSpec, QuotaState, QuotaStore, QuotaStoreError, Rate,
+    },
     cached::{Ages, Cached},
     calldata::Refusal,
     decimal::{Decimal, DecimalError, SlippagePercent},

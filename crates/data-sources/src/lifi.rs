@@ -6,7 +6,7 @@
 mod failure;
 mod quote;
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use plan_builder::ports::{PortError, SwapAsk, SwapQuote, SwapQuotes};
 use plan_checks::{BasisPoints, Decimal};
@@ -15,7 +15,8 @@ use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;
 
 use crate::{
-    adapter::{Adapter, Setting},
+    adapter::{Adapter, Setting, USUAL_HOLD},
+    budget::{BudgetState, Rate},
     json::Json,
     provenance::{Clock, Mode},
     transport::{Call, Limits, SourceHealth, Transport, TransportError},
@@ -29,6 +30,10 @@ pub const SOURCES: [&str; 1] = [SOURCE];
 
 const NAME: &str = "lifi";
 const SOURCE: &str = "lifi.quote";
+/// Quotes of one address: LI.FI allows 75 in any two hours, and beyond them answers nobody there.
+const KEYLESS: Rate = Rate::per(70, 7_200);
+/// Quotes with a key: LI.FI allows 100 in a minute.
+const WITH_KEY: Rate = Rate::per_minute(90);
 const API_KEY: HeaderName = HeaderName::from_static("x-lifi-api-key");
 
 /// How LI.FI is reached.
@@ -44,6 +49,8 @@ pub struct LifiConfig {
     pub mode: Mode,
     /// Time, size and tries of a call. A rate limit is never waited for.
     pub limits: Limits,
+    /// How many servers ask from the same address: each takes its share of the budget.
+    pub servers: NonZeroU32,
 }
 
 impl Default for LifiConfig {
@@ -60,6 +67,7 @@ impl Default for LifiConfig {
                 attempts: 2,
                 ..Limits::default()
             },
+            servers: NonZeroU32::MIN,
         }
     }
 }
@@ -90,15 +98,21 @@ impl Lifi {
             value.set_sensitive(true);
             headers.insert(API_KEY, value);
         }
+        let rate = match config.api_key {
+            Some(_) => WITH_KEY,
+            None => KEYLESS,
+        };
         let setting = Setting {
             name: NAME,
             enabled: config.enabled,
+            budget: Some((rate, config.servers)),
             lockout: Duration::ZERO,
+            usual_hold: USUAL_HOLD,
             clock,
         };
         let upstream = transport.upstream(&config.base_url, config.limits, config.mode)?;
         Ok(Self {
-            adapter: Adapter::new(upstream, setting),
+            adapter: Adapter::new(upstream, NAME, setting),
             headers,
         })
     }
@@ -111,6 +125,11 @@ impl Lifi {
     /// How each of [`SOURCES`] has been doing.
     pub fn health(&self) -> Vec<SourceHealth> {
         self.adapter.health(&SOURCES)
+    }
+
+    /// What is left of what we may ask it: quotes in two hours, or in a minute with a key. Nothing for a recording.
+    pub fn budget(&self) -> Vec<BudgetState> {
+        self.adapter.budget().into_iter().collect()
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceError, SourceErrorKind},
     news::label,
     provenance::Sourced,
@@ -31,8 +32,8 @@ upstream!(
         urls: &[("base_url", "https://lunarcrush.com")],
         key: KeyRule::Required,
         sources: &[SOURCE],
-        per_minute: 10,
-        burst: 4,
+        families: Families::One(Rate::per_minute(10)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     }

@@ -16,7 +16,7 @@ mod social;
 mod swap;
 mod tokens;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -24,6 +24,7 @@ use serde_json::Value;
 
 pub use self::auth::Credentials;
 use crate::{
+    budget::{Families, Family, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{SourceError, SourceErrorKind},
     node::Node,
@@ -62,8 +63,47 @@ pub static SPEC: UpstreamSpec = UpstreamSpec {
         "okx.defi",
         "okx.quote",
     ],
-    per_minute: 600,
-    burst: 60,
+    families: Families::Groups(&[
+        Family {
+            name: "market",
+            sources: &[
+                price::SOURCE,
+                "okx.price-info",
+                "okx.token-search",
+                "okx.hot-tokens",
+                "okx.top-liquidity",
+                "okx.advanced-info",
+                "okx.token-holders",
+            ],
+            rate: Rate::per_minute(240),
+        },
+        Family {
+            name: "aggregator",
+            sources: &[tokens::SOURCE, approve::SOURCE, swap::SOURCE, "okx.quote"],
+            rate: Rate::per_minute(120),
+        },
+        Family {
+            name: "security",
+            sources: &["okx.token-scan"],
+            rate: Rate::per_minute(60),
+        },
+        Family {
+            name: "social",
+            sources: &["okx.news", "okx.sentiment", "okx.vibe"],
+            rate: Rate::per_minute(60),
+        },
+        Family {
+            name: "balances",
+            sources: &["okx.balances"],
+            rate: Rate::per_minute(60),
+        },
+        Family {
+            name: "defi",
+            sources: &["okx.defi"],
+            rate: Rate::per_minute(60),
+        },
+    ]),
+    quota: QuotaSpec::NONE,
     models: false,
     limits: Limits::USUAL,
 };
@@ -90,6 +130,12 @@ pub struct OkxConfig {
     pub tokens_ttl: Duration,
     /// How old a token list may become when it cannot be refreshed.
     pub tokens_stale_ttl: Duration,
+    /// Calls in a month; 0, and unless it is given, is no quota.
+    pub monthly_quota: Option<u64>,
+    /// Calls in a day; 0, and unless it is given, is no quota.
+    pub daily_quota: Option<u64>,
+    /// How many servers ask with the same key: each takes its share of every budget and quota.
+    pub servers: NonZeroU32,
 }
 
 impl Default for OkxConfig {
@@ -103,6 +149,9 @@ impl Default for OkxConfig {
             reviewed: ReviewedContracts::default(),
             tokens_ttl: Duration::from_secs(6 * 3600),
             tokens_stale_ttl: Duration::from_secs(24 * 3600),
+            monthly_quota: None,
+            daily_quota: None,
+            servers: NonZeroU32::MIN,
         }
     }
 }
@@ -135,13 +184,13 @@ impl Okx {
             api_key: keys.map(|keys| keys.api_key.clone()),
             enabled: config.enabled,
             mode: config.mode,
+            monthly_quota: config.monthly_quota,
+            daily_quota: config.daily_quota,
+            servers: config.servers,
             ..SourceConfig::default()
         };
         let source = Source::limited(transport, &SPEC, said, config.limits, clock.clone())?;
-        let ages = Ages {
-            fresh: config.tokens_ttl,
-            stale: config.tokens_stale_ttl,
-        };
+        let ages = Ages::new(config.tokens_ttl, config.tokens_stale_ttl).with_floor(300);
         Ok(Self {
             source,
             config: Arc::new(config),

@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     binance::exchange::{Assembly, Millis, malformed, not_listed, rows},
+    budget::{Families, Family, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -55,8 +56,19 @@ impl OkxFutures {
         urls: &[("base_url", "https://www.okx.com")],
         key: KeyRule::Keyless,
         sources: &[FUNDING, INTEREST, MARK, RATIO],
-        per_minute: 200,
-        burst: 30,
+        families: Families::Groups(&[
+            Family {
+                name: "public",
+                sources: &[FUNDING, INTEREST, MARK],
+                rate: Rate::per_minute(200),
+            },
+            Family {
+                name: "statistics",
+                sources: &[RATIO],
+                rate: Rate::per_minute(100),
+            },
+        ]),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     };

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceErrorKind},
     generated::{self, INSTRUCTIONS, LIMITS, MAX_TOKENS},
     provenance::Sourced,
@@ -34,8 +35,8 @@ upstream!(
         urls: &[("base_url", "https://api.openai.com")],
         key: KeyRule::Required,
         sources: &[IMAGES, RESPONSES],
-        per_minute: 60,
-        burst: 10,
+        families: Families::One(Rate::per_minute(60)),
+        quota: QuotaSpec::NONE,
         models: true,
         limits: LIMITS,
     }

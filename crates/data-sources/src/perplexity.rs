@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceErrorKind},
     generated::{self, INSTRUCTIONS, LIMITS, MAX_TOKENS},
     provenance::Sourced,
@@ -25,8 +26,8 @@ upstream!(
         urls: &[("base_url", "https://api.perplexity.ai")],
         key: KeyRule::Required,
         sources: &[SONAR],
-        per_minute: 60,
-        burst: 10,
+        families: Families::One(Rate::per_minute(60)),
+        quota: QuotaSpec::NONE,
         models: true,
         limits: Limits {
             max_body_bytes: 4 * 1024 * 1024,

@@ -4,7 +4,7 @@
 mod market;
 mod readings;
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use alloy_primitives::U256;
 use plan_builder::ports::{PmMarket, PmVenue, PortError, PortErrorReason};
@@ -12,7 +12,8 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use crate::{
-    adapter::{Adapter, Fault, Setting},
+    adapter::{Adapter, Fault, Setting, USUAL_HOLD},
+    budget::{BudgetState, Rate},
     error::SourceErrorKind,
     json::Json,
     provenance::{Clock, Mode},
@@ -36,6 +37,9 @@ const TICK_SIZE: &str = "polymarket.tick-size";
 const NEG_RISK: &str = "polymarket.neg-risk";
 const GAMMA: &str = "polymarket.gamma";
 
+/// Requests of one address at one host. The lists of markets, which allow the least, allow 300.
+const RATE: Rate = Rate::per(200, 10);
+
 /// Longest message of the venue that is passed on.
 const MAX_MESSAGE_CHARS: usize = 160;
 
@@ -52,6 +56,8 @@ pub struct PolymarketConfig {
     pub mode: Mode,
     /// Time, size and tries of a call. A rate limit is never waited for.
     pub limits: Limits,
+    /// How many servers ask from the same address: each takes its share of the budget.
+    pub servers: NonZeroU32,
 }
 
 impl Default for PolymarketConfig {
@@ -62,6 +68,7 @@ impl Default for PolymarketConfig {
             enabled: true,
             mode: Mode::Live,
             limits: Limits::default(),
+            servers: NonZeroU32::MIN,
         }
     }
 }
@@ -84,19 +91,21 @@ impl Polymarket {
         config: PolymarketConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
-        let adapter = |url: &str| {
+        let adapter = |url: &str, family: &str| {
             let setting = Setting {
                 name: NAME,
                 enabled: config.enabled,
+                budget: Some((RATE, config.servers)),
                 lockout: Duration::ZERO,
+                usual_hold: USUAL_HOLD,
                 clock: clock.clone(),
             };
             let upstream = transport.upstream(url, config.limits, config.mode)?;
-            Ok(Adapter::new(upstream, setting))
+            Ok(Adapter::new(upstream, family, setting))
         };
         Ok(Self {
-            clob: adapter(&config.clob_url)?,
-            gamma: adapter(&config.gamma_url)?,
+            clob: adapter(&config.clob_url, "polymarket.clob_url")?,
+            gamma: adapter(&config.gamma_url, "polymarket.gamma_url")?,
         })
     }
 
@@ -111,6 +120,13 @@ impl Polymarket {
         let mut health = self.clob.health(&clob);
         health.extend(self.gamma.health(&gamma));
         health
+    }
+
+    /// What is left of what we may ask each of its hosts: requests in ten seconds. Nothing for a
+    /// recording.
+    pub fn budget(&self) -> Vec<BudgetState> {
+        let hosts = [&self.clob, &self.gamma];
+        hosts.into_iter().filter_map(Adapter::budget).collect()
     }
 
     fn adapter(&self, source: &str) -> &Adapter {

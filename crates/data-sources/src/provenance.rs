@@ -1,5 +1,10 @@
 //! Where a value came from, and the clock that ages it.
 
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
 use jiff::Timestamp;
 
 use crate::error::SourceError;
@@ -155,6 +160,12 @@ impl<T> Sourced<T> {
 pub trait Clock: Send + Sync + 'static {
     /// The present time.
     fn now(&self) -> Timestamp;
+
+    /// Time since a fixed moment. It is what budgets are measured by, so it should neither jump nor
+    /// go back; unless a clock has a better one, it is the time since 1970.
+    fn monotonic(&self) -> Duration {
+        Duration::try_from(self.now().duration_since(Timestamp::UNIX_EPOCH)).unwrap_or_default()
+    }
 }
 
 /// The clock of the machine.
@@ -165,13 +176,18 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::now()
     }
+
+    fn monotonic(&self) -> Duration {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
 }
 
 /// A clock that starts at a given time and goes on from there: the time in a world of recordings.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockFrom {
     start: Timestamp,
-    since: std::time::Instant,
+    since: Instant,
 }
 
 impl ClockFrom {
@@ -179,7 +195,7 @@ impl ClockFrom {
     pub fn new(start: Timestamp) -> Self {
         Self {
             start,
-            since: std::time::Instant::now(),
+            since: Instant::now(),
         }
     }
 }
@@ -189,6 +205,10 @@ impl Clock for ClockFrom {
         self.start
             .checked_add(self.since.elapsed())
             .unwrap_or(self.start)
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.since.elapsed()
     }
 }
 

@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use readings::news::Article;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::SourceError,
     provenance::{Clock, Sourced},
     source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
@@ -34,8 +35,8 @@ macro_rules! feed {
                 urls: &[($key, $url)],
                 key: KeyRule::Keyless,
                 sources: &[$id],
-                per_minute: 10,
-                burst: 3,
+                families: Families::One(Rate::per_minute(10)),
+                quota: QuotaSpec::NONE,
                 models: false,
                 limits: LIMITS,
             },
@@ -110,8 +111,8 @@ static SPEC: UpstreamSpec = UpstreamSpec {
         "rss.blockworks",
         "rss.thedefiant",
     ],
-    per_minute: 10,
-    burst: 3,
+    families: Families::EachAddress(Rate::per_minute(10)),
+    quota: QuotaSpec::NONE,
     models: false,
     limits: LIMITS,
 };

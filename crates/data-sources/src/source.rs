@@ -5,14 +5,8 @@ mod ask;
 mod breaker;
 mod spec;
 
-use std::{
-    fmt,
-    num::NonZeroU32,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
@@ -22,7 +16,10 @@ pub(crate) use self::ask::Ask;
 use self::breaker::{Breaker, Permit};
 pub use self::spec::{KeyRule, SourceConfig, UpstreamSpec};
 use crate::{
-    adapter::retry_after,
+    adapter::{USUAL_HOLD, retry_after},
+    budget::{
+        BudgetState, Gate, QuotaSpec, QuotaState, QuotaStore, QuotaStoreError, Quotas, Rate, Toll,
+    },
     error::{SourceError, SourceErrorKind},
     meter::Expense,
     provenance::{Clock, Mode, Provenance, SourceStatus, Sourced},
@@ -33,12 +30,10 @@ use crate::{
     },
 };
 
-/// Longest wait for a place in the rate bucket.
-const PATIENCE: Duration = Duration::from_millis(800);
 /// Longest time that an upstream can keep itself from being asked.
 const MAX_HOLD: Duration = Duration::from_secs(3600);
-/// How long an upstream is left alone that says "too many" without a time.
-const USUAL_HOLD: Duration = Duration::from_secs(15);
+/// The same when it wants to be paid.
+const MAX_UNPAID_HOLD: Duration = Duration::from_secs(24 * 3600);
 
 /// One upstream of the data routes. Clones share everything.
 #[derive(Clone)]
@@ -52,10 +47,16 @@ struct Inner {
     config: SourceConfig,
     limits: Limits,
     clock: Arc<dyn Clock>,
-    bucket: Option<DefaultDirectRateLimiter>,
-    breaker: Breaker,
-    held_until: Mutex<Option<Timestamp>>,
+    /// In the order of [`Families::each`](crate::Families::each).
+    families: Vec<FamilyState>,
+    quotas: Quotas,
     health: HealthBoard,
+}
+
+/// What the sources that share a limit have in common.
+struct FamilyState {
+    gate: Gate,
+    breaker: Breaker,
 }
 
 /// Why a reply gives no value.
@@ -103,10 +104,27 @@ impl Source {
             Ok((key, transport.upstream(url, limits, config.mode)?))
         };
         let upstreams = spec.urls.iter().map(upstream).collect::<Result<_, _>>()?;
-        let quota = |(per_minute, burst)| Quota::per_minute(per_minute).allow_burst(burst);
-        let bucket = NonZeroU32::new(spec.per_minute)
-            .zip(NonZeroU32::new(spec.burst))
-            .map(|limits| RateLimiter::direct(quota(limits)));
+        // A recording has no limits.
+        let live = config.mode == Mode::Live;
+        let family = |(name, rate): (&'static str, Rate)| {
+            let name = match name {
+                "" => spec.name.to_owned(),
+                name => format!("{}.{name}", spec.name),
+            };
+            let rate = live.then(|| rate.divided(config.servers));
+            FamilyState {
+                gate: Gate::new(name, rate, clock.clone()),
+                breaker: Breaker::default(),
+            }
+        };
+        let addresses = spec.urls.iter().map(|(key, _)| *key);
+        let families = spec.families.each(addresses).map(family).collect();
+        let quota = QuotaSpec {
+            daily: config.daily_quota.unwrap_or(spec.quota.daily),
+            monthly: config.monthly_quota.unwrap_or(spec.quota.monthly),
+        };
+        let quota = if live { quota } else { QuotaSpec::NONE };
+        let quotas = Quotas::new(spec.name, quota.divided(config.servers), clock.clone());
         Ok(Self {
             inner: Arc::new(Inner {
                 spec,
@@ -114,9 +132,8 @@ impl Source {
                 config,
                 limits,
                 clock,
-                bucket,
-                breaker: Breaker::default(),
-                held_until: Mutex::new(None),
+                families,
+                quotas,
                 health: HealthBoard::default(),
             }),
         })
@@ -144,12 +161,22 @@ impl Source {
         keyless.then_some("no api key")
     }
 
-    /// How each of its sources has been doing.
+    /// How each of its sources has been doing, and what is left of the budgets and quotas that they
+    /// share. A source with several addresses shows the one of which the least is left.
     pub fn health(&self) -> Vec<SourceHealth> {
         let now = self.now();
         let disabled = self.disabled();
+        let quota = self.inner.quotas.state();
         let of = |source: &&'static str| {
-            let mut health = self.inner.health.of(source, now);
+            let families = || self.families_of(source);
+            let budgets = families().filter_map(|family| family.gate.state());
+            let budget = budgets.min_by_key(|budget| budget.left);
+            let mut health = self.inner.health.of(source, now).within(budget.as_ref());
+            health.quota_left = quota.map(|quota| quota.left);
+            health.quota_resets_at = quota.map(|quota| quota.resets_at);
+            if families().any(|family| family.gate.is_unpaid()) {
+                health.state = HealthState::PaymentRequired;
+            }
             if let Some(reason) = disabled {
                 health.state = HealthState::Disabled;
                 health.reason = Some(reason.to_owned());
@@ -157,6 +184,27 @@ impl Source {
             health
         };
         self.inner.spec.sources.iter().map(of).collect()
+    }
+
+    /// What is left of the budget of each of its families; nothing for a recording.
+    pub fn budget(&self) -> Vec<BudgetState> {
+        let families = self.inner.families.iter();
+        families.filter_map(|family| family.gate.state()).collect()
+    }
+
+    /// What is left of its quota; of two, the one with fewer calls left.
+    pub fn quota(&self) -> Option<QuotaState> {
+        self.inner.quotas.state()
+    }
+
+    /// Keeps the counters of its quotas in `store` from now on, and goes on where they stand there.
+    /// Until then they are counted in memory.
+    ///
+    /// # Errors
+    ///
+    /// What the store gives. Calls that a quota covers are refused until the store works again.
+    pub async fn keep_quotas(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
+        self.inner.quotas.keep_in(store).await
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -191,7 +239,8 @@ impl Source {
             headers: HeaderMap::new(),
             signed: None,
             media: Media::Json,
-            cost: 1,
+            weight: 1,
+            weigh: None,
             follows_up: false,
             accepts: &[],
             limits: self.inner.limits,
@@ -214,8 +263,8 @@ impl Source {
     /// Makes `ask` and reads the reply with `read`, which sees a 2xx or one of the statuses that
     /// the call accepts.
     ///
-    /// A disabled upstream, an empty rate bucket, an open circuit and a rate limit that has not
-    /// passed end the call before it is made.
+    /// A disabled upstream, a spent budget or quota, an open circuit and a pause that has not passed
+    /// end the call before it is made.
     pub(crate) async fn ask<T, E>(
         &self,
         ask: Ask<'_>,
@@ -225,11 +274,14 @@ impl Source {
         E: From<SourceError>,
     {
         let source = ask.source;
-        let permit = self.admit(source, ask.cost).await?;
-        let outcome = self.send(&ask).await;
+        let family = self.family(&ask)?;
+        let permit = self.admit(source, family)?;
+        let outcome = self.send(&ask, family).await;
         let now = self.now();
         let (reply, latency) = match outcome {
             Ok(reply) => reply,
+            // It was not asked: that says nothing of how it is doing.
+            Err(kind) if kind.is_kept_back() => return Err(SourceError { source, kind }.into()),
             Err(kind) => return Err(self.failed(source, kind, permit).into()),
         };
         let accepted = reply.status.is_success() || ask.accepts.contains(&reply.status.as_u16());
@@ -263,7 +315,19 @@ impl Source {
             }
             Err(Fault::Upstream(SourceErrorKind::RateLimited { retry_after: named })) => {
                 let named = retry_after(&reply.headers, now).or(named.map(Duration::from_secs));
-                Err(self.held_off(source, named, permit).into())
+                let pause = named.unwrap_or(USUAL_HOLD).min(MAX_HOLD);
+                family.gate.hold(pause);
+                let retry_after = Some(pause.as_secs().max(1));
+                let kind = SourceErrorKind::RateLimited { retry_after };
+                Err(self.failed(source, kind, permit).into())
+            }
+            Err(Fault::Upstream(SourceErrorKind::PaymentRequired { retry_after: named })) => {
+                let asked = retry_after(&reply.headers, now);
+                let asked = asked.unwrap_or(Duration::from_secs(named));
+                let pause = family.gate.hold_unpaid(asked, MAX_UNPAID_HOLD);
+                let retry_after = pause.as_secs();
+                let kind = SourceErrorKind::PaymentRequired { retry_after };
+                Err(self.failed(source, kind, permit).into())
             }
             Err(Fault::Upstream(kind)) => Err(self.failed(source, kind, permit).into()),
         }
@@ -285,31 +349,56 @@ impl Source {
         SourceError { source, kind }
     }
 
-    async fn admit(&self, source: &'static str, cost: u32) -> Result<Permit<'_>, SourceError> {
+    /// The family that a call belongs to.
+    fn family(&self, ask: &Ask<'_>) -> Result<&FamilyState, SourceError> {
+        let upstreams = &self.inner.upstreams;
+        let address = upstreams
+            .iter()
+            .position(|(key, _)| ask.url.is_none_or(|url| url == *key));
+        let family = address.and_then(|address| {
+            let place = self.inner.spec.families.of(ask.source, address);
+            self.inner.families.get(place)
+        });
+        family.ok_or(SourceError {
+            source: ask.source,
+            kind: SourceErrorKind::Unreachable,
+        })
+    }
+
+    /// The families that a source's calls belong to.
+    fn families_of(&self, source: &str) -> impl Iterator<Item = &FamilyState> {
+        let addresses = 0..self.inner.upstreams.len();
+        let mut places: Vec<usize> = addresses
+            .map(|address| self.inner.spec.families.of(source, address))
+            .collect();
+        places.dedup();
+        places
+            .into_iter()
+            .filter_map(|place| self.inner.families.get(place))
+    }
+
+    fn admit<'a>(
+        &self,
+        source: &'static str,
+        family: &'a FamilyState,
+    ) -> Result<Permit<'a>, SourceError> {
         let refuse = |kind| SourceError { source, kind };
         if let Some(reason) = self.disabled() {
             return Err(refuse(SourceErrorKind::Disabled { reason }));
         }
-        if let Some(left) = self.held() {
-            let retry_after = Some(left.as_secs().max(1));
-            return Err(refuse(SourceErrorKind::RateLimited { retry_after }));
-        }
-        let permit = self.inner.breaker.admit(self.now()).map_err(|left| {
+        family.gate.held().map_err(refuse)?;
+        family.breaker.admit(self.now()).map_err(|left| {
             refuse(SourceErrorKind::CircuitOpen {
                 retry_after: left.as_secs().max(1),
             })
-        })?;
-        if let (Some(bucket), Some(cost)) = (&self.inner.bucket, NonZeroU32::new(cost)) {
-            let place = tokio::time::timeout(PATIENCE, bucket.until_n_ready(cost));
-            if !matches!(place.await, Ok(Ok(()))) {
-                let retry_after = Some(5);
-                return Err(refuse(SourceErrorKind::RateLimited { retry_after }));
-            }
-        }
-        Ok(permit)
+        })
     }
 
-    async fn send(&self, ask: &Ask<'_>) -> Result<(Reply, Duration), SourceErrorKind> {
+    async fn send(
+        &self,
+        ask: &Ask<'_>,
+        family: &FamilyState,
+    ) -> Result<(Reply, Duration), SourceErrorKind> {
         let found = self
             .inner
             .upstreams
@@ -317,6 +406,10 @@ impl Source {
             .find(|(key, _)| ask.url.is_none_or(|url| url == *key));
         let Some((_, upstream)) = found else {
             return Err(SourceErrorKind::Unreachable);
+        };
+        let toll = Toll {
+            gate: &family.gate,
+            quotas: Some(&self.inner.quotas),
         };
         let call = Call {
             source: ask.source,
@@ -327,6 +420,8 @@ impl Source {
                 true => Expense::Model,
                 false => Expense::Data,
             },
+            weight: ask.weight,
+            weigh: ask.weigh,
         };
         let headers = || match &ask.signed {
             Some(sign) => sign().map(|mut signed| {
@@ -335,7 +430,9 @@ impl Source {
             }),
             None => Ok(ask.headers.clone()),
         };
-        upstream.fetch_within(&call, headers, &ask.limits).await
+        upstream
+            .fetch_within(&call, headers, &ask.limits, &toll)
+            .await
     }
 
     fn failed(
@@ -357,36 +454,6 @@ impl Source {
         self.inner.health.failed(source, self.now(), &kind);
         tracing::warn!(source, reason = %kind.reason(), "upstream failed");
         SourceError { source, kind }
-    }
-
-    fn held_off(
-        &self,
-        source: &'static str,
-        named: Option<Duration>,
-        permit: Permit<'_>,
-    ) -> SourceError {
-        let pause = named.unwrap_or(USUAL_HOLD).min(MAX_HOLD);
-        let until = self.now().checked_add(pause).ok();
-        let mut held = self
-            .inner
-            .held_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *held = until.max(*held);
-        drop(held);
-        let retry_after = Some(pause.as_secs().max(1));
-        self.failed(source, SourceErrorKind::RateLimited { retry_after }, permit)
-    }
-
-    /// What is left of the time in which the upstream does not want to be asked.
-    fn held(&self) -> Option<Duration> {
-        let until = (*self
-            .inner
-            .held_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner))?;
-        let left = Duration::try_from(until.duration_since(self.now())).ok()?;
-        (!left.is_zero() && left <= MAX_HOLD).then_some(left)
     }
 }
 

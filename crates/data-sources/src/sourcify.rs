@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -23,7 +24,7 @@ pub const SIGNATURES: &str = "sourcify.signatures";
 const SIGNATURES_URL: &str = "signatures_url";
 
 /// Verified code does not change; that there is none may change any day.
-const AGES: Ages = Ages::seconds(6 * 3_600, 7 * 86_400);
+const AGES: Ages = Ages::seconds(6 * 3_600, 7 * 86_400).with_floor(300);
 /// Contracts that are kept.
 const KEPT: usize = 1_024;
 /// Most implementations of a proxy that are read.
@@ -57,8 +58,8 @@ impl Sourcify {
         ],
         key: KeyRule::Keyless,
         sources: &[ABI, SIGNATURES],
-        per_minute: 120,
-        burst: 20,
+        families: Families::EachAddress(Rate::per_minute(120)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.up_to_bytes(4 * 1024 * 1024),
     };

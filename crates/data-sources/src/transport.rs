@@ -23,6 +23,7 @@ pub(crate) use self::{
     reply::{Media, Reply, not_json},
 };
 use crate::{
+    budget::Toll,
     error::SourceErrorKind,
     meter::{Expense, Meter},
     provenance::Mode,
@@ -207,7 +208,15 @@ pub(crate) struct Call<'a> {
     pub(crate) media: Media,
     /// What a request counts as.
     pub(crate) expense: Expense,
+    /// Weight of a request, the most that it can have; a request without weight takes nothing of a
+    /// budget.
+    pub(crate) weight: u32,
+    /// What a request weighed, as its reply shows.
+    pub(crate) weigh: Option<Weigh>,
 }
+
+/// The weight of a request that a reply shows; `None` when it shows none.
+pub(crate) type Weigh = fn(&Reply) -> Option<u32>;
 
 impl<'a> Call<'a> {
     /// A GET of JSON.
@@ -218,6 +227,8 @@ impl<'a> Call<'a> {
             body: None,
             media: Media::Json,
             expense: Expense::Data,
+            weight: 1,
+            weigh: None,
         }
     }
 
@@ -227,6 +238,11 @@ impl<'a> Call<'a> {
             body: Some(body),
             ..Self::get(source, path_and_query)
         }
+    }
+
+    /// The same with another weight.
+    pub(crate) fn weighing(self, weight: u32) -> Self {
+        Self { weight, ..self }
     }
 }
 
@@ -246,65 +262,83 @@ impl Upstream {
         &self,
         call: &Call<'_>,
         headers: &HeaderMap,
+        toll: &Toll<'_>,
     ) -> Result<(Reply, Duration), SourceErrorKind> {
         let started = Instant::now();
-        let tries = self.tries(call, || Ok(headers.clone()), None, &self.limits);
+        let tries = self.tries(call, || Ok(headers.clone()), None, &self.limits, toll);
         let reply = within(self.limits.timeout, tries).await?;
         Ok((reply, started.elapsed()))
     }
 
     /// Makes `call` within `limits`, with the headers that `headers` gives for each try (signatures
-    /// carry a time), and gives whatever came back. A short rate limit is waited for.
+    /// carry a time), and gives whatever came back. A short rate limit is waited for when the
+    /// upstream says how long it is.
     pub(crate) async fn fetch_within<H>(
         &self,
         call: &Call<'_>,
         headers: H,
         limits: &Limits,
+        toll: &Toll<'_>,
     ) -> Result<(Reply, Duration), SourceErrorKind>
     where
         H: Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync,
     {
         let started = Instant::now();
         let cap = Some(limits.retry_after_cap);
-        let tries = self.tries(call, headers, cap, limits);
+        let tries = self.tries(call, headers, cap, limits, toll);
         let reply = within(limits.timeout, tries).await?;
         Ok((reply, started.elapsed()))
     }
 
     /// Repeats `call` while the connection or the upstream breaks, and while it asks for pauses of
-    /// at most `rate_limit_cap`. The last outcome is given, good or bad.
+    /// at most `rate_limit_cap`. The last outcome is given, good or bad. Every try pays: the call ends
+    /// with a kind for which [`SourceErrorKind::is_kept_back`] holds when the first one cannot, and
+    /// with the outcome of the one before when a later one cannot.
     async fn tries<H>(
         &self,
         call: &Call<'_>,
         headers: H,
         rate_limit_cap: Option<Duration>,
         limits: &Limits,
+        toll: &Toll<'_>,
     ) -> Result<Reply, SourceErrorKind>
     where
         H: Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync,
     {
         let mut pause = limits.backoff;
         let mut tried = 1;
+        let mut paid = toll.pay(call.weight).await?;
         loop {
             let outcome = self.once(call, headers()?, limits).await;
             let failure = match &outcome {
-                Ok(reply) => reply.failure(),
+                Ok(reply) => {
+                    if let Some(weight) = call.weigh.and_then(|weigh| weigh(reply)) {
+                        toll.correct(&paid, weight);
+                    }
+                    reply.failure()
+                }
                 Err(kind) => Some(kind.clone()),
             };
             let Some(kind) = failure else { return outcome };
             let wait = match &kind {
                 SourceErrorKind::Unreachable => Some(pause),
                 SourceErrorKind::HttpStatus { status, .. } if *status >= 500 => Some(pause),
-                SourceErrorKind::RateLimited { retry_after } => rate_limit_cap.and_then(|cap| {
-                    let asked = retry_after.map_or(pause, Duration::from_secs);
-                    (asked <= cap).then_some(asked)
-                }),
+                SourceErrorKind::RateLimited { retry_after } => {
+                    let asked = retry_after.map(Duration::from_secs);
+                    let asked =
+                        asked.filter(|asked| rate_limit_cap.is_some_and(|cap| *asked <= cap));
+                    asked.map(|asked| asked.max(pause))
+                }
                 _ => None,
             };
             match wait {
                 Some(wait) if tried < limits.attempts => tokio::time::sleep(wait).await,
                 _ => return outcome,
             }
+            let Ok(next) = toll.pay(call.weight).await else {
+                return outcome;
+            };
+            paid = next;
             tracing::debug!(
                 source = call.source,
                 tried,

@@ -13,6 +13,7 @@ use readings::{
 
 use crate::{
     binance::exchange::malformed,
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -53,8 +54,8 @@ impl Treasury {
         urls: &[("base_url", "https://home.treasury.gov")],
         key: KeyRule::Keyless,
         sources: &[CURVE],
-        per_minute: 20,
-        burst: 5,
+        families: Families::One(Rate::per_minute(20)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.within_seconds(10),
     };

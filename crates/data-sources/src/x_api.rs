@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
+    budget::{Families, QuotaSpec, Rate},
     error::{SourceError, SourceErrorKind},
     news::{post_url, symbols_in, x_handle},
     provenance::{Mode, Sourced},
@@ -28,8 +29,8 @@ upstream!(
         urls: &[("base_url", "https://api.x.com")],
         key: KeyRule::Required,
         sources: &[SOURCE],
-        per_minute: 30,
-        burst: 5,
+        families: Families::One(Rate::per_minute(30)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::{
     binance::exchange::malformed,
+    budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
@@ -44,8 +45,8 @@ impl Yahoo {
         urls: &[("base_url", "https://query1.finance.yahoo.com")],
         key: KeyRule::Keyless,
         sources: &[CHART],
-        per_minute: 30,
-        burst: 10,
+        families: Families::One(Rate::per_minute(30)),
+        quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
     };

@@ -187,3 +187,64 @@ async fn a_fetch_that_panics_does_not_make_an_old_value_fresh() {
     bench.at(62);
     assert_eq!(bench.get(None).await.unwrap().value, 1);
 }
+
+#[test]
+fn floors_follow_from_how_long_values_are_fresh() {
+    let floor = |fresh| Ages::seconds(fresh, 2 * fresh).floor.as_millis();
+    let expected = [
+        (0, 0),
+        (2, 1_000),
+        (8, 2_000),
+        (60, 3_000),
+        (600, 30_000),
+        (7 * 86_400, 30_000),
+    ];
+    for (fresh, millis) in expected {
+        assert_eq!(floor(fresh), millis, "{fresh}");
+    }
+    let ages = Ages::seconds(1_800, 1_800).with_floor(300);
+    assert_eq!(ages.floor, Duration::from_secs(300));
+}
+
+#[tokio::test]
+async fn before_the_floor_nobody_asks_again() {
+    let bench = Bench::new();
+    bench.at(100);
+    bench.get(Some(0)).await.unwrap();
+    // Whoever wants it new gets it as old as it is, and is not told that it is newer.
+    bench.at(102);
+    let kept = bench.get(Some(0)).await.unwrap();
+    assert_eq!((kept.value, bench.fetches()), (0, 1));
+    assert!(kept.sources[0].cached);
+    assert_eq!(kept.sources[0].fetched_at.as_second(), 100);
+    assert_eq!(kept.sources[0].status, SourceStatus::Ok);
+    bench.at(103);
+    assert_eq!(bench.get(Some(0)).await.unwrap().value, 1);
+}
+
+#[tokio::test]
+async fn that_there_is_no_such_thing_is_kept_like_a_value() {
+    let bench = Bench::new();
+    let absent = async |max_age: Option<u64>| {
+        let fetched = bench.fetched.clone();
+        let fetch = || async move {
+            fetched.fetch_add(1, Ordering::SeqCst);
+            let message = String::new();
+            let reason = "symbol_not_found";
+            Err(Error::NotFound { reason, message })
+        };
+        let max_age = max_age.map(Duration::from_secs);
+        let told = bench.cached.get("none", max_age, fetch).await;
+        assert_eq!(told.unwrap_err().code(), "symbol_not_found");
+        bench.fetches()
+    };
+    assert_eq!(absent(None).await, 1);
+    bench.at(2);
+    assert_eq!(absent(Some(0)).await, 1);
+    bench.at(10);
+    assert_eq!(absent(None).await, 1);
+    // Somebody who wants it newer asks again, after the floor.
+    assert_eq!(absent(Some(9)).await, 2);
+    bench.at(21);
+    assert_eq!(absent(None).await, 3);
+}

@@ -1,36 +1,36 @@
 //! What happened in an account.
 //!
-//! The venue tells a span of time oldest first and at most so much at once. A span that holds more
-//! than is worth asking for is shortened to its newest part, and says so.
+//! The venue tells a span of time oldest first and at most so much at once, and counts what it tells.
+//! A history may weigh at most a share of the budget ([`Purse`]); a span that holds more is shortened
+//! to its newest part, and says so.
 
 use std::collections::BTreeMap;
 
 use alloy_primitives::Address;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use readings::{
     Figure,
     derivatives::{Fill, FundingPayment, HistoryItem, HistoryKind, LedgerUpdate, Window},
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use serde_json::{json, value::RawValue};
 
 use super::{
-    HISTORY, HyperliquidInfo,
+    HISTORY, HyperliquidInfo, Weight,
     account::{coin, side},
+    purse::{Purse, weight},
 };
 use crate::{
     binance::exchange::{Millis, malformed},
     error::{Error, SourceErrorKind},
+    hyperliquid::RATE,
     provenance::{Provenance, Sourced},
     text::clean,
 };
 
-/// Weight of one call: 20, and 1 for every 20 items of what comes back, which is not known before.
-const WEIGHT: u32 = 40;
-/// Pages of one span that are asked for: all fills that the venue keeps.
-pub(super) const PAGES: usize = 5;
-/// How often a span that holds too much is shortened to its newest quarter.
-const SHORTENED: usize = 4;
 /// Most members of a ledger update, and most characters of a text in it.
 const DETAILS: usize = 24;
 const TEXT_CHARS: usize = 160;
@@ -42,45 +42,49 @@ pub struct Told {
     pub items: Vec<HistoryItem>,
     /// The span that is told: the wanted one, or its newest part when that holds too much.
     pub covered: Window,
-    /// The venue has dropped what happened before this time, and the wanted span reaches beyond it.
+    /// The oldest that the venue still has is of this time, and the wanted span reaches beyond it:
+    /// there may have been more.
     pub dropped_before: Option<Timestamp>,
 }
 
 impl HyperliquidInfo {
-    /// What happened of `kind` to `user` within `window`.
+    /// What happened of `kind` to `user` within `window`. The three kinds together take at most 63
+    /// percent of the budget.
     ///
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError): also when even the newest part of the window holds more
-    /// than the venue tells.
+    /// than may be asked for.
     pub async fn history(
         &self,
         user: Address,
         kind: HistoryKind,
         window: Window,
     ) -> Result<Sourced<Told>, Error> {
-        let mut covered = window;
+        let budget = self.source.budget();
+        let limit = budget.first().map_or(RATE.weight, |budget| budget.limit);
+        let mut purse = Purse::of(kind, limit);
+        let dropped_before = match kind {
+            HistoryKind::Fill => self.dropped_before(user, window, &mut purse).await?,
+            HistoryKind::Funding | HistoryKind::Ledger => None,
+        };
         let mut sources = Vec::new();
-        for _ in 0..=SHORTENED {
-            if let Some(items) = self.span(user, kind, covered, &mut sources).await? {
-                let dropped_before = match kind {
-                    HistoryKind::Fill => {
-                        self.dropped_before(user, covered, items.len(), &mut sources)
-                            .await?
-                    }
-                    HistoryKind::Funding | HistoryKind::Ledger => None,
-                };
-                sources.truncate(1);
-                let value = Told {
-                    items,
-                    covered,
-                    dropped_before,
-                };
-                return Ok(Sourced { value, sources });
+        let mut covered = window;
+        loop {
+            let span = self.span(user, kind, covered, &mut purse, &mut sources);
+            match span.await? {
+                Span::Whole(items) => {
+                    sources.truncate(1);
+                    let value = Told {
+                        items,
+                        covered,
+                        dropped_before: dropped_before.filter(|from| *from >= covered.start),
+                    };
+                    return Ok(Sourced { value, sources });
+                }
+                Span::TooMuch { newest } if purse.pages() > 0 => covered.start = newest,
+                Span::TooMuch { .. } => break,
             }
-            let length = covered.end.duration_since(covered.start);
-            let quarter = SignedDuration::from_millis_i128(length.as_millis() / 4);
-            covered.start = covered.end.saturating_sub(quarter).unwrap_or(covered.end);
         }
         let kind = SourceErrorKind::TooLarge {
             limit: self.source.spec().limits.max_body_bytes,
@@ -88,30 +92,36 @@ impl HyperliquidInfo {
         Err(self.source.spoiled(HISTORY, kind).into())
     }
 
-    /// Everything within `window`; `None` when it is more than is asked for.
+    /// Everything within `window`, as far as it goes with the purse.
     async fn span(
         &self,
         user: Address,
         kind: HistoryKind,
         window: Window,
+        purse: &mut Purse,
         sources: &mut Vec<Provenance>,
-    ) -> Result<Option<Vec<HistoryItem>>, Error> {
+    ) -> Result<Span, Error> {
         let mut items = Vec::new();
         let mut start = window.start;
-        for _ in 0..PAGES {
+        let mut read = 0;
+        loop {
             let page = self.page(user, kind, start, window.end).await?;
+            purse.spend(page.value.len());
+            read += 1;
             sources.extend(page.sources);
             let full = page.value.len() >= most(kind);
             let last = page.value.iter().map(HistoryItem::time).max();
             items.extend(page.value);
-            match last {
-                // The next page begins with the moment that this one ends with.
-                Some(last) if full && last > start => start = last,
-                Some(_) if full => return Ok(None),
-                _ => return Ok(Some(items)),
+            let Some(last) = last.filter(|_| full) else {
+                return Ok(Span::Whole(items));
+            };
+            // The next page begins with the moment that this one ends with.
+            if last <= start || !purse.suffices(window, last, read) {
+                let newest = purse.newest(window, last, read);
+                return Ok(Span::TooMuch { newest });
             }
+            start = last;
         }
-        Ok(None)
     }
 
     pub(super) async fn page(
@@ -123,15 +133,15 @@ impl HyperliquidInfo {
     ) -> Result<Sourced<Vec<HistoryItem>>, Error> {
         match kind {
             HistoryKind::Fill => {
-                self.listed::<RawFill>("userFillsByTime", user, start, end)
+                self.listed::<RawFill>("userFillsByTime", kind, user, start, end)
                     .await
             }
             HistoryKind::Funding => {
-                self.listed::<RawFunding>("userFunding", user, start, end)
+                self.listed::<RawFunding>("userFunding", kind, user, start, end)
                     .await
             }
             HistoryKind::Ledger => {
-                self.listed::<RawUpdate>("userNonFundingLedgerUpdates", user, start, end)
+                self.listed::<RawUpdate>("userNonFundingLedgerUpdates", kind, user, start, end)
                     .await
             }
         }
@@ -140,6 +150,7 @@ impl HyperliquidInfo {
     async fn listed<R: Raw>(
         &self,
         request: &str,
+        kind: HistoryKind,
         user: Address,
         start: Timestamp,
         end: Timestamp,
@@ -150,7 +161,14 @@ impl HyperliquidInfo {
             "startTime": start.as_millisecond(),
             "endTime": end.as_millisecond(),
         });
-        let list = self.present::<Vec<R>>(HISTORY, &body, WEIGHT).await?;
+        let weight = Weight {
+            most: weight(most(kind)),
+            of: Some(|reply| {
+                let rows: Vec<IgnoredAny> = serde_json::from_slice(&reply.body).ok()?;
+                Some(self::weight(rows.len()))
+            }),
+        };
+        let list = self.present::<Vec<R>>(HISTORY, &body, weight).await?;
         let now = self.source.now();
         let read: Result<Vec<_>, _> = list.value.into_iter().map(|raw| raw.read(now)).collect();
         let items = read.map_err(|kind| self.source.spoiled(HISTORY, kind))?;
@@ -160,6 +178,14 @@ impl HyperliquidInfo {
             sources,
         })
     }
+}
+
+/// What a span holds.
+enum Span {
+    /// All of it.
+    Whole(Vec<HistoryItem>),
+    /// More than may be asked for; from `newest` on it may be less.
+    TooMuch { newest: Timestamp },
 }
 
 /// What the venue tells at once.

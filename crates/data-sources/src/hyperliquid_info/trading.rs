@@ -10,7 +10,7 @@ use readings::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{BOOK, CANDLES, HyperliquidInfo, LIGHT, USUAL};
+use super::{BOOK, CANDLE_WEIGHT, CANDLES, HyperliquidInfo, LIGHT};
 use crate::{
     binance::exchange::{Millis, malformed},
     error::{Error, SourceErrorKind},
@@ -89,7 +89,7 @@ impl HyperliquidInfo {
         });
         let body = json!({"type": "candleSnapshot", "req": request});
         let answer = self
-            .info::<Vec<RawCandle>>(CANDLES, &body, USUAL + LIGHT)
+            .info::<Vec<RawCandle>>(CANDLES, &body, CANDLE_WEIGHT)
             .await?;
         let raw = answer.value.ok_or_else(|| unknown_coin(coin))?;
         let spoiled = |kind| self.source.spoiled(CANDLES, kind);

@@ -18,6 +18,8 @@ use crate::{
     transport::{Call, HealthState, Reply, Upstream},
 };
 
+/// How long a node is left alone that says "too many" without a time: others stand beside it.
+const USUAL_HOLD: Duration = Duration::from_secs(2);
 /// Longest message of a node that is passed on.
 const MAX_MESSAGE_CHARS: usize = 120;
 /// The id of every request: there is one in each HTTP exchange.
@@ -66,11 +68,13 @@ impl Endpoint {
         let setting = Setting {
             name: NAME,
             enabled: true,
+            budget: None,
             lockout: Duration::ZERO,
+            usual_hold: USUAL_HOLD,
             clock,
         };
         Self {
-            adapter: Adapter::new(upstream, setting),
+            adapter: Adapter::new(upstream, NAME, setting),
             sources,
             chain_id,
             position,

@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::{
     error::SourceErrorKind,
-    transport::{Limits, Media},
+    transport::{Limits, Media, Weigh},
 };
 
 /// One call: a GET, or a POST of JSON.
@@ -19,7 +19,8 @@ pub(crate) struct Ask<'a> {
     pub(super) headers: HeaderMap,
     pub(super) signed: Option<Sign<'a>>,
     pub(super) media: Media,
-    pub(super) cost: u32,
+    pub(super) weight: u32,
+    pub(super) weigh: Option<Weigh>,
     pub(super) follows_up: bool,
     pub(super) accepts: &'static [u16],
     pub(super) limits: Limits,
@@ -76,15 +77,21 @@ impl<'a> Ask<'a> {
         self
     }
 
-    /// How many calls of the rate bucket it costs.
-    pub(crate) fn cost(mut self, cost: u32) -> Self {
-        self.cost = cost;
+    /// The most that it can weigh.
+    pub(crate) fn weighing(mut self, weight: u32) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// What it weighed, as its reply shows.
+    pub(crate) fn weighed_by(mut self, weigh: Option<Weigh>) -> Self {
+        self.weigh = weigh;
         self
     }
 
     /// It looks at work that an earlier call began: it takes nothing of the budget.
     pub(crate) fn follows_up(mut self) -> Self {
-        self.cost = 0;
+        self.weight = 0;
         self.follows_up = true;
         self
     }

@@ -1,10 +1,14 @@
 //! What is known of an upstream before it is asked.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
 use secrecy::SecretString;
 
-use crate::{provenance::Mode, transport::Limits};
+use crate::{
+    budget::{Families, QuotaSpec},
+    provenance::Mode,
+    transport::Limits,
+};
 
 /// One upstream: its name, its addresses, its key, and how often it may be asked.
 #[derive(Clone, Copy, Debug)]
@@ -17,10 +21,10 @@ pub struct UpstreamSpec {
     pub key: KeyRule,
     /// Its sources, as they appear in `meta.sources` and `/status`.
     pub sources: &'static [&'static str],
-    /// Calls in a minute that we allow ourselves, below its own limit; a call may cost several.
-    pub per_minute: u32,
-    /// Calls at once.
-    pub burst: u32,
+    /// How much of it we allow ourselves, below its own limits, and what each limit covers.
+    pub families: Families,
+    /// Its quotas of calls, unless the configuration says otherwise.
+    pub quota: QuotaSpec,
     /// Whether a call sets a model to work, which costs more than reading data.
     pub models: bool,
     /// Time, size and tries of a call.
@@ -57,6 +61,13 @@ pub struct SourceConfig {
     pub mode: Mode,
     /// Time for a call, instead of the usual one.
     pub timeout: Option<Duration>,
+    /// Calls in a month, instead of the usual quota; 0 is none.
+    pub monthly_quota: Option<u64>,
+    /// Calls in a day, instead of the usual quota; 0 is none.
+    pub daily_quota: Option<u64>,
+    /// How many servers ask from the same address or with the same key: each takes its share of
+    /// every budget and quota.
+    pub servers: NonZeroU32,
 }
 
 impl Default for SourceConfig {
@@ -70,6 +81,9 @@ impl Default for SourceConfig {
             enabled: true,
             mode: Mode::Live,
             timeout: None,
+            monthly_quota: None,
+            daily_quota: None,
+            servers: NonZeroU32::MIN,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use jiff::Timestamp;
 
-use crate::error::SourceErrorKind;
+use crate::{budget::BudgetState, error::SourceErrorKind};
 
 /// Latencies kept per source.
 const RING: usize = 128;
@@ -36,9 +36,31 @@ pub struct SourceHealth {
     pub calls: u64,
     /// Calls that failed since the start.
     pub failures: u64,
+    /// Weight that calls may take now of the budget that the source shares with its family; `None`
+    /// when it has no budget.
+    pub budget_left: Option<u32>,
+    /// Weight that calls may take in any `window_seconds`.
+    pub budget_limit: Option<u32>,
+    /// Length of the window of the budget.
+    pub window_seconds: Option<u32>,
+    /// Calls that are left of the day's or the month's quota, whichever has fewer; `None` without one.
+    pub quota_left: Option<u64>,
+    /// When the next day or month begins.
+    pub quota_resets_at: Option<Timestamp>,
 }
 
-/// State of a source: the four words of the operational contract.
+impl SourceHealth {
+    /// The same with what is left of a budget.
+    #[must_use]
+    pub(crate) fn within(mut self, budget: Option<&BudgetState>) -> Self {
+        self.budget_left = budget.map(|budget| budget.left);
+        self.budget_limit = budget.map(|budget| budget.limit);
+        self.window_seconds = budget.map(|budget| budget.window_seconds);
+        self
+    }
+}
+
+/// State of a source, in the words of the operational contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HealthState {
     /// The last call succeeded, or none was made yet.
@@ -49,16 +71,19 @@ pub enum HealthState {
     Disabled,
     /// The last call failed and none succeeded within five minutes.
     Unavailable,
+    /// The upstream wants to be paid, and is left alone for a while.
+    PaymentRequired,
 }
 
 impl HealthState {
-    /// `ok`, `degraded`, `disabled` or `unavailable`.
+    /// `ok`, `degraded`, `disabled`, `unavailable` or `payment_required`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Degraded => "degraded",
             Self::Disabled => "disabled",
             Self::Unavailable => "unavailable",
+            Self::PaymentRequired => "payment_required",
         }
     }
 }
@@ -121,6 +146,11 @@ impl HealthBoard {
             p95_ms: None,
             calls: 0,
             failures: 0,
+            budget_left: None,
+            budget_limit: None,
+            window_seconds: None,
+            quota_left: None,
+            quota_resets_at: None,
         };
         let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(record) = records.get(source) else {

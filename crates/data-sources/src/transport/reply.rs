@@ -50,13 +50,20 @@ impl Reply {
         if self.status.is_success() {
             return None;
         }
-        if self.status == StatusCode::TOO_MANY_REQUESTS {
-            let retry_after = self
-                .headers
-                .get(RETRY_AFTER)
-                .and_then(|value| value.to_str().ok())
-                .and_then(|value| value.trim().parse().ok());
-            return Some(SourceErrorKind::RateLimited { retry_after });
+        let retry_after = || {
+            let text = self.headers.get(RETRY_AFTER)?.to_str().ok()?;
+            text.trim().parse().ok()
+        };
+        match self.status {
+            StatusCode::TOO_MANY_REQUESTS => {
+                let retry_after = retry_after();
+                return Some(SourceErrorKind::RateLimited { retry_after });
+            }
+            StatusCode::PAYMENT_REQUIRED => {
+                let retry_after = retry_after().unwrap_or(0);
+                return Some(SourceErrorKind::PaymentRequired { retry_after });
+            }
+            _ => {}
         }
         Some(SourceErrorKind::HttpStatus {
             status: self.status.as_u16(),

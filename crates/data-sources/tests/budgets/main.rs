@@ -10,7 +10,11 @@
     reason = "test code"
 )]
 
+mod families;
+mod limits;
 mod meters;
+mod quotas;
+mod rails;
 
 use std::{
     collections::BTreeMap,
@@ -20,9 +24,9 @@ use std::{
     },
 };
 
-use data_sources::{Clock, SourceConfig, transport::Transport};
+use data_sources::{Clock, Error, SourceConfig, SourceErrorKind, transport::Transport};
 use jiff::Timestamp;
-use wiremock::MockServer;
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
 /// 2026-11-21T01:02:00Z.
 pub const NOW: i64 = 1_795_222_920;
@@ -67,4 +71,22 @@ pub fn config(server: &MockServer, urls: &[(&str, &str)]) -> SourceConfig {
 
 pub async fn asked(server: &MockServer) -> usize {
     server.received_requests().await.unwrap().len()
+}
+
+/// Why a source gave nothing.
+pub fn kind<T: std::fmt::Debug>(told: Result<T, Error>) -> SourceErrorKind {
+    match told.unwrap_err() {
+        Error::Source(error) => error.kind,
+        other => panic!("{other}"),
+    }
+}
+
+/// A server that gives one answer to everything.
+pub async fn answering(response: ResponseTemplate) -> MockServer {
+    let server = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(response)
+        .mount(&server)
+        .await;
+    server
 }

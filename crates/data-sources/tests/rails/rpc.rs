@@ -290,7 +290,7 @@ async fn every_failure_has_its_reason() {
             ResponseTemplate::new(429).insert_header("retry-after", "5"),
             limited(Some(5)),
         ),
-        (json(&error(-32005, "limit exceeded")), limited(None)),
+        (json(&error(-32005, "limit exceeded")), limited(Some(2))),
         (
             ResponseTemplate::new(200).set_body_raw("x", "text/plain"),
             malformed("$", "code: content type \"text/plain\" instead of json"),

@@ -135,7 +135,7 @@ async fn failures_of_the_upstream_name_the_call() {
                 with(kind, ResponseTemplate::new(429), "xyz:GOLD").await,
                 "hyperliquid"
             ),
-            limited(None)
+            limited(Some(15))
         );
         let text = ResponseTemplate::new(422).set_body_raw("Failed to deserialize", "text/plain");
         assert_eq!(

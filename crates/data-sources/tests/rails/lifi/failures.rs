@@ -74,7 +74,7 @@ async fn a_rate_limit_is_told_and_never_tried_again() {
         // Nobody keeps us away for longer than two hours.
         (vec![("retry-after", "99999999")], Some(7200)),
         (vec![("retry-after", "0")], Some(0)),
-        (vec![], None),
+        (vec![], Some(15)),
     ] {
         let mut response = failure(429, &recorded("lifi/error_rate_limited.json"));
         for (name, value) in &headers {
@@ -123,7 +123,7 @@ async fn a_rate_limit_inside_another_status_is_one() {
     let body = json!({"message": "Rate limit exceeded", "code": 1005});
     assert_eq!(
         reason(reading(failure(403, &body)).await, "lifi"),
-        limited(None)
+        limited(Some(15))
     );
 }
 

@@ -1,0 +1,55 @@
+//! How often upstreams may be asked: budgets that are never exceeded, pauses that an upstream asks
+//! for, and quotas of days and months.
+//!
+//! - A **budget** ([`Rate`]) bounds the weight of the calls in any stretch of time of its length. It
+//!   is a sliding window: there is no burst on top of it.
+//! - A **family** ([`Families`]) is what one budget covers. A pause that the upstream asks for covers
+//!   the same family and nothing else.
+//! - A **quota** ([`QuotaSpec`]) bounds the calls of a day or a month. It survives a restart by way of
+//!   a [`QuotaStore`], and is paced: see [`QuotaSpec`].
+
+mod gate;
+mod quota;
+mod rate;
+mod store;
+mod toll;
+mod window;
+
+use jiff::Timestamp;
+
+pub(crate) use self::{
+    gate::{Gate, Reported},
+    store::Quotas,
+    toll::Toll,
+};
+pub use self::{
+    quota::QuotaSpec,
+    rate::{Families, Family, Rate},
+    store::{QuotaStore, QuotaStoreError},
+};
+
+/// What is left of a family's budget.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BudgetState {
+    /// Which family: the upstream's name, with that of the family when it has several.
+    pub family: String,
+    /// Weight that calls may take now.
+    pub left: u32,
+    /// Weight that calls may take in any `window_seconds`.
+    pub limit: u32,
+    /// Length of the window.
+    pub window_seconds: u32,
+    /// Seconds until the family is asked again, when the upstream wants to be left alone.
+    pub held_seconds: Option<u64>,
+}
+
+/// What is left of a quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuotaState {
+    /// Calls that are left until `resets_at`.
+    pub left: u64,
+    /// Calls of the whole day or month.
+    pub limit: u64,
+    /// When the next day or month begins.
+    pub resets_at: Timestamp,
+}

@@ -1,0 +1,248 @@
+//! What stands before the calls of one family: its budget, and the pause that the upstream asked for.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::{BudgetState, Rate, window::Window};
+use crate::{error::SourceErrorKind, provenance::Clock};
+
+/// Longest wait for weight.
+const PATIENCE: Duration = Duration::from_millis(800);
+/// Least time for which an upstream is left alone that wants to be paid.
+const UNPAID_HOLD: Duration = Duration::from_secs(3_600);
+
+/// The budget of one family, shared by all of its calls.
+pub(crate) struct Gate {
+    family: String,
+    budget: Option<(Rate, Mutex<Window>)>,
+    hold: Mutex<Option<Hold>>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Until when the family is not asked, and why.
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    until: Duration,
+    unpaid: bool,
+}
+
+/// What an upstream says of our use of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reported {
+    /// Calls that are left.
+    pub(crate) left: u32,
+    /// Until they are all back.
+    pub(crate) reset: Duration,
+}
+
+impl Gate {
+    /// A gate with a budget; without one it only keeps pauses.
+    pub(crate) fn new(family: String, rate: Option<Rate>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            family,
+            budget: rate.map(|rate| (rate, Mutex::new(Window::new(rate)))),
+            hold: Mutex::new(None),
+            clock,
+        }
+    }
+
+    /// Lets a call of this weight through, after a short wait if need be, and gives the number of its
+    /// grant.
+    pub(super) async fn take(&self, weight: u32) -> Result<Option<u64>, SourceErrorKind> {
+        self.held()?;
+        let Some((_, window)) = &self.budget else {
+            return Ok(None);
+        };
+        let taken = lock(window).take(self.clock.monotonic(), weight, PATIENCE);
+        let granted = taken.map_err(|wait| SourceErrorKind::OverBudget {
+            retry_after: whole_seconds(wait),
+        })?;
+        if !granted.wait.is_zero() {
+            tokio::time::sleep(granted.wait).await;
+            // In the meantime the upstream may have had enough.
+            self.held()?;
+        }
+        Ok(Some(granted.id))
+    }
+
+    /// Sets what a call that was let through turned out to weigh.
+    pub(super) fn correct(&self, grant: u64, weight: u32) {
+        if let Some((_, window)) = &self.budget {
+            lock(window).correct(grant, weight);
+        }
+    }
+
+    /// Takes over what the upstream says of our use.
+    pub(crate) fn reported(&self, said: Reported) {
+        if let Some((_, window)) = &self.budget {
+            lock(window).reported(self.clock.monotonic(), said.left, said.reset);
+        }
+    }
+
+    /// Leaves the family alone for `pause`, because the upstream says that we ask too much.
+    pub(crate) fn hold(&self, pause: Duration) {
+        self.close(pause, false);
+    }
+
+    /// Leaves the family alone for at least an hour, because the upstream wants to be paid; for how
+    /// long it is.
+    pub(crate) fn hold_unpaid(&self, asked: Duration, longest: Duration) -> Duration {
+        let pause = asked.min(longest).max(UNPAID_HOLD);
+        self.close(pause, true);
+        pause
+    }
+
+    fn close(&self, pause: Duration, unpaid: bool) {
+        let until = self.clock.monotonic().saturating_add(pause);
+        let mut hold = lock(&self.hold);
+        // Of two calls that end at the same time, one may have been told less.
+        if hold.is_none_or(|hold| hold.until <= until) {
+            *hold = Some(Hold { until, unpaid });
+        }
+    }
+
+    /// Refuses while the family is left alone.
+    pub(crate) fn held(&self) -> Result<(), SourceErrorKind> {
+        let Some((left, unpaid)) = self.hold_left() else {
+            return Ok(());
+        };
+        let retry_after = whole_seconds(left);
+        Err(match unpaid {
+            true => SourceErrorKind::PaymentRequired { retry_after },
+            false => SourceErrorKind::RateLimited {
+                retry_after: Some(retry_after),
+            },
+        })
+    }
+
+    /// Whether it is left alone because it wants to be paid.
+    pub(crate) fn is_unpaid(&self) -> bool {
+        self.hold_left().is_some_and(|(_, unpaid)| unpaid)
+    }
+
+    fn hold_left(&self) -> Option<(Duration, bool)> {
+        let hold = (*lock(&self.hold))?;
+        let left = hold.until.saturating_sub(self.clock.monotonic());
+        (!left.is_zero()).then_some((left, hold.unpaid))
+    }
+
+    /// What is left; `None` without a budget.
+    pub(crate) fn state(&self) -> Option<BudgetState> {
+        let (rate, window) = self.budget.as_ref()?;
+        Some(BudgetState {
+            family: self.family.clone(),
+            left: lock(window).left(self.clock.monotonic()),
+            limit: rate.weight,
+            window_seconds: rate.seconds,
+            held_seconds: self.hold_left().map(|(left, _)| whole_seconds(left)),
+        })
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate")
+            .field("family", &self.family)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Seconds, rounded up, at least one: whoever comes back then is not sent away again.
+fn whole_seconds(time: Duration) -> u64 {
+    let up = u64::from(time.subsec_nanos() > 0);
+    time.as_secs().saturating_add(up).max(1)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use jiff::Timestamp;
+
+    use super::*;
+
+    /// The time of a paused runtime.
+    struct Paused(tokio::time::Instant);
+
+    impl Clock for Paused {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH
+        }
+
+        fn monotonic(&self) -> Duration {
+            self.0.elapsed()
+        }
+    }
+
+    fn gate(rate: Rate) -> Arc<Gate> {
+        let clock = Arc::new(Paused(tokio::time::Instant::now()));
+        Arc::new(Gate::new("a".to_owned(), Some(rate), clock))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_that_is_free_soon_is_waited_for() {
+        let gate = gate(Rate::per(2, 1));
+        for _ in 0..2 {
+            gate.take(1).await.unwrap();
+        }
+        let refused = gate.take(1).await.unwrap_err();
+        assert_eq!(refused, SourceErrorKind::OverBudget { retry_after: 2 });
+        tokio::time::advance(Duration::from_millis(1_300)).await;
+        let started = tokio::time::Instant::now();
+        gate.take(1).await.unwrap();
+        assert_eq!(started.elapsed().as_millis(), 700);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_when_the_upstream_has_had_enough_is_refused() {
+        let gate = gate(Rate::per(1, 1));
+        gate.take(1).await.unwrap();
+        tokio::time::advance(Duration::from_millis(1_500)).await;
+        let waiting = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.take(1).await }
+        });
+        tokio::task::yield_now().await;
+        gate.hold(Duration::from_secs(60));
+        // A shorter pause does not end a longer one.
+        gate.hold(Duration::from_secs(1));
+        let limited = SourceErrorKind::RateLimited {
+            retry_after: Some(60),
+        };
+        assert_eq!(waiting.await.unwrap(), Err(limited));
+        assert_eq!(gate.state().unwrap().held_seconds, Some(60));
+    }
+
+    /// Many callers at once, over and over: no stretch of a second has more than its share.
+    #[tokio::test(start_paused = true)]
+    async fn a_crowd_gets_no_more_than_the_rate() {
+        let gate = gate(Rate::per(30, 1));
+        let (origin, let_through) = (tokio::time::Instant::now(), Arc::new(AtomicU64::new(0)));
+        let times = Arc::new(Mutex::new(Vec::new()));
+        let mut crowd = tokio::task::JoinSet::new();
+        for caller in 0..400_u64 {
+            let (gate, times, count) = (gate.clone(), times.clone(), let_through.clone());
+            crowd.spawn(async move {
+                tokio::time::sleep(Duration::from_millis(caller * 37 % 5_000)).await;
+                if gate.take(1).await.is_ok() {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    lock(&times).push(origin.elapsed());
+                }
+            });
+        }
+        crowd.join_all().await;
+        let times = lock(&times).clone();
+        for end in &times {
+            let inside = |at: &&Duration| *at <= end && **at + Duration::from_secs(1) > *end;
+            assert!(times.iter().filter(inside).count() <= 30);
+        }
+        assert!(let_through.load(Ordering::SeqCst) >= 80, "it is no wall");
+    }
+}

@@ -1,0 +1,257 @@
+//! The counters of quotas: kept in a store in slices, so that a call seldom waits for one.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use jiff::Timestamp;
+
+use super::{
+    QuotaSpec, QuotaState,
+    quota::{Period, Quota},
+};
+use crate::{error::SourceErrorKind, provenance::Clock};
+
+/// When a counter that could not be kept is tried again, in seconds.
+const STORE_PAUSE: u64 = 60;
+/// Most calls of a slice.
+const MAX_SLICE: u64 = 100;
+
+/// Where the counters of quotas outlive the process.
+pub trait QuotaStore: Send + Sync + 'static {
+    /// Adds `calls` to the counter `name` of the period that begins at `period` (Unix seconds), and
+    /// gives its new total. A counter that was never added to stands at 0; adding 0 reads it.
+    ///
+    /// When it answers `Ok`, the addition outlives a crash. Servers that share a store add to the same
+    /// counters, and each addition is one step.
+    fn add<'a>(
+        &'a self,
+        name: &'a str,
+        period: u64,
+        calls: u64,
+    ) -> Pin<Box<dyn Future<Output = Result<u64, QuotaStoreError>> + Send + 'a>>;
+}
+
+/// A counter could not be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the counter cannot be kept: {code}")]
+pub struct QuotaStoreError {
+    /// The store's own stable code.
+    pub code: &'static str,
+}
+
+/// The quotas of one upstream.
+///
+/// Calls are added to the store before they are made, a slice of a thousandth of the quota at a time
+/// (at least 1 and at most 100 calls). A crash therefore counts too much by at most a slice, and never
+/// too little. When the store fails, no further slice is had and calls are refused.
+pub(crate) struct Quotas {
+    counters: Vec<Counter>,
+    store: OnceLock<Arc<dyn QuotaStore>>,
+    clock: Arc<dyn Clock>,
+}
+
+struct Counter {
+    name: String,
+    quota: Quota,
+    reserved: Mutex<Reserved>,
+    /// Held while a slice is fetched, so that one call fetches it for all.
+    fetching: tokio::sync::Mutex<()>,
+}
+
+/// What is known of a counter.
+#[derive(Clone, Copy, Debug)]
+struct Reserved {
+    /// The beginning of its period.
+    period: Timestamp,
+    /// The total of the store, our slice included.
+    total: u64,
+    /// Calls of our slice that were not made yet.
+    left: u64,
+}
+
+enum Taken {
+    Yes,
+    /// The slice is used up.
+    Empty,
+}
+
+impl Quotas {
+    pub(crate) fn new(upstream: &str, spec: QuotaSpec, clock: Arc<dyn Clock>) -> Self {
+        let counter = |(period, calls): (Period, u64)| Counter {
+            name: format!("{upstream}.{}", period.name()),
+            quota: Quota { period, calls },
+            reserved: Mutex::new(Reserved {
+                period: period.around(clock.now()).0,
+                total: 0,
+                left: 0,
+            }),
+            fetching: tokio::sync::Mutex::new(()),
+        };
+        let quotas = [(Period::Day, spec.daily), (Period::Month, spec.monthly)];
+        Self {
+            counters: quotas
+                .into_iter()
+                .filter(|(_, calls)| *calls > 0)
+                .map(counter)
+                .collect(),
+            store: OnceLock::new(),
+            clock,
+        }
+    }
+
+    /// Keeps the counters in `store` from now on, and goes on where it stands. The first store stays.
+    pub(crate) async fn keep_in(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
+        let store = self.store.get_or_init(|| store);
+        for counter in &self.counters {
+            let _fetching = counter.fetching.lock().await;
+            let known = counter.now(self.clock.now());
+            let total = store
+                .add(&counter.name, seconds(known.period), known.total)
+                .await?;
+            let mut reserved = counter.lock();
+            let left = match reserved.period == known.period {
+                true => reserved.left,
+                false => known.left,
+            };
+            *reserved = Reserved {
+                total,
+                left,
+                ..known
+            };
+        }
+        Ok(())
+    }
+
+    /// Refuses when a quota is spent, or ahead of its pace.
+    pub(crate) fn check(&self) -> Result<(), SourceErrorKind> {
+        let now = self.clock.now();
+        self.counters
+            .iter()
+            .try_for_each(|counter| counter.check(&counter.now(now), now))
+    }
+
+    /// Takes one call of each quota.
+    pub(crate) async fn take(&self) -> Result<(), SourceErrorKind> {
+        for counter in &self.counters {
+            let now = self.clock.now();
+            while let Taken::Empty = counter.take(now)? {
+                self.fetch(counter, now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A further slice for a counter whose last one is used up.
+    async fn fetch(&self, counter: &Counter, now: Timestamp) -> Result<(), SourceErrorKind> {
+        let _fetching = counter.fetching.lock().await;
+        let reserved = counter.now(now);
+        if reserved.left > 0 {
+            // Another call fetched one.
+            return Ok(());
+        }
+        let calls = counter.quota.calls;
+        let slice = (calls / 1_000).clamp(1, MAX_SLICE);
+        let total = match self.store.get() {
+            Some(store) => store
+                .add(&counter.name, seconds(reserved.period), slice)
+                .await
+                .map_err(|error| {
+                    tracing::error!(counter = %counter.name, %error, "no calls without a counter");
+                    SourceErrorKind::QuotaSpent {
+                        retry_after: STORE_PAUSE,
+                    }
+                })?,
+            None => reserved.total.saturating_add(slice),
+        };
+        let beyond = total.saturating_sub(calls);
+        *counter.lock() = Reserved {
+            total,
+            left: slice.saturating_sub(beyond),
+            ..reserved
+        };
+        if beyond >= slice {
+            return counter.check(&counter.now(now), now);
+        }
+        Ok(())
+    }
+
+    /// The quota with the fewest calls left.
+    pub(crate) fn state(&self) -> Option<QuotaState> {
+        let now = self.clock.now();
+        let state = |counter: &Counter| QuotaState {
+            left: counter.quota.calls.saturating_sub(counter.now(now).used()),
+            limit: counter.quota.calls,
+            resets_at: counter.quota.period.around(now).1,
+        };
+        self.counters
+            .iter()
+            .map(state)
+            .min_by_key(|state| state.left)
+    }
+}
+
+impl Counter {
+    fn take(&self, now: Timestamp) -> Result<Taken, SourceErrorKind> {
+        let mut reserved = self.lock();
+        *reserved = self.rolled(*reserved, now);
+        self.check(&reserved, now)?;
+        if reserved.left == 0 {
+            return Ok(Taken::Empty);
+        }
+        reserved.left -= 1;
+        Ok(Taken::Yes)
+    }
+
+    fn check(&self, reserved: &Reserved, now: Timestamp) -> Result<(), SourceErrorKind> {
+        let used = reserved.used();
+        if used < self.quota.share(now) {
+            return Ok(());
+        }
+        Err(SourceErrorKind::QuotaSpent {
+            retry_after: self.quota.wait(used, now),
+        })
+    }
+
+    fn now(&self, now: Timestamp) -> Reserved {
+        self.rolled(*self.lock(), now)
+    }
+
+    /// A period that has begun starts from nothing. A clock that was set back starts no old one.
+    fn rolled(&self, reserved: Reserved, now: Timestamp) -> Reserved {
+        let (period, _) = self.quota.period.around(now);
+        if period <= reserved.period {
+            return reserved;
+        }
+        Reserved {
+            period,
+            total: 0,
+            left: 0,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reserved> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reserved {
+    fn used(&self) -> u64 {
+        self.total.saturating_sub(self.left)
+    }
+}
+
+fn seconds(time: Timestamp) -> u64 {
+    u64::try_from(time.as_second()).unwrap_or(0)
+}
+
+impl fmt::Debug for Quotas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Quotas")
+            .field("kept", &self.store.get().is_some())
+            .finish_non_exhaustive()
+    }
+}

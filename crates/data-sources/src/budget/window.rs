@@ -1,0 +1,273 @@
+//! The sliding window of a budget. Pure: the time is handed in.
+
+use std::{collections::VecDeque, time::Duration};
+
+use super::Rate;
+
+/// How much later than it was granted a call may reach the upstream. An entry counts for that much
+/// longer than the upstream's window, so that a late call and a prompt one are not counted together.
+pub(super) const TRANSIT: Duration = Duration::from_secs(1);
+
+/// Grants weight, never more than the limit in any window of its length plus [`TRANSIT`].
+///
+/// A grant may lie in the future: then the caller waits until that time. Grants are in the order in
+/// which they were asked for.
+#[derive(Debug)]
+pub(super) struct Window {
+    limit: u32,
+    span: Duration,
+    /// Grants in ascending order of their time; those that no window from now on contains are gone.
+    granted: VecDeque<Grant>,
+    next_id: u64,
+    /// The latest time that was handed in: time does not go back.
+    latest: Duration,
+}
+
+#[derive(Debug)]
+struct Grant {
+    id: u64,
+    at: Duration,
+    weight: u32,
+}
+
+/// A grant: from when on the call may be made, and which one it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Granted {
+    pub(super) id: u64,
+    /// How long to wait before the call is made.
+    pub(super) wait: Duration,
+}
+
+impl Window {
+    pub(super) fn new(rate: Rate) -> Self {
+        Self {
+            limit: rate.weight,
+            span: Duration::from_secs(u64::from(rate.seconds)).saturating_add(TRANSIT),
+            granted: VecDeque::new(),
+            next_id: 0,
+            latest: Duration::ZERO,
+        }
+    }
+
+    /// Weight for a call at `now`, or at a later time within `patience`. Otherwise the time until it
+    /// can be had, and nothing is granted.
+    pub(super) fn take(
+        &mut self,
+        now: Duration,
+        weight: u32,
+        patience: Duration,
+    ) -> Result<Granted, Duration> {
+        let now = self.at(now);
+        let wait = self.earliest(now, weight)?.saturating_sub(now);
+        if wait > patience {
+            return Err(wait);
+        }
+        let id = self.next_id;
+        self.next_id = id.wrapping_add(1);
+        self.granted.push_back(Grant {
+            id,
+            at: now.saturating_add(wait),
+            weight,
+        });
+        Ok(Granted { id, wait })
+    }
+
+    /// Sets the weight of a grant to what the call turned out to weigh.
+    pub(super) fn correct(&mut self, id: u64, weight: u32) {
+        if let Some(grant) = self.granted.iter_mut().find(|grant| grant.id == id) {
+            grant.weight = weight;
+        }
+    }
+
+    /// Takes over what the upstream says: `left` calls until `reset` from now. What it counts beyond
+    /// our own grants is counted here until then; what it counts less is not believed.
+    pub(super) fn reported(&mut self, now: Duration, left: u32, reset: Duration) {
+        let now = self.at(now);
+        let ours = self.limit.saturating_sub(self.taken());
+        let excess = ours.saturating_sub(left);
+        let passed = self.span.saturating_sub(reset.saturating_add(TRANSIT));
+        if excess == 0 {
+            return;
+        }
+        let at = now.saturating_sub(passed);
+        let place = self.granted.partition_point(|grant| grant.at <= at);
+        let id = self.next_id;
+        self.next_id = id.wrapping_add(1);
+        let weight = excess;
+        self.granted.insert(place, Grant { id, at, weight });
+    }
+
+    /// Weight that a call could take at `now` without waiting.
+    pub(super) fn left(&mut self, now: Duration) -> u32 {
+        self.at(now);
+        self.limit.saturating_sub(self.taken())
+    }
+
+    fn taken(&self) -> u32 {
+        let weights = self.granted.iter().map(|grant| grant.weight);
+        weights.fold(0, u32::saturating_add)
+    }
+
+    /// The earliest time at which `weight` fits; `Err` with a whole window when it never does.
+    fn earliest(&self, now: Duration, weight: u32) -> Result<Duration, Duration> {
+        let room = self.limit.checked_sub(weight).ok_or(self.span)?;
+        // Later grants would otherwise find this one inside a window that they were granted in.
+        let last = self.granted.back().map_or(now, |grant| grant.at.max(now));
+        let mut taken = self.taken();
+        let mut earliest = last;
+        for grant in &self.granted {
+            if taken <= room {
+                break;
+            }
+            taken = taken.saturating_sub(grant.weight);
+            earliest = last.max(grant.at.saturating_add(self.span));
+        }
+        Ok(earliest)
+    }
+
+    /// Moves on to `now`, and forgets what no window from then on contains.
+    fn at(&mut self, now: Duration) -> Duration {
+        // Times inside are one window later, so that there is a time before the first one.
+        self.latest = self.latest.max(now.saturating_add(self.span));
+        while let Some(grant) = self.granted.front() {
+            if grant.at.saturating_add(self.span) > self.latest {
+                break;
+            }
+            self.granted.pop_front();
+        }
+        self.latest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_full_window_frees_weight_as_its_grants_leave_it() {
+        let mut window = Window::new(Rate::per(10, 9));
+        let now = |window: &mut Window, at, weight| window.take(ms(at), weight, Duration::ZERO);
+        assert!(now(&mut window, 0, 6).is_ok());
+        assert!(now(&mut window, 4_000, 4).is_ok());
+        assert_eq!(window.left(ms(4_000)), 0);
+        // There is no burst: nothing before the first grant has left the window.
+        assert_eq!(now(&mut window, 4_000, 1), Err(ms(6_000)));
+        assert_eq!(now(&mut window, 9_999, 7), Err(ms(4_001)));
+        assert!(now(&mut window, 10_000, 6).is_ok());
+        assert_eq!(window.left(ms(13_999)), 0);
+        assert_eq!(window.left(ms(14_000)), 4);
+    }
+
+    #[test]
+    fn a_short_wait_is_granted_in_order() {
+        let mut window = Window::new(Rate::per(1, 1));
+        let wait = |window: &mut Window, at| {
+            let granted = window.take(ms(at), 1, ms(5_000));
+            granted.map(|granted| granted.wait)
+        };
+        assert_eq!(wait(&mut window, 0), Ok(ms(0)));
+        assert_eq!(wait(&mut window, 500), Ok(ms(1_500)));
+        assert_eq!(wait(&mut window, 500), Ok(ms(3_500)));
+        assert_eq!(wait(&mut window, 500), Err(ms(5_500)));
+        // Time that goes back frees nothing.
+        assert_eq!(wait(&mut window, 0), Err(ms(5_500)));
+    }
+
+    #[test]
+    fn a_call_that_weighs_more_than_everything_is_never_granted() {
+        let mut window = Window::new(Rate::per(10, 9));
+        assert_eq!(window.take(ms(0), 11, ms(u64::MAX)), Err(ms(10_000)));
+        assert!(window.take(ms(0), 10, ms(0)).is_ok());
+    }
+
+    #[test]
+    fn a_call_is_charged_what_it_weighed() {
+        let mut window = Window::new(Rate::per(200, 9));
+        let granted = window.take(ms(0), 120, ms(0)).unwrap();
+        assert_eq!(window.left(ms(0)), 80);
+        window.correct(granted.id, 21);
+        assert_eq!(window.left(ms(0)), 179);
+        // What is long over is not looked for.
+        assert_eq!(window.left(ms(10_000)), 200);
+        window.correct(granted.id, 100);
+        assert_eq!(window.left(ms(10_000)), 200);
+    }
+
+    #[test]
+    fn what_the_upstream_counts_more_is_believed() {
+        let mut window = Window::new(Rate::per(70, 7_200));
+        let now = ms(0);
+        window.reported(now, 3, Duration::from_secs(600));
+        assert_eq!(window.left(now), 3);
+        // What it counts less is not.
+        window.reported(now, 50, Duration::from_secs(600));
+        assert_eq!(window.left(now), 3);
+        let later = |seconds| now + Duration::from_secs(seconds);
+        assert_eq!(window.left(later(600)), 3);
+        assert_eq!(window.left(later(602)), 70);
+    }
+
+    proptest! {
+        /// Any sequence of takes, every window: never more than the limit, for calls that arrive up
+        /// to a second late.
+        #[test]
+        fn no_window_holds_more_than_the_limit(
+            limit in 1_u32..60,
+            seconds in 1_u32..8,
+            takes in prop::collection::vec((0_u64..2_500, 0_u32..70, 0_u64..4_000, 0_u64..1_000), 1..120),
+        ) {
+            let mut window = Window::new(Rate::per(limit, seconds));
+            let (mut now, mut arrivals) = (0, Vec::new());
+            for (pause, weight, patience, delay) in takes {
+                now += pause;
+                match window.take(ms(now), weight, ms(patience)) {
+                    Ok(granted) => {
+                        prop_assert!(granted.wait <= ms(patience));
+                        arrivals.push((ms(now) + granted.wait + ms(delay), weight));
+                    }
+                    // The refusal names the time: whoever comes back then is served.
+                    Err(wait) if weight <= limit => {
+                        prop_assert!(wait > ms(patience));
+                        now += u64::try_from(wait.as_millis()).unwrap();
+                        let granted = window.take(ms(now), weight, ms(0));
+                        prop_assert!(granted.is_ok());
+                        arrivals.push((ms(now) + ms(delay), weight));
+                    }
+                    Err(_) => {}
+                }
+            }
+            let length = Duration::from_secs(u64::from(seconds));
+            for (end, _) in &arrivals {
+                let inside = |at: &Duration| *at <= *end && *at + length > *end;
+                let sum: u32 = arrivals.iter().filter(|(at, _)| inside(at)).map(|(_, w)| w).sum();
+                prop_assert!(sum <= limit, "{sum} of {limit} in {length:?} until {end:?}");
+            }
+        }
+
+        /// Corrections downwards free weight, and never more than was charged.
+        #[test]
+        fn corrections_keep_the_window_exact(
+            calls in prop::collection::vec((0_u64..3_000, 20_u32..120, 0_u32..120), 1..60),
+        ) {
+            let mut window = Window::new(Rate::per(300, 5));
+            let (mut now, mut made) = (0, Vec::new());
+            for (pause, charged, less) in calls {
+                now += pause;
+                if let Ok(granted) = window.take(ms(now), charged, ms(0)) {
+                    let weighed = charged - less.min(charged);
+                    window.correct(granted.id, weighed);
+                    made.push((now, weighed));
+                }
+                let since = |at: u64| at + 6_000 > now;
+                let sum: u32 = made.iter().filter(|(at, _)| since(*at)).map(|(_, w)| w).sum();
+                prop_assert_eq!(window.left(ms(now)), 300 - sum);
+            }
+        }
+    }
+}
