@@ -11,7 +11,7 @@ use data_sources::Clock;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request};
-use http_edge::{BodyError, ClientAddress, Handler, RequestId, read_body};
+use http_edge::{BodyError, ClientAddress, Draining, Handler, RequestId, read_body};
 use hyper::body::Incoming;
 use ledger::{Answer, Journal, RequestBinding};
 use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, resolve};
@@ -55,10 +55,11 @@ impl<S: Settler, J: Journal> Api<S, J> {
         processor: PaymentProcessor<S, J, Operations>,
         sources: Arc<Sources>,
         server: &ServerSection,
+        draining: Draining,
         clock: &dyn Clock,
     ) -> Self {
         Self {
-            free: Free::new(catalog.clone(), clock),
+            free: Free::new(catalog.clone(), draining, clock),
             challenger: Challenger::new(catalog),
             plain: Operation::ALL
                 .iter()

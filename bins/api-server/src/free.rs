@@ -10,7 +10,7 @@ use data_sources::{Clock, Mode};
 use http::header::{self, HeaderValue};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use http_edge::RequestId;
+use http_edge::{Draining, RequestId};
 use jiff::Timestamp;
 use ledger::Journal;
 use route_catalog::{Catalog, ErrorCode, FREE_ROUTES, Operation};
@@ -36,7 +36,8 @@ pub(crate) struct Free {
     catalog: Arc<Catalog>,
     started: Timestamp,
     documents: std::sync::OnceLock<Documents>,
-    readiness: Mutex<Option<(Instant, Vec<Fault>)>>,
+    readiness: Mutex<Option<(Instant, Dependencies)>>,
+    draining: Draining,
 }
 
 struct Documents {
@@ -44,6 +45,14 @@ struct Documents {
     well_known: Bytes,
     llms: Bytes,
     page: Bytes,
+}
+
+/// What paid calls depend on, as it was at the last look.
+#[derive(Debug, Clone)]
+struct Dependencies {
+    faults: Vec<Fault>,
+    /// Settlements that the gas account can still pay; `None` where somebody else pays.
+    settlements_left: Option<u64>,
 }
 
 /// Something that keeps paid calls from being served.
@@ -54,12 +63,13 @@ struct Fault {
 }
 
 impl Free {
-    pub(crate) fn new(catalog: Arc<Catalog>, clock: &dyn Clock) -> Self {
+    pub(crate) fn new(catalog: Arc<Catalog>, draining: Draining, clock: &dyn Clock) -> Self {
         Self {
             catalog,
             started: clock.now(),
             documents: std::sync::OnceLock::new(),
             readiness: Mutex::new(None),
+            draining,
         }
     }
 
@@ -122,7 +132,16 @@ impl Free {
         &self,
         processor: &PaymentProcessor<S, J, W>,
     ) -> Reply {
-        let faults = self.faults(processor).await;
+        let Dependencies {
+            mut faults,
+            settlements_left,
+        } = self.dependencies(processor).await;
+        if self.draining.is_draining() {
+            faults.push(Fault {
+                component: "server",
+                reason: "draining".to_owned(),
+            });
+        }
         let status = if faults.is_empty() {
             StatusCode::OK
         } else {
@@ -132,40 +151,51 @@ impl Free {
             .iter()
             .map(|fault| json!({ "component": fault.component, "reason": fault.reason }))
             .collect();
-        json_now(
-            status,
-            &json!({ "ready": faults.is_empty(), "reasons": reasons }),
-        )
+        let mut body = json!({ "ready": faults.is_empty(), "reasons": reasons });
+        if let (Some(left), Some(members)) = (settlements_left, body.as_object_mut()) {
+            members.insert("settlements_left".to_owned(), left.into());
+        }
+        json_now(status, &body)
     }
 
-    async fn faults<S: Settler, J: Journal, W: Worker>(
+    async fn dependencies<S: Settler, J: Journal, W: Worker>(
         &self,
         processor: &PaymentProcessor<S, J, W>,
-    ) -> Vec<Fault> {
+    ) -> Dependencies {
         // Held while asking: probes that come meanwhile wait for this answer.
         let mut kept = self.readiness.lock().await;
-        if let Some((at, faults)) = kept.as_ref()
+        if let Some((at, dependencies)) = kept.as_ref()
             && at.elapsed() < READINESS_KEPT
         {
-            return faults.clone();
+            return dependencies.clone();
         }
         let mut faults = Vec::new();
         let readiness = processor.settler().readiness().await;
         observe_readiness(&readiness);
-        if let Readiness::NotReady { reason } = readiness {
-            faults.push(Fault {
-                component: "settlement",
-                reason: reason.to_string(),
-            });
-        }
+        let settlements_left = match readiness {
+            Readiness::Ready {
+                settlements_left, ..
+            } => settlements_left,
+            Readiness::NotReady { reason } => {
+                faults.push(Fault {
+                    component: "settlement",
+                    reason: reason.to_string(),
+                });
+                None
+            }
+        };
         if let Err(error) = processor.journal().probe().await {
             faults.push(Fault {
                 component: "ledger",
                 reason: error.to_string(),
             });
         }
-        *kept = Some((Instant::now(), faults.clone()));
-        faults
+        let dependencies = Dependencies {
+            faults,
+            settlements_left,
+        };
+        *kept = Some((Instant::now(), dependencies.clone()));
+        dependencies
     }
 
     async fn status<S: Settler, J: Journal, W: Worker>(
@@ -173,7 +203,7 @@ impl Free {
         processor: &PaymentProcessor<S, J, W>,
         sources: &Sources,
     ) -> Reply {
-        let faults = self.faults(processor).await;
+        let Dependencies { faults, .. } = self.dependencies(processor).await;
         let component = |name: &str| {
             let fault = faults.iter().find(|fault| fault.component == name);
             json!({

@@ -41,7 +41,8 @@ pub struct Service<S, J> {
     api: Arc<Api<S, J>>,
     processor: PaymentProcessor<S, J, Operations>,
     reconcile_every: Duration,
-    grace: Duration,
+    /// From the signal to the end: the drain time, then the grace.
+    closing_time: Duration,
 }
 
 impl Service<AnySettler, SqliteLedger> {
@@ -122,7 +123,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
             );
         }
         let address = config.listen();
-        let server = Server::bind(address, config.limits())
+        let limits = config.limits();
+        let server = Server::bind(address, limits.clone())
             .await
             .map_err(|error| ServeError::Listen { address, error })?;
         let public_url = config.server.public_url.clone();
@@ -153,6 +155,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             processor.clone(),
             sources,
             server_section,
+            server.draining(),
             clock.as_ref(),
         );
         Ok(Self {
@@ -160,7 +163,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             api: Arc::new(api),
             processor,
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
-            grace: config.limits().shutdown_grace,
+            closing_time: limits.drain.saturating_add(limits.shutdown_grace),
         })
     }
 
@@ -177,7 +180,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             api,
             processor,
             reconcile_every,
-            grace,
+            closing_time,
         } = self;
         let background = [
             tokio::spawn({
@@ -199,9 +202,9 @@ impl<S: Settler, J: Journal> Service<S, J> {
             })
             .await;
         upkeep.abort();
-        // Calls whose caller hung up, and payments being reconciled, go on without a connection, within the same grace.
-        let used = signalled.get().map_or(grace, |at| at.elapsed());
-        if tokio::time::timeout(grace.saturating_sub(used), processor.close())
+        // Calls whose caller hung up, and payments being reconciled, go on without a connection, within the same time.
+        let used = signalled.get().map_or(closing_time, Instant::elapsed);
+        if tokio::time::timeout(closing_time.saturating_sub(used), processor.close())
             .await
             .is_err()
         {

@@ -6,7 +6,6 @@ use ledger::Journal;
 use settlement::Settler;
 
 use super::{PaymentProcessor, Worker};
-use crate::observe;
 
 /// How long an entry must have been untouched before a sweep may close it: a call that has just claimed one may not be in the
 /// list of owners yet.
@@ -24,7 +23,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 ticks.tick().await;
                 self.close_orphans().await;
                 self.prune().await;
-                self.measure().await;
             }
         };
         self.shared.closing.run_until_cancelled(sweeping).await;
@@ -47,19 +45,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Err(error) => {
                 tracing::error!(code = error.code(), %error, "orphaned calls cannot be decided");
             }
-        }
-    }
-
-    /// What operators see of the journal.
-    async fn measure(&self) {
-        match self.journal().open_counts().await {
-            Ok(counts) => observe::open_payments(&counts),
-            Err(error) => {
-                tracing::error!(code = error.code(), %error, "open payments cannot be counted");
-            }
-        }
-        if let Ok(bytes) = self.journal().size_bytes() {
-            observe::ledger_bytes(bytes);
         }
     }
 
