@@ -30,7 +30,7 @@ pub(super) enum Proof {
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Matches a payment to an option of the operation's offer, checks its terms, its signature and its window, that it was
+    /// Matches a payment to an option of the operation's offer, checks its terms, its window and its signature, that it was
     /// made for this request, and the request's parameters. Nothing is asked of anybody.
     pub(super) fn match_offer(
         &self,
@@ -40,10 +40,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let offer = self.catalog().offer(call.operation);
         let payment = Payment::matching(offer, payload).map_err(Declined::from)?;
         payment.check_terms().map_err(Declined::from)?;
-        let proof = self.prove(&payment).map_err(Declined::from)?;
         payment
             .check_window(self.now(), self.seconds_needed(call.operation))
             .map_err(Declined::from)?;
+        let proof = self.prove(&payment).map_err(Declined::from)?;
         self.check_resource(call, &payment)?;
         let work = parse(call, &payment)?;
         Ok(Matched {

@@ -103,7 +103,7 @@ async fn a_tampered_payment_is_declined_by_name() {
         (
             "/payload/authorization/validBefore",
             json!("9999999999"),
-            "invalid_exact_evm_payload_signature",
+            "invalid_exact_evm_payload_authorization_valid_before",
         ),
         ("/x402Version", json!(1), "invalid_x402_version"),
     ];

@@ -1,5 +1,6 @@
 //! A payment that the ledger knows is recognised before anything is said that could make its payer sign another one.
 
+use alloy_primitives::Address;
 use api_server::config::SettlementMode;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use crate::support::buyer::{Answer, header_of};
 use crate::support::facilitator::{Facilitator, Say, success, valid};
 
 const TX: &str = "0xabababababababababababababababababababababababababababababababab";
-const NEW_PAYEE: &str = "0x1111111111111111111111111111111111111111";
+const NEW_PAYEE: Address = Address::repeat_byte(0x11);
 
 /// What an operator may change between two runs.
 const CHANGES: [&str; 3] = ["payee", "window", "assets"];
@@ -18,7 +19,7 @@ const CHANGES: [&str; 3] = ["payee", "window", "assets"];
 async fn change(world: &mut World, what: &str) {
     world
         .restart_with(|config| match what {
-            "payee" => config.payment.pay_to = Some(NEW_PAYEE.parse().unwrap()),
+            "payee" => config.payment.pay_to = Some(NEW_PAYEE.into()),
             "window" => config.payment.max_timeout_seconds += 60,
             _ => config.payment.assets.rotate_left(1),
         })
