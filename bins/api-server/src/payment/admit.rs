@@ -1,13 +1,17 @@
 //! Phase: may the work begin, as far as places and credit go?
 
+use std::sync::{MutexGuard, PoisonError};
+
+use alloy_primitives::Address;
 use ledger::Journal;
 use settlement::{Settler, Verification};
 use tokio::sync::OwnedSemaphorePermit;
 use x402_wire::{Payment, Reason};
 
-use super::credit_book::Hold;
+use super::credit_book::{CreditBook, Hold};
 use super::in_flight::Presence;
 use super::match_offer::{Matched, Proof};
+use super::recognise::unreadable;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
 use crate::observe;
@@ -118,7 +122,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// Reads the payer's credit the first time it is needed.
-    async fn learn_credit(&self, payer: alloy_primitives::Address) -> Result<(), Refusal> {
+    async fn learn_credit(&self, payer: Address) -> Result<(), Refusal> {
         if self.credit().knows(payer) {
             return Ok(());
         }
@@ -127,17 +131,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 self.credit().learn(payer, credit);
                 Ok(())
             }
-            Err(error) => {
-                tracing::error!(code = error.code(), %error, "the journal cannot be read");
-                Err(Refusal::LedgerUnavailable)
-            }
+            Err(error) => Err(unreadable(&error)),
         }
     }
 
-    pub(super) fn credit(&self) -> std::sync::MutexGuard<'_, super::credit_book::CreditBook> {
+    pub(super) fn credit(&self) -> MutexGuard<'_, CreditBook> {
         let credit = &self.shared.credit;
-        credit
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        credit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -174,6 +174,15 @@ impl Declined {
         self
     }
 
+    /// With `next` where the advice was to sign a new payment.
+    #[must_use]
+    pub(super) fn unless_signing_anew(self, next: Next) -> Self {
+        match self.next {
+            Next::SignNew => self.advising(next),
+            _ => self,
+        }
+    }
+
     /// Whether the same call can succeed with another payment. A scheme that nobody settles stays so.
     pub(crate) fn retryable(&self) -> bool {
         self.reason != Reason::UnsupportedScheme

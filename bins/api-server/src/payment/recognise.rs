@@ -4,9 +4,10 @@ use alloy_primitives::U256;
 use ledger::{Journal, LedgerError, PaymentRecord, PaymentStatus, State};
 use route_catalog::Next;
 use settlement::Settler;
+use x402_wire::{AuthorizationKey, Payment};
 
 use super::ended::{Pending, look_up_url};
-use super::{Delivered, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
+use super::{Declined, Delivered, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Passes on what a phase before the claim came to, unless it is a refusal and the payment is known: then the caller is
@@ -30,11 +31,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let Some(key) = &call.key else {
             return Ok(None);
         };
-        let unreadable = |error: LedgerError| {
-            tracing::error!(code = error.code(), %error, "the journal cannot be read");
-            Refusal::LedgerUnavailable
-        };
-        let record = self.journal().look_up(key).await.map_err(unreadable)?;
+        let record = self.journal().look_up(key).await;
+        let record = record.map_err(|error| unreadable(&error))?;
         if record
             .as_ref()
             .is_none_or(|record| record.state == State::Released)
@@ -42,7 +40,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             return Ok(record);
         }
         let found = self.journal().find(key, &call.binding, self.now()).await;
-        match found.map_err(unreadable)? {
+        match found.map_err(|error| unreadable(&error))? {
             // Released since.
             None => Ok(None),
             Some(PaymentStatus::Unknown { entry, .. }) => {
@@ -104,19 +102,52 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         &self,
         call: &PaidCall,
         refusal: Refusal,
-        released: Option<PaymentRecord>,
+        record: Option<PaymentRecord>,
     ) -> Refusal {
-        let (Refusal::Declined(declined), Some(key)) = (&refusal, &call.key) else {
+        let Some(key) = &call.key else {
             return refusal;
         };
-        let was_attempted = released.is_some_and(|record| record.attempted);
-        if declined.next != Next::SignNew || !was_attempted {
-            return refusal;
+        match refusal {
+            Refusal::Declined(declined) if record.is_some_and(|record| record.attempted) => {
+                let next = self
+                    .after_attempt(key, call.valid_before, self.wait(call))
+                    .await;
+                declined.unless_signing_anew(next).into()
+            }
+            refusal => refusal,
         }
-        let valid_before = U256::from(call.valid_before);
-        match self.settler().is_void(key, valid_before).await {
-            Ok(true) => refusal,
-            Ok(false) | Err(_) => declined.clone().advising(self.wait(call)).into(),
+    }
+
+    /// The same for a payment whose entry has just been released.
+    pub(super) async fn advise_after_release(
+        &self,
+        payment: &Payment,
+        wait: Next,
+        declined: Declined,
+    ) -> Refusal {
+        let key = payment.key();
+        match self.journal().look_up(&key).await {
+            Ok(Some(record)) if record.attempted => {
+                let valid_before = payment.authorization().valid_before;
+                let end = u64::try_from(valid_before).unwrap_or(u64::MAX);
+                let next = self.after_attempt(&key, end, wait).await;
+                declined.unless_signing_anew(next).into()
+            }
+            Ok(_) => declined.into(),
+            Err(error) => unreadable(&error),
+        }
+    }
+
+    /// What the payer of an authorization does that has left this server: signs a new one only when this one is void.
+    pub(super) async fn after_attempt(
+        &self,
+        key: &AuthorizationKey,
+        valid_before: u64,
+        wait: Next,
+    ) -> Next {
+        match self.settler().is_void(key, U256::from(valid_before)).await {
+            Ok(true) => Next::SignNew,
+            Ok(false) | Err(_) => wait,
         }
     }
 
@@ -133,3 +164,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
 /// How long after its window a payment may still show up in a block that was made before.
 const VOID_MARGIN_SECONDS: u64 = 60;
+
+pub(super) fn unreadable(error: &LedgerError) -> Refusal {
+    tracing::error!(code = error.code(), %error, "the journal cannot be read");
+    Refusal::LedgerUnavailable
+}

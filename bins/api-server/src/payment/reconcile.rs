@@ -5,14 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ledger::{EntryId, Journal, Undecided};
-use route_catalog::Next;
 use settlement::{Reconciliation, Settler};
 use tokio::task::JoinSet;
 use x402_wire::{Payment, Reason};
 
 use super::settle::stored_receipt;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
-use alloy_primitives::U256;
 
 /// Unknown payments that are looked at side by side.
 const LOOKS_AT_ONCE: u32 = 8;
@@ -250,11 +248,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if let Decision::Released { reason } = decision {
             let message =
                 "the earlier settlement of this payment did not happen; nothing was charged";
-            let valid_before = U256::from(call.valid_before);
-            let next = match self.settler().is_void(key, valid_before).await {
-                Ok(true) => Next::SignNew,
-                Ok(false) | Err(_) => self.wait(call),
-            };
+            let next = self
+                .after_attempt(key, call.valid_before, self.wait(call))
+                .await;
             return Refusal::from(Declined::new(reason, message).advising(next)).into();
         }
         match self.journal().find(key, &call.binding, self.now()).await {

@@ -48,7 +48,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let settle_budget = self.shared.policy.settle_budget_seconds;
         if let Err(late) = payment.check_window(self.now(), settle_budget) {
             self.release(open, late.reason().as_str(), spent).await;
-            return Err(Refusal::from(Declined::from(late)).into());
+            let late = Declined::from(late);
+            return Err(self.advise_after_release(&payment, wait, late).await.into());
         }
         let attempt = Attempt {
             payment: payment.clone(),

@@ -30,7 +30,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 self.release(claimed.open, reason.as_str(), spent).await;
                 let next = next_after(&reason, claimed.url);
                 let declined = Declined::by_settler(reason, message).advising(next);
-                Err(Refusal::from(declined).into())
+                let (payment, wait) = (&claimed.payment, claimed.wait);
+                Err(self
+                    .advise_after_release(payment, wait, declined)
+                    .await
+                    .into())
             }
             Verification::Unavailable { cause } => {
                 tracing::warn!(entry = %claimed.open.id, %cause, "a payment cannot be verified");
