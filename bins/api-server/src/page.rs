@@ -36,6 +36,10 @@ No account, no key, no subscription. An answer that cannot be given is not charg
 <p>The answer is a 402 with six ways to pay. Sign one, send the same request again with the header
 <code>PAYMENT-SIGNATURE</code>, and the answer comes with a receipt. Sending the same payment again gives the same answer
 and charges nothing.</p>
+<p>If something goes wrong, the answer's member <code>next</code> says what to do: <code>send_same_again</code>,
+<code>look_up</code> or <code>wait</code>. Where a payment stands is free to ask:
+<code>{base}/payments/ASSET/PAYER/NONCE</code>. Sign a new payment only when told <code>sign_new</code>: an earlier one may
+still be charged.</p>
 <p class="links"><a href="/openapi.json">OpenAPI</a> <a href="/llms.txt">llms.txt</a>
 <a href="/.well-known/x402">x402 discovery</a> <a href="/status">status</a> <a href="/freshness">freshness</a></p>
 <h2>{operations} operations</h2>
