@@ -75,8 +75,8 @@ pub struct PaymentRecord {
     pub transaction: Option<String>,
     /// Why it is released, unknown or undecidable.
     pub reason: Option<String>,
-    /// Whether a settlement was asked for, or may have been: the authorization has left this server. A released
-    /// authorization of which this is true can still be executed by others until it expires. `false` also for entries
-    /// that were released by an older version of the journal.
+    /// Whether a settlement was asked for, or may have been, for this entry or an earlier one of the authorization: it has
+    /// left this server, and others can execute it until it expires, even when it is released. `false` also for what an
+    /// older version of the journal has released.
     pub attempted: bool,
 }

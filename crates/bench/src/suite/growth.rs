@@ -58,8 +58,8 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// A ledger of the server's own making with so many settled entries of authorizations that are still valid, so that
-/// none of them is pruned during the measurement.
+/// A ledger of the server's own making with so many entries that were settled just now by authorizations that are still
+/// valid, so that nothing of them is pruned during the measurement.
 pub(super) fn fill(site: &Site, ledger: &Path, entries: u32) -> Result<(), BenchError> {
     site.paid_server(ledger, "accepting")?.stop()?;
     let mut connection = Connection::open(ledger)?;
@@ -76,9 +76,9 @@ pub(super) fn fill(site: &Site, ledger: &Path, entries: u32) -> Result<(), Bench
         "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
          INSERT INTO entry (id, state, authorization, request, payer, valid_before, reserved_at,
                             changed_at, receipt, amount, method, path)
-         SELECT n, ?2, randomblob(16), randomblob(32), randomblob(20), ?3, ?4, ?4, n, '2000',
-                'GET', '/all-tokens' FROM number",
-        params![entries, SETTLED, i64::from(u32::MAX), 1_700_000_000],
+         SELECT n, ?2, randomblob(16), randomblob(32), randomblob(20), ?3, unixepoch(), unixepoch(),
+                n, '2000', 'GET', '/all-tokens' FROM number",
+        params![entries, SETTLED, i64::from(u32::MAX)],
     )?;
     transaction.commit()?;
     drop(connection);

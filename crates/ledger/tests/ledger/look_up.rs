@@ -69,10 +69,22 @@ async fn a_release_says_whether_a_settlement_was_asked_for() {
             ..record(entry, State::Released)
         };
         assert_eq!(look_up(&ledger, nonce).await, Some(expected), "{state}");
-        // Of the next entry of the authorization it says nothing.
-        let next = reserved(&ledger, claim(nonce)).await;
-        let expected = record(next, State::Reserved);
-        assert_eq!(look_up(&ledger, nonce).await, Some(expected));
+        // The authorization has left the server, whatever becomes of the next entry.
+        for now in [NOW + 8, NOW + 9] {
+            let next = Claim {
+                now,
+                ..claim(nonce)
+            };
+            let next = reserved(&ledger, next).await;
+            let expected = PaymentRecord {
+                since: now,
+                attempted,
+                ..record(next, State::Reserved)
+            };
+            assert_eq!(look_up(&ledger, nonce).await, Some(expected));
+            ledger.release(next, "no data", 0, now).await.unwrap();
+            assert_eq!(look_up(&ledger, nonce).await.unwrap().attempted, attempted);
+        }
     }
     let entry = bring(&ledger, 5, State::Undecidable).await;
     let reason = "not on chain".to_owned();

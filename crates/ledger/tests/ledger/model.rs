@@ -1,14 +1,15 @@
 //! Random histories, compared move by move with a journal in plain memory.
 
 use alloy_primitives::Address;
-use ledger::{
-    Claim, EntryId, Journal, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Pruned,
-    Recovery, Reservation, Resolution, State, StoredAnswer, Transition,
-};
+use ledger::{Claim, EntryId, Journal, Reservation, Resolution, State, Transition};
 use proptest::prelude::*;
 use x402_wire::AuthorizationKey;
 
-use crate::support::{self, Bench, CREDIT_CAP, ENTRY_RETENTION, NOW, RETENTION};
+use crate::support::{self, Bench, ENTRY_RETENTION, NOW};
+
+mod plain;
+
+use plain::{Entry, Model, Move};
 
 const KEYS: u64 = 5;
 const WINDOW: u64 = 600;
@@ -78,226 +79,6 @@ fn key(n: u64) -> AuthorizationKey {
     AuthorizationKey {
         payer: PAYERS[usize::from(n % 2 == 1)],
         ..support::key(n)
-    }
-}
-
-struct Entry {
-    id: EntryId,
-    key: u64,
-    request: u64,
-    payment_id: Option<u8>,
-    state: State,
-    valid_before: u64,
-    changed_at: u64,
-    has_answer: bool,
-    transaction: Option<String>,
-    cause: Option<String>,
-    attempted: bool,
-}
-
-impl Entry {
-    fn end_uncharged(&mut self, reason: &str) {
-        self.attempted = self.state >= State::Settling;
-        self.has_answer = false;
-        self.cause = Some(reason.to_owned());
-    }
-}
-
-/// A move and what comes with it.
-struct Move<'a> {
-    transition: Transition,
-    transaction: Option<String>,
-    cause: &'a str,
-    spent: u64,
-    now: u64,
-}
-
-#[derive(Default)]
-struct Model {
-    entries: Vec<Entry>,
-    /// Of both payers.
-    credit: [u64; 2],
-    /// Every number that was ever given out.
-    issued: Vec<EntryId>,
-    now: u64,
-}
-
-impl Model {
-    fn status(&self, key: u64, request: u64) -> Option<PaymentStatus> {
-        let entry = self
-            .entries
-            .iter()
-            .find(|e| e.key == key && e.state != State::Released)?;
-        if entry.request != request {
-            return Some(PaymentStatus::BoundElsewhere);
-        }
-        let transaction = || entry.transaction.clone();
-        Some(match entry.state {
-            State::Unknown => PaymentStatus::Unknown {
-                entry: entry.id,
-                transaction: transaction(),
-            },
-            State::Undecidable => PaymentStatus::Undecidable {
-                entry: entry.id,
-                transaction: transaction(),
-            },
-            State::Settled if entry.has_answer && entry.changed_at + RETENTION > self.now => {
-                PaymentStatus::Answered(StoredAnswer {
-                    settled_at: entry.changed_at,
-                    ..support::stored(key, 0)
-                })
-            }
-            State::Settled => PaymentStatus::AnswerExpired {
-                transaction: support::receipt(key).transaction,
-            },
-            state => PaymentStatus::InFlight {
-                entry: entry.id,
-                state,
-            },
-        })
-    }
-
-    /// What a claim must be answered; `None` for a reservation.
-    fn claim(
-        &self,
-        key_number: u64,
-        request: u64,
-        payment_id: Option<u8>,
-    ) -> Option<PaymentStatus> {
-        self.status(key_number, request).or_else(|| {
-            let taken = self.entries.iter().find(|e| {
-                payment_id.is_some()
-                    && e.payment_id == payment_id
-                    && e.key % 2 == key_number % 2
-                    && e.state != State::Released
-            })?;
-            let settled = taken.state == State::Settled;
-            Some(PaymentStatus::IdentifierTaken {
-                transaction: settled.then(|| support::receipt(taken.key).transaction),
-                // The payment that is stored in these tests.
-                key: taken.has_answer.then(|| support::key(taken.key)),
-                same_request: taken.request == request,
-            })
-        })
-    }
-
-    fn record(&self, key: u64) -> Option<PaymentRecord> {
-        let entry = self.entries.iter().find(|e| e.key == key)?;
-        let state = entry.state;
-        Some(PaymentRecord {
-            entry: entry.id,
-            state,
-            since: entry.changed_at,
-            transaction: match state {
-                State::Settled => Some(support::receipt(key).transaction),
-                State::Unknown | State::Undecidable => entry.transaction.clone(),
-                _ => None,
-            },
-            reason: entry.cause.clone().filter(|_| state != State::Settled),
-            attempted: match state {
-                State::Reserved | State::Working => false,
-                State::Released => entry.attempted,
-                _ => true,
-            },
-        })
-    }
-
-    fn open_counts(&self) -> OpenCounts {
-        let count = |is: fn(State) -> bool| {
-            let entries = self.entries.iter().filter(|entry| is(entry.state));
-            u64::try_from(entries.count()).unwrap()
-        };
-        let unknown = self.entries.iter().filter(|e| e.state == State::Unknown);
-        OpenCounts {
-            in_flight: count(State::is_in_flight),
-            unknown: count(|state| state == State::Unknown),
-            undecidable: count(|state| state == State::Undecidable),
-            oldest_unknown: unknown.map(|entry| entry.changed_at).min(),
-        }
-    }
-
-    fn advance(&mut self, id: EntryId, made: Move<'_>) -> Result<(), LedgerError> {
-        let Some(entry) = self.entries.iter_mut().find(|e| e.id == id) else {
-            return Err(LedgerError::NoSuchEntry { entry: id });
-        };
-        let transition = made.transition;
-        if !transition.from().contains(&entry.state) {
-            return Err(LedgerError::WrongState {
-                entry: id,
-                transition,
-                expected: transition.from(),
-                observed: entry.state,
-            });
-        }
-        let credit = &mut self.credit[usize::from(entry.key % 2 == 1)];
-        match transition {
-            Transition::StartWork => {
-                entry.state = State::Working;
-                return Ok(());
-            }
-            Transition::BeginSettlement => entry.has_answer = true,
-            Transition::Settle | Transition::ResolveSettled => {
-                *credit = (*credit + 2_000).min(CREDIT_CAP);
-            }
-            Transition::Release => {
-                entry.end_uncharged(made.cause);
-                *credit = credit.saturating_sub(made.spent);
-            }
-            Transition::ResolveReleased => entry.end_uncharged(made.cause),
-            Transition::MarkUnknown => {
-                entry.transaction = made.transaction.or(entry.transaction.take());
-                entry.cause = Some(made.cause.to_owned());
-                if entry.state == State::Unknown {
-                    return Ok(());
-                }
-            }
-            Transition::MarkUndecidable => entry.cause = Some(made.cause.to_owned()),
-        }
-        entry.state = transition.to();
-        entry.changed_at = entry.changed_at.max(made.now);
-        Ok(())
-    }
-
-    fn close_open(&mut self, until: u64, owned: &[EntryId], cause: &str) -> Recovery {
-        let mut recovery = Recovery::default();
-        for entry in &mut self.entries {
-            let is_old = entry.changed_at <= until && !owned.contains(&entry.id);
-            if is_old && entry.state.is_in_flight() {
-                if entry.state == State::Settling {
-                    entry.state = State::Unknown;
-                    entry.cause = Some(cause.to_owned());
-                    recovery.unknown += 1;
-                } else {
-                    entry.end_uncharged(cause);
-                    entry.state = State::Released;
-                    recovery.released += 1;
-                }
-                entry.changed_at = entry.changed_at.max(self.now);
-            }
-        }
-        recovery
-    }
-
-    fn prune(&mut self) -> Pruned {
-        let mut pruned = Pruned::default();
-        let now = self.now;
-        self.entries.retain_mut(|entry| {
-            let retention = match entry.state {
-                State::Settled => ENTRY_RETENTION,
-                State::Released => RETENTION,
-                _ => return true,
-            };
-            if entry.valid_before <= now && entry.changed_at + retention <= now {
-                pruned.entries += 1;
-                return false;
-            }
-            if entry.has_answer && entry.changed_at + RETENTION <= now {
-                entry.has_answer = false;
-                pruned.answers += 1;
-            }
-            true
-        });
-        pruned
     }
 }
 
@@ -372,6 +153,8 @@ async fn step(ledger: &mut Bench, model: &mut Model, op: &Op) {
                         !model.issued.contains(&id) || model.entries.iter().all(|e| e.id != id)
                     );
                     model.issued.push(id);
+                    let released = model.entries.iter().find(|e| e.key == key_number);
+                    let attempted = released.is_some_and(|released| released.attempted);
                     model.entries.retain(|e| e.key != key_number);
                     model.entries.push(Entry {
                         id,
@@ -384,7 +167,7 @@ async fn step(ledger: &mut Bench, model: &mut Model, op: &Op) {
                         has_answer: false,
                         transaction: None,
                         cause: None,
-                        attempted: false,
+                        attempted,
                     });
                 }
                 (observed, expected) => panic!("{op:?}: {observed:?}, not {expected:?}"),

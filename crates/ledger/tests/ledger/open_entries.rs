@@ -7,8 +7,8 @@ use rusqlite::Connection;
 
 use crate::support::{Bench, NOW, OPTIONS, bring, claim, find, reserved};
 
-/// As many as one script left in a minute.
-const MANY: u32 = 100_000;
+/// As many as one script leaves in half a minute.
+const MANY: u32 = 50_000;
 /// What one call looks at.
 const RUN: u64 = 16_384;
 
@@ -151,7 +151,7 @@ async fn a_restart_decides_all_of_them() {
     assert_eq!(recovered, released(u64::from(MANY)));
     assert_eq!(ledger.open_counts().await, Ok(OpenCounts::default()));
     // In batches: no transaction had all of them.
-    assert!(ledger.stats().commits > 300);
+    assert!(ledger.stats().commits >= u64::from(MANY) / 256);
 }
 
 #[test]

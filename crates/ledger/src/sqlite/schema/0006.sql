@@ -1,7 +1,7 @@
 -- Digest of method, path, query and body alone (`request` has the signature in it as well), 32 bytes. Only of entries with a
 -- payment identifier: it says whether a payer who uses it again asks for the same.
 ALTER TABLE entry ADD COLUMN content BLOB;
--- 1 of a released entry whose settlement had been asked for.
+-- 1 of a released entry whose settlement had been asked for, and of the next entry of its authorization.
 ALTER TABLE entry ADD COLUMN attempted INTEGER NOT NULL DEFAULT 0;
 
 -- `open` says from now on which entries somebody has to find: 1 those in flight that are not among the newest any more, 2 the

@@ -65,10 +65,11 @@ impl Store<'_> {
         {
             return Ok(Claimed::IdentifierTaken(taken));
         }
-        if let Some(released) = found {
-            self.forget_released(&digest, released.entry)?;
-        }
-        Ok(Claimed::Reserved(self.insert(digest, claim)?))
+        let attempted = match found {
+            Some(released) => self.forget_released(&digest, released.entry)?,
+            None => false,
+        };
+        Ok(Claimed::Reserved(self.insert(digest, claim, attempted)?))
     }
 
     /// The authorization for which the payer has used the identifier, unless it was released.
@@ -107,24 +108,35 @@ impl Store<'_> {
         }))
     }
 
-    /// Makes room for a new reservation of the same authorization.
-    fn forget_released(&mut self, digest: &Digest, entry: EntryId) -> rusqlite::Result<()> {
+    /// Makes room for a new reservation of the same authorization. Returns whether a settlement of it was asked for.
+    fn forget_released(&mut self, digest: &Digest, entry: EntryId) -> rusqlite::Result<bool> {
         self.seen()?.0.remove(digest);
+        let sql = "SELECT attempted FROM entry WHERE id = ?1";
+        let attempted = self
+            .statements
+            .get(sql)?
+            .query_row([entry.number()], |row| row.get(0))?;
         let sql = "DELETE FROM entry WHERE id = ?1 AND state = ?2";
-        self.statements
-            .execute(sql, params![entry.number(), State::Released.code()])
-            .map(drop)
+        let released = params![entry.number(), State::Released.code()];
+        self.statements.execute(sql, released)?;
+        Ok(attempted)
     }
 
-    /// Inserts a reserved entry of an authorization that has none.
-    fn insert(&mut self, digest: Digest, claim: &Claim) -> rusqlite::Result<EntryId> {
+    /// Inserts a reserved entry of an authorization that has none, any more.
+    fn insert(
+        &mut self,
+        digest: Digest,
+        claim: &Claim,
+        attempted: bool,
+    ) -> rusqlite::Result<EntryId> {
         let id = next_number(&mut self.next_entry);
         let now = stored(claim.now);
         let content = claim.request.content_digest();
         self.statements.execute(
             "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
-             reserved_at, changed_at, amount, method, path, payment_id, content)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12)",
+             reserved_at, changed_at, amount, method, path, payment_id, content,
+             attempted)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             params![
                 id,
                 State::Reserved.code(),
@@ -138,6 +150,7 @@ impl Store<'_> {
                 claim.request.path(),
                 claim.payment_id,
                 claim.payment_id.is_some().then_some(content.as_slice()),
+                attempted,
             ],
         )?;
         let earning = Earning::new(claim.key.payer, claim.amount);

@@ -61,9 +61,8 @@ impl Store<'_> {
             // A settled entry may have been unknown before.
             reason: cause.filter(|_| state != State::Settled),
             attempted: match state {
-                State::Reserved | State::Working => false,
-                State::Released => attempted,
-                _ => true,
+                State::Reserved | State::Working | State::Released => attempted,
+                State::Settling | State::Unknown | State::Settled | State::Undecidable => true,
             },
         }))
     }

@@ -214,7 +214,7 @@ impl Store<'_> {
             entry,
             transition,
             "UPDATE entry SET state = ?2, changed_at = max(changed_at, ?5),
-             attempted = (answer <> ?6), answer = ?6, cause = ?7, open = 0, payment_id = NULL
+             attempted = (attempted OR answer <> ?6), answer = ?6, cause = ?7, open = 0, payment_id = NULL
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
             params![
                 entry.number(),
