@@ -10,6 +10,7 @@ use route_catalog::{Catalog, CatalogConfig};
 use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 
 use crate::config::{Config, ConfigError};
+use crate::ledger_cli::{LedgerCliError, LedgerCommand};
 use crate::{check, demo, observe, serve};
 
 /// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data, each call paid by itself with
@@ -61,6 +62,11 @@ enum Command {
         #[arg(long)]
         online: bool,
     },
+    /// Payments whose outcome no server can find out any more.
+    Ledger {
+        #[command(subcommand)]
+        command: LedgerCommand,
+    },
 }
 
 /// Why a command failed, by exit code.
@@ -74,6 +80,19 @@ enum Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::Config(error.to_string())
+    }
+}
+
+impl From<LedgerCliError> for Failure {
+    fn from(error: LedgerCliError) -> Self {
+        match error {
+            LedgerCliError::NoLedger(_) | LedgerCliError::Ledger(_) => {
+                Self::Config(error.to_string())
+            }
+            LedgerCliError::NotUndecidable(_) | LedgerCliError::Damaged { .. } => {
+                Self::Other(error.to_string())
+            }
+        }
     }
 }
 
@@ -140,6 +159,10 @@ fn run(command: Command) -> Result<(), Failure> {
                 return ask_around(&config, &terms);
             }
             Ok(())
+        }
+        Command::Ledger { command } => {
+            let config = Config::load(command.config(), server_config::environment())?;
+            print(&block_on(command.run(&config))??)
         }
     }
 }

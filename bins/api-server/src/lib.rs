@@ -13,6 +13,7 @@ mod cors;
 mod demo;
 mod error;
 mod free;
+mod ledger_cli;
 mod observe;
 mod operations;
 mod page;

@@ -191,8 +191,14 @@ pub(crate) fn in_flight() -> InFlight {
         metrics();
         gauge!(table::PAID_CALLS_IN_FLIGHT)
     });
-    calls.increment(1.0);
-    InFlight(calls.clone())
+    InFlight::enter(calls.clone())
+}
+
+impl InFlight {
+    fn enter(calls: Gauge) -> Self {
+        calls.increment(1.0);
+        Self(calls)
+    }
 }
 
 impl Drop for InFlight {
@@ -219,13 +225,12 @@ pub(crate) fn ledger_bytes(bytes: u64) {
 
 /// How many settlements the gas account can still pay; `None` where nobody knows, or somebody else pays.
 pub(crate) fn settlements_left(settlements: Option<u64>) {
-    gauge!(table::SETTLEMENTS_LEFT).set(settlements.map_or(f64::NAN, as_float));
+    gauge!(table::SETTLEMENTS_LEFT).set(settlements.map_or(f64::NAN, |left| as_float(left)));
 }
 
 /// Seconds by which the machine's clock is ahead of the chain's, where they contradict each other; otherwise 0.
 pub(crate) fn clock_difference(seconds: i64) {
-    let apart = as_float(seconds.unsigned_abs());
-    gauge!(table::CLOCK_DIFFERENCE).set(if seconds < 0 { -apart } else { apart });
+    gauge!(table::CLOCK_DIFFERENCE).set(as_float(seconds));
 }
 
 /// Whether upstream calls work, as the last ones saw it.
@@ -246,42 +251,50 @@ pub(crate) fn upstreams(calls: impl Iterator<Item = SourceHealth>) {
     clippy::cast_precision_loss,
     reason = "gauges are floats, and no amount of money"
 )]
-fn as_float(count: u64) -> f64 {
-    count as f64
+fn as_float(count: impl Into<i128>) -> f64 {
+    count.into() as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The value of a series in the text that is scraped.
-    fn value(series: &str) -> Option<String> {
-        let text = metrics().unwrap().render();
-        let line = text.lines().find(|line| {
-            line.strip_prefix(series)
-                .is_some_and(|rest| rest.starts_with(' '))
-        })?;
-        line.rsplit(' ').next().map(str::to_owned)
+    /// What is scraped of a recorder of its own after some events.
+    fn scraped(events: impl FnOnce()) -> String {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let handle = recorder.handle();
+        metrics::with_local_recorder(&recorder, events);
+        handle.render()
+    }
+
+    /// The value of a series.
+    fn value<'a>(text: &'a str, series: &str) -> Option<&'a str> {
+        text.lines()
+            .filter_map(|line| line.rsplit_once(' '))
+            .find_map(|(name, value)| (name == series).then_some(value))
     }
 
     #[test]
     fn every_metric_exists_before_its_first_event() {
-        let text = metrics().unwrap().render();
+        let text = scraped(start_at_zero);
         for metric in table::METRICS {
             assert!(metric.name.starts_with("svc_"), "{}", metric.name);
-            let others_record = [
+            let elsewhere_or_at_first_use = [
                 "svc_connections",
                 "svc_facilitator_seconds",
                 "svc_rpc_seconds",
+                table::PAID_CALL_SECONDS,
+                table::UPSTREAM_UP,
             ];
-            let at_first_use = [table::PAID_CALL_SECONDS, table::UPSTREAM_UP];
-            if others_record.contains(&metric.name) || at_first_use.contains(&metric.name) {
-                continue;
-            }
             let exists = text
                 .lines()
                 .any(|line| !line.starts_with('#') && line.starts_with(metric.name));
-            assert!(exists, "{} is missing:\n{text}", metric.name);
+            assert_eq!(
+                exists,
+                !elsewhere_or_at_first_use.contains(&metric.name),
+                "{}:\n{text}",
+                metric.name
+            );
         }
         for series in [
             "svc_paid_calls_total{operation=\"price\",outcome=\"settlement_pending\"}",
@@ -289,32 +302,49 @@ mod tests {
             "svc_payments_declined_total{reason=\"other\"}",
             "svc_payments_open{state=\"undecidable\"}",
         ] {
-            assert_eq!(value(series).as_deref(), Some("0"), "{series}");
+            assert_eq!(value(&text, series), Some("0"), "{series}");
         }
-        assert_eq!(value("svc_settlements_left").as_deref(), Some("NaN"));
-        let build = format!(
-            "svc_build_info{{version=\"{}\"}}",
-            env!("CARGO_PKG_VERSION")
+        assert_eq!(value(&text, "svc_settlements_left"), Some("NaN"));
+        let build = concat!(
+            "svc_build_info{version=\"",
+            env!("CARGO_PKG_VERSION"),
+            "\"}"
         );
-        assert_eq!(value(&build).as_deref(), Some("1"));
+        assert_eq!(value(&text, build), Some("1"));
+    }
+
+    #[test]
+    fn a_call_is_in_flight_until_it_ends() {
+        let calls = || gauge!(table::PAID_CALLS_IN_FLIGHT);
+        for (left, expected) in [(0, "0"), (2, "2")] {
+            let text = scraped(|| {
+                let mut begun: Vec<InFlight> = (0..3).map(|_| InFlight::enter(calls())).collect();
+                begun.truncate(left);
+                std::mem::forget(begun);
+            });
+            assert_eq!(value(&text, "svc_paid_calls_in_flight"), Some(expected));
+        }
     }
 
     #[test]
     fn gauges_show_what_was_set() {
-        let calls = || value("svc_paid_calls_in_flight").unwrap();
-        let (first, second) = (in_flight(), in_flight());
-        assert_eq!(calls(), "2");
-        drop(first);
-        assert_eq!(calls(), "1");
-        drop(second);
-        assert_eq!(calls(), "0");
-
-        clock_difference(-31);
-        assert_eq!(
-            value("svc_clock_difference_seconds").as_deref(),
-            Some("-31")
-        );
-        ledger_bytes(4096);
-        assert_eq!(value("svc_ledger_bytes").as_deref(), Some("4096"));
+        let text = scraped(|| {
+            clock_difference(-31);
+            ledger_bytes(4096);
+            settlements_left(Some(12));
+            open_payments(&OpenCounts {
+                unknown: 3,
+                ..OpenCounts::default()
+            });
+        });
+        for (series, expected) in [
+            ("svc_clock_difference_seconds", "-31"),
+            ("svc_ledger_bytes", "4096"),
+            ("svc_settlements_left", "12"),
+            ("svc_payments_open{state=\"unknown\"}", "3"),
+            ("svc_payments_open{state=\"in_flight\"}", "0"),
+        ] {
+            assert_eq!(value(&text, series), Some(expected), "{series}");
+        }
     }
 }

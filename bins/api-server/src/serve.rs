@@ -67,14 +67,7 @@ impl Service<AnySettler, SqliteLedger> {
             tokio::task::spawn_blocking(move || Sources::connect(&config, data_clock))
         };
         let storage = &config.storage;
-        let days = u64::from(storage.payment_retention_days);
-        let options = ledger::Options {
-            max_bytes: storage.max_bytes,
-            retention_seconds: storage.answer_retention_seconds,
-            entry_retention_seconds: days.saturating_mul(86_400),
-            credit_cap_micro_usd: config.credit.cap_micro_usd,
-        };
-        let journal = SqliteLedger::open(&storage.url, options)?;
+        let journal = SqliteLedger::open(&storage.url, ledger_options(config))?;
         let options = ShelfOptions {
             max_artifact_bytes: storage.artifact_max_bytes,
         };
@@ -271,6 +264,18 @@ fn settle_guard(section: &SettlementSection) -> Duration {
     Duration::from_millis(section.timeout_ms)
         .saturating_mul(3)
         .saturating_add(Duration::from_secs(30))
+}
+
+/// How the ledger of a configuration is kept.
+pub(crate) fn ledger_options(config: &Config) -> ledger::Options {
+    let storage = &config.storage;
+    let days = u64::from(storage.payment_retention_days);
+    ledger::Options {
+        max_bytes: storage.max_bytes,
+        retention_seconds: storage.answer_retention_seconds,
+        entry_retention_seconds: days.saturating_mul(86_400),
+        credit_cap_micro_usd: config.credit.cap_micro_usd,
+    }
 }
 
 /// The settler that the section describes.

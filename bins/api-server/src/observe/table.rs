@@ -28,6 +28,7 @@ pub(super) enum Kind {
 pub(super) struct Metric {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
+    #[cfg_attr(not(test), expect(dead_code, reason = "the documentation lists them"))]
     pub(super) labels: &'static [&'static str],
     /// For people, in Markdown.
     pub(super) help: &'static str,

@@ -91,11 +91,18 @@ fn a_demo_on_a_busy_port_says_so() {
 #[test]
 fn help_tells_every_command() {
     let mut help = String::new();
-    for command in ["", "serve", "demo", "routes", "openapi", "check-config"] {
-        let arguments: Vec<&str> = [command, "--help"]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect();
+    for command in [
+        "",
+        "serve",
+        "demo",
+        "routes",
+        "openapi",
+        "check-config",
+        "ledger",
+        "ledger list",
+        "ledger resolve",
+    ] {
+        let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = run(&arguments, &[]);
         assert_eq!(output.status.code(), Some(0));
         help += &format!(

@@ -16,6 +16,7 @@ mod config;
 mod crash;
 mod disk_full;
 mod facilitator;
+mod ledger;
 mod lifecycle;
 mod observation;
 mod online;
