@@ -1,5 +1,6 @@
 //! Idle sockets leave descriptors for the work.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use plan_checks::Rail;
@@ -12,6 +13,37 @@ fn idle(address: SocketAddr, count: usize) -> Vec<TcpStream> {
     (0..count)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect()
+}
+
+/// Reads the metrics over one connection that stays open.
+struct Watcher(BufReader<TcpStream>);
+
+impl Watcher {
+    fn new(address: SocketAddr) -> Self {
+        Self(BufReader::new(TcpStream::connect(address).unwrap()))
+    }
+
+    fn connections(&mut self) -> usize {
+        let request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        self.0.get_mut().write_all(request).unwrap();
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            self.0.read_line(&mut line).unwrap();
+            match line.trim_end().split_once(": ") {
+                Some(("content-length", value)) => length = value.parse().unwrap(),
+                _ if line == "\r\n" => break,
+                _ => {}
+            }
+        }
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body).unwrap();
+        let body = String::from_utf8(body).unwrap();
+        let gauge = body
+            .lines()
+            .find_map(|line| line.strip_prefix("svc_connections "));
+        gauge.unwrap().parse().unwrap()
+    }
 }
 
 fn swap() -> String {
@@ -35,8 +67,13 @@ fn under_a_low_limit_idle_sockets_keep_no_call_from_its_upstream() {
     for part in ["limit of open descriptors", "limit=128", "connections=64"] {
         assert!(before[0].contains(part), "{before:?}");
     }
+    let mut watcher = Watcher::new(address);
     let caller = TcpStream::connect(address).unwrap();
     let crowd = idle(address, 200);
+    while watcher.connections() < 64 {}
+    // Whatever else it would accept, it has accepted by now.
+    let later = (0..200).map(|_| watcher.connections()).max();
+    assert_eq!(later, Some(64));
     // The plan needs a connection to the venue, which this process has never had.
     let answer = post_over(caller, &swap());
     assert_eq!(answer["result"]["isError"], false, "{answer}");
