@@ -251,6 +251,11 @@ fn source_row(source: &SourceHealth, mode: Mode) -> Value {
         "p95_ms": source.p95_ms,
         "calls": source.calls,
         "failures": source.failures,
+        "budget_left": source.budget_left,
+        "budget_limit": source.budget_limit,
+        "window_seconds": source.window_seconds,
+        "quota_left": source.quota_left,
+        "quota_resets_at": source.quota_resets_at.map(seconds),
     })
 }
 
@@ -361,6 +366,7 @@ async fn metrics<S: Settler, J: Journal, W: Worker>(
     }
     let upstreams = sources.all().into_iter();
     observe::upstreams(upstreams.flat_map(|upstream| upstream.health()));
+    sources.measure_limits();
     match observe::metrics() {
         Some(handle) => {
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

@@ -75,6 +75,7 @@ impl Service<AnySettler, SqliteLedger> {
         let settler = AnySettler::connect(settlement_config(&config.settlement), &terms).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;
         let sources = sources.with_shelf(Arc::new(shelf));
+        sources.keep_quotas().await;
         Self::compose(
             config,
             &terms,
