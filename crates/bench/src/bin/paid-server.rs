@@ -9,6 +9,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use alloy_primitives::U256;
 use api_server::config::{UpstreamMode, UpstreamTable};
 use api_server::{Config, Parts, Service, Sources, recorded_clock, replay_upstreams};
 use bench::baseline;
@@ -55,7 +56,7 @@ impl Without {
 }
 
 impl Settler for Without {
-    async fn verify(&self, _payment: &Payment, _now: u64) -> Verification {
+    async fn verify(&self, _payment: &Payment, _committed: U256, _now: u64) -> Verification {
         match self {
             Self::Accepting => Verification::Valid,
             Self::Unreachable => Verification::Unavailable {
@@ -94,6 +95,7 @@ impl Settler for Without {
         match self {
             Self::Accepting => Readiness::Ready {
                 aggr_deferred: true,
+                settlements_left: None,
             },
             Self::Unreachable => Readiness::NotReady {
                 reason: Self::cause(settlement::Call::Supported),
