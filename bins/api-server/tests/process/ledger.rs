@@ -158,7 +158,7 @@ async fn they_are_listed_and_decided() {
 
     let ledger = desk.ledger();
     match ledger.reserve(claim(1)).await.unwrap() {
-        Reservation::Known(PaymentStatus::Settled { stored, .. }) => {
+        Reservation::Known(PaymentStatus::Answered(stored)) => {
             let receipt =
                 SettlementResponse::from_header(stored.receipt.header.as_bytes()).unwrap();
             assert!(receipt.success);
