@@ -112,6 +112,19 @@ impl Server {
         })
     }
 
+    /// The descriptors that it has open now.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn open_descriptors(&self) -> Result<u64, BenchError> {
+        let process = self.child.id();
+        let open = fs::read_dir(proc_file(process, "fd")).map_err(|_| BenchError::Process {
+            what: "open descriptors",
+            process,
+        })?;
+        Ok(u64::try_from(open.count()).unwrap_or(u64::MAX))
+    }
+
     /// The most memory that it has held at any time, in bytes.
     ///
     /// # Errors

@@ -1,0 +1,43 @@
+//! An honest agent at the rail, which asks for one plan beside a flood.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderValue;
+
+use crate::chance::Chance;
+use crate::client::{CLIENT_ADDRESS, Client};
+use crate::crowd::rail;
+use crate::field::Field;
+
+/// How often an agent asks when its upstream failed. Each address has a share of its own for two quotes.
+const TRIES: u64 = 2;
+
+/// Asks for a plan at some time of the siege, and notes what came of it.
+pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
+    let mut chance = Chance::of(field.seed, &format!("agent {number}"));
+    let address = HeaderValue::try_from(format!("10.7.0.{number}"));
+    let address = address.unwrap_or(HeaderValue::from_static(""));
+    field.siege().await;
+    let millis = u64::try_from(siege.as_millis()).unwrap_or_default();
+    tokio::time::sleep(chance.millis(millis / 4, millis / 4 * 3)).await;
+    let amount = chance.below(900_000_000).saturating_add(1_000_000);
+    let mut got = String::new();
+    for _ in 0..TRIES {
+        let request = rail::swap_call(amount).with(CLIENT_ADDRESS, address.clone());
+        got = match Client::new(field.rail).send(&request).await {
+            Ok(answer) => rail::why_no_plan(&answer).unwrap_or_default(),
+            Err(error) => error.to_string(),
+        };
+        if got.is_empty() || got.contains("rate_limited") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    // An upstream that fails is no breach of what the rail promises; a share that is used up by others is.
+    if got.contains("rate_limited") || got.is_empty() {
+        field.record.seen().plans.push(got);
+    } else {
+        field.record.crowd("honest agents, upstream failed", got);
+    }
+}

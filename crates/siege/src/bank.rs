@@ -1,0 +1,278 @@
+//! The chain, as those see it who settle on it and who judge by it.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, B256, Bytes, U256, hex};
+use alloy_sol_types::{SolCall as _, SolEvent as _, sol};
+use dev_chain::{DevChain, GAS_PAYER, Reply, USDC, USDG, USDT0};
+use serde_json::{Value, json};
+
+use crate::payment::Key;
+
+/// Who is paid: no account of local chains, which `serve` refuses.
+pub const PAYEE: Address = Address::new(hex!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"));
+
+sol! {
+    event Transfer(address indexed from, address indexed to, uint256 value);
+    event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
+    function transferWithAuthorization(
+        address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r,
+        bytes32 s
+    ) external;
+}
+
+/// A payment that reached a facilitator.
+#[derive(Debug, Clone)]
+pub struct Presented {
+    /// Which authorization.
+    pub key: Key,
+    calldata: Bytes,
+}
+
+impl Presented {
+    /// Reads the body of a `/verify` or `/settle` request; `None` when it is none, or its signature no key's.
+    pub fn read(body: &[u8]) -> Option<Self> {
+        let body: Value = serde_json::from_slice(body).ok()?;
+        let payload = body.pointer("/paymentPayload/payload")?;
+        let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str);
+        let member = |name: &str| text(&format!("/authorization/{name}"));
+        let number = |name: &str| U256::from_str_radix(member(name)?, 10).ok();
+        let signature: [u8; 65] = hex::decode_to_array(text("/signature")?).ok()?;
+        let [rs @ .., v] = signature;
+        let (r, s) = rs.split_at(32);
+        let key = Key {
+            asset: body
+                .pointer("/paymentRequirements/asset")?
+                .as_str()?
+                .parse()
+                .ok()?,
+            payer: member("from")?.parse().ok()?,
+            nonce: member("nonce")?.parse().ok()?,
+        };
+        let call = transferWithAuthorizationCall {
+            from: key.payer,
+            to: member("to")?.parse().ok()?,
+            value: number("value")?,
+            validAfter: number("validAfter")?,
+            validBefore: number("validBefore")?,
+            nonce: key.nonce,
+            v: if v < 27 { v.saturating_add(27) } else { v },
+            r: B256::from_slice(r),
+            s: B256::from_slice(s),
+        };
+        Some(Self {
+            key,
+            calldata: call.abi_encode().into(),
+        })
+    }
+}
+
+/// Money that moved from a payer to the payee by an authorization.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charge {
+    /// Which authorization.
+    pub key: Key,
+    /// The transaction.
+    pub transaction: B256,
+}
+
+/// The chain.
+#[derive(Debug, Clone)]
+pub struct Bank {
+    chain: DevChain,
+}
+
+impl Bank {
+    /// Over a chain.
+    pub fn new(chain: DevChain) -> Self {
+        Self { chain }
+    }
+
+    /// The chain itself.
+    pub fn chain(&self) -> &DevChain {
+        &self.chain
+    }
+
+    /// Whether a payment would move money now.
+    ///
+    /// # Errors
+    /// The reason that a facilitator gives.
+    pub fn check(&self, payment: &Presented) -> Result<(), &'static str> {
+        let Key {
+            asset,
+            payer,
+            nonce,
+        } = payment.key;
+        if self.chain.authorization_used(asset, payer, nonce) == Ok(true) {
+            return Err("invalid_exact_evm_nonce_already_used");
+        }
+        match self.ask("eth_call", json!([self.transaction(payment), "latest"])) {
+            Some(_) => Ok(()),
+            None => Err(self.reason(payment)),
+        }
+    }
+
+    fn reason(&self, payment: &Presented) -> &'static str {
+        match self.chain.balance_of(payment.key.asset, payment.key.payer) {
+            Ok(balance) if balance.is_zero() => "insufficient_funds",
+            _ => "invalid_exact_evm_transaction_simulation_failed",
+        }
+    }
+
+    /// Sends a payment to the chain; the transaction, when it moved money.
+    pub fn settle(&self, payment: &Presented) -> Option<B256> {
+        let sent = self.ask("eth_sendTransaction", json!([self.transaction(payment)]))?;
+        let receipt = self.ask("eth_getTransactionReceipt", json!([sent]))?;
+        let logs = receipt.get("logs")?.as_array()?;
+        let moved = logs
+            .iter()
+            .any(|log| topic(log, 0) == Some(Transfer::SIGNATURE_HASH));
+        sent.as_str()?.parse().ok().filter(|_| moved)
+    }
+
+    fn transaction(&self, payment: &Presented) -> Value {
+        json!({
+            "from": GAS_PAYER.address,
+            "to": payment.key.asset,
+            "data": payment.calldata,
+            "gas": "0x30d40",
+        })
+    }
+
+    /// Everything that the payee was paid by authorizations, oldest first.
+    pub fn charges(&self) -> Vec<Charge> {
+        let topics = json!([[Transfer::SIGNATURE_HASH, AuthorizationUsed::SIGNATURE_HASH]]);
+        let filter = json!({
+            "fromBlock": "0x0", "toBlock": "latest", "address": [USDT0, USDC, USDG], "topics": topics,
+        });
+        let logs = self.ask("eth_getLogs", json!([filter]));
+        let logs = logs.as_ref().and_then(Value::as_array);
+        charges_in(logs.map_or(&[], Vec::as_slice))
+    }
+
+    /// The answer of the chain, without whatever befalls servers that ask it; `None` for an error.
+    fn ask(&self, method: &str, params: Value) -> Option<Value> {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let Reply::Http { body, .. } = self.chain.answer(request.to_string().as_bytes()) else {
+            return None;
+        };
+        let mut answer: Value = serde_json::from_slice(&body).ok()?;
+        answer.get_mut("result").map(Value::take)
+    }
+}
+
+fn topic(log: &Value, number: usize) -> Option<B256> {
+    log.get("topics")?.get(number)?.as_str()?.parse().ok()
+}
+
+/// A transaction of the siege's settlers uses one authorization and moves its money, or does nothing. A transaction that
+/// used several would count for each payer whose money it moved.
+fn charges_in(logs: &[Value]) -> Vec<Charge> {
+    let mut used: BTreeMap<(B256, Address), Vec<Key>> = BTreeMap::new();
+    let mut moved = Vec::new();
+    for log in logs {
+        let member = |name: &str| log.get(name).and_then(Value::as_str);
+        let transaction = member("transactionHash").and_then(|text| text.parse::<B256>().ok());
+        let asset = member("address").and_then(|text| text.parse::<Address>().ok());
+        let (Some(transaction), Some(asset)) = (transaction, asset) else {
+            continue;
+        };
+        let (Some(first), Some(second)) = (topic(log, 1), topic(log, 2)) else {
+            continue;
+        };
+        let payer = Address::from_word(first);
+        if topic(log, 0) == Some(AuthorizationUsed::SIGNATURE_HASH) {
+            let key = Key {
+                asset,
+                payer,
+                nonce: second,
+            };
+            used.entry((transaction, payer)).or_default().push(key);
+        } else if Address::from_word(second) == PAYEE {
+            moved.push((transaction, payer));
+        }
+    }
+    let charged = moved.into_iter().flat_map(|(transaction, payer)| {
+        let keys = used.get(&(transaction, payer)).cloned();
+        keys.unwrap_or_default()
+            .into_iter()
+            .map(move |key| Charge { key, transaction })
+    });
+    charged.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chance::Chance;
+    use crate::payment::{Offer, Wallet};
+    use bench::exchange::{Answer, PAYMENT_REQUIRED};
+    use http::{HeaderMap, HeaderValue, StatusCode};
+    use x402_wire::{Asset, MicroUsd, Network, Terms, encode_header};
+
+    fn offer() -> Offer {
+        let terms = Terms {
+            network: Network::evm(196),
+            pay_to: PAYEE,
+            max_timeout_seconds: 300,
+            assets: Asset::chain_196().to_vec(),
+        };
+        let accepts: Vec<_> = terms
+            .offer(MicroUsd::dollars("0.002"))
+            .options()
+            .cloned()
+            .collect();
+        let challenge =
+            json!({"x402Version": 2, "resource": {"url": "http://x/"}, "accepts": accepts});
+        let header = HeaderValue::try_from(encode_header(&challenge.to_string())).unwrap();
+        Offer::of(&Answer {
+            status: StatusCode::PAYMENT_REQUIRED,
+            headers: HeaderMap::from_iter([(PAYMENT_REQUIRED, header)]),
+            body: bytes::Bytes::new(),
+        })
+        .unwrap()
+    }
+
+    /// What a facilitator is sent.
+    fn presented(signed: &crate::payment::Signed) -> Presented {
+        let header = signed.header();
+        let payload: Value =
+            serde_json::from_str(&x402_wire::decode_header(header.as_bytes()).unwrap()).unwrap();
+        let body = json!({"paymentRequirements": payload["accepted"], "paymentPayload": payload});
+        Presented::read(body.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_payment_moves_money_once_and_is_found_again() {
+        let mut chance = Chance::of(1, "bank");
+        let wallet = Wallet::draw(&mut chance).unwrap();
+        let funds = U256::from(1_000_000);
+        let chain = DevChain::builder().chain_196_assets();
+        let chain = [USDT0, USDC, USDG].into_iter().fold(chain, |chain, token| {
+            chain.holder(token, wallet.address(), funds)
+        });
+        let bank = Bank::new(chain.build().unwrap());
+        let mut settled = Vec::new();
+        for _ in 0..6 {
+            let signed = wallet.sign(&offer(), "/", 60, &mut chance).unwrap();
+            let payment = presented(&signed);
+            assert_eq!(bank.check(&payment), Ok(()));
+            let transaction = bank.settle(&payment).unwrap();
+            assert!(bank.settle(&payment).is_none());
+            assert_eq!(
+                bank.check(&payment),
+                Err("invalid_exact_evm_nonce_already_used")
+            );
+            settled.push(Charge {
+                key: signed.key,
+                transaction,
+            });
+        }
+        assert_eq!(bank.charges(), settled);
+        let forged = wallet
+            .sign_for(PAYEE, &offer(), "/", 60, &mut chance)
+            .unwrap();
+        assert!(bank.check(&presented(&forged)).is_err());
+        assert!(bank.settle(&presented(&forged)).is_none());
+    }
+}

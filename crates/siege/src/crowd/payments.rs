@@ -1,0 +1,153 @@
+//! Attacks with payments.
+
+use alloy_primitives::U256;
+use tokio::task::JoinSet;
+
+use super::CHEAP;
+use crate::SiegeError;
+use crate::chance::Chance;
+use crate::field::Attacker;
+use crate::payment::{Signed, Wallet};
+
+type Acted = Result<Attacker, SiegeError>;
+
+/// A payment in the name of somebody with money, signed by somebody else.
+async fn in_the_name_of_another(attacker: &mut Attacker) -> Result<Option<Signed>, SiegeError> {
+    let forger = Wallet::draw(&mut attacker.chance)?;
+    let rich = attacker.field.rich.clone();
+    let Some(victim) = attacker.chance.pick(&rich) else {
+        return Ok(None);
+    };
+    let field = attacker.field.clone();
+    let Some(offer) = field.offer(&mut attacker.client, CHEAP).await else {
+        return Ok(None);
+    };
+    let seconds = crate::buyer::VALID_SECONDS;
+    let victim = victim.address();
+    let forged = forger.sign_for(victim, &offer, CHEAP, seconds, &mut attacker.chance)?;
+    Ok(Some(forged))
+}
+
+pub(super) async fn forged(mut attacker: Attacker) -> Acted {
+    if let Some(forged) = in_the_name_of_another(&mut attacker).await? {
+        attacker.pay(&forged, CHEAP).await;
+    }
+    Ok(attacker)
+}
+
+/// A form that only contract wallets write, so that only a chain can judge it.
+pub(super) async fn forged_long(mut attacker: Attacker) -> Acted {
+    if let Some(forged) = in_the_name_of_another(&mut attacker).await? {
+        let bytes: [u8; 66] = attacker.chance.bytes();
+        attacker.pay(&forged.under(&bytes), CHEAP).await;
+    }
+    Ok(attacker)
+}
+
+/// A good signature of an account that has never held anything.
+pub(super) async fn throw_away(mut attacker: Attacker) -> Acted {
+    let wallet = Wallet::draw(&mut attacker.chance)?;
+    if let Some(payment) = attacker.signed(&wallet, CHEAP).await? {
+        attacker.pay(&payment, CHEAP).await;
+    }
+    Ok(attacker)
+}
+
+/// What somebody else pays with, for a request of the attacker's own.
+pub(super) async fn elsewhere(mut attacker: Attacker) -> Acted {
+    let field = attacker.field.clone();
+    if let Some(payment) = field.somebodys(&mut attacker.chance) {
+        let targets = [CHEAP, "/swap", "/all-tokens?limit=9", "/price?token=0x00"];
+        let targets = targets.map(str::to_owned);
+        if let Some(target) = attacker
+            .chance
+            .pick(&targets)
+            .filter(|target| **target != payment.target)
+        {
+            attacker.pay(&payment, target).await;
+        }
+    }
+    Ok(attacker)
+}
+
+/// What somebody else pays with, at the same time, for the same request: it buys nothing more.
+pub(super) async fn same(mut attacker: Attacker) -> Acted {
+    let field = attacker.field.clone();
+    if let Some(payment) = field.somebodys(&mut attacker.chance) {
+        attacker.pay(&payment, &payment.target).await;
+    }
+    Ok(attacker)
+}
+
+/// The authorization of somebody else under another signature.
+pub(super) async fn resigned(mut attacker: Attacker) -> Acted {
+    let field = attacker.field.clone();
+    if let Some(payment) = field.somebodys(&mut attacker.chance) {
+        let long: [u8; 66] = attacker.chance.bytes();
+        let key: [u8; 65] = attacker.chance.bytes();
+        let other = match attacker.chance.percent(50) {
+            true => payment.under(&long),
+            false => payment.under(&key),
+        };
+        attacker.pay(&other, &payment.target).await;
+    }
+    Ok(attacker)
+}
+
+/// The same header fifty times at once.
+pub(super) async fn fifty(mut attacker: Attacker) -> Acted {
+    let rich = attacker.field.rich.clone();
+    let Some(wallet) = attacker.chance.pick(&rich) else {
+        return Ok(attacker);
+    };
+    if let Some(payment) = attacker.signed(wallet, CHEAP).await? {
+        at_once(&attacker, std::iter::repeat_n(payment, 50)).await;
+    }
+    Ok(attacker)
+}
+
+/// Thirty payments at once of an account that can pay one of them.
+pub(super) async fn poor(mut attacker: Attacker) -> Acted {
+    let poor = attacker.field.poor.clone();
+    let Some(wallet) = attacker.chance.pick(&poor) else {
+        return Ok(attacker);
+    };
+    let mut payments = Vec::new();
+    for _ in 0..30 {
+        payments.extend(attacker.signed(wallet, CHEAP).await?);
+    }
+    at_once(&attacker, payments).await;
+    Ok(attacker)
+}
+
+async fn at_once(attacker: &Attacker, payments: impl IntoIterator<Item = Signed>) {
+    let mut sent = JoinSet::new();
+    for (number, payment) in (0_u64..).zip(payments) {
+        let mut one = Attacker::new(&attacker.field, attacker.name, number);
+        sent.spawn(async move {
+            let target = payment.target.clone();
+            one.pay(&payment, &target).await;
+        });
+    }
+    while sent.join_next().await.is_some() {}
+}
+
+/// The same payment identifier with payment after payment.
+pub(super) async fn identifiers(mut attacker: Attacker) -> Acted {
+    let rich = attacker.field.rich.clone();
+    let Some(wallet) = attacker.chance.pick(&rich) else {
+        return Ok(attacker);
+    };
+    let id = format!("siege-identifier-{}", attacker.chance.below(4));
+    if let Some(payment) = attacker.signed(wallet, CHEAP).await? {
+        attacker.pay(&payment.named(&id), CHEAP).await;
+    }
+    Ok(attacker)
+}
+
+/// An address that nobody has seen.
+pub(super) fn new_token(chance: &mut Chance) -> String {
+    let number = U256::from_be_bytes(chance.bytes::<32>());
+    let digits = format!("{number:064x}");
+    format!("0x{}", digits.get(24..).unwrap_or_default())
+}

@@ -1,0 +1,93 @@
+//! Attacks on the agent rail, and what an honest agent asks there.
+
+use bench::exchange::Answer;
+use bench::swap;
+use http::HeaderValue;
+use serde_json::{Value, json};
+
+use crate::SiegeError;
+use crate::client::{CLIENT_ADDRESS, Client, Request};
+use crate::field::Attacker;
+
+type Acted = Result<Attacker, SiegeError>;
+
+/// Where the flood comes from: one caller, whatever it opens.
+const FLOOD: HeaderValue = HeaderValue::from_static("10.99.0.1");
+
+/// A call of the swap tool for so much of what the recorded quote is for.
+pub fn swap_call(amount: u64) -> Request {
+    let mut arguments: Value = serde_json::from_str(swap::ARGUMENTS).unwrap_or_default();
+    if let Some(arguments) = arguments.as_object_mut() {
+        arguments.insert("fromAmount".to_owned(), amount.to_string().into());
+    }
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "svc_prepare_swap", "arguments": arguments},
+    });
+    let accept = HeaderValue::from_static("application/json, text/event-stream");
+    Request::post("/mcp", call.to_string()).with(http::header::ACCEPT, accept)
+}
+
+/// What came of a call of a tool: nothing when it is a plan, otherwise why not.
+pub fn why_no_plan(answer: &Answer) -> Option<String> {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let plan = body.pointer("/result/structuredContent");
+    let refused = body.pointer("/result/isError").and_then(Value::as_bool) == Some(true);
+    if answer.status == http::StatusCode::OK && plan.is_some() && !refused {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&answer.body);
+    Some(format!(
+        "{} {}",
+        answer.status.as_u16(),
+        text.chars().take(400).collect::<String>()
+    ))
+}
+
+/// Calls without an end from one address, each for another amount, so that none is known already.
+pub(super) async fn flood(mut attacker: Attacker) -> Acted {
+    let rail = attacker.field.rail;
+    let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
+    let request = swap_call(amount).with(CLIENT_ADDRESS, FLOOD);
+    send(&mut attacker, rail, &request).await;
+    Ok(attacker)
+}
+
+/// One call now and then from each of several addresses.
+pub(super) async fn sip(mut attacker: Attacker) -> Acted {
+    let rail = attacker.field.rail;
+    let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
+    let request = attacker.from_here(swap_call(amount));
+    send(&mut attacker, rail, &request).await;
+    Ok(attacker)
+}
+
+/// Bodies that are no messages.
+pub(super) async fn malformed(mut attacker: Attacker) -> Acted {
+    let rail = attacker.field.rail;
+    let body = match attacker.chance.below(5) {
+        0 => "{".to_owned(),
+        1 => "[".repeat(30_000),
+        2 => r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/call"}"#.to_owned(),
+        3 => format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#,
+            "x".repeat(40_000)
+        ),
+        _ => r#"[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]"#.to_owned(),
+    };
+    let request = Request::post("/mcp", body).with(CLIENT_ADDRESS, FLOOD);
+    send(&mut attacker, rail, &request).await;
+    Ok(attacker)
+}
+
+async fn send(attacker: &mut Attacker, rail: std::net::SocketAddr, request: &Request) {
+    let outcome = match Client::new(rail).send(request).await {
+        Ok(answer) => match why_no_plan(&answer) {
+            None => "plan".to_owned(),
+            Some(why) if why.contains("rate_limited") => "rate_limited".to_owned(),
+            Some(_) => answer.status.as_u16().to_string(),
+        },
+        Err(_) => "no answer".to_owned(),
+    };
+    attacker.field.record.crowd(attacker.name, outcome);
+}

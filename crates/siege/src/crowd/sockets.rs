@@ -1,0 +1,69 @@
+//! Attacks with connections that say little or nothing.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use crate::SiegeError;
+use crate::field::Attacker;
+
+type Acted = Result<Attacker, SiegeError>;
+
+/// Connections that one act opens.
+const IDLE: usize = 120;
+
+fn server(attacker: &mut Attacker) -> SocketAddr {
+    match attacker.chance.percent(70) {
+        true => attacker.field.api,
+        false => attacker.field.rail,
+    }
+}
+
+/// Connections that are opened and kept without a word.
+pub(super) async fn idle(mut attacker: Attacker) -> Acted {
+    let server = server(&mut attacker);
+    let mut open = Vec::with_capacity(IDLE);
+    for _ in 0..IDLE {
+        let connection = tokio::time::timeout(Duration::from_secs(1), TcpStream::connect(server));
+        let outcome = match connection.await {
+            Ok(Ok(stream)) => {
+                open.push(stream);
+                "open"
+            }
+            Ok(Err(_)) | Err(_) => "refused",
+        };
+        attacker.field.record.crowd(attacker.name, outcome);
+    }
+    let time = attacker.chance.millis(500, 4_000);
+    attacker.field.linger(time).await;
+    Ok(attacker)
+}
+
+/// A head that comes byte by byte.
+pub(super) async fn slow(mut attacker: Attacker) -> Acted {
+    let server = server(&mut attacker);
+    let Ok(mut stream) = TcpStream::connect(server).await else {
+        attacker.field.record.crowd(attacker.name, "refused");
+        return Ok(attacker);
+    };
+    let head = b"GET /all-tokens?limit=2 HTTP/1.1\r\nhost: localhost\r\nx-slow: ";
+    let mut sent: usize = 0;
+    for byte in head.iter().chain(std::iter::repeat_n(&b'x', 400)) {
+        if stream.write_all(std::slice::from_ref(byte)).await.is_err() {
+            break;
+        }
+        sent = sent.saturating_add(1);
+        let pause = attacker.chance.millis(50, 200);
+        if !attacker.field.linger(pause).await {
+            break;
+        }
+    }
+    let outcome = match sent {
+        0..80 => "ended early",
+        _ => "went on",
+    };
+    attacker.field.record.crowd(attacker.name, outcome);
+    Ok(attacker)
+}

@@ -1,0 +1,45 @@
+//! Why a siege could not be held.
+
+use std::io;
+use std::path::PathBuf;
+
+use bench::BenchError;
+
+/// What kept the siege from being set up. A promise that is broken is no error but a finding.
+#[derive(Debug, thiserror::Error)]
+pub enum SiegeError {
+    /// A file could not be used.
+    #[error("{path}: {source}")]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A socket could not be used.
+    #[error("a socket of the siege: {0}")]
+    Socket(#[from] io::Error),
+    /// A server could not be started, observed or stopped.
+    #[error("{0}")]
+    Server(#[from] BenchError),
+    /// The chain could not be made or read.
+    #[error("the chain of the siege: {0}")]
+    Chain(#[from] dev_chain::DevChainError),
+    /// The recorded answers of the upstreams cannot be served.
+    #[error("the recorded answers: {0}")]
+    Recordings(#[from] replay::RecordingError),
+    /// A key is none.
+    #[error("a key of the siege: {0}")]
+    Key(#[from] alloy_signer_local::LocalSignerError),
+    /// A signature could not be made.
+    #[error("signing: {0}")]
+    Signing(#[from] alloy_signer::Error),
+    /// A server does not answer as it must before there can be a siege.
+    #[error("{what}: {observed}")]
+    NotReady {
+        /// What was tried.
+        what: &'static str,
+        /// What came of it.
+        observed: String,
+    },
+}

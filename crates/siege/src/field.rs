@@ -1,0 +1,203 @@
+//! What everybody on the field shares.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::HeaderValue;
+use tokio::sync::watch;
+
+use crate::SiegeError;
+use crate::chance::Chance;
+use crate::client::{CLIENT_ADDRESS, Client, Request};
+use crate::payment::{Offer, Signed, Wallet};
+use crate::record::{Phase, Record};
+
+/// The servers, the phase, and what was seen.
+#[derive(Debug)]
+pub struct Field {
+    /// Where the paid API listens.
+    pub api: SocketAddr,
+    /// Where the agent rail listens.
+    pub rail: SocketAddr,
+    /// What decides all chance.
+    pub seed: u64,
+    /// What was seen.
+    pub record: Record,
+    /// Wallets with money whose owners misbehave.
+    pub rich: Vec<Wallet>,
+    /// Wallets with just enough for one cheap call.
+    pub poor: Vec<Wallet>,
+    phase: watch::Sender<Phase>,
+    offers: Mutex<HashMap<String, Offer>>,
+    heard: Mutex<Vec<Signed>>,
+}
+
+/// How many payments of others an attacker remembers.
+const MEMORY: usize = 64;
+
+impl Field {
+    /// A field in peace.
+    pub fn new(
+        api: SocketAddr,
+        rail: SocketAddr,
+        seed: u64,
+        rich: Vec<Wallet>,
+        poor: Vec<Wallet>,
+    ) -> Self {
+        Self {
+            api,
+            rail,
+            seed,
+            record: Record::default(),
+            rich,
+            poor,
+            phase: watch::Sender::new(Phase::Peace),
+            offers: Mutex::default(),
+            heard: Mutex::default(),
+        }
+    }
+
+    /// The phase now.
+    pub fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    /// The next phase begins.
+    pub fn enter(&self, phase: Phase) {
+        self.phase.send_replace(phase);
+    }
+
+    /// Sleeps so long, or until the siege is over; whether it goes on.
+    pub async fn sleep(&self, time: Duration) -> bool {
+        let mut phase = self.phase.subscribe();
+        let over = phase.wait_for(|phase| *phase == Phase::Over);
+        tokio::time::timeout(time, over).await.is_err()
+    }
+
+    /// Sleeps so long, or until the crowd has to go; whether it may stay.
+    pub async fn linger(&self, time: Duration) -> bool {
+        let mut phase = self.phase.subscribe();
+        let gone = phase.wait_for(|phase| matches!(phase, Phase::Calm | Phase::Over));
+        tokio::time::timeout(time, gone).await.is_err()
+    }
+
+    /// Resolves when the siege begins.
+    pub async fn siege(&self) {
+        let mut phase = self.phase.subscribe();
+        // The sender lives as long as the field.
+        let _ = phase.wait_for(|phase| *phase != Phase::Peace).await;
+    }
+
+    /// What a request costs, asked for once for each route; `None` when the server does not say.
+    pub async fn offer(&self, client: &mut Client, target: &str) -> Option<Offer> {
+        let route = target.split('?').next().unwrap_or_default().to_owned();
+        let known = {
+            let offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+            offers.get(&route).cloned()
+        };
+        let offer = match known {
+            Some(offer) => offer,
+            None => {
+                let answer = client.send(&Request::get(target)).await.ok()?;
+                let offer = Offer::of(&answer)?;
+                let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+                offers.insert(route, offer.clone());
+                offer
+            }
+        };
+        Some(offer.at(self.api, target))
+    }
+
+    /// A payment went over the wire, and somebody listened.
+    pub fn overheard(&self, payment: &Signed) {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        if heard.len() >= MEMORY {
+            heard.remove(0);
+        }
+        heard.push(payment.clone());
+    }
+
+    /// A payment of somebody else.
+    pub fn somebodys(&self, chance: &mut Chance) -> Option<Signed> {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        chance.pick(&heard).cloned()
+    }
+}
+
+/// One of the crowd.
+#[derive(Debug)]
+pub struct Attacker {
+    /// What it does, as the report calls it.
+    pub name: &'static str,
+    /// Where it does it.
+    pub field: Arc<Field>,
+    /// What it draws from.
+    pub chance: Chance,
+    /// Its connection.
+    pub client: Client,
+    address: HeaderValue,
+}
+
+impl Attacker {
+    /// An attacker at an address of its own.
+    pub fn new(field: &Arc<Field>, name: &'static str, number: u64) -> Self {
+        let mut chance = Chance::of(field.seed, &format!("{name} {number}"));
+        let address = format!("10.66.{}.{}", chance.below(256), chance.below(256));
+        Self {
+            name,
+            field: field.clone(),
+            client: Client::new(field.api),
+            chance,
+            address: HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("")),
+        }
+    }
+
+    /// A request of this attacker.
+    pub fn from_here(&self, request: Request) -> Request {
+        request.with(CLIENT_ADDRESS, self.address.clone())
+    }
+
+    /// Sends a request and notes what came back.
+    pub async fn throw(&mut self, request: &Request) {
+        let request = self.from_here(request.clone());
+        let outcome = match self.client.send(&request).await {
+            Ok(answer) => answer.status.as_u16().to_string(),
+            Err(_) => "no answer".to_owned(),
+        };
+        self.field.record.crowd(self.name, outcome);
+    }
+
+    /// Sends a payment with a request, and notes what came back.
+    pub async fn pay(&mut self, payment: &Signed, target: &str) {
+        let request = self.from_here(payment.request_of(target));
+        self.field.record.sent(payment.key);
+        let outcome = match self.client.send(&request).await {
+            Ok(answer) => {
+                let record = &self.field.record;
+                record.answered(self.name, payment.key, target, &answer);
+                answer.status.as_u16().to_string()
+            }
+            Err(_) => "no answer".to_owned(),
+        };
+        self.field.record.crowd(self.name, outcome);
+    }
+
+    /// A payment of a wallet for a target.
+    ///
+    /// # Errors
+    /// When it cannot be signed.
+    pub async fn signed(
+        &mut self,
+        wallet: &Wallet,
+        target: &str,
+    ) -> Result<Option<Signed>, SiegeError> {
+        let Some(offer) = self.field.offer(&mut self.client, target).await else {
+            return Ok(None);
+        };
+        let seconds = crate::buyer::VALID_SECONDS;
+        let payment = wallet.sign(&offer, target, seconds, &mut self.chance)?;
+        Ok(Some(payment))
+    }
+}

@@ -1,0 +1,147 @@
+//! Whether the promises were kept.
+
+mod findings;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+use crate::bank::Charge;
+use crate::payment::Key;
+use crate::record::Seen;
+use crate::upstreams::{Call, Quota};
+
+/// Everything that the judgement is made of.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// What callers saw.
+    pub seen: Seen,
+    /// What the chain shows.
+    pub charges: Vec<Charge>,
+    /// Where every authorization stands, as the server says at the end.
+    pub states: BTreeMap<Key, String>,
+    /// `svc_payments_open` by state.
+    pub open: BTreeMap<String, u64>,
+    /// What upstreams were asked.
+    pub calls: Vec<Call>,
+    /// How often they may be asked.
+    pub quotas: Vec<Quota>,
+    /// What the servers' processes held.
+    pub footprints: Vec<Footprint>,
+    /// What is still allowed.
+    pub tolerance: Tolerance,
+}
+
+/// What a server's process held when it was warm, and at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Footprint {
+    /// Which server.
+    pub server: &'static str,
+    /// Under the crowd, when everything had been touched once.
+    pub warm: Held,
+    /// After the crowd.
+    pub end: Held,
+}
+
+/// What a process holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// Resident memory in bytes.
+    pub memory: u64,
+    /// Open descriptors.
+    pub descriptors: u64,
+}
+
+impl Held {
+    /// Nothing at all.
+    pub const NOTHING: Self = Self {
+        memory: 0,
+        descriptors: 0,
+    };
+}
+
+/// What is still allowed. Promises about money have no tolerance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tolerance {
+    /// Bytes of memory that a server may hold more at the end than when it was warm.
+    pub memory: u64,
+    /// Descriptors that it may hold more.
+    pub descriptors: u64,
+    /// How many times as long as in peace the slowest honest call of a hundred may take.
+    pub ratio: Option<u64>,
+    /// How long it may take.
+    pub p99: Option<Duration>,
+    /// Whether purchases may be left waiting, because the end of the siege does not wait for the windows of all payments.
+    pub waiting: bool,
+}
+
+/// A promise, what was measured, and where it was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What was promised.
+    pub promise: &'static str,
+    /// What was measured.
+    pub measured: String,
+    /// Each breach, with the authorization and what was seen.
+    pub broken: Vec<String>,
+}
+
+impl Finding {
+    /// Whether the promise was kept.
+    pub fn is_kept(&self) -> bool {
+        self.broken.is_empty()
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.is_kept() { "kept  " } else { "BROKEN" };
+        write!(f, "{verdict}  {:<44} {}", self.promise, self.measured)?;
+        for breach in self.broken.iter().take(10) {
+            write!(f, "\n        {breach}")?;
+        }
+        let more = self.broken.len().saturating_sub(10);
+        if more > 0 {
+            write!(f, "\n        and {more} more")?;
+        }
+        Ok(())
+    }
+}
+
+/// Judges every promise.
+pub fn judge(evidence: &Evidence) -> Vec<Finding> {
+    let charged: BTreeMap<Key, Vec<&Charge>> =
+        evidence
+            .charges
+            .iter()
+            .fold(BTreeMap::new(), |mut charged, charge| {
+                charged
+                    .entry(charge.key)
+                    .or_insert_with(Vec::new)
+                    .push(charge);
+                charged
+            });
+    let sent: &BTreeSet<Key> = &evidence.seen.keys;
+    let mut findings = vec![
+        findings::charged_once(&evidence.seen.purchases, &charged),
+        findings::charges_answered(&evidence.seen.purchases, &charged),
+        findings::purchases_ended(&evidence.seen.purchases, evidence.tolerance.waiting),
+        findings::served_is_paid(&evidence.seen.served, &charged),
+        findings::one_answer(&evidence.seen.served),
+        findings::charges_known(sent, &charged, &evidence.states),
+        findings::owners(sent, &evidence.states, &evidence.open),
+        findings::quotas(&evidence.calls, &evidence.quotas),
+        findings::plans(&evidence.seen.plans),
+    ];
+    for footprint in &evidence.footprints {
+        findings.push(findings::flat(*footprint, evidence.tolerance));
+    }
+    findings.push(findings::patience(
+        &evidence.seen.peace,
+        &evidence.seen.siege,
+        evidence.tolerance,
+    ));
+    findings
+}

@@ -1,0 +1,305 @@
+//! A made-up siege in which all is well, and one breach of each promise.
+
+use alloy_primitives::{Address, B256};
+
+use super::findings::*;
+use super::*;
+use crate::record::{End, Purchase, Served};
+
+fn key(nonce: u8) -> Key {
+    Key {
+        asset: Address::repeat_byte(1),
+        payer: Address::repeat_byte(2),
+        nonce: B256::repeat_byte(nonce),
+    }
+}
+
+fn charge(nonce: u8) -> Charge {
+    Charge {
+        key: key(nonce),
+        transaction: B256::repeat_byte(nonce.wrapping_add(100)),
+    }
+}
+
+fn purchase(nonces: &[u8], end: End) -> Purchase {
+    Purchase {
+        buyer: "a buyer".to_owned(),
+        target: "/price".to_owned(),
+        keys: nonces.iter().copied().map(key).collect(),
+        end,
+    }
+}
+
+fn served(nonce: u8) -> Served {
+    Served {
+        caller: "buyer",
+        key: key(nonce),
+        target: "/price".to_owned(),
+        transaction: Some(charge(nonce).transaction),
+        body: B256::repeat_byte(nonce),
+    }
+}
+
+/// One purchase that was answered, one that was told to wait, one whose first payment was void.
+fn peaceful() -> Evidence {
+    let seen = Seen {
+        purchases: vec![
+            purchase(&[1], End::Answered(key(1))),
+            purchase(&[2], End::Waiting),
+            purchase(&[3, 4], End::Answered(key(4))),
+        ],
+        served: vec![served(1), served(1), served(4)],
+        keys: [1, 2, 3, 4].map(key).into(),
+        peace: vec![Duration::from_millis(10); 100],
+        siege: vec![Duration::from_millis(25); 100],
+        plans: vec![String::new()],
+        ..Seen::default()
+    };
+    let states = [
+        (1, "settled"),
+        (2, "released"),
+        (3, "not_seen"),
+        (4, "settled"),
+    ];
+    Evidence {
+        seen,
+        charges: vec![charge(1), charge(4)],
+        states: states
+            .map(|(nonce, state)| (key(nonce), state.to_owned()))
+            .into(),
+        open: [("in_flight".to_owned(), 0), ("unknown".to_owned(), 0)].into(),
+        calls: (0..30).map(call).collect(),
+        quotas: vec![Quota {
+            host: "a.example".to_owned(),
+            limit: 10,
+            window: Duration::from_secs(1),
+        }],
+        footprints: vec![Footprint {
+            server: "api-server",
+            warm: Held {
+                memory: 50 << 20,
+                descriptors: 40,
+            },
+            end: Held {
+                memory: 58 << 20,
+                descriptors: 44,
+            },
+        }],
+        tolerance: Tolerance {
+            memory: 8 << 20,
+            descriptors: 4,
+            ratio: Some(3),
+            p99: Some(Duration::from_secs(1)),
+            waiting: true,
+        },
+    }
+}
+
+/// Ten calls a second.
+fn call(number: u64) -> Call {
+    Call {
+        host: "a.example".to_owned(),
+        at: Duration::from_millis(number * 100),
+        weight: 1,
+    }
+}
+
+/// The promises that are broken when this is changed, each with its breaches.
+fn broken(change: impl FnOnce(&mut Evidence)) -> Vec<(&'static str, Vec<String>)> {
+    let mut evidence = peaceful();
+    change(&mut evidence);
+    let findings = judge(&evidence).into_iter();
+    let broken = findings.filter(|finding| !finding.is_kept());
+    broken
+        .map(|finding| (finding.promise, finding.broken))
+        .collect()
+}
+
+fn names(broken: &[(&'static str, Vec<String>)]) -> Vec<&'static str> {
+    broken.iter().map(|(promise, _)| *promise).collect()
+}
+
+#[test]
+fn a_peaceful_siege_keeps_every_promise() {
+    assert_eq!(broken(|_| {}), []);
+}
+
+#[test]
+fn a_purchase_that_is_charged_by_two_authorizations_is_caught() {
+    let broken = broken(|evidence| {
+        evidence.charges.push(charge(3));
+        evidence.states.insert(key(3), "settled".to_owned());
+    });
+    assert_eq!(names(&broken), [CHARGED_ONCE]);
+    assert!(
+        broken[0].1[0].contains(&key(3).to_string()) && broken[0].1[0].contains("2 times"),
+        "{broken:?}"
+    );
+}
+
+#[test]
+fn an_authorization_that_is_charged_twice_is_caught() {
+    let broken = broken(|evidence| evidence.charges.push(charge(1)));
+    assert_eq!(names(&broken), [CHARGED_ONCE, CHARGES_KNOWN]);
+}
+
+#[test]
+fn a_charge_without_an_answer_is_caught() {
+    let broken = broken(|evidence| {
+        evidence.charges.push(charge(2));
+        evidence.states.insert(key(2), "settled".to_owned());
+    });
+    assert_eq!(names(&broken), [CHARGES_ANSWERED]);
+    assert!(
+        broken[0].1[0].starts_with(&key(2).to_string()),
+        "{broken:?}"
+    );
+}
+
+#[test]
+fn a_purchase_without_an_end_is_caught() {
+    for end in [End::Open("503".to_owned()), End::Refused("404".to_owned())] {
+        let broken = broken(|evidence| evidence.seen.purchases[1].end = end);
+        assert_eq!(names(&broken), [PURCHASES_ENDED]);
+        assert!(broken[0].1[0].contains(&key(2).to_string()), "{broken:?}");
+    }
+    let strictly = broken(|evidence| evidence.tolerance.waiting = false);
+    assert_eq!(names(&strictly), [PURCHASES_ENDED]);
+}
+
+#[test]
+fn an_unpaid_answer_is_caught_whoever_got_it() {
+    let unpaid = |caller| Served {
+        caller,
+        ..served(9)
+    };
+    for caller in ["buyer", "forged signatures"] {
+        let broken = broken(|evidence| evidence.seen.served.push(unpaid(caller)));
+        assert_eq!(names(&broken), [SERVED_IS_PAID]);
+        assert!(
+            broken[0].1[0].contains(caller) && broken[0].1[0].contains(&key(9).to_string()),
+            "{broken:?}"
+        );
+    }
+}
+
+#[test]
+fn a_receipt_with_another_transaction_is_caught() {
+    let made_up = [Some(B256::repeat_byte(7)), None];
+    for transaction in made_up {
+        let broken = broken(|evidence| evidence.seen.served[0].transaction = transaction);
+        assert_eq!(names(&broken), [SERVED_IS_PAID]);
+    }
+}
+
+#[test]
+fn a_payment_that_bought_two_answers_is_caught() {
+    let elsewhere = |served: &mut Served| served.target = "/swap".to_owned();
+    let otherwise = |served: &mut Served| served.body = B256::ZERO;
+    for change in [elsewhere as fn(&mut Served), otherwise] {
+        let broken = broken(|evidence| change(&mut evidence.seen.served[1]));
+        assert_eq!(names(&broken), [ONE_ANSWER]);
+    }
+}
+
+#[test]
+fn a_ledger_that_contradicts_the_chain_is_caught() {
+    let unknown = broken(|evidence| {
+        evidence.states.insert(key(1), "unknown".to_owned());
+    });
+    assert_eq!(names(&unknown), [CHARGES_KNOWN]);
+    let claimed = broken(|evidence| {
+        evidence.states.insert(key(2), "settled".to_owned());
+    });
+    assert_eq!(names(&claimed), [CHARGES_KNOWN]);
+    let strange = broken(|evidence| evidence.charges.push(charge(77)));
+    assert_eq!(names(&strange), [CHARGES_KNOWN]);
+}
+
+#[test]
+fn a_payment_without_an_owner_is_caught() {
+    let in_flight = broken(|evidence| {
+        evidence.states.insert(key(2), "in_flight".to_owned());
+    });
+    assert_eq!(names(&in_flight), [OWNERS]);
+    let silent = broken(|evidence| {
+        evidence.states.remove(&key(3));
+    });
+    assert_eq!(names(&silent), [OWNERS]);
+    let gauge = broken(|evidence| {
+        evidence.open.insert("in_flight".to_owned(), 2);
+    });
+    assert_eq!(names(&gauge), [OWNERS]);
+    let no_gauge = broken(|evidence| evidence.open.clear());
+    assert_eq!(names(&no_gauge), [OWNERS]);
+}
+
+#[test]
+fn a_quota_that_is_exceeded_in_any_window_is_caught() {
+    let broken_by = |extra: Call| broken(|evidence| evidence.calls.push(extra));
+    let one_more = Call {
+        at: Duration::from_millis(1_550),
+        ..call(0)
+    };
+    assert_eq!(names(&broken_by(one_more.clone())), [QUOTAS]);
+    let of_another_host = Call {
+        host: "b.example".to_owned(),
+        ..one_more.clone()
+    };
+    assert_eq!(broken_by(of_another_host), []);
+    let later = Call {
+        at: Duration::from_secs(60),
+        ..one_more.clone()
+    };
+    assert_eq!(broken_by(later.clone()), []);
+    let heavy = Call {
+        weight: 11,
+        ..later
+    };
+    assert_eq!(names(&broken_by(heavy)), [QUOTAS]);
+}
+
+#[test]
+fn servers_that_grow_are_caught() {
+    let api = "api-server: memory and descriptors are flat";
+    let memory = broken(|evidence| evidence.footprints[0].end.memory += 1 << 20);
+    assert_eq!(names(&memory), [api]);
+    let descriptors = broken(|evidence| evidence.footprints[0].end.descriptors += 1);
+    assert_eq!(names(&descriptors), [api]);
+    // Less is no breach.
+    assert_eq!(broken(|evidence| evidence.footprints[0].end.memory = 0), []);
+}
+
+#[test]
+fn slow_answers_to_the_honest_are_caught() {
+    let slow = vec![Duration::from_millis(31); 100];
+    assert_eq!(
+        names(&broken(|evidence| evidence.seen.siege = slow)),
+        [PATIENCE]
+    );
+    let absolute = broken(|evidence| {
+        evidence.tolerance.ratio = None;
+        evidence.tolerance.p99 = Some(Duration::from_millis(24));
+    });
+    assert_eq!(names(&absolute), [PATIENCE]);
+    let unmeasured = broken(|evidence| evidence.seen.siege.clear());
+    assert_eq!(names(&unmeasured), [PATIENCE]);
+}
+
+#[test]
+fn an_agent_without_a_plan_is_caught() {
+    let broken = broken(|evidence| evidence.seen.plans.push("rate_limited".to_owned()));
+    assert_eq!(names(&broken), [PLANS]);
+}
+
+#[test]
+fn a_finding_names_its_breaches_and_says_how_many_there_are() {
+    let finding = Finding {
+        promise: QUOTAS,
+        measured: "much".to_owned(),
+        broken: (0..12).map(|number| format!("breach {number}")).collect(),
+    };
+    let text = finding.to_string();
+    assert!(text.starts_with("BROKEN") && text.contains("breach 9"));
+    assert!(!text.contains("breach 10") && text.ends_with("and 2 more"));
+}

@@ -1,0 +1,95 @@
+//! The chain's JSON-RPC endpoint on bad days.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dev_chain::DevChain;
+use serde_json::Value;
+
+use crate::weather::Weather;
+use crate::wire::{self, Asked, Reply};
+
+/// How many blocks a node is behind that lags.
+const LAG: u64 = 4;
+
+/// Calls that name a payment or its payer. Others are answered: what they say concerns everybody, the steady too.
+const STRUCK: [&str; 5] = [
+    "eth_call",
+    "eth_getCode",
+    "eth_getLogs",
+    "eth_getTransactionReceipt",
+    "eth_getTransactionByHash",
+];
+
+/// Serves a chain that fails.
+///
+/// # Errors
+/// When there is no port.
+pub async fn open(chain: DevChain, weather: Arc<Weather>) -> io::Result<SocketAddr> {
+    let (count, chain) = (AtomicU64::new(0), Arc::new(chain));
+    wire::serve(move |asked| {
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        answer(chain.clone(), weather.clone(), number, asked)
+    })
+    .await
+}
+
+async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked: Asked) -> Reply {
+    let text = String::from_utf8_lossy(&asked.body);
+    let method = serde_json::from_slice::<Value>(&asked.body).ok();
+    let method = method.as_ref().and_then(|call| call.get("method"));
+    let method = method.and_then(Value::as_str).unwrap_or_default();
+    if !STRUCK.contains(&method) || weather.spares_request(&text) {
+        return ask(&chain, &asked.body);
+    }
+    let mut chance = weather.chance(&format!("node {number}"));
+    match chance.below(100) {
+        0..2 => Reply::Silence,
+        2..4 => Reply::Drop,
+        4..6 => Reply::json(503, "overloaded"),
+        6..8 => match ask(&chain, &asked.body) {
+            Reply::Whole { body, .. } => Reply::Torn(body),
+            other => other,
+        },
+        8..9 => Reply::json(
+            200,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"limit exceeded"}}"#,
+        ),
+        9..14 => lagging(&chain, method, &text),
+        14..17 => {
+            tokio::time::sleep(chance.millis(100, 900)).await;
+            ask(&chain, &asked.body)
+        }
+        _ => ask(&chain, &asked.body),
+    }
+}
+
+/// What a node says that has not seen the newest blocks.
+fn lagging(chain: &DevChain, method: &str, text: &str) -> Reply {
+    match method {
+        "eth_getTransactionReceipt" | "eth_getTransactionByHash" => {
+            let id = serde_json::from_str::<Value>(text).ok();
+            let id = id.and_then(|call| call.get("id").cloned());
+            let id = id.unwrap_or(Value::Null);
+            Reply::json(
+                200,
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":null}}"#),
+            )
+        }
+        _ => {
+            let behind = chain.block_number().saturating_sub(LAG);
+            let text = text.replace("\"latest\"", &format!("\"{behind:#x}\""));
+            ask(chain, text.as_bytes())
+        }
+    }
+}
+
+fn ask(chain: &DevChain, body: &[u8]) -> Reply {
+    match chain.answer(body) {
+        dev_chain::Reply::Http { status, body } => Reply::json(status, body),
+        dev_chain::Reply::Close => Reply::Drop,
+        dev_chain::Reply::Never => Reply::Silence,
+    }
+}

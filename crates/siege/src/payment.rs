@@ -1,0 +1,216 @@
+//! Payments as buyers and attackers write them.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use alloy_primitives::{Address, B256, U256, hex};
+use alloy_signer::SignerSync as _;
+use alloy_signer_local::PrivateKeySigner;
+use bench::exchange::{Answer, PAYMENT_REQUIRED, PAYMENT_SIGNATURE};
+use http::HeaderValue;
+use serde_json::{Value, json};
+use x402_wire::{
+    Authorization, PaymentRequired, PaymentRequirements, Scheme, ascii_json, decode_header,
+    encode_header,
+};
+
+use crate::SiegeError;
+use crate::chance::Chance;
+use crate::client::Request;
+
+/// What makes an authorization the only one of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The token.
+    pub asset: Address,
+    /// Who pays.
+    pub payer: Address,
+    /// The nonce.
+    pub nonce: B256,
+}
+
+impl Key {
+    /// Where the server tells of it.
+    pub fn look_up(&self) -> String {
+        format!("/payments/{self}")
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.asset, self.payer, self.nonce)
+    }
+}
+
+/// What a call without payment is offered.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    resource: Value,
+    options: Vec<PaymentRequirements>,
+}
+
+impl Offer {
+    /// Reads the offer of an unpaid answer; `None` when there is none.
+    pub fn of(answer: &Answer) -> Option<Self> {
+        let header = answer.headers.get(PAYMENT_REQUIRED)?;
+        let challenge = decode_header(header.as_bytes()).ok()?;
+        let challenge: PaymentRequired = serde_json::from_str(&challenge).ok()?;
+        let mut options = challenge.accepts;
+        options.retain(|option| option.scheme == Scheme::Exact);
+        Some(Self {
+            resource: serde_json::to_value(challenge.resource).ok()?,
+            options,
+        })
+    }
+
+    /// The same offer for another query of the same route.
+    #[must_use]
+    pub fn at(&self, server: SocketAddr, target: &str) -> Self {
+        let mut offer = self.clone();
+        if let Some(resource) = offer.resource.as_object_mut() {
+            resource.insert("url".to_owned(), format!("http://{server}{target}").into());
+        }
+        offer
+    }
+}
+
+/// A signed payment and what it is for.
+#[derive(Debug, Clone)]
+pub struct Signed {
+    /// Which authorization it is.
+    pub key: Key,
+    /// The request that it pays for.
+    pub target: String,
+    payment: Value,
+}
+
+impl Signed {
+    /// The value of `PAYMENT-SIGNATURE`.
+    pub fn header(&self) -> HeaderValue {
+        let text = encode_header(&ascii_json(&self.payment));
+        // Base64 is a header value.
+        HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    /// The request that it pays for, with the payment.
+    pub fn request(&self) -> Request {
+        self.request_of(&self.target)
+    }
+
+    /// The payment with another request.
+    pub fn request_of(&self, target: &str) -> Request {
+        Request::get(target).with(PAYMENT_SIGNATURE, self.header())
+    }
+
+    /// The same authorization under other bytes for a signature.
+    #[must_use]
+    pub fn under(&self, signature: &[u8]) -> Self {
+        self.changed("/payload/signature", hex::encode_prefixed(signature).into())
+    }
+
+    /// With a payment identifier.
+    #[must_use]
+    pub fn named(&self, id: &str) -> Self {
+        let extensions = json!({"payment-identifier": {"info": {"required": false, "id": id}}});
+        let mut named = self.clone();
+        if let Some(payment) = named.payment.as_object_mut() {
+            payment.insert("extensions".to_owned(), extensions);
+        }
+        named
+    }
+
+    fn changed(&self, pointer: &str, value: Value) -> Self {
+        let mut changed = self.clone();
+        if let Some(member) = changed.payment.pointer_mut(pointer) {
+            *member = value;
+        }
+        changed
+    }
+}
+
+/// A key of somebody who signs payments.
+#[derive(Debug, Clone)]
+pub struct Wallet {
+    signer: PrivateKeySigner,
+}
+
+impl Wallet {
+    /// The wallet that the next draw makes.
+    ///
+    /// # Errors
+    /// When the drawn bytes are no key, which does not happen in practice.
+    pub fn draw(chance: &mut Chance) -> Result<Self, SiegeError> {
+        let signer = PrivateKeySigner::from_bytes(&B256::from(chance.bytes()))?;
+        Ok(Self { signer })
+    }
+
+    /// Its address.
+    pub fn address(&self) -> Address {
+        self.signer.address()
+    }
+
+    /// Signs one of the options of an offer, valid from now on for so many seconds.
+    ///
+    /// # Errors
+    /// When the offer has no option, or signing fails.
+    pub fn sign(
+        &self,
+        offer: &Offer,
+        target: &str,
+        valid_seconds: u64,
+        chance: &mut Chance,
+    ) -> Result<Signed, SiegeError> {
+        self.sign_for(self.address(), offer, target, valid_seconds, chance)
+    }
+
+    /// Signs in the name of an account that may be somebody else's.
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
+    pub fn sign_for(
+        &self,
+        payer: Address,
+        offer: &Offer,
+        target: &str,
+        valid_seconds: u64,
+        chance: &mut Chance,
+    ) -> Result<Signed, SiegeError> {
+        let option = chance.pick(&offer.options).ok_or(SiegeError::NotReady {
+            what: "an offer",
+            observed: "no option with scheme exact".to_owned(),
+        })?;
+        let authorization = Authorization {
+            from: payer,
+            to: option.pay_to,
+            value: option.amount,
+            valid_after: U256::ZERO,
+            valid_before: U256::from(now().saturating_add(valid_seconds)),
+            nonce: B256::from(chance.bytes()),
+        };
+        let digest = authorization.digest(option.domain_separator());
+        let signature = self.signer.sign_hash_sync(&digest)?;
+        Ok(Signed {
+            key: Key {
+                asset: option.asset,
+                payer,
+                nonce: authorization.nonce,
+            },
+            target: target.to_owned(),
+            payment: json!({
+                "x402Version": 2,
+                "resource": offer.resource,
+                "accepted": option,
+                "payload": {
+                    "signature": hex::encode_prefixed(signature.as_bytes()),
+                    "authorization": authorization,
+                },
+            }),
+        })
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}

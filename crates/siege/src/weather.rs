@@ -1,0 +1,110 @@
+//! When dependencies fail, and for whom.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use alloy_primitives::{Address, B256, hex};
+
+use crate::chance::Chance;
+
+/// What decides whether a dependency fails. What befalls a payment is drawn from the seed, its nonce and the number of the
+/// attempt, not from the order in which requests come.
+///
+/// Payments of *steady* buyers meet no failure: what their calls take is what the crowd does to them.
+#[derive(Debug)]
+pub struct Weather {
+    seed: u64,
+    calm: AtomicBool,
+    steady: HashSet<Address>,
+    /// The same, as digits in lower case.
+    steady_digits: Vec<String>,
+    /// Transactions of the steady, as digits in lower case.
+    transactions: Mutex<HashSet<String>>,
+}
+
+impl Weather {
+    /// Bad weather for all but the steady.
+    pub fn new(seed: u64, steady: impl IntoIterator<Item = Address>) -> Self {
+        let steady: HashSet<Address> = steady.into_iter().collect();
+        Self {
+            seed,
+            calm: AtomicBool::new(false),
+            steady_digits: steady.iter().map(hex::encode).collect(),
+            steady,
+            transactions: Mutex::default(),
+        }
+    }
+
+    /// From now on nothing fails.
+    pub fn calm_down(&self) {
+        self.calm.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing fails any more.
+    pub fn is_calm(&self) -> bool {
+        self.calm.load(Ordering::Relaxed)
+    }
+
+    /// Whether an account's payments meet no failure.
+    pub fn spares(&self, payer: Address) -> bool {
+        self.is_calm() || self.steady.contains(&payer)
+    }
+
+    /// A transaction of an account that is spared is spared.
+    pub fn settled(&self, payer: Address, transaction: B256) {
+        if self.steady.contains(&payer) {
+            self.transactions().insert(hex::encode(transaction));
+        }
+    }
+
+    /// Whether a request names anything that is spared: an address in calldata or topics, or a transaction.
+    pub fn spares_request(&self, body: &str) -> bool {
+        if self.is_calm() {
+            return true;
+        }
+        let body = body.to_ascii_lowercase();
+        if self.steady_digits.iter().any(|name| body.contains(name)) {
+            return true;
+        }
+        let transactions = self.transactions();
+        let mut words = body.split(|c: char| !c.is_ascii_hexdigit());
+        words.any(|word| transactions.contains(word))
+    }
+
+    /// Draws for one event.
+    pub fn chance(&self, event: &str) -> Chance {
+        Chance::of(self.seed, event)
+    }
+
+    fn transactions(&self) -> MutexGuard<'_, HashSet<String>> {
+        let transactions = self.transactions.lock();
+        transactions.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_steady_are_spared_by_address_and_transaction_and_all_are_when_it_is_calm() {
+        let (steady, other) = (Address::repeat_byte(0xAB), Address::repeat_byte(0xCD));
+        let weather = Weather::new(1, [steady]);
+        assert!(weather.spares(steady) && !weather.spares(other));
+        let call = |payer: Address| {
+            let digits = hex::encode_upper(payer);
+            format!(r#"{{"data":"0x70a08231{digits:0>64}"}}"#)
+        };
+        assert!(weather.spares_request(&call(steady)));
+        assert!(!weather.spares_request(&call(other)));
+        let transaction = B256::repeat_byte(0x77);
+        let receipt = format!(r#"["{transaction}"]"#);
+        weather.settled(other, transaction);
+        assert!(!weather.spares_request(&receipt));
+        weather.settled(steady, transaction);
+        assert!(weather.spares_request(&receipt));
+        weather.calm_down();
+        assert!(weather.spares(other) && weather.spares_request(&call(other)));
+    }
+}

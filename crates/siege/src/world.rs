@@ -1,0 +1,266 @@
+//! The servers, as they are shipped, and everything that they depend on, on the loopback interface.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use alloy_primitives::{Address, U256};
+use api_server::Sources;
+use bench::process::Server;
+use data_sources::evm::PUBLIC_ENDPOINTS;
+use dev_chain::{DevChain, USDC, USDG, USDT0};
+use tempfile::TempDir;
+
+use crate::SiegeError;
+use crate::bank::{Bank, PAYEE};
+use crate::judge::Held;
+use crate::upstreams::Upstreams;
+use crate::weather::Weather;
+use crate::{facilitator, node};
+
+/// What an account holds that pays, in the smallest unit of each asset.
+const RICH: u64 = 1_000_000_000;
+/// What one that pays can pay once: the price of the cheapest call of the crowd.
+const POOR: u64 = 2_000;
+
+/// Who has money.
+#[derive(Debug, Clone, Default)]
+pub struct Accounts {
+    /// As much as they need.
+    pub rich: Vec<Address>,
+    /// Enough for one cheap call in each asset.
+    pub poor: Vec<Address>,
+}
+
+/// The servers and their dependencies.
+#[derive(Debug)]
+pub struct World {
+    /// The paid API.
+    pub api: Server,
+    /// The agent rail.
+    pub rail: Server,
+    /// The chain.
+    pub bank: Bank,
+    /// The upstreams.
+    pub upstreams: Upstreams,
+    /// When dependencies fail.
+    pub weather: Arc<Weather>,
+    _files: TempDir,
+}
+
+impl World {
+    /// Starts everything. `programs` is the folder of the servers' binaries.
+    ///
+    /// # Errors
+    /// What cannot be started.
+    pub async fn open(
+        programs: &Path,
+        accounts: &Accounts,
+        weather: Arc<Weather>,
+    ) -> Result<Self, SiegeError> {
+        let bank = Bank::new(chain(accounts)?);
+        let rpc = node::open(bank.chain().clone(), weather.clone()).await?;
+        let facilitator = facilitator::open(bank.clone(), weather.clone()).await?;
+        let upstreams = Upstreams::open(weather.clone(), Instant::now()).await?;
+        let files = tempfile::Builder::new().prefix("siege-").tempdir()?;
+        let proxy = format!("http://{}", upstreams.address);
+        let ledger = files.path().join("service.db");
+        let api = api_config(
+            &format!("http://{facilitator}"),
+            &format!("http://{rpc}"),
+            &proxy,
+            &ledger,
+        );
+        let api = write(&files, "api-server.toml", &api)?;
+        write(&files, "fees.toml", &bench::swap::fees())?;
+        let rail = write(&files, "mcp-server.toml", &rail_config(&proxy))?;
+        let start = |name: &str, config: &Path| {
+            let arguments = ["serve".as_ref(), "--config".as_ref(), config.as_os_str()];
+            Server::start(&programs.join(name), arguments)
+        };
+        Ok(Self {
+            api: start("api-server", &api)?,
+            rail: start("mcp-server", &rail)?,
+            bank,
+            upstreams,
+            weather,
+            _files: files,
+        })
+    }
+
+    /// What the servers hold now: the paid API, the agent rail.
+    ///
+    /// # Errors
+    /// When one has ended.
+    pub fn held(&self) -> Result<[Held; 2], SiegeError> {
+        let held = |server: &Server| -> Result<Held, SiegeError> {
+            Ok(Held {
+                memory: server.memory_bytes()?,
+                descriptors: server.open_descriptors()?,
+            })
+        };
+        Ok([held(&self.api)?, held(&self.rail)?])
+    }
+
+    /// Asks both servers to end.
+    ///
+    /// # Errors
+    /// When one does not.
+    pub fn close(self) -> Result<(), SiegeError> {
+        self.api.stop()?;
+        Ok(self.rail.stop()?)
+    }
+}
+
+fn chain(accounts: &Accounts) -> Result<DevChain, SiegeError> {
+    let mut builder = DevChain::builder().chain_196_assets();
+    for (holders, amount) in [(&accounts.rich, RICH), (&accounts.poor, POOR)] {
+        for holder in holders {
+            for token in [USDT0, USDC, USDG] {
+                builder = builder.holder(token, *holder, U256::from(amount));
+            }
+        }
+    }
+    Ok(builder.build()?)
+}
+
+fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError> {
+    let path = files.path().join(name);
+    match fs::write(&path, text) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(SiegeError::File { path, source }),
+    }
+}
+
+/// Short time limits and a small pool, so that minutes show what otherwise takes hours.
+fn api_config(facilitator: &str, rpc: &str, proxy: &str, ledger: &Path) -> String {
+    let ledger = ledger.display();
+    let mut text = format!(
+        r#"
+[server]
+listen = "127.0.0.1:0"
+client_address_header = "x-forwarded-for"
+max_connections = 600
+header_timeout_seconds = 4
+body_timeout_seconds = 4
+write_timeout_seconds = 4
+
+[payment]
+pay_to = "{PAYEE}"
+settle_budget_seconds = 8
+
+[settlement]
+mode = "facilitator"
+facilitator_url = "{facilitator}"
+rpc_url = "{rpc}"
+timeout_ms = 3000
+reconcile_seconds = 1
+
+[credit]
+pool_micro_usd = 120000
+pool_refill_micro_usd_per_second = 500
+
+[storage]
+url = "sqlite://{ledger}"
+
+[datasets]
+news = false
+yields = false
+
+[log]
+filter = "off"
+"#
+    );
+    for spec in Sources::specs() {
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(
+            text,
+            "\n[upstreams.{}]\nmode = \"replay\"\ntimeout_ms = 2000",
+            spec.name
+        );
+        for (key, url) in spec.urls {
+            let _ = writeln!(text, "{key} = \"{}\"", through(proxy, url));
+        }
+    }
+    for (id, [url, _]) in PUBLIC_ENDPOINTS {
+        let url = through(proxy, url);
+        let _ = writeln!(
+            text,
+            "\n[chains.{id}]\nrpc_urls = [\"{url}\"]\nmode = \"replay\""
+        );
+    }
+    text
+}
+
+fn rail_config(proxy: &str) -> String {
+    let [lifi, circle, clob, gamma, hyperliquid] = [
+        "https://li.quest/v1",
+        "https://iris-api.circle.com",
+        "https://clob.polymarket.com",
+        "https://gamma-api.polymarket.com",
+        "https://api.hyperliquid.xyz",
+    ]
+    .map(|url| through(proxy, url));
+    format!(
+        r#"
+[server]
+listen = "127.0.0.1:0"
+client_address_header = "x-forwarded-for"
+max_connections = 600
+header_timeout_seconds = 4
+body_timeout_seconds = 4
+write_timeout_seconds = 4
+
+[plans]
+fee_config = "fees.toml"
+
+[log]
+filter = "off"
+
+[upstreams.lifi]
+base_url = "{lifi}"
+mode = "replay"
+timeout_ms = 4000
+
+[upstreams.circle]
+base_url = "{circle}"
+
+[upstreams.polymarket]
+clob_url = "{clob}"
+gamma_url = "{gamma}"
+
+[upstreams.hyperliquid]
+base_url = "{hyperliquid}"
+"#
+    )
+}
+
+fn through(proxy: &str, url: &str) -> String {
+    let host_and_path = url.strip_prefix("https://").unwrap_or(url);
+    format!("{proxy}/{host_and_path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_outside_this_machine_is_configured() {
+        let api = api_config(
+            "http://127.0.0.1:1",
+            "http://127.0.0.1:2",
+            "http://127.0.0.1:3",
+            Path::new("/x.db"),
+        );
+        for text in [api, rail_config("http://127.0.0.1:3")] {
+            assert!(!text.contains("https://"), "{text}");
+            let urls = text.split("http://").skip(1);
+            assert!(urls.clone().count() > 4);
+            for url in urls {
+                assert!(url.starts_with("127.0.0.1:"), "{url}");
+            }
+        }
+    }
+}
