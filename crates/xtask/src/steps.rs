@@ -1,6 +1,6 @@
 //! The tasks as sequences of steps.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -22,6 +22,7 @@ pub fn run(cli: Cli) -> ExitCode {
             });
             slow(&mut session);
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
+            session.step("siege", |_| command::run(&mut shipped("siege", ["--quick"])?));
             session.finish(true)
         }
         Task::Lint(steps) => {
@@ -35,13 +36,8 @@ pub fn run(cli: Cli) -> ExitCode {
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
             session.finish(true)
         }
-        Task::Bench { arguments } => match bench(arguments) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        },
+        Task::Bench { arguments } => exit_code(shipped("bench", arguments)),
+        Task::Siege { arguments } => exit_code(shipped("siege", arguments)),
         Task::Record { arguments } => single_step("recorder", || {
             let mut recorder = cargo(["run", "--locked", "--package", "recorder", "--"]);
             command::run(recorder.args(&arguments))
@@ -80,10 +76,13 @@ fn slow(session: &mut Session) {
     session.step("bans, licences, sources", |_| licences::check(&root()));
 }
 
-/// Builds the servers as they are shipped, then measures them. Standard output is the benchmark's alone.
-fn bench(arguments: Vec<OsString>) -> Result<(), XtaskError> {
+/// Builds the servers as they are shipped and a tool that stands beside them; the command that runs it.
+fn shipped<A: AsRef<OsStr>>(
+    tool: &'static str,
+    arguments: impl IntoIterator<Item = A>,
+) -> Result<Command, XtaskError> {
     // One after the other: built together, features of one would be switched on in the other.
-    for package in ["api-server", "mcp-server", "bench"] {
+    for package in ["api-server", "mcp-server", tool] {
         command::run(cargo(["build", "--release", "--locked", "--package"]).arg(package))?;
     }
     let metadata = MetadataCommand::new()
@@ -91,11 +90,24 @@ fn bench(arguments: Vec<OsString>) -> Result<(), XtaskError> {
         .no_deps()
         .exec()?;
     let programs = metadata.target_directory.join("release");
-    command::run(
-        command::program(programs.join("bench"))
-            .current_dir(root())
-            .args(arguments),
-    )
+    let mut command = command::program(programs.join(tool));
+    command.current_dir(root()).args(arguments);
+    Ok(command)
+}
+
+/// Runs a tool that says by its exit code what came of it. Standard output is the tool's alone.
+fn exit_code(tool: Result<Command, XtaskError>) -> ExitCode {
+    let status = tool.and_then(|mut tool| command::status(&mut tool));
+    match status {
+        Ok(status) => {
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            code.map_or(ExitCode::FAILURE, ExitCode::from)
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 fn cargo<const N: usize>(arguments: [&str; N]) -> Command {

@@ -232,6 +232,19 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: &[],
     },
     Member {
+        name: "siege",
+        layer: 6,
+        may_use: &[
+            "api-server",
+            "bench",
+            "data-sources",
+            "dev-chain",
+            "replay",
+            "x402-wire",
+        ],
+        must_not_reach: &[],
+    },
+    Member {
         name: "recorder",
         layer: 6,
         may_use: &["http-edge"],
