@@ -103,7 +103,7 @@ impl Bank {
             payer,
             nonce,
         } = payment.key;
-        if self.chain.authorization_used(asset, payer, nonce) == Ok(true) {
+        if matches!(self.chain.authorization_used(asset, payer, nonce), Ok(true)) {
             return Err("invalid_exact_evm_nonce_already_used");
         }
         match self.ask("eth_call", json!([self.transaction(payment), "latest"])) {

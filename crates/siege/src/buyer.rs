@@ -122,7 +122,7 @@ impl Buyer {
     }
 
     /// A request of this buyer.
-    fn from_here(&self, request: Request) -> Request {
+    fn addressed(&self, request: Request) -> Request {
         request.with(CLIENT_ADDRESS, self.address.clone())
     }
 }
@@ -186,7 +186,7 @@ impl Buying<'_> {
     /// Asks what the call costs, until the server says; `None` when the siege is over first.
     async fn offer(&mut self) -> Option<Offer> {
         loop {
-            let request = self.buyer.from_here(Request::get(&self.target));
+            let request = self.buyer.addressed(Request::get(&self.target));
             let answer = self.client.send(&request).await;
             let seen = match &answer {
                 Ok(answer) => brief(answer),
@@ -213,7 +213,7 @@ impl Buying<'_> {
         if !self.buyer.steady {
             self.field.overheard(payment);
         }
-        let request = self.buyer.from_here(payment.request());
+        let request = self.buyer.addressed(payment.request());
         match self.client.send(&request).await {
             Ok(answer) => {
                 let record = &self.field.record;
@@ -232,7 +232,7 @@ impl Buying<'_> {
 
     /// Sends the payment and closes the connection at a moment that the seed chooses.
     async fn hang_up(&mut self, payment: &Signed) {
-        let request = self.buyer.from_here(payment.request());
+        let request = self.buyer.addressed(payment.request());
         let bytes = request.to_bytes(self.field.api);
         let pause = match self.chance.percent(50) {
             true => self.chance.millis(0, 8),
@@ -252,7 +252,7 @@ impl Buying<'_> {
     /// Asks where the payment stands until it can be sent again; false when the siege is over first.
     async fn look_up(&mut self, payment: &Signed) -> bool {
         loop {
-            let request = self.buyer.from_here(Request::get(payment.key.look_up()));
+            let request = self.buyer.addressed(Request::get(payment.key.look_up()));
             let answer = self.client.send(&request).await;
             let state = answer.ok().and_then(|answer| state(&answer));
             let open = matches!(
@@ -272,7 +272,7 @@ impl Buying<'_> {
 
     /// The siege is over while this buyer waits: what was settled meanwhile is fetched.
     async fn look_once(&mut self, payment: &Signed) -> Result<(), SiegeError> {
-        let request = self.buyer.from_here(Request::get(payment.key.look_up()));
+        let request = self.buyer.addressed(Request::get(payment.key.look_up()));
         let answer = self.client.send(&request).await.ok();
         if answer.as_ref().and_then(state).as_deref() == Some("settled")
             && self.present(payment).await == Told::Answered

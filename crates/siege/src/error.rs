@@ -30,7 +30,7 @@ pub enum SiegeError {
     Recordings(#[from] replay::RecordingError),
     /// A key is none.
     #[error("a key of the siege: {0}")]
-    Key(#[from] alloy_signer_local::LocalSignerError),
+    Key(#[from] alloy_signer::k256::ecdsa::Error),
     /// A signature could not be made.
     #[error("signing: {0}")]
     Signing(#[from] alloy_signer::Error),

@@ -155,13 +155,13 @@ impl Attacker {
     }
 
     /// A request of this attacker.
-    pub fn from_here(&self, request: Request) -> Request {
+    pub fn addressed(&self, request: Request) -> Request {
         request.with(CLIENT_ADDRESS, self.address.clone())
     }
 
     /// Sends a request and notes what came back.
     pub async fn throw(&mut self, request: &Request) {
-        let request = self.from_here(request.clone());
+        let request = self.addressed(request.clone());
         let outcome = match self.client.send(&request).await {
             Ok(answer) => answer.status.as_u16().to_string(),
             Err(_) => "no answer".to_owned(),
@@ -171,7 +171,7 @@ impl Attacker {
 
     /// Sends a payment with a request, and notes what came back.
     pub async fn pay(&mut self, payment: &Signed, target: &str) {
-        let request = self.from_here(payment.request_of(target));
+        let request = self.addressed(payment.request_of(target));
         self.field.record.sent(payment.key);
         let outcome = match self.client.send(&request).await {
             Ok(answer) => {

@@ -22,7 +22,9 @@ pub fn run(cli: Cli) -> ExitCode {
             });
             slow(&mut session);
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
-            session.step("siege", |_| command::run(&mut shipped("siege", ["--quick"])?));
+            session.step("siege", |_| {
+                command::run(&mut shipped("siege", ["--quick"])?)
+            });
             session.finish(true)
         }
         Task::Lint(steps) => {

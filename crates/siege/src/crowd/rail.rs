@@ -57,7 +57,7 @@ pub(super) async fn flood(mut attacker: Attacker) -> Acted {
 pub(super) async fn sip(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
-    let request = attacker.from_here(swap_call(amount));
+    let request = attacker.addressed(swap_call(amount));
     send(&mut attacker, rail, &request).await;
     Ok(attacker)
 }

@@ -196,7 +196,8 @@ fn a_receipt_with_another_transaction_is_caught() {
 fn a_payment_that_bought_two_answers_is_caught() {
     let elsewhere = |served: &mut Served| served.target = "/swap".to_owned();
     let otherwise = |served: &mut Served| served.body = B256::ZERO;
-    for change in [elsewhere as fn(&mut Served), otherwise] {
+    let changes: [fn(&mut Served); 2] = [elsewhere, otherwise];
+    for change in changes {
         let broken = broken(|evidence| change(&mut evidence.seen.served[1]));
         assert_eq!(names(&broken), [ONE_ANSWER]);
     }
