@@ -136,8 +136,10 @@ impl Facilitator {
 
     /// Settles once, and says so as often as it is asked.
     fn settled(&self, payment: &Presented) -> Reply {
-        let known = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get(&payment.key).copied();
+        let known = {
+            let settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+            settled.get(&payment.key).copied()
+        };
         if let Some(transaction) = known {
             return success(payment.key, transaction);
         }
