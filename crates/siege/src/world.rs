@@ -9,6 +9,7 @@ use std::time::Instant;
 use alloy_primitives::{Address, U256};
 use api_server::Sources;
 use bench::process::Server;
+use data_sources::KeyRule;
 use data_sources::evm::PUBLIC_ENDPOINTS;
 use dev_chain::{DevChain, USDC, USDG, USDT0};
 use tempfile::TempDir;
@@ -24,6 +25,9 @@ use crate::{facilitator, node};
 const RICH: u64 = 1_000_000_000;
 /// What one that pays can pay once: the price of the cheapest call of the crowd.
 const POOR: u64 = 2_000;
+
+/// The file that stands for every secret of an upstream.
+const SECRET: &str = "upstream.key";
 
 /// Who has money.
 #[derive(Debug, Clone, Default)]
@@ -66,12 +70,12 @@ impl World {
         let upstreams = Upstreams::open(weather.clone(), Instant::now()).await?;
         let files = tempfile::Builder::new().prefix("siege-").tempdir()?;
         let proxy = format!("http://{}", upstreams.address);
-        let ledger = files.path().join("service.db");
+        write(&files, SECRET, "a key of the siege")?;
         let api = api_config(
             &format!("http://{facilitator}"),
             &format!("http://{rpc}"),
             &proxy,
-            &ledger,
+            files.path(),
         );
         let api = write(&files, "api-server.toml", &api)?;
         write(&files, "fees.toml", &bench::swap::fees())?;
@@ -134,9 +138,11 @@ fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError>
     }
 }
 
-/// Short time limits and a small pool, so that minutes show what otherwise takes hours.
-fn api_config(facilitator: &str, rpc: &str, proxy: &str, ledger: &Path) -> String {
-    let ledger = ledger.display();
+/// Short time limits and a small pool, so that minutes show what otherwise takes hours. The upstreams are live ones to the
+/// server: to what it takes for a recording it keeps no limits.
+fn api_config(facilitator: &str, rpc: &str, proxy: &str, files: &Path) -> String {
+    let ledger = files.join("service.db");
+    let (ledger, secret) = (ledger.display(), files.join(SECRET).display().to_string());
     let mut text = format!(
         r#"
 [server]
@@ -159,8 +165,8 @@ timeout_ms = 3000
 reconcile_seconds = 1
 
 [credit]
-pool_micro_usd = 120000
-pool_refill_micro_usd_per_second = 500
+pool_micro_usd = 60000
+pool_refill_micro_usd_per_second = 200
 
 [storage]
 url = "sqlite://{ledger}"
@@ -175,21 +181,22 @@ filter = "off"
     );
     for spec in Sources::specs() {
         // Writing to a `String` cannot fail.
-        let _ = writeln!(
-            text,
-            "\n[upstreams.{}]\nmode = \"replay\"\ntimeout_ms = 2000",
-            spec.name
-        );
+        let _ = writeln!(text, "\n[upstreams.{}]\ntimeout_ms = 2000", spec.name);
         for (key, url) in spec.urls {
             let _ = writeln!(text, "{key} = \"{}\"", through(proxy, url));
+        }
+        let keys: &[&str] = match (spec.name, spec.key) {
+            ("okx", _) => &["api_key", "secret_key", "passphrase"],
+            (_, KeyRule::Required) => &["api_key"],
+            (_, KeyRule::Optional | KeyRule::Keyless) => &[],
+        };
+        for key in keys {
+            let _ = writeln!(text, "{key}_file = \"{secret}\"");
         }
     }
     for (id, [url, _]) in PUBLIC_ENDPOINTS {
         let url = through(proxy, url);
-        let _ = writeln!(
-            text,
-            "\n[chains.{id}]\nrpc_urls = [\"{url}\"]\nmode = \"replay\""
-        );
+        let _ = writeln!(text, "\n[chains.{id}]\nrpc_urls = [\"{url}\"]");
     }
     text
 }
@@ -221,7 +228,6 @@ filter = "off"
 
 [upstreams.lifi]
 base_url = "{lifi}"
-mode = "replay"
 timeout_ms = 4000
 
 [upstreams.circle]
@@ -252,7 +258,7 @@ mod tests {
             "http://127.0.0.1:1",
             "http://127.0.0.1:2",
             "http://127.0.0.1:3",
-            Path::new("/x.db"),
+            Path::new("/x"),
         );
         for text in [api, rail_config("http://127.0.0.1:3")] {
             assert!(!text.contains("https://"), "{text}");
