@@ -40,26 +40,6 @@ pub async fn open(bank: Bank, weather: Arc<Weather>) -> io::Result<SocketAddr> {
     .await
 }
 
-/// What befalls a settlement, up to each number that is drawn below 100.
-const FATES: [(u64, &str); 16] = [
-    (7, "settled, told late"),
-    (11, "settled, no answer"),
-    (15, "settled, connection closed"),
-    (18, "settled, half an answer"),
-    (21, "settled, 500"),
-    (23, "settled, told unexpected_settle_error"),
-    (24, "settled, told insufficient_funds"),
-    (27, "settled, told settlement_pending"),
-    (29, "not settled, no answer"),
-    (32, "not settled, connection closed"),
-    (35, "not settled, 500"),
-    (38, "not settled, told settlement_pending"),
-    (41, "not settled, told a success with a made-up transaction"),
-    (43, "not settled, told unexpected_settle_error"),
-    (44, "not settled, told transaction_failed"),
-    (46, "not settled, half a success"),
-];
-
 impl Facilitator {
     async fn answer(&self, asked: Asked) -> Reply {
         if asked.target == "/supported" {
@@ -106,28 +86,41 @@ impl Facilitator {
         let Some(mut chance) = self.strike(payment, "settle") else {
             return self.settled(payment);
         };
-        let fate = chance.below(100);
-        let what = FATES.iter().find(|(to, _)| fate < *to);
-        let what = what.map_or("settled", |(_, what)| *what);
-        let nonce = payment.key.nonce.to_string();
-        self.weather.strikes(&nonce, format!("/settle: {what}"));
-        match fate {
+        match chance.below(100) {
             // The money moves, and the caller is told late, half or never.
             0..7 => {
                 let reply = self.settled(payment);
                 tokio::time::sleep(chance.millis(500, 2_500)).await;
                 reply
             }
-            7..11 => self.settled_but(payment, Reply::Silence),
-            11..15 => self.settled_but(payment, Reply::Drop),
+            7..11 => {
+                self.settled(payment);
+                Reply::Silence
+            }
+            11..15 => {
+                self.settled(payment);
+                Reply::Drop
+            }
             15..18 => match self.settled(payment) {
                 Reply::Whole { body, .. } => Reply::Torn(body),
                 other => other,
             },
-            18..21 => self.settled_but(payment, Reply::json(500, "<html>gateway</html>")),
-            21..23 => self.settled_but(payment, refusal("unexpected_settle_error")),
-            23..24 => self.settled_but(payment, refusal("insufficient_funds")),
-            24..27 => self.settled_but(payment, refusal("settlement_pending")),
+            18..21 => {
+                self.settled(payment);
+                Reply::json(500, "<html>gateway</html>")
+            }
+            21..23 => {
+                self.settled(payment);
+                refusal("unexpected_settle_error")
+            }
+            23..24 => {
+                self.settled(payment);
+                refusal("insufficient_funds")
+            }
+            24..27 => {
+                self.settled(payment);
+                refusal("settlement_pending")
+            }
             // The money does not move.
             27..29 => Reply::Silence,
             29..32 => Reply::Drop,
@@ -139,11 +132,6 @@ impl Facilitator {
             44..46 => Reply::Torn(Bytes::from_static(br#"{"success":true,"transac"#)),
             _ => self.settled(payment),
         }
-    }
-
-    fn settled_but(&self, payment: &Presented, told: Reply) -> Reply {
-        self.settled(payment);
-        told
     }
 
     /// Settles once, and says so as often as it is asked.

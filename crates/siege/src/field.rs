@@ -196,11 +196,7 @@ impl Attacker {
         let Some(offer) = self.field.offer(&mut self.client, target).await else {
             return Ok(None);
         };
-        // Payments of routes that ask models have to last longer.
-        let seconds = match target.contains("prompt=") {
-            true => 200,
-            false => crate::buyer::VALID_SECONDS,
-        };
+        let seconds = crate::buyer::VALID_SECONDS;
         let payment = wallet.sign(&offer, target, seconds, &mut self.chance)?;
         Ok(Some(payment))
     }

@@ -23,16 +23,6 @@ const STRUCK: [&str; 5] = [
     "eth_getTransactionByHash",
 ];
 
-/// What befalls a call, by the number that is drawn below 100.
-const FATES: [(u64, u64, &str); 6] = [
-    (0, 2, "no answer"),
-    (2, 4, "connection closed"),
-    (4, 6, "503"),
-    (6, 8, "half an answer"),
-    (8, 9, "limit exceeded"),
-    (9, 14, "answered by a node that lags"),
-];
-
 /// Serves a chain that fails.
 ///
 /// # Errors
@@ -55,14 +45,7 @@ async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked:
         return ask(&chain, &asked.body);
     }
     let mut chance = weather.chance(&format!("node {number}"));
-    let fate = chance.below(100);
-    if let Some((_, _, what)) = FATES
-        .iter()
-        .find(|(from, to, _)| (*from..*to).contains(&fate))
-    {
-        weather.strikes(&text, format!("{method}: {what}"));
-    }
-    match fate {
+    match chance.below(100) {
         0..2 => Reply::Silence,
         2..4 => Reply::Drop,
         4..6 => Reply::json(503, "overloaded"),

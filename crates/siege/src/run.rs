@@ -1,6 +1,6 @@
 //! A siege from its set-up to its judgement.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -171,24 +171,10 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
         seen,
     };
     world.close()?;
-    let mut findings = judge::judge(&evidence);
-    for breach in findings.iter_mut().flat_map(|finding| &mut finding.broken) {
-        explain(breach, &evidence.seen.keys, &weather);
-    }
     Ok(Outcome {
-        findings,
+        findings: judge::judge(&evidence),
         crowd: answered,
     })
-}
-
-/// Adds to a breach what befell the payments that it names.
-fn explain(breach: &mut String, keys: &BTreeSet<Key>, weather: &Weather) {
-    for key in keys {
-        if breach.contains(&key.nonce.to_string()) {
-            let befell = weather.befell(key.nonce);
-            breach.push_str(&format!(" [{}]", befell.join("; ")));
-        }
-    }
 }
 
 /// Who takes part.

@@ -21,8 +21,6 @@ pub struct Weather {
     steady_digits: Vec<String>,
     /// Transactions of the steady, as digits in lower case.
     transactions: Mutex<HashSet<String>>,
-    /// Failures: the request in lower case, and what befell it.
-    struck: Mutex<Vec<(String, String)>>,
 }
 
 impl Weather {
@@ -35,7 +33,6 @@ impl Weather {
             steady_digits: steady.iter().map(hex::encode).collect(),
             steady,
             transactions: Mutex::default(),
-            struck: Mutex::default(),
         }
     }
 
@@ -75,22 +72,6 @@ impl Weather {
         words.any(|word| transactions.contains(word))
     }
 
-    /// Keeps what befell a request.
-    pub fn strikes(&self, request: &str, what: String) {
-        let mut struck = self.struck.lock().unwrap_or_else(PoisonError::into_inner);
-        struck.push((request.to_ascii_lowercase(), what));
-    }
-
-    /// What befell requests that name a nonce, oldest first.
-    pub fn befell(&self, nonce: B256) -> Vec<String> {
-        let nonce = hex::encode(nonce);
-        let struck = self.struck.lock().unwrap_or_else(PoisonError::into_inner);
-        let befell = struck
-            .iter()
-            .filter(|(request, _)| request.contains(&nonce));
-        befell.map(|(_, what)| what.clone()).collect()
-    }
-
     /// Draws for one event.
     pub fn chance(&self, event: &str) -> Chance {
         Chance::of(self.seed, event)
@@ -123,9 +104,6 @@ mod tests {
         assert!(!weather.spares_request(&receipt));
         weather.settled(steady, transaction);
         assert!(weather.spares_request(&receipt));
-        weather.strikes("0xAB", "nothing".to_owned());
-        weather.strikes(&receipt, "silence".to_owned());
-        assert_eq!(weather.befell(transaction), ["silence"]);
         weather.calm_down();
         assert!(weather.spares(other) && weather.spares_request(&call(other)));
     }

@@ -9,7 +9,6 @@ use std::time::Instant;
 use alloy_primitives::{Address, U256};
 use api_server::Sources;
 use bench::process::Server;
-use data_sources::KeyRule;
 use data_sources::evm::PUBLIC_ENDPOINTS;
 use dev_chain::{DevChain, USDC, USDG, USDT0};
 use tempfile::TempDir;
@@ -25,9 +24,6 @@ use crate::{facilitator, node};
 const RICH: u64 = 1_000_000_000;
 /// What one that pays can pay once: the price of the cheapest call of the crowd.
 const POOR: u64 = 2_000;
-
-/// The file that stands for every secret of an upstream.
-const SECRET: &str = "upstream.key";
 
 /// Who has money.
 #[derive(Debug, Clone, Default)]
@@ -70,12 +66,12 @@ impl World {
         let upstreams = Upstreams::open(weather.clone(), Instant::now()).await?;
         let files = tempfile::Builder::new().prefix("siege-").tempdir()?;
         let proxy = format!("http://{}", upstreams.address);
-        write(&files, SECRET, "a key of the siege")?;
+        let ledger = files.path().join("service.db");
         let api = api_config(
             &format!("http://{facilitator}"),
             &format!("http://{rpc}"),
             &proxy,
-            files.path(),
+            &ledger,
         );
         let api = write(&files, "api-server.toml", &api)?;
         write(&files, "fees.toml", &bench::swap::fees())?;
@@ -138,11 +134,9 @@ fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError>
     }
 }
 
-/// Short time limits and a small pool, so that minutes show what otherwise takes hours. The upstreams are live ones to the
-/// server: to what it takes for a recording it keeps no limits.
-fn api_config(facilitator: &str, rpc: &str, proxy: &str, files: &Path) -> String {
-    let ledger = files.join("service.db");
-    let (ledger, secret) = (ledger.display(), files.join(SECRET).display().to_string());
+/// Short time limits and a small pool, so that minutes show what otherwise takes hours.
+fn api_config(facilitator: &str, rpc: &str, proxy: &str, ledger: &Path) -> String {
+    let ledger = ledger.display();
     let mut text = format!(
         r#"
 [server]
@@ -165,8 +159,8 @@ timeout_ms = 3000
 reconcile_seconds = 1
 
 [credit]
-pool_micro_usd = 60000
-pool_refill_micro_usd_per_second = 200
+pool_micro_usd = 120000
+pool_refill_micro_usd_per_second = 500
 
 [storage]
 url = "sqlite://{ledger}"
@@ -181,22 +175,21 @@ filter = "off"
     );
     for spec in Sources::specs() {
         // Writing to a `String` cannot fail.
-        let _ = writeln!(text, "\n[upstreams.{}]\ntimeout_ms = 2000", spec.name);
+        let _ = writeln!(
+            text,
+            "\n[upstreams.{}]\nmode = \"replay\"\ntimeout_ms = 2000",
+            spec.name
+        );
         for (key, url) in spec.urls {
             let _ = writeln!(text, "{key} = \"{}\"", through(proxy, url));
-        }
-        let keys: &[&str] = match (spec.name, spec.key) {
-            ("okx", _) => &["api_key", "secret_key", "passphrase"],
-            (_, KeyRule::Required) => &["api_key"],
-            (_, KeyRule::Optional | KeyRule::Keyless) => &[],
-        };
-        for key in keys {
-            let _ = writeln!(text, "{key}_file = \"{secret}\"");
         }
     }
     for (id, [url, _]) in PUBLIC_ENDPOINTS {
         let url = through(proxy, url);
-        let _ = writeln!(text, "\n[chains.{id}]\nrpc_urls = [\"{url}\"]");
+        let _ = writeln!(
+            text,
+            "\n[chains.{id}]\nrpc_urls = [\"{url}\"]\nmode = \"replay\""
+        );
     }
     text
 }
@@ -228,6 +221,7 @@ filter = "off"
 
 [upstreams.lifi]
 base_url = "{lifi}"
+mode = "replay"
 timeout_ms = 4000
 
 [upstreams.circle]
@@ -258,7 +252,7 @@ mod tests {
             "http://127.0.0.1:1",
             "http://127.0.0.1:2",
             "http://127.0.0.1:3",
-            Path::new("/x"),
+            Path::new("/x.db"),
         );
         for text in [api, rail_config("http://127.0.0.1:3")] {
             assert!(!text.contains("https://"), "{text}");

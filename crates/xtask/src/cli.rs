@@ -28,12 +28,6 @@ pub enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// A hostile crowd and failing dependencies against both servers; arguments go to the siege.
-    Siege {
-        /// `--minutes`, `--seed`, `--quick`, `--help`.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
     /// Writes the generated parts of the docs again.
     Docs,
     /// Records live upstream answers for the demo and the tests; arguments go to the recorder.
@@ -70,14 +64,5 @@ mod tests {
             panic!("another task")
         };
         assert_eq!(arguments, ["--quick", "--only", "unpaid"]);
-    }
-
-    #[test]
-    fn the_siege_gets_its_arguments_untouched() {
-        let cli = Cli::try_parse_from(["xtask", "siege", "--minutes", "2", "--seed", "7"]).unwrap();
-        let Task::Siege { arguments } = cli.task else {
-            panic!("another task")
-        };
-        assert_eq!(arguments, ["--minutes", "2", "--seed", "7"]);
     }
 }

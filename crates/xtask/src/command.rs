@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::XtaskError;
 use crate::counts::Counts;
@@ -31,7 +31,9 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
 /// # Errors
 /// When it cannot be started or reports failure.
 pub fn run(command: &mut Command) -> Result<(), XtaskError> {
-    let status = status(command)?;
+    let status = command
+        .status()
+        .map_err(|source| spawn_error(command, source))?;
     if status.success() {
         Ok(())
     } else {
@@ -40,15 +42,6 @@ pub fn run(command: &mut Command) -> Result<(), XtaskError> {
             status,
         })
     }
-}
-
-/// Runs a program to its end and says how it ended; its output goes to ours.
-///
-/// # Errors
-/// When it cannot be started.
-pub fn status(command: &mut Command) -> Result<ExitStatus, XtaskError> {
-    let status = command.status();
-    status.map_err(|source| spawn_error(command, source))
 }
 
 /// Runs a program, shows its output and adds the tests it reports to `counts`, also when it fails.

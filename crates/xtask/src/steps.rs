@@ -1,6 +1,6 @@
 //! The tasks as sequences of steps.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -22,9 +22,6 @@ pub fn run(cli: Cli) -> ExitCode {
             });
             slow(&mut session);
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
-            session.step("siege", |_| {
-                command::run(&mut shipped("siege", ["--quick"])?)
-            });
             session.finish(true)
         }
         Task::Lint(steps) => {
@@ -38,8 +35,13 @@ pub fn run(cli: Cli) -> ExitCode {
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
             session.finish(true)
         }
-        Task::Bench { arguments } => exit_code(shipped("bench", arguments)),
-        Task::Siege { arguments } => exit_code(shipped("siege", arguments)),
+        Task::Bench { arguments } => match bench(arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        },
         Task::Record { arguments } => single_step("recorder", || {
             let mut recorder = cargo(["run", "--locked", "--package", "recorder", "--"]);
             command::run(recorder.args(&arguments))
@@ -78,13 +80,10 @@ fn slow(session: &mut Session) {
     session.step("bans, licences, sources", |_| licences::check(&root()));
 }
 
-/// Builds the servers as they are shipped and a tool that stands beside them; the command that runs it.
-fn shipped<A: AsRef<OsStr>>(
-    tool: &'static str,
-    arguments: impl IntoIterator<Item = A>,
-) -> Result<Command, XtaskError> {
+/// Builds the servers as they are shipped, then measures them. Standard output is the benchmark's alone.
+fn bench(arguments: Vec<OsString>) -> Result<(), XtaskError> {
     // One after the other: built together, features of one would be switched on in the other.
-    for package in ["api-server", "mcp-server", tool] {
+    for package in ["api-server", "mcp-server", "bench"] {
         command::run(cargo(["build", "--release", "--locked", "--package"]).arg(package))?;
     }
     let metadata = MetadataCommand::new()
@@ -92,24 +91,11 @@ fn shipped<A: AsRef<OsStr>>(
         .no_deps()
         .exec()?;
     let programs = metadata.target_directory.join("release");
-    let mut command = command::program(programs.join(tool));
-    command.current_dir(root()).args(arguments);
-    Ok(command)
-}
-
-/// Runs a tool that says by its exit code what came of it. Standard output is the tool's alone.
-fn exit_code(tool: Result<Command, XtaskError>) -> ExitCode {
-    let status = tool.and_then(|mut tool| command::status(&mut tool));
-    match status {
-        Ok(status) => {
-            let code = status.code().and_then(|code| u8::try_from(code).ok());
-            code.map_or(ExitCode::FAILURE, ExitCode::from)
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+    command::run(
+        command::program(programs.join("bench"))
+            .current_dir(root())
+            .args(arguments),
+    )
 }
 
 fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
