@@ -142,7 +142,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Ok(delivered) => Ended::Delivered(delivered),
                 Err(ended) => ended,
             };
-            observe::paid_call(operation, ended.name(), started.elapsed());
+            let took = started.elapsed();
+            observe::paid_call(operation, ended.name(), took);
+            ended.log(request, operation, took);
             ended
         });
         task.await.unwrap_or_else(|_panic| {
