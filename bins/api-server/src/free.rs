@@ -96,7 +96,7 @@ impl Free {
             "/readyz" => self.readyz(processor).await,
             "/status" => self.status(processor, sources).await,
             "/freshness" => json_now(StatusCode::OK, &freshness(sources, sources.now()).await),
-            "/metrics" => metrics(),
+            "/metrics" => metrics(sources),
             "/openapi.json" => reply::json(StatusCode::OK, self.documents().openapi.clone()),
             "/.well-known/x402" => reply::json(StatusCode::OK, self.documents().well_known.clone()),
             "/llms.txt" => reply::with_body(StatusCode::OK, TEXT, self.documents().llms.clone()),
@@ -219,6 +219,11 @@ fn source_row(source: &SourceHealth, mode: Mode) -> Value {
         "p95_ms": source.p95_ms,
         "calls": source.calls,
         "failures": source.failures,
+        "budget_left": source.budget_left,
+        "budget_limit": source.budget_limit,
+        "window_seconds": source.window_seconds,
+        "quota_left": source.quota_left,
+        "quota_resets_at": source.quota_resets_at.map(seconds),
     })
 }
 
@@ -294,9 +299,10 @@ fn routes_of(dataset: &str) -> Vec<&'static str> {
         .collect()
 }
 
-fn metrics() -> Reply {
+fn metrics(sources: &Sources) -> Reply {
     match observe::metrics() {
         Some(handle) => {
+            sources.measure_limits();
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
             reply::with_body(StatusCode::OK, media_type, Bytes::from(handle.render()))
         }

@@ -79,6 +79,7 @@ impl Service<AnySettler, SqliteLedger> {
         let settler = AnySettler::connect(settlement(&config.settlement), &terms).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;
         let sources = sources.with_shelf(Arc::new(shelf));
+        sources.keep_quotas().await;
         Self::compose(
             config,
             &terms,

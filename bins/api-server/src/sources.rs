@@ -9,6 +9,7 @@ mod chain;
 mod connect;
 mod defi;
 mod derivatives;
+mod limits;
 mod news;
 mod security;
 mod tokens;
@@ -142,6 +143,19 @@ impl Sources {
     /// What is kept beside payments: datasets and artifacts.
     pub(crate) fn shelf(&self) -> Option<&Arc<SqliteShelf>> {
         self.shelf.as_ref()
+    }
+
+    /// Keeps the counters of the upstreams' quotas on the shelf and goes on where they stand there. Without a shelf they
+    /// are counted in memory.
+    pub(crate) async fn keep_quotas(&self) {
+        if let Some(shelf) = &self.shelf {
+            limits::keep_quotas(self, shelf).await;
+        }
+    }
+
+    /// Sets the metrics of what is left of budgets and quotas.
+    pub(crate) fn measure_limits(&self) {
+        limits::measure(self);
     }
 
     /// What is known of every upstream before it is asked.

@@ -11,15 +11,90 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use api_server::{Config, Sources};
-use data_sources::KeyRule;
+use data_sources::{Families, Family, KeyRule, Rate, UpstreamSpec};
+
+const INTRODUCTION: &str = "\
+# Upstreams
+
+Each has a table `[upstreams.NAME]` with `enabled`, `timeout_ms`, `mode`, the limits described below, and the addresses of the
+table (a path in one is a prefix of every request). Keys come from the environment (`SVC__UPSTREAMS__NAME__API_KEY`) or from
+files (`api_key_file`), never from the file itself. Without a key that it needs an upstream is `disabled`, and `/status` says
+so. Written by `cargo xtask docs`.
+
+## Limits
+
+**Budgets.** A budget is the weight of calls in any stretch of time of its length, not a bucket with a burst. It lies below the
+upstream's own limit, and a call counts a second longer than the upstream's window, because it may arrive late. Every try of a
+call takes its weight. A call whose weight is known only afterwards is charged the most that it can weigh, and corrected by
+what came. A call that would have to wait for more than 0.8 s is refused with `upstream_over_budget` and the time after which it
+fits. One request for the history of a Hyperliquid account takes at most 63 percent of that budget; what is longer is shortened
+to its newest part.
+
+**Families.** A budget covers a family: all sources of an upstream, one of its hosts, or the group of sources that the table
+names. After `429` the family, and nothing else, is left alone for as long as the upstream says, or for 15 s when it does not
+say; such a call is not tried again. After `402` it is left alone for at least an hour and at most a day, its state is
+`payment_required`, and calls are refused with `upstream_payment_required`.
+
+**Quotas.** `monthly_quota` and `daily_quota` bound the calls (tries) of a month or a day of the calendar in UTC. Unless they are
+given, the quota of the table below holds; 0 is none. A quota is paced: at any time at most its linear share of the period so far,
+plus a tenth of it, has been spent, and never more than the quota. Beyond that calls are refused with `upstream_quota_spent` and the
+time at which the next one is due. Counters are kept beside the ledger. They are written before the calls that they count, in
+slices of a thousandth of the quota (at least 1 and at most 100 calls), so that a crash counts up to a slice too much and never
+too little. A counter that cannot be written refuses calls. An upstream's month may begin on another day than the first: leave
+room for that. With a paid plan, set the quota of the plan (OKX has none unless it is set).
+
+**Several servers** that ask from one address or with one key set `servers = N` (1 to 8) in the table of the upstream: every budget
+and quota is divided by it. `api-server` and `mcp-server` on one machine are two servers for Hyperliquid. Servers that share a ledger
+file share the counters of quotas too, so the divided quota is then that of all of them together.
+
+**Floors.** A value is not asked for again before its floor, whatever `max_age` a caller names. The caller gets what is there with its
+age, or the refusal `older_than_max_age`. The floor is 2 s for what is fresh for 4 to 40 s (prices, markets, accounts), half of that
+time for less (order books 1 s), a twentieth for more, and at most 30 s (scans, macro data, news). Longer ones: coins of CoinGecko and
+CoinPaprika 15 s, DefiLlama's lists and charts and Hyperliquid's list of dexes 1 minute, token lists, contracts and other lists
+5 minutes. That there is no such thing is kept like a value, for at most a minute.
+
+`/status` shows `budget_left`, `budget_limit`, `window_seconds`, `quota_left` and `quota_resets_at` of each source; the metrics
+`svc_upstream_budget_left`, `svc_upstream_budget_limit`, `svc_upstream_quota_left` and `svc_upstream_quota_limit` say the same. A recording
+(`mode = \"replay\"`) has no limits.
+
+The agent rail has budgets of its own: LI.FI 70 quotes in 2 hours without a key and 90 in a minute with one, Circle 30 requests in a
+second, Hyperliquid weight 1,100 in a minute, each host of Polymarket 200 requests in 10 seconds. What LI.FI says is left is believed
+when it is less, so that a restarted server does not start from nothing.
+
+## Table
+
+";
+
+fn rate(rate: Rate) -> String {
+    match rate.seconds {
+        60 => format!("{} a minute", rate.weight),
+        seconds => format!("{} in {seconds} s", rate.weight),
+    }
+}
+
+fn limits(spec: &UpstreamSpec) -> String {
+    match spec.families {
+        Families::One(one) => rate(one),
+        Families::EachAddress(each) => format!("{} each address", rate(each)),
+        Families::Groups(groups) => {
+            let group = |family: &Family| {
+                let sources: Vec<_> = family.sources.iter().map(|id| format!("`{id}`")).collect();
+                format!(
+                    "{}: {} ({})",
+                    family.name,
+                    rate(family.rate),
+                    sources.join(", ")
+                )
+            };
+            groups.iter().map(group).collect::<Vec<_>>().join("<br>")
+        }
+    }
+}
 
 fn table() -> String {
-    let mut page = String::from(
-        "# Upstreams\n\nEach has a table `[upstreams.NAME]` with `enabled`, `timeout_ms`, `mode` and the addresses below (a path in one is \
-         a prefix of\nevery request). Keys come from the environment (`SVC__UPSTREAMS__NAME__API_KEY`) or from files \
-         (`api_key_file`), never from\nthe file itself. Without a key that it needs an upstream is `disabled`, and `/status` says so. \
-         Written by `cargo xtask docs`.\n\n\
-         | Name | Address | Key | Calls per minute | Sources |\n|---|---|---|---|---|\n",
+    let mut page = INTRODUCTION.to_owned();
+    page.push_str(
+        "| Name | Address | Key | Budget | Quota | Sources |\n|---|---|---|---|---|---|\n",
     );
     for spec in Sources::specs() {
         let urls: Vec<_> = spec
@@ -33,18 +108,39 @@ fn table() -> String {
             (_, KeyRule::Optional) => "`api_key`, optional",
             (_, KeyRule::Keyless) => "none",
         };
+        let quota = match (spec.quota.daily, spec.quota.monthly) {
+            (0, 0) => "none".to_owned(),
+            (0, monthly) => format!("{monthly} a month"),
+            (daily, 0) => format!("{daily} a day"),
+            (daily, monthly) => format!("{daily} a day, {monthly} a month"),
+        };
         let sources: Vec<_> = spec.sources.iter().map(|id| format!("`{id}`")).collect();
         writeln!(
             page,
-            "| `{}` | {} | {key} | {} | {} |",
+            "| `{}` | {} | {key} | {} | {quota} | {} |",
             spec.name,
             urls.join("<br>"),
-            spec.per_minute,
+            limits(spec),
             sources.join(", ")
         )
         .unwrap();
     }
     page
+}
+
+/// A source that no family names would share the budget of another one.
+#[test]
+fn every_source_is_in_one_family() {
+    for spec in Sources::specs() {
+        let Families::Groups(groups) = spec.families else {
+            continue;
+        };
+        let mut grouped: Vec<_> = groups.iter().flat_map(|family| family.sources).collect();
+        let mut sources: Vec<_> = spec.sources.iter().collect();
+        grouped.sort_unstable();
+        sources.sort_unstable();
+        assert_eq!(grouped, sources, "{}", spec.name);
+    }
 }
 
 #[test]
@@ -73,6 +169,13 @@ fn every_upstream_can_be_configured() {
                 (variable, "http://127.0.0.1:9/prefix".to_owned())
             })
             .collect();
+        for (key, number) in [
+            ("MONTHLY_QUOTA", "10000"),
+            ("DAILY_QUOTA", "0"),
+            ("SERVERS", "2"),
+        ] {
+            environment.push((format!("SVC__UPSTREAMS__{name}__{key}"), number.to_owned()));
+        }
         for key in ["API_KEY", "SECRET_KEY", "PASSPHRASE"] {
             environment.push((format!("SVC__UPSTREAMS__{name}__{key}"), "k".to_owned()));
         }

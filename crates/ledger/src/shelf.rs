@@ -1,4 +1,4 @@
-//! The store for what is not payments: leases, published datasets, artifacts of paid answers.
+//! The store for what is not payments: leases, published datasets, artifacts of paid answers, counters.
 
 use alloy_primitives::B256;
 use bytes::Bytes;
@@ -78,7 +78,18 @@ pub trait Shelf: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<Option<Artifact>, ShelfError>> + Send;
 
-    /// Deletes the artifacts and leases that have expired at `now`; how many artifacts those were.
+    /// Adds `amount` to the counter `name` of the period that begins at `period` (Unix seconds), and gives its new
+    /// total. A counter that was never added to stands at 0; adding 0 reads it. Each addition is one step, also between
+    /// instances.
+    fn count(
+        &self,
+        name: &str,
+        period: u64,
+        amount: u64,
+    ) -> impl Future<Output = Result<u64, ShelfError>> + Send;
+
+    /// Deletes the artifacts and leases that have expired at `now`, and counters whose period began more than
+    /// 400 days before; how many artifacts those were.
     fn prune(&self, now: u64) -> impl Future<Output = Result<u64, ShelfError>> + Send;
 }
 

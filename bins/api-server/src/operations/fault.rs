@@ -10,10 +10,9 @@ use crate::reply::ErrorReply;
 pub(crate) fn reply(error: &Error) -> ErrorReply {
     match error {
         Error::Source(source) => {
-            let limited = match source.kind {
-                SourceErrorKind::RateLimited { retry_after } => Some(retry_after),
-                SourceErrorKind::CircuitOpen { retry_after } => Some(Some(retry_after)),
-                _ => None,
+            let limited = match source.kind.retry_after() {
+                None if matches!(source.kind, SourceErrorKind::RateLimited { .. }) => Some(5),
+                known => known,
             };
             let reply = ErrorReply::new(
                 ErrorCode::UpstreamUnavailable,
@@ -23,7 +22,7 @@ pub(crate) fn reply(error: &Error) -> ErrorReply {
             .detail("reason", source.kind.reason())
             .retryable(!matches!(source.kind, SourceErrorKind::Disabled { .. }));
             match limited {
-                Some(after) => reply.retry_after(after.unwrap_or(5)),
+                Some(after) => reply.retry_after(after),
                 None => reply,
             }
         }

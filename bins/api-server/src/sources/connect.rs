@@ -84,6 +84,9 @@ fn source(table: &UpstreamTable) -> SourceConfig {
         enabled: table.enabled.unwrap_or(true),
         mode: mode(table),
         timeout: table.timeout_ms.map(Duration::from_millis),
+        monthly_quota: table.monthly_quota,
+        daily_quota: table.daily_quota,
+        servers: table.shared_by(),
     }
 }
 
@@ -100,6 +103,9 @@ fn okx(table: &UpstreamTable) -> OkxConfig {
         credentials,
         enabled: table.enabled.unwrap_or(true),
         mode: mode(table),
+        monthly_quota: table.monthly_quota,
+        daily_quota: table.daily_quota,
+        servers: table.shared_by(),
         ..OkxConfig::default()
     };
     if let Some(url) = &table.base_url {

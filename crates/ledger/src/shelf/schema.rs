@@ -14,7 +14,10 @@ use super::{ShelfError, error::named};
 const APPLICATION_ID: i32 = 0x7834_7368;
 
 /// The schema's versions. `PRAGMA user_version` counts those that a file has gone through; a change is a new row.
-const MIGRATIONS: &[&str] = &[include_str!("schema/0001.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/0001.sql"),
+    include_str!("schema/0002.sql"),
+];
 
 /// How long an operation waits for another instance or program that has locked the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -147,7 +150,7 @@ mod tests {
                 .unwrap()
         };
         assert_eq!(number("synchronous"), 2);
-        assert_eq!(number("user_version"), 1);
+        assert_eq!(number("user_version"), 2);
         assert_eq!(number("application_id"), i64::from(APPLICATION_ID));
     }
 
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!(
             open(&path).unwrap_err(),
             ShelfError::NewerSchema {
-                expected: 1,
+                expected: 2,
                 observed: 99
             }
         );

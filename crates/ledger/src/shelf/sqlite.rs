@@ -167,6 +167,12 @@ impl Shelf for SqliteShelf {
         self.submit(move |shelf| shelf.artifact(sha256, now)).await
     }
 
+    async fn count(&self, name: &str, period: u64, amount: u64) -> Result<u64, ShelfError> {
+        let name = name.to_owned();
+        self.submit(move |shelf| shelf.count(&name, period, amount))
+            .await
+    }
+
     async fn prune(&self, now: u64) -> Result<u64, ShelfError> {
         self.submit(move |mut shelf| shelf.prune(now)).await
     }

@@ -14,6 +14,9 @@ use super::{Artifact, Record, ShelfError, artifact::digest, error::named};
 /// What all artifacts take, in bytes of their bodies.
 pub(super) const KEPT_BYTES: &str = "SELECT coalesce(sum(size), 0) FROM artifact";
 
+/// How long after its beginning the counter of a period is kept.
+const COUNTERS_KEPT_SECONDS: u64 = 400 * 86_400;
+
 /// One open shelf.
 #[derive(Debug)]
 pub(super) struct Statements<'a> {
@@ -236,11 +239,31 @@ impl Statements<'_> {
             .transpose()
     }
 
+    pub(super) fn count(&self, name: &str, period: u64, amount: u64) -> Result<u64, ShelfError> {
+        // A total ends where SQLite's integers do.
+        self.connection
+            .prepare_cached(
+                "INSERT INTO counter (name, period, total) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (name, period) DO UPDATE SET
+                 total = min(total, 9223372036854775807 - excluded.total) + excluded.total
+                 RETURNING total",
+            )
+            .and_then(|mut statement| {
+                statement.query_row(params![name, stored(period), stored(amount)], |row| {
+                    seconds(row, 0)
+                })
+            })
+            .map_err(|error| self.named(&error, "count"))
+    }
+
     pub(super) fn prune(&mut self, now: u64) -> Result<u64, ShelfError> {
         self.write("prune", |transaction| {
             transaction
                 .prepare_cached("DELETE FROM lease WHERE expires_at <= ?1")?
                 .execute([stored(now)])?;
+            transaction
+                .prepare_cached("DELETE FROM counter WHERE period < ?1")?
+                .execute([stored(now.saturating_sub(COUNTERS_KEPT_SECONDS))])?;
             forget_artifacts(transaction, now)
         })
     }

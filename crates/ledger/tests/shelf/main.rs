@@ -10,6 +10,7 @@
 )]
 
 mod artifacts;
+mod counters;
 mod datasets;
 mod files;
 mod leases;

@@ -1,6 +1,7 @@
 //! `[upstreams.NAME]` and `[chains.ID]`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use secrecy::SecretString;
@@ -44,6 +45,9 @@ const NAMES: [&str; 32] = [
     "cryptopanic",
     "x_api",
 ];
+
+/// Servers that can share an upstream: with more, the share of one is less than a single call may weigh.
+const MOST_SERVERS: u32 = 8;
 
 /// All `[upstreams.NAME]` tables.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -93,6 +97,13 @@ impl Upstreams {
                     problems.push(Problem::new(format!("upstreams.{name}.{key}"), message));
                 }
             }
+            if table
+                .servers
+                .is_some_and(|servers| !(1..=MOST_SERVERS).contains(&servers))
+            {
+                let message = format!("expected 1 to {MOST_SERVERS}");
+                problems.push(Problem::new(format!("upstreams.{name}.servers"), message));
+            }
             for (key, url) in table.urls() {
                 check_url(problems, &format!("upstreams.{name}.{key}"), url);
             }
@@ -115,6 +126,15 @@ pub struct UpstreamTable {
     /// Milliseconds that one request may take.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub timeout_ms: Option<u64>,
+    /// Calls in a month of the calendar (UTC), instead of the usual quota; 0 is none.
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    pub monthly_quota: Option<u64>,
+    /// Calls in a day (UTC), instead of the usual quota; 0 is none.
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    pub daily_quota: Option<u64>,
+    /// How many servers ask it from the same address or with the same key, each with its share.
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    pub servers: Option<u32>,
     pub api_key: Option<SecretString>,
     pub api_key_file: Option<PathBuf>,
     pub secret_key: Option<SecretString>,
@@ -172,6 +192,14 @@ impl UpstreamTable {
         options
             .into_iter()
             .filter_map(|(key, text)| Some((key, text.as_deref()?)))
+    }
+
+    /// How many servers share it, 1 unless the table says otherwise.
+    #[must_use]
+    pub fn shared_by(&self) -> NonZeroU32 {
+        self.servers
+            .and_then(NonZeroU32::new)
+            .unwrap_or(NonZeroU32::MIN)
     }
 
     /// Sets an address by its key; whether there is such a key.
