@@ -157,17 +157,20 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// The order of decisions.
     ///
     /// The claim is the one write that decides whether a payment is known. So that a known payment meets no refusal before
-    /// it, whatever would be refused earlier is looked up first ([`Self::unless_known`]).
+    /// it, whatever would be refused earlier is looked up first ([`Self::unless_known`]). After it, no refusal makes the payer
+    /// sign another one while this one can still be charged ([`Self::unless_chargeable`]).
     async fn decide(&self, call: PaidCall, payload: PaymentPayload) -> Result<Delivered, Ended> {
+        let _carried = call.key.map(|key| self.shared.in_flight.carry(key));
         let matched = self.match_offer(&call, payload);
         let matched = self.unless_known(&call, matched).await?;
         let admitted = self.admit(&call, matched).await;
         let admitted = self.unless_known(&call, admitted).await?;
         let claimed = self.claim(&call, admitted).await?;
-        let verified = self.verify(claimed).await?;
+        let verified = self.verify(claimed).await;
+        let verified = self.unless_chargeable(&call, verified).await?;
         let answered = self.work(verified).await?;
-        let settled = self.settle(answered).await?;
-        Ok(settled)
+        let settled = self.settle(answered).await;
+        self.unless_chargeable(&call, settled).await
     }
 
     /// The settler.
@@ -209,3 +212,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 fn milliseconds(clock: &dyn Clock) -> u64 {
     u64::try_from(clock.now().as_millisecond()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

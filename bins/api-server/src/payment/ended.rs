@@ -134,6 +134,11 @@ impl Refusal {
         })
     }
 
+    /// Whether the payer is told to sign a new payment.
+    pub(super) fn says_sign_new(&self) -> bool {
+        matches!(self, Self::Declined(declined) if declined.next == Next::SignNew)
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Declined(_) => "declined",

@@ -1,10 +1,12 @@
 //! The calls in flight: whose they are, what they will take, and which entries of the journal they own.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_primitives::{Address, U256};
 use ledger::EntryId;
+use x402_wire::AuthorizationKey;
 
 /// The calls in flight in this process.
 #[derive(Default)]
@@ -16,6 +18,8 @@ pub(super) struct InFlight {
 struct State {
     payers: HashMap<Address, Payer>,
     entries: HashSet<EntryId>,
+    /// How many calls carry each payment.
+    payments: HashMap<AuthorizationKey, usize>,
 }
 
 /// The calls of one payer.
@@ -57,9 +61,31 @@ impl InFlight {
         (presence, others)
     }
 
+    /// Counts a call that carries a payment, from its beginning on.
+    pub(super) fn carry(self: &Arc<Self>, payment: AuthorizationKey) -> Carried {
+        *self.lock().payments.entry(payment).or_default() += 1;
+        Carried {
+            in_flight: Arc::clone(self),
+            payment,
+        }
+    }
+
+    /// Whether several calls carry a payment: the one that asks, and others.
+    pub(super) fn is_carried_by_others(&self, payment: &AuthorizationKey) -> bool {
+        let state = self.lock();
+        state.payments.get(payment).is_some_and(|calls| *calls > 1)
+    }
+
     /// Every entry that a call in flight owns.
     pub(super) fn entries(&self) -> Vec<EntryId> {
         self.lock().entries.iter().copied().collect()
+    }
+
+    /// Whether no call is in flight.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        let state = self.lock();
+        state.payers.is_empty() && state.entries.is_empty() && state.payments.is_empty()
     }
 }
 
@@ -158,6 +184,24 @@ impl Drop for Presence {
             leave(payer.calls(self.proven), self.committed);
             if payer.is_gone() {
                 state.payers.remove(&self.payer);
+            }
+        }
+    }
+}
+
+/// One call that carries a payment. It ends when this is dropped.
+pub(super) struct Carried {
+    in_flight: Arc<InFlight>,
+    payment: AuthorizationKey,
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        let mut state = self.in_flight.lock();
+        if let Entry::Occupied(mut calls) = state.payments.entry(self.payment) {
+            *calls.get_mut() = calls.get().saturating_sub(1);
+            if *calls.get() == 0 {
+                calls.remove();
             }
         }
     }

@@ -83,6 +83,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) async fn pause(&self, seconds: u64) -> bool {
         let pause = tokio::time::sleep(Duration::from_secs(seconds));
         tokio::select! {
+            biased;
             () = pause => false,
             () = self.shared.closing.cancelled() => true,
         }
