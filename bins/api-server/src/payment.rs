@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use data_sources::Clock;
-use ledger::{EntryId, Journal};
+use ledger::{EntryId, Journal, State};
 use route_catalog::Catalog;
 use settlement::Settler;
 use tokio::sync::Semaphore;
@@ -138,8 +138,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let task = self.shared.tasks.spawn(async move {
             let _in_flight = observe::in_flight();
             let operation = call.operation;
+            let carried = call.key.map(|key| processor.shared.in_flight.carry(key));
             let ended = match processor.decide(call, payload).await {
                 Ok(delivered) => Ended::Delivered(delivered),
+                // The other call may be served where this one is refused.
+                Err(ended) if ended.says_sign_new() && carried.is_some_and(|c| c.met_others()) => {
+                    let state = State::Reserved;
+                    Refusal::InFlight { state }.into()
+                }
                 Err(ended) => ended,
             };
             let took = started.elapsed();
@@ -157,20 +163,17 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// The order of decisions.
     ///
     /// The claim is the one write that decides whether a payment is known. So that a known payment meets no refusal before
-    /// it, whatever would be refused earlier is looked up first ([`Self::unless_known`]). After it, no refusal makes the payer
-    /// sign another one while this one can still be charged ([`Self::unless_chargeable`]).
+    /// it, whatever would be refused earlier is looked up first ([`Self::unless_known`]).
     async fn decide(&self, call: PaidCall, payload: PaymentPayload) -> Result<Delivered, Ended> {
-        let _carried = call.key.map(|key| self.shared.in_flight.carry(key));
         let matched = self.match_offer(&call, payload);
         let matched = self.unless_known(&call, matched).await?;
         let admitted = self.admit(&call, matched).await;
         let admitted = self.unless_known(&call, admitted).await?;
         let claimed = self.claim(&call, admitted).await?;
-        let verified = self.verify(claimed).await;
-        let verified = self.unless_chargeable(&call, verified).await?;
+        let verified = self.verify(claimed).await?;
         let answered = self.work(verified).await?;
-        let settled = self.settle(answered).await;
-        self.unless_chargeable(&call, settled).await
+        let settled = self.settle(answered).await?;
+        Ok(settled)
     }
 
     /// The settler.

@@ -18,8 +18,16 @@ pub(super) struct InFlight {
 struct State {
     payers: HashMap<Address, Payer>,
     entries: HashSet<EntryId>,
-    /// How many calls carry each payment.
-    payments: HashMap<AuthorizationKey, usize>,
+    /// The payments that calls carry.
+    payments: HashMap<AuthorizationKey, Copies>,
+}
+
+/// The calls that carry the same payment.
+#[derive(Default)]
+struct Copies {
+    calls: usize,
+    /// Whether there were several at the same time.
+    met: bool,
 }
 
 /// The calls of one payer.
@@ -61,19 +69,17 @@ impl InFlight {
         (presence, others)
     }
 
-    /// Counts a call that carries a payment, from its beginning on.
+    /// Counts a call that carries a payment, from its beginning on: long before it has claimed it.
     pub(super) fn carry(self: &Arc<Self>, payment: AuthorizationKey) -> Carried {
-        *self.lock().payments.entry(payment).or_default() += 1;
+        let mut state = self.lock();
+        let copies = state.payments.entry(payment).or_default();
+        copies.met |= copies.calls > 0;
+        copies.calls = copies.calls.saturating_add(1);
+        drop(state);
         Carried {
             in_flight: Arc::clone(self),
             payment,
         }
-    }
-
-    /// Whether several calls carry a payment: the one that asks, and others.
-    pub(super) fn is_carried_by_others(&self, payment: &AuthorizationKey) -> bool {
-        let state = self.lock();
-        state.payments.get(payment).is_some_and(|calls| *calls > 1)
     }
 
     /// Every entry that a call in flight owns.
@@ -195,13 +201,24 @@ pub(super) struct Carried {
     payment: AuthorizationKey,
 }
 
+impl Carried {
+    /// Whether another call has carried the same payment at any time during this one. What became of that payment may have
+    /// been written down after this call has looked it up.
+    pub(super) fn met_others(&self) -> bool {
+        let state = self.in_flight.lock();
+        let copies = state.payments.get(&self.payment);
+        copies.is_some_and(|copies| copies.met)
+    }
+}
+
 impl Drop for Carried {
     fn drop(&mut self) {
         let mut state = self.in_flight.lock();
-        if let Entry::Occupied(mut calls) = state.payments.entry(self.payment) {
-            *calls.get_mut() = calls.get().saturating_sub(1);
-            if *calls.get() == 0 {
-                calls.remove();
+        if let Entry::Occupied(mut copies) = state.payments.entry(self.payment) {
+            let calls = copies.get().calls.saturating_sub(1);
+            copies.get_mut().calls = calls;
+            if calls == 0 {
+                copies.remove();
             }
         }
     }
@@ -259,5 +276,27 @@ mod tests {
         assert_eq!(in_flight.entries(), [EntryId::new(7)]);
         drop(presence);
         assert!(in_flight.entries().is_empty());
+    }
+
+    #[test]
+    fn calls_with_the_same_payment_meet_while_they_last() {
+        let payment = |nonce: u8| AuthorizationKey {
+            network: x402_wire::Network::evm(196),
+            asset: ASSET,
+            payer: PAYER,
+            nonce: alloy_primitives::B256::repeat_byte(nonce),
+        };
+        let in_flight = Arc::new(InFlight::default());
+        let (first, other) = (in_flight.carry(payment(1)), in_flight.carry(payment(2)));
+        assert!(!first.met_others() && !other.met_others());
+        let second = in_flight.carry(payment(1));
+        assert!(first.met_others() && second.met_others() && !other.met_others());
+        // They did meet, also when one of them has ended.
+        drop(first);
+        assert!(second.met_others());
+        drop(second);
+        assert!(!in_flight.carry(payment(1)).met_others());
+        drop(other);
+        assert!(in_flight.is_empty());
     }
 }

@@ -182,12 +182,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if marked.await != Written::NotYet {
             return;
         }
-        let processor = self.clone();
+        let (processor, entry) = (self.clone(), open.id);
         self.shared.tasks.spawn(async move {
+            // All of it: a block that only reads the id would drop the rest at once.
+            let _owned = open;
             for seconds in TRY_AGAIN_AFTER {
                 // At shutdown there is one last try, at once.
                 let closing = processor.pause(seconds).await;
-                let marked = processor.mark_unknown(open.id, transaction.clone(), &cause);
+                let marked = processor.mark_unknown(entry, transaction.clone(), &cause);
                 if marked.await != Written::NotYet || closing {
                     return;
                 }

@@ -19,11 +19,7 @@ async fn begin<T>(call: &mut (impl Future<Output = T> + Unpin)) {
 #[tokio::test(start_paused = true)]
 async fn without_a_chain_a_payer_without_credit_has_one_call_at_a_time() {
     for reads_chain in [false, true] {
-        let script = Script {
-            reads_chain,
-            ..Script::default()
-        };
-        let stage = Stage::with(script, 1_000_000);
+        let stage = Stage::with(Script::with_chain(reads_chain), 1_000_000);
         let (newcomer, other, regular) = (Payer::new(1), Payer::new(2), Payer::new(3));
         for _ in 0..2 {
             stage.make_regular(&regular).await;

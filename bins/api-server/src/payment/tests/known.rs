@@ -87,11 +87,7 @@ async fn a_known_payment_is_answered_when_its_window_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wallets_known_payment_needs_none_of_the_unproven_places() {
-    let script = Script {
-        gate: tokio::sync::Semaphore::new(1),
-        ..Script::default()
-    };
-    let stage = Stage::with(script, 1_000_000);
+    let stage = Stage::with(Script::with_gate(1), 1_000_000);
     let known = of_wallet(&stage, 0xcc);
     assert!(!served(stage.buy(&known).await).again);
     // All places wait for an answer of the settler.
@@ -223,11 +219,7 @@ async fn nothing_is_said_of_a_payment_while_the_journal_cannot_be_read() {
 /// The same header comes twice. The first call still waits when the second finds that the window has become too short.
 #[tokio::test(start_paused = true)]
 async fn a_payment_is_not_replaced_while_another_call_carries_it() {
-    let script = Script {
-        gate: tokio::sync::Semaphore::new(0),
-        ..Script::default()
-    };
-    let stage = Stage::with(script, 1_000_000);
+    let stage = Stage::with(Script::with_gate(0), 1_000_000);
     let payment = of_wallet(&stage, 0xcc);
     let mut first = Box::pin(stage.buy(&payment));
     let waiting = tokio::time::timeout(Duration::from_secs(1), &mut first).await;

@@ -52,7 +52,7 @@ pub(super) enum Work {
 
 /// What everything around the payment path does. It can be changed while calls are under way.
 pub(super) struct Script {
-    pub(super) reads_chain: bool,
+    reads_chain: bool,
     pub(super) supports: Mutex<Verification>,
     pub(super) wallets: Mutex<Result<bool, Cause>>,
     pub(super) verifies: Mutex<Verification>,
@@ -102,6 +102,22 @@ pub(super) fn unreachable() -> Cause {
 }
 
 impl Script {
+    /// Whether the settler reads a chain.
+    pub(super) fn with_chain(reads_chain: bool) -> Self {
+        Self {
+            reads_chain,
+            ..Self::default()
+        }
+    }
+
+    /// So many answers to the question what is supported; whoever asks after that waits.
+    pub(super) fn with_gate(answers: usize) -> Self {
+        Self {
+            gate: Semaphore::new(answers),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn clock(&self) -> Arc<dyn Clock> {
         self.clock.clone()
     }

@@ -10,7 +10,7 @@ use x402_wire::Reason;
 use super::payer::Payer;
 use super::script::{Reconciles, Script, Settles, Work, unreachable};
 use super::stage::{Stage, TRANSACTION, VERIFICATION, declined, refused, served};
-use crate::payment::Refusal;
+use crate::payment::{MAX_IN_FLIGHT, Refusal};
 
 fn failed() -> Settles {
     Settles::As(Settlement::Failed {
@@ -164,6 +164,24 @@ async fn a_payment_whose_transaction_failed_is_given_back_when_it_is_void() {
         (void.reason, void.next),
         (Reason::TransactionFailed, Next::SignNew)
     );
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+}
+
+/// Until its fate is written down, a claimed payment has its call's place: there are never more open entries than places.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.work, Work::Refuses);
+    stage.journal.break_call("release");
+    let payment = stage.sign(&payer);
+    refused(stage.buy(&payment).await);
+    let shared = &stage.processor.shared;
+    assert_eq!(shared.places.available_permits(), MAX_IN_FLIGHT - 1);
+    assert_eq!(shared.in_flight.entries().len(), 1);
+    stage.journal.mend();
+    stage.finish().await;
+    assert_eq!(shared.places.available_permits(), MAX_IN_FLIGHT);
+    assert!(shared.in_flight.is_empty());
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
 }
 

@@ -116,12 +116,12 @@ impl Stage {
 
     /// The next process of the server, with other terms: it knows what the journal knows.
     pub(super) fn restarted(&self, terms: Terms) -> Self {
-        Self::over(
-            self.journal.clone(),
-            Arc::clone(&self.script),
-            terms,
-            1_000_000,
-        )
+        let (journal, script) = (self.journal.clone(), Arc::clone(&self.script));
+        let nonces = AtomicU64::new(self.nonces.load(Ordering::SeqCst));
+        Self {
+            nonces,
+            ..Self::over(journal, script, terms, 1_000_000)
+        }
     }
 
     /// The option of the cheapest operation with a scheme.

@@ -1,6 +1,7 @@
 //! Callers. Each of them does what `next` says: it signs a new payment only when it is told to, and keeps every header that it
 //! has signed. Around that it behaves as badly as it likes: it hangs up, sends twice, and sends for other requests.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::B256;
@@ -71,6 +72,7 @@ pub(super) struct Record {
 pub(super) struct Buyer<J> {
     pub(super) server: Arc<Server<J>>,
     pub(super) account: Arc<Account>,
+    pub(super) address: IpAddr,
     pub(super) record: Arc<Mutex<Record>>,
 }
 
@@ -93,11 +95,11 @@ impl<J: Journal> Buyer<J> {
             gave_up: None,
         };
         let world = &self.server.world;
-        let mut patience_ends = None;
-        for _ in 0..MOST_TRIES {
+        let (mut patience_ends, mut tries) = (None, 0);
+        while tries < MOST_TRIES {
             if world.is_peace() {
-                let now = world.now();
-                if now > *patience_ends.get_or_insert(now + PATIENCE_SECONDS) {
+                tries += 1;
+                if world.now() > *patience_ends.get_or_insert(world.now() + PATIENCE_SECONDS) {
                     break;
                 }
             }
@@ -172,7 +174,10 @@ impl<J: Journal> Buyer<J> {
     async fn send(&self, wanted: Wanted, signed: &Signed) -> Heard {
         let world = &self.server.world;
         let once = || async {
-            let heard = self.server.send(wanted, &signed.payment).await;
+            let heard = self
+                .server
+                .send(wanted, &signed.payment, self.address)
+                .await;
             self.hears(wanted, signed.order.nonce, &heard);
             heard
         };
@@ -208,7 +213,7 @@ impl<J: Journal> Buyer<J> {
             return;
         }
         let (server, record) = (Arc::clone(&self.server), Arc::clone(&self.record));
-        let nonce = signed.order.nonce;
+        let (nonce, address) = (signed.order.nonce, self.address);
         let kind = world.chance.below(3);
         let forged = match kind {
             0 => None,
@@ -221,7 +226,7 @@ impl<J: Journal> Buyer<J> {
         world.note(|| format!("buyer: misuses {} for {other:?}, way {kind}", name(nonce)));
         let payment = forged.clone().unwrap_or_else(|| signed.payment.clone());
         others.spawn(async move {
-            let heard = server.send(other, &payment).await;
+            let heard = server.send(other, &payment, address).await;
             let Heard::Answer { body, .. } = heard else {
                 return;
             };

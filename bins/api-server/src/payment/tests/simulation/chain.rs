@@ -42,7 +42,6 @@ struct State {
     /// The transactions that were sent for an authorization and have failed.
     failed: BTreeMap<B256, Vec<String>>,
     transactions: u64,
-    resent_after_failure: u64,
 }
 
 struct Waiting {
@@ -153,15 +152,6 @@ impl Chain {
 
     pub(super) fn failures(&self, nonce: B256) -> Vec<String> {
         self.at(0).failed.get(&nonce).cloned().unwrap_or_default()
-    }
-
-    /// The settler tries an authorization again whose transaction has failed before: it did not learn of the failure.
-    pub(super) fn note_resent_after_failure(&self) {
-        self.at(0).resent_after_failure += 1;
-    }
-
-    pub(super) fn resent_after_failure(&self) -> u64 {
-        self.at(0).resent_after_failure
     }
 
     /// Whether a transaction of the settler waits to be executed.

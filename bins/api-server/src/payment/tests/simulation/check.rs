@@ -1,6 +1,7 @@
 //! The promises, checked when everything has come to rest.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
 
 use alloy_primitives::{B256, U256};
 use bytes::Bytes;
@@ -13,6 +14,9 @@ use super::payers::Account;
 use super::server::{Heard, Process, Server, Wanted};
 use super::world::World;
 use crate::payment::{MAX_IN_FLIGHT, MAX_UNPROVEN};
+
+/// Where the last requests of a schedule come from.
+const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// What was delivered for each payment.
 type Delivered = BTreeMap<B256, (Wanted, Bytes)>;
@@ -72,13 +76,23 @@ fn check_purchase(world: &World, purchase: &Purchase) {
     let refused = purchase.gave_up.as_deref();
     let excused = misused
         || !world.reads_chain
+        || !can_pay(world, purchase)
         // Somebody else has executed a payment that was given back.
         || transfers.iter().any(|transfer| transfer.by == By::Stranger)
-        || refused.is_some_and(|why| why.contains("insufficient_funds") || why.starts_with("not_found"));
+        || refused.is_some_and(|why| why.starts_with("not_found"));
     if purchase.answer.is_none() && !excused {
         let wanted = purchase.wanted;
         world.violation(format!("{wanted:?} was never answered: {refused:?}"));
     }
+}
+
+/// Whether the payer has the money for what it signed last.
+fn can_pay(world: &World, purchase: &Purchase) -> bool {
+    purchase.signed.last().is_none_or(|signed| {
+        let option = &signed.order.option;
+        let payer = purchase.account.address();
+        world.chain.balance(payer, option.asset, world.now()) >= option.amount
+    })
 }
 
 /// What moved money can be fetched, or waits for the operator; what moved none is not settled.
@@ -132,7 +146,7 @@ fn check_transaction(
 async fn fetch_again<J: Journal>(server: &Server<J>, signed: &Signed, delivered: &Delivered) {
     let (world, nonce) = (&server.world, signed.order.nonce);
     for wanted in &signed.sent_for {
-        if let Heard::Answer { body, again } = server.send(*wanted, &signed.payment).await {
+        if let Heard::Answer { body, again } = server.send(*wanted, &signed.payment, NOBODY).await {
             let same = delivered.get(&nonce).is_none_or(|before| before.1 == body);
             if !again || !same {
                 world.violation(format!("{} has bought another answer", name(nonce)));

@@ -44,11 +44,12 @@ async fn schedule<J: Journal>(server: &Arc<Server<J>>) {
     let record = Arc::<Mutex<Record>>::default();
     server.start(Arc::clone(&catalogs()[0])).await;
     let mut buyers = JoinSet::new();
-    for _ in 0..world.chance.between(1, 4) {
+    for number in 1..=world.chance.between(1, 4) {
         let which = world.chance.below(u64::try_from(accounts.len()).unwrap());
         let buyer = Buyer {
             server: Arc::clone(server),
             account: Arc::clone(&accounts[usize::try_from(which).unwrap()]),
+            address: [10, 0, 0, u8::try_from(number).unwrap()].into(),
             record: Arc::clone(&record),
         };
         buyers.spawn(buyer.buy(world.chance.between(1, 3)));

@@ -1,5 +1,6 @@
 //! The server: one process after the other over the same journal and chain, and what a caller hears of it.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -166,7 +167,12 @@ impl<J: Journal> Server<J> {
     }
 
     /// Sends a payment for what is wanted, and waits for the answer as long as the process lives.
-    pub(super) async fn send(&self, wanted: Wanted, payment: &PaymentPayload) -> Heard {
+    pub(super) async fn send(
+        &self,
+        wanted: Wanted,
+        payment: &PaymentPayload,
+        from: IpAddr,
+    ) -> Heard {
         let Some(process) = self.running() else {
             return Heard::Nothing;
         };
@@ -177,7 +183,7 @@ impl<J: Journal> Server<J> {
             query: wanted.query.map(str::to_owned),
             body: Bytes::new(),
             max_age: Ok(None),
-            client: None,
+            client: Some(from),
             binding: wanted.binding(),
         };
         let call = PaidCall::new(request, payment);

@@ -159,9 +159,6 @@ impl SimulatedSettler {
         if now >= ends(payment) || world.chain.waits(nonce, now) || world.chance.one_in(3) {
             return self.undecided(known);
         }
-        if !world.chain.failures(nonce).is_empty() {
-            world.chain.note_resent_after_failure();
-        }
         match world.chain.execute(payment, now) {
             Some(transaction) if self.goes_wrong() => self.undecided(Some(&transaction)),
             Some(transaction) => Reconciliation::Settled(Receipt::of(payment, transaction)),

@@ -197,8 +197,9 @@ pub(super) fn policy() -> PaymentPolicy {
     }
 }
 
-/// The most credit of one payer, in millionths of a dollar.
-pub(super) const CREDIT_CAP: u64 = 5_000;
+/// The most credit of one payer, in millionths of a dollar. Nobody reaches it: at the cap, the order in which credit is earned and
+/// spent would decide how much is left.
+pub(super) const CREDIT_CAP: u64 = 1_000_000;
 
 /// The operator's terms, of which a restart may take others: another payee, another window, other assets.
 pub(super) fn catalogs() -> &'static [Arc<Catalog>] {
