@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use data_sources::Clock;
-use ledger::{EntryId, Journal};
+use ledger::{EntryId, Journal, State};
 use route_catalog::Catalog;
 use settlement::Settler;
 use tokio::sync::Semaphore;
@@ -138,8 +138,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let task = self.shared.tasks.spawn(async move {
             let _in_flight = observe::in_flight();
             let operation = call.operation;
+            let carried = call.key.map(|key| processor.shared.in_flight.carry(key));
             let ended = match processor.decide(call, payload).await {
                 Ok(delivered) => Ended::Delivered(delivered),
+                // The other call may be served where this one is refused.
+                Err(ended) if ended.says_sign_new() && carried.is_some_and(|c| c.met_others()) => {
+                    let state = State::Reserved;
+                    Refusal::InFlight { state }.into()
+                }
                 Err(ended) => ended,
             };
             let took = started.elapsed();
@@ -209,3 +215,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 fn milliseconds(clock: &dyn Clock) -> u64 {
     u64::try_from(clock.now().as_millisecond()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

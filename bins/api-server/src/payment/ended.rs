@@ -94,6 +94,11 @@ pub(crate) struct Pending {
 }
 
 impl Ended {
+    /// Whether the payer is told to sign a new payment.
+    pub(super) fn says_sign_new(&self) -> bool {
+        matches!(self, Self::Refused(Refusal::Declined(declined)) if declined.next == Next::SignNew)
+    }
+
     /// The name of the ending for metrics and logs.
     pub(crate) fn name(&self) -> &'static str {
         match self {
