@@ -134,11 +134,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(crate) async fn process(&self, call: PaidCall, payload: PaymentPayload) -> Ended {
         let (request, started) = (call.request_id, Instant::now());
         let lost = Refusal::pending(&self.shared.catalog, &call, &payload);
+        let carried = call.key.map(|key| self.shared.in_flight.carry(key));
         let processor = self.clone();
         let task = self.shared.tasks.spawn(async move {
             let _in_flight = observe::in_flight();
             let operation = call.operation;
-            let carried = call.key.map(|key| processor.shared.in_flight.carry(key));
             let ended = match processor.decide(call, payload).await {
                 Ok(delivered) => Ended::Delivered(delivered),
                 // The other call may be served where this one is refused.

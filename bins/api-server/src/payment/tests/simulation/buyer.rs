@@ -192,11 +192,21 @@ impl<J: Journal> Buyer<J> {
             return heard.unwrap_or(Heard::Nothing);
         }
         if world.goes_wrong(callers) {
-            // One of the two answers is lost on its way.
-            let (first, second) = tokio::join!(once(), async {
-                world.chance.pause().await;
-                once().await
-            });
+            // Twice while nothing was heard, and one of the two answers is lost on its way.
+            let first = once();
+            tokio::pin!(first);
+            tokio::select! {
+                biased;
+                heard = &mut first => return heard,
+                () = world.chance.pause() => {}
+            }
+            // The answer may have come at the end of the pause.
+            tokio::select! {
+                biased;
+                heard = &mut first => return heard,
+                () = std::future::ready(()) => {}
+            }
+            let (second, first) = tokio::join!(once(), first);
             return if world.chance.one_in(2) {
                 first
             } else {
