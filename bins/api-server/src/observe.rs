@@ -225,7 +225,7 @@ pub(crate) fn ledger_bytes(bytes: u64) {
 
 /// How many settlements the gas account can still pay; `None` where nobody knows, or somebody else pays.
 pub(crate) fn settlements_left(settlements: Option<u64>) {
-    gauge!(table::SETTLEMENTS_LEFT).set(settlements.map_or(f64::NAN, |left| as_float(left)));
+    gauge!(table::SETTLEMENTS_LEFT).set(settlements.map_or(f64::NAN, as_float));
 }
 
 /// Seconds by which the machine's clock is ahead of the chain's, where they contradict each other; otherwise 0.

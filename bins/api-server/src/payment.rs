@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use data_sources::Clock;
-use ledger::{EntryId, Journal};
+use ledger::{EntryId, Journal, State};
 use route_catalog::Catalog;
 use settlement::Settler;
 use tokio::sync::Semaphore;
@@ -134,15 +134,23 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(crate) async fn process(&self, call: PaidCall, payload: PaymentPayload) -> Ended {
         let (request, started) = (call.request_id, Instant::now());
         let lost = Refusal::pending(&self.shared.catalog, &call, &payload);
+        let carried = call.key.map(|key| self.shared.in_flight.carry(key));
         let processor = self.clone();
         let task = self.shared.tasks.spawn(async move {
             let _in_flight = observe::in_flight();
             let operation = call.operation;
             let ended = match processor.decide(call, payload).await {
                 Ok(delivered) => Ended::Delivered(delivered),
+                // The other call may be served where this one is refused.
+                Err(ended) if ended.says_sign_new() && carried.is_some_and(|c| c.met_others()) => {
+                    let state = State::Reserved;
+                    Refusal::InFlight { state }.into()
+                }
                 Err(ended) => ended,
             };
-            observe::paid_call(operation, ended.name(), started.elapsed());
+            let took = started.elapsed();
+            observe::paid_call(operation, ended.name(), took);
+            ended.log(request, operation, took);
             ended
         });
         task.await.unwrap_or_else(|_panic| {
@@ -207,3 +215,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 fn milliseconds(clock: &dyn Clock) -> u64 {
     u64::try_from(clock.now().as_millisecond()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,7 +32,7 @@ to its newest part.
 
 **Families.** A budget covers a family: all sources of an upstream, one of its hosts, or the group of sources that the table
 names. After `429` the family, and nothing else, is left alone for as long as the upstream says, or for 15 s when it does not
-say; such a call is not tried again. After `402` it is left alone for at least an hour and at most a day, its state is
+say; the call is tried again only when it named a second or less. After `402` it is left alone for at least an hour and at most a day, its state is
 `payment_required`, and calls are refused with `upstream_payment_required`.
 
 **Quotas.** `monthly_quota` and `daily_quota` bound the calls (tries) of a month or a day of the calendar in UTC. Unless they are

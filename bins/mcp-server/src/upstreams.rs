@@ -80,6 +80,7 @@ fn lifi(table: UpstreamTable) -> LifiConfig {
         &mut config.mode,
         &mut config.limits,
     );
+    config.servers = table.shared_by();
     set(&mut config.base_url, table.base_url);
     config.api_key = table.api_key;
     config
@@ -93,6 +94,7 @@ fn circle(table: UpstreamTable) -> CircleConfig {
         &mut config.mode,
         &mut config.limits,
     );
+    config.servers = table.shared_by();
     set(&mut config.base_url, table.base_url);
     config
 }
@@ -105,6 +107,7 @@ fn polymarket(table: UpstreamTable) -> PolymarketConfig {
         &mut config.mode,
         &mut config.limits,
     );
+    config.servers = table.shared_by();
     set(&mut config.clob_url, table.clob_url);
     set(&mut config.gamma_url, table.gamma_url);
     config
@@ -118,6 +121,7 @@ fn hyperliquid(table: UpstreamTable) -> HyperliquidConfig {
         &mut config.mode,
         &mut config.limits,
     );
+    config.servers = table.shared_by();
     set(&mut config.base_url, table.base_url);
     config
 }

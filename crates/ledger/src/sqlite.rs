@@ -79,7 +79,8 @@ impl SqliteLedger {
     /// Opens the ledger at a path or `sqlite://` URL (`sqlite://data/service.db` is relative to the working folder),
     /// and creates file and folder if they are missing. Both are readable by their owner only.
     ///
-    /// Takes milliseconds, whatever the size of the ledger. Call [`Journal::recover`] before the first claim.
+    /// Takes milliseconds, whatever the size of the ledger. Call
+    /// [`Journal::recover`](crate::Journal::recover) before the first claim.
     ///
     /// # Errors
     ///

@@ -125,10 +125,13 @@ async fn scenarios_take_precedence() {
         let (_replay, okx) =
             replayed(Recordings::embedded().unwrap().with_scenario(scenario)).await;
         assert_eq!(okx.tokens(None).await.unwrap_err().code(), code);
-        // What limits us is left alone for a while, whatever is asked.
-        let price = okx.price(WOKB.parse().unwrap()).await;
-        let limited = price.is_err_and(|error| error.code() == "upstream_rate_limited");
+        // The endpoints that share a limit are left alone for a while, the others are not.
+        let asked = swap(USDT0, WOKB, "1", None);
+        let swapped = okx.swap(&asked).await;
+        let limited = swapped.is_err_and(|error| error.code() == "upstream_rate_limited");
         assert_eq!(limited, scenario == "rate_limited");
+        let price = okx.price(WOKB.parse().unwrap()).await;
+        assert!(!price.is_err_and(|error| error.code() == "upstream_rate_limited"));
     }
     let (_replay, okx) = replayed(
         Recordings::embedded()

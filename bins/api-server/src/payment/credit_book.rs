@@ -96,12 +96,56 @@ impl CreditBook {
         }
     }
 
-    /// A settled payment of so many millionths of a dollar.
-    pub(super) fn earn(&mut self, payer: Address, amount: Cost) {
+    /// Adds what a settled payment earns. Returns how much that was: nothing for a payer who is not known here, whose credit
+    /// is read from the journal when it is needed.
+    fn earn(&mut self, payer: Address, amount: Cost) -> Cost {
         let cap = self.policy.cap;
-        // What is not known here is read from the journal when it is needed.
-        if let Some(account) = self.payers.get_mut(&payer) {
-            account.credit = account.credit.plus(amount).min(cap);
+        self.payers.get_mut(&payer).map_or(Cost::ZERO, |account| {
+            let before = account.credit;
+            account.credit = before.plus(amount).min(cap);
+            account.credit.minus(before)
+        })
+    }
+
+    /// What is known of a payer's credit, and how much of it is held, in millionths of a dollar.
+    #[cfg(test)]
+    pub(super) fn account(&self, payer: Address) -> Option<(u64, u64)> {
+        let account = self.payers.peek(&payer)?;
+        Some((account.credit.as_micro_usd(), account.held.as_micro_usd()))
+    }
+}
+
+/// What a settlement earns whose record is being written. It counts already, and is taken back when this is dropped: only the
+/// one write that moves the entry earns.
+pub(super) struct Earning {
+    book: Arc<Mutex<CreditBook>>,
+    payer: Address,
+    added: Cost,
+}
+
+impl Earning {
+    pub(super) fn begin(book: &Arc<Mutex<CreditBook>>, payer: Address, amount: Cost) -> Self {
+        let mut state = book.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = state.earn(payer, amount);
+        drop(state);
+        Self {
+            book: Arc::clone(book),
+            payer,
+            added,
+        }
+    }
+
+    /// The record is written.
+    pub(super) fn keep(mut self) {
+        self.added = Cost::ZERO;
+    }
+}
+
+impl Drop for Earning {
+    fn drop(&mut self) {
+        let mut state = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(account) = state.payers.get_mut(&self.payer) {
+            account.credit = account.credit.minus(self.added);
         }
     }
 }

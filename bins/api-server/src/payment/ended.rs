@@ -1,8 +1,11 @@
 //! How a paid call ends.
 
+use std::time::Duration;
+
 use alloy_primitives::Address;
+use http_edge::RequestId;
 use ledger::{State, StoredAnswer};
-use route_catalog::{Catalog, Next, Problem};
+use route_catalog::{Catalog, Next, Operation, Problem};
 use x402_wire::{HeaderError, Invalid, Mismatch, Network, PaymentPayload, Reason};
 
 use super::PaidCall;
@@ -91,12 +94,29 @@ pub(crate) struct Pending {
 }
 
 impl Ended {
+    /// Whether the payer is told to sign a new payment.
+    pub(super) fn says_sign_new(&self) -> bool {
+        matches!(self, Self::Refused(Refusal::Declined(declined)) if declined.next == Next::SignNew)
+    }
+
     /// The name of the ending for metrics and logs.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Delivered(Delivered { again: false, .. }) => "served",
             Self::Delivered(Delivered { again: true, .. }) => "served_again",
             Self::Refused(refusal) => refusal.name(),
+        }
+    }
+
+    /// One line for each call. Anybody can have payments declined by the million, so those are logged only on request.
+    pub(super) fn log(&self, request_id: RequestId, operation: Operation, took: Duration) {
+        let (operation, outcome) = (operation.name(), self.name());
+        let milliseconds = took.as_millis();
+        if let Self::Refused(Refusal::Declined(declined)) = self {
+            let reason = declined.reason.as_str();
+            tracing::debug!(%request_id, operation, outcome, reason, milliseconds, "paid call");
+        } else {
+            tracing::info!(%request_id, operation, outcome, milliseconds, "paid call");
         }
     }
 }

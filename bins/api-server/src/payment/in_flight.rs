@@ -1,10 +1,12 @@
 //! The calls in flight: whose they are, what they will take, and which entries of the journal they own.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_primitives::{Address, U256};
 use ledger::EntryId;
+use x402_wire::AuthorizationKey;
 
 /// The calls in flight in this process.
 #[derive(Default)]
@@ -16,6 +18,16 @@ pub(super) struct InFlight {
 struct State {
     payers: HashMap<Address, Payer>,
     entries: HashSet<EntryId>,
+    /// The payments that calls carry.
+    payments: HashMap<AuthorizationKey, Copies>,
+}
+
+/// The calls that carry the same payment.
+#[derive(Default)]
+struct Copies {
+    calls: usize,
+    /// Whether there were several at the same time.
+    met: bool,
 }
 
 /// The calls of one payer.
@@ -57,9 +69,29 @@ impl InFlight {
         (presence, others)
     }
 
+    /// Counts a call that carries a payment, from its beginning on: long before it has claimed it.
+    pub(super) fn carry(self: &Arc<Self>, payment: AuthorizationKey) -> Carried {
+        let mut state = self.lock();
+        let copies = state.payments.entry(payment).or_default();
+        copies.met |= copies.calls > 0;
+        copies.calls = copies.calls.saturating_add(1);
+        drop(state);
+        Carried {
+            in_flight: Arc::clone(self),
+            payment,
+        }
+    }
+
     /// Every entry that a call in flight owns.
     pub(super) fn entries(&self) -> Vec<EntryId> {
         self.lock().entries.iter().copied().collect()
+    }
+
+    /// Whether no call is in flight.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        let state = self.lock();
+        state.payers.is_empty() && state.entries.is_empty() && state.payments.is_empty()
     }
 }
 
@@ -163,6 +195,35 @@ impl Drop for Presence {
     }
 }
 
+/// One call that carries a payment. It ends when this is dropped.
+pub(super) struct Carried {
+    in_flight: Arc<InFlight>,
+    payment: AuthorizationKey,
+}
+
+impl Carried {
+    /// Whether another call has carried the same payment at any time during this one. What became of that payment may have
+    /// been written down after this call has looked it up.
+    pub(super) fn met_others(&self) -> bool {
+        let state = self.in_flight.lock();
+        let copies = state.payments.get(&self.payment);
+        copies.is_some_and(|copies| copies.met)
+    }
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        let mut state = self.in_flight.lock();
+        if let Entry::Occupied(mut copies) = state.payments.entry(self.payment) {
+            let calls = copies.get().calls.saturating_sub(1);
+            copies.get_mut().calls = calls;
+            if calls == 0 {
+                copies.remove();
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,5 +276,27 @@ mod tests {
         assert_eq!(in_flight.entries(), [EntryId::new(7)]);
         drop(presence);
         assert!(in_flight.entries().is_empty());
+    }
+
+    #[test]
+    fn calls_with_the_same_payment_meet_while_they_last() {
+        let payment = |nonce: u8| AuthorizationKey {
+            network: x402_wire::Network::evm(196),
+            asset: ASSET,
+            payer: PAYER,
+            nonce: alloy_primitives::B256::repeat_byte(nonce),
+        };
+        let in_flight = Arc::new(InFlight::default());
+        let (first, other) = (in_flight.carry(payment(1)), in_flight.carry(payment(2)));
+        assert!(!first.met_others() && !other.met_others());
+        let second = in_flight.carry(payment(1));
+        assert!(first.met_others() && second.met_others() && !other.met_others());
+        // They did meet, also when one of them has ended.
+        drop(first);
+        assert!(second.met_others());
+        drop(second);
+        assert!(!in_flight.carry(payment(1)).met_others());
+        drop(other);
+        assert!(in_flight.is_empty());
     }
 }

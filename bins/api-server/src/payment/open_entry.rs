@@ -55,11 +55,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Written::Never => return false,
             Written::NotYet => {}
         }
-        let (processor, reason) = (self.clone(), reason.to_owned());
+        let (processor, entry, reason) = (self.clone(), open.id, reason.to_owned());
         self.shared.tasks.spawn(async move {
+            // All of it: a block that only reads the id would drop the rest at once.
+            let _owned = open;
             for seconds in TRY_AGAIN_AFTER {
                 let closing = processor.pause(seconds).await;
-                let written = processor.try_release(open.id, &reason, spent).await;
+                let written = processor.try_release(entry, &reason, spent).await;
                 if written != Written::NotYet || closing {
                     return;
                 }
@@ -83,6 +85,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) async fn pause(&self, seconds: u64) -> bool {
         let pause = tokio::time::sleep(Duration::from_secs(seconds));
         tokio::select! {
+            biased;
             () = pause => false,
             () = self.shared.closing.cancelled() => true,
         }

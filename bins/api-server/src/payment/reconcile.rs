@@ -9,7 +9,7 @@ use settlement::{Reconciliation, Settler};
 use tokio::task::JoinSet;
 use x402_wire::{Payment, Reason};
 
-use super::settle::stored_receipt;
+use super::settle::Charge;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 /// Unknown payments that are looked at side by side.
@@ -21,7 +21,7 @@ const LONGEST_PAUSE_SECONDS: u64 = 3600;
 
 /// What became of an unknown payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Decision {
+pub(super) enum Decision {
     Settled,
     Released { reason: Reason },
     Undecidable,
@@ -129,7 +129,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// Decides in a task of its own: a facilitator that was asked half a question may have settled.
-    fn begin(&self, undecided: Undecided) -> impl Future<Output = Decision> + Send + use<S, J, W> {
+    pub(super) fn begin(
+        &self,
+        undecided: Undecided,
+    ) -> impl Future<Output = Decision> + Send + use<S, J, W> {
         let processor = self.clone();
         let task = self.shared.tasks.spawn(async move {
             let look = tokio::time::timeout(LOOK_LIMIT, processor.reconcile(undecided));
@@ -166,33 +169,25 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let known = undecided.transaction.as_deref();
         match self.settler().reconcile(&payment, known, self.now()).await {
             Reconciliation::Settled(receipt) => {
-                self.earn(&receipt);
-                let receipt = stored_receipt(receipt);
                 tracing::info!(%entry, transaction = %receipt.transaction, "an unknown payment was settled");
-                self.record(entry, &receipt, None).await;
+                self.record(entry, &Charge::of(receipt), None).await;
                 Decision::Settled
             }
-            Reconciliation::NotSettled { reason } => {
-                tracing::info!(%entry, %reason, "an unknown payment was not settled");
-                let released = self
-                    .journal()
-                    .release(entry, reason.as_str(), 0, self.now());
-                match released.await {
-                    Ok(()) => Decision::Released { reason },
-                    Err(error) => {
-                        tracing::error!(%entry, code = error.code(), %error, "a payment cannot be released");
-                        Decision::Undecided
-                    }
-                }
-            }
+            Reconciliation::NotSettled { reason } => self.give_back(entry, reason).await,
             Reconciliation::Failed {
                 transaction,
                 reason,
             } => {
-                tracing::debug!(%entry, %reason, "an own transaction has failed; waiting for the end of its window");
                 self.learn_transaction(undecided, Some(transaction), reason.as_str())
                     .await;
-                Decision::Undecided
+                let valid_before = payment.authorization().valid_before;
+                match self.settler().is_void(&payment.key(), valid_before).await {
+                    Ok(true) => self.give_back(entry, reason).await,
+                    Ok(false) | Err(_) => {
+                        tracing::debug!(%entry, %reason, "an own transaction has failed; waiting for the end of its window");
+                        Decision::Undecided
+                    }
+                }
             }
             Reconciliation::Undecided { transaction, cause } => {
                 tracing::debug!(%entry, %cause, "a payment is still unknown");
@@ -212,6 +207,21 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                         Decision::Undecided
                     }
                 }
+            }
+        }
+    }
+
+    /// The authorization can move no money any more.
+    async fn give_back(&self, entry: EntryId, reason: Reason) -> Decision {
+        tracing::info!(%entry, %reason, "an unknown payment was not settled");
+        let released = self
+            .journal()
+            .release(entry, reason.as_str(), 0, self.now());
+        match released.await {
+            Ok(()) => Decision::Released { reason },
+            Err(error) => {
+                tracing::error!(%entry, code = error.code(), %error, "a payment cannot be released");
+                Decision::Undecided
             }
         }
     }

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use x402_wire::{Payment, Reason, SettlementResponse};
 
 use super::claim::Claimed;
+use super::credit_book::Earning;
 use super::ended::Pending;
 use super::open_entry::{OpenEntry, TRY_AGAIN_AFTER, Written};
 use super::work::Answered;
@@ -87,14 +88,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             Ok(Settlement::Unknown { transaction, cause }) => {
                 let cause = cause.to_string();
-                Err(self
-                    .unknown(&untaken(open), transaction, &cause)
-                    .await
-                    .into())
+                let unknown = self.unknown(untaken(open), transaction, cause);
+                Err(unknown.await.into())
             }
             Err(_elapsed) => {
-                let cause = "the settler did not return";
-                Err(self.unknown(&untaken(open), None, cause).await.into())
+                let cause = "the settler did not return".to_owned();
+                Err(self.unknown(untaken(open), None, cause).await.into())
             }
         }
     }
@@ -104,12 +103,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// The answer is durable since before the settlement. Should the record of the settlement itself fail, the caller has
     /// paid and gets the answer all the same, and the record is tried again.
     async fn settled(&self, open: OpenEntry, answer: Answer, receipt: Receipt) -> Delivered {
-        self.earn(&receipt);
-        let receipt = stored_receipt(receipt);
-        self.record(open.id, &receipt, Some(open)).await;
+        let charge = Charge::of(receipt);
+        self.record(open.id, &charge, Some(open)).await;
         let stored = StoredAnswer {
             answer,
-            receipt,
+            receipt: charge.stored,
             settled_at: self.now(),
         };
         Delivered {
@@ -146,7 +144,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let cost = spent.plus(self.shared.policy.credit.transaction);
         let debit = open.spend(cost);
         let cause = format!("own transaction failed: {reason}");
-        self.mark_unknown(open.id, Some(transaction.clone()), &cause)
+        self.leave_unknown(open, Some(transaction.clone()), cause)
             .await;
         self.debit(payment.payer(), debit).await;
         refused_by_settler(&payment, &transaction, reason, None, wait)
@@ -165,22 +163,38 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     async fn unknown(
         &self,
-        untaken: &Untaken,
+        untaken: Untaken,
         transaction: Option<String>,
-        cause: &str,
+        cause: String,
     ) -> Refusal {
-        let entry = untaken.open.id;
-        tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
-        self.mark_unknown(entry, transaction.clone(), cause).await;
-        pending(&untaken.payment, transaction, untaken.url.clone())
+        let Untaken {
+            open, payment, url, ..
+        } = untaken;
+        tracing::warn!(entry = %open.id, transaction, %cause, "the outcome of a settlement is unknown");
+        self.leave_unknown(open, transaction.clone(), cause).await;
+        pending(&payment, transaction, url)
     }
 
-    /// Counts a settled payment, and credits it to its payer.
-    pub(super) fn earn(&self, receipt: &Receipt) {
-        observe::settled(receipt);
-        // The assets have six decimals, so their smallest unit is a millionth of a dollar.
-        let amount = u64::try_from(receipt.amount).unwrap_or(u64::MAX);
-        self.credit().earn(receipt.payer, Cost::micro_usd(amount));
+    /// Writes down that an outcome is unknown. What only this process knows of it must not be lost to a full disk: without the
+    /// transaction, reconciliation may settle once more. While it is tried again, the entry stays owned.
+    async fn leave_unknown(&self, open: OpenEntry, transaction: Option<String>, cause: String) {
+        let marked = self.mark_unknown(open.id, transaction.clone(), &cause);
+        if marked.await != Written::NotYet {
+            return;
+        }
+        let (processor, entry) = (self.clone(), open.id);
+        self.shared.tasks.spawn(async move {
+            // All of it: a block that only reads the id would drop the rest at once.
+            let _owned = open;
+            for seconds in TRY_AGAIN_AFTER {
+                // At shutdown there is one last try, at once.
+                let closing = processor.pause(seconds).await;
+                let marked = processor.mark_unknown(entry, transaction.clone(), &cause);
+                if marked.await != Written::NotYet || closing {
+                    return;
+                }
+            }
+        });
     }
 
     async fn debit(&self, payer: Address, micro_usd: u64) {
@@ -194,37 +208,42 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Writes down that an entry is settled. What is known only here must not be lost to a full disk: a facilitator may not be
     /// able to tell it a second time. While it is tried again, the call's entry stays owned and nobody reconciles it.
-    pub(super) async fn record(
-        &self,
-        entry: EntryId,
-        receipt: &StoredReceipt,
-        open: Option<OpenEntry>,
-    ) {
-        if self.try_record(entry, receipt).await != Written::NotYet {
+    pub(super) async fn record(&self, entry: EntryId, charge: &Charge, open: Option<OpenEntry>) {
+        if self.try_record(entry, charge).await != Written::NotYet {
             return;
         }
-        let (processor, receipt) = (self.clone(), receipt.clone());
+        let (processor, charge) = (self.clone(), charge.clone());
         self.shared.tasks.spawn(async move {
             let _look = processor.shared.looks.begin(entry);
             for seconds in TRY_AGAIN_AFTER {
                 // At shutdown there is one last try, at once.
                 let closing = processor.pause(seconds).await;
-                if processor.try_record(entry, &receipt).await != Written::NotYet || closing {
+                if processor.try_record(entry, &charge).await != Written::NotYet || closing {
                     return;
                 }
             }
-            let transaction = Some(receipt.transaction);
+            let transaction = Some(charge.stored.transaction);
             let cause = "settled, not recorded";
             processor.mark_unknown(entry, transaction, cause).await;
             drop(open);
         });
     }
 
-    async fn try_record(&self, entry: EntryId, receipt: &StoredReceipt) -> Written {
-        let recorded = self.journal().settle(entry, receipt.clone(), self.now());
+    /// One write earns and counts, however often the same settlement is found and recorded.
+    async fn try_record(&self, entry: EntryId, charge: &Charge) -> Written {
+        let Charge { receipt, stored } = charge;
+        // The assets have six decimals, so their smallest unit is a millionth of a dollar.
+        let amount = u64::try_from(receipt.amount).unwrap_or(u64::MAX);
+        let amount = Cost::micro_usd(amount);
+        let earning = Earning::begin(&self.shared.credit, receipt.payer, amount);
+        let recorded = self.journal().settle(entry, stored.clone(), self.now());
         match recorded.await {
-            Ok(())
-            | Err(LedgerError::WrongState {
+            Ok(()) => {
+                earning.keep();
+                observe::settled(receipt);
+                Written::Yes
+            }
+            Err(LedgerError::WrongState {
                 observed: State::Settled,
                 ..
             }) => Written::Yes,
@@ -240,13 +259,17 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         entry: EntryId,
         transaction: Option<String>,
         cause: &str,
-    ) {
+    ) -> Written {
         let marked = self
             .journal()
             .mark_unknown(entry, transaction, cause, self.now());
-        if let Err(error) = marked.await {
-            // The entry is still settling: a sweep makes it unknown.
-            tracing::error!(%entry, code = error.code(), %error, "an unknown outcome cannot be recorded");
+        match marked.await {
+            Ok(()) => Written::Yes,
+            Err(error) => {
+                // An entry that is still settling is made unknown by a sweep.
+                tracing::error!(%entry, code = error.code(), %error, "an unknown outcome cannot be recorded");
+                Written::not(&error)
+            }
         }
     }
 }
@@ -277,9 +300,25 @@ fn refused_by_settler(
     declined.into()
 }
 
+/// A settlement that is to be recorded.
+#[derive(Clone)]
+pub(super) struct Charge {
+    receipt: Receipt,
+    stored: StoredReceipt,
+}
+
+impl Charge {
+    pub(super) fn of(receipt: Receipt) -> Self {
+        Self {
+            stored: stored_receipt(receipt.clone()),
+            receipt,
+        }
+    }
+}
+
 /// What the journal keeps of a receipt. What a facilitator adds beyond the protocol is left out when it makes the header too
 /// long: a receipt that cannot be read is no receipt.
-pub(super) fn stored_receipt(receipt: Receipt) -> StoredReceipt {
+fn stored_receipt(receipt: Receipt) -> StoredReceipt {
     let mut response = receipt.into_response();
     let mut header = response.to_header();
     if header.len() > MAX_RECEIPT_BYTES {

@@ -41,7 +41,7 @@ async fn fill(world: &World, server: &Server, at_once: usize) -> Filled {
                 filled.served.push((payment, answer));
                 continue;
             }
-            assert_eq!(answer.status, 500, "{}", answer.text);
+            assert_eq!(answer.status, 503, "{}", answer.text);
             answer.assert_uncharged();
             assert_eq!(answer.error("retryable"), true);
             assert!(

@@ -84,6 +84,20 @@ fn a_fee_configuration_that_cannot_be_used_says_why() {
         "bps = 36",
         &["aggregate_cap_bps: at least the sum"],
     );
+    // One wrong digit of an address, with both spellings; and what the example leaves to its reader.
+    check(
+        "0xC06ebbefD94032B85424D51906e2A335EFAe264B",
+        "0xC06ebbefD94032B85424D51906e2A335EFAe264C",
+        &[
+            "recipients[1].address: expected 0x",
+            "observed 0xC06ebbefD94032B85424D51906e2A335EFAe264C",
+        ],
+    );
+    check(
+        "address = \"0xC06ebbefD94032B85424D51906e2A335EFAe264B\"",
+        "address = \"0xYOUR_OWN_ADDRESS\"",
+        &["recipients[1].address: expected an address of your own"],
+    );
     // Every problem, not the first.
     let case = Case::of("swap")
         .edit_fees("role = \"own\"", "role = \"aggregator\"")

@@ -31,7 +31,7 @@ fn okx(server: &MockServer, clock: &TestClock) -> Okx {
 #[tokio::test]
 async fn a_limit_without_a_time_is_not_asked_again_at_once() {
     let server = answering(ResponseTemplate::new(429)).await;
-    let clock = TestClock::new();
+    let clock = TestClock::at_recording();
     let usual = config(&server, Frankfurter::SPEC.urls);
     let frankfurter = Frankfurter::new(&transport(), usual, clock.shared()).unwrap();
     let limited = |seconds| SourceErrorKind::RateLimited {
@@ -59,7 +59,7 @@ async fn okx_keeps_away_from_the_family_that_was_limited() {
         .respond_with(ResponseTemplate::new(200).set_body_json(nothing))
         .mount(&server)
         .await;
-    let okx = okx(&server, &TestClock::new());
+    let okx = okx(&server, &TestClock::at_recording());
     let token = "0xe538905cf8410324e03A5A23C1c177a474D59b2b"
         .parse()
         .unwrap();
@@ -91,7 +91,8 @@ async fn hosts_of_one_upstream_are_held_one_by_one() {
         .mount(&server)
         .await;
     let usual = config(&server, Defillama::SPEC.urls);
-    let defillama = Defillama::new(&transport(), usual, TestClock::new().shared()).unwrap();
+    let defillama =
+        Defillama::new(&transport(), usual, TestClock::at_recording().shared()).unwrap();
     let protocols = kind(defillama.protocols(None).await);
     assert_eq!(protocols.reason(), "upstream_rate_limited");
     // The same host is left alone, another one is not.
@@ -107,7 +108,7 @@ async fn hosts_of_one_upstream_are_held_one_by_one() {
 #[tokio::test]
 async fn an_upstream_that_wants_to_be_paid_is_left_alone_for_long() {
     let server = answering(ResponseTemplate::new(402)).await;
-    let clock = TestClock::new();
+    let clock = TestClock::at_recording();
     let usual = config(&server, Frankfurter::SPEC.urls);
     let frankfurter = Frankfurter::new(&transport(), usual, clock.shared()).unwrap();
     let unpaid = |seconds| SourceErrorKind::PaymentRequired {

@@ -27,19 +27,20 @@ fn hyperliquid(config: SourceConfig, clock: &TestClock) -> HyperliquidInfo {
 
 /// A role weighs 60, so that 18 of them are the budget of a minute.
 async fn roles(hyperliquid: &HyperliquidInfo, from: u64) -> (u64, SourceErrorKind) {
-    for number in from.. {
+    let mut number = from;
+    loop {
         let told = hyperliquid.role(address(number), None).await;
         if told.is_err() {
             return (number - from, kind(told));
         }
+        number += 1;
     }
-    unreachable!()
 }
 
 #[tokio::test]
 async fn the_first_minute_has_no_burst_and_a_refusal_says_when() {
     let server = answering(ResponseTemplate::new(200).set_body_json(json!({"role": "user"}))).await;
-    let clock = TestClock::new();
+    let clock = TestClock::at_recording();
     let hyperliquid = hyperliquid(config(&server, HyperliquidInfo::SPEC.urls), &clock);
     let (served, refused) = roles(&hyperliquid, 0).await;
     // 1,200 is the venue's limit; a bucket that refills would let 1,800 through.
@@ -75,14 +76,14 @@ async fn servers_behind_one_address_share_and_a_recording_has_no_limit() {
         servers: NonZeroU32::new(3).unwrap(),
         ..usual.clone()
     };
-    let hyperliquid = hyperliquid(shared, &TestClock::new());
+    let hyperliquid = hyperliquid(shared, &TestClock::at_recording());
     assert_eq!(roles(&hyperliquid, 0).await.0, 6);
     assert_eq!(hyperliquid.source().budget()[0].limit, 366);
     let replayed = SourceConfig {
         mode: Mode::Replay,
         ..usual
     };
-    let recorded = super::limits::hyperliquid(replayed, &TestClock::new());
+    let recorded = super::limits::hyperliquid(replayed, &TestClock::at_recording());
     for number in 0..40 {
         recorded.role(address(number), None).await.unwrap();
     }
@@ -93,7 +94,8 @@ async fn servers_behind_one_address_share_and_a_recording_has_no_limit() {
 async fn every_try_takes_its_weight() {
     let server = answering(ResponseTemplate::new(503)).await;
     let usual = config(&server, Coinpaprika::SPEC.urls);
-    let coinpaprika = Coinpaprika::new(&transport(), usual, TestClock::new().shared()).unwrap();
+    let coinpaprika =
+        Coinpaprika::new(&transport(), usual, TestClock::at_recording().shared()).unwrap();
     let coin = async |symbol: &str| {
         coinpaprika
             .coin(&SymbolKey::new(symbol).unwrap(), None)
@@ -114,7 +116,8 @@ async fn a_try_that_cannot_pay_leaves_the_failure_before_it() {
         servers: NonZeroU32::new(30).unwrap(),
         ..config(&server, Frankfurter::SPEC.urls)
     };
-    let frankfurter = Frankfurter::new(&transport(), shared, TestClock::new().shared()).unwrap();
+    let frankfurter =
+        Frankfurter::new(&transport(), shared, TestClock::at_recording().shared()).unwrap();
     let failed = kind(frankfurter.rates(None).await);
     assert_eq!(failed.reason(), "upstream_http_503");
     assert_eq!(asked(&server).await, 2);
@@ -122,7 +125,7 @@ async fn a_try_that_cannot_pay_leaves_the_failure_before_it() {
 
 #[tokio::test]
 async fn a_call_is_charged_its_most_before_and_what_it_weighed_after() {
-    let clock = TestClock::new();
+    let clock = TestClock::at_recording();
     let rows = |count: i64| {
         let row = |at: i64| json!({"time": (NOW - 3_600 + at) * 1_000, "hash": "0x0", "delta": {"type": "deposit"}});
         (0..count).map(row).collect::<Vec<_>>()
@@ -194,7 +197,7 @@ async fn the_busiest_account_costs_no_more_than_the_stated_share() {
     Mock::given(any()).respond_with(page).mount(&server).await;
     let hyperliquid = hyperliquid(
         config(&server, HyperliquidInfo::SPEC.urls),
-        &TestClock::new(),
+        &TestClock::at_recording(),
     );
     let end = Timestamp::from_second(NOW - 90 * 86_400).unwrap();
     let window = Window {
@@ -218,7 +221,8 @@ async fn ever_new_keys_end_with_the_budget() {
     let server =
         answering(ResponseTemplate::new(200).set_body_json(json!({"currencies": []}))).await;
     let usual = config(&server, Coinpaprika::SPEC.urls);
-    let coinpaprika = Coinpaprika::new(&transport(), usual, TestClock::new().shared()).unwrap();
+    let coinpaprika =
+        Coinpaprika::new(&transport(), usual, TestClock::at_recording().shared()).unwrap();
     let (mut absent, mut refused) = (0, 0);
     for number in 0..45 {
         let symbol = SymbolKey::new(&format!("new{number}")).unwrap();

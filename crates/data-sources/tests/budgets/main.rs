@@ -36,7 +36,7 @@ pub const NOW: i64 = 1_795_222_920;
 pub struct TestClock(Arc<AtomicI64>);
 
 impl TestClock {
-    pub fn new() -> Self {
+    pub fn at_recording() -> Self {
         Self(Arc::new(AtomicI64::new(NOW * 1000)))
     }
 

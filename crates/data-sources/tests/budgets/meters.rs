@@ -9,7 +9,7 @@ use crate::{TestClock, asked, config, transport};
 
 fn coinpaprika(server: &MockServer) -> Coinpaprika {
     let config = config(server, Coinpaprika::SPEC.urls);
-    Coinpaprika::new(&transport(), config, TestClock::new().shared()).unwrap()
+    Coinpaprika::new(&transport(), config, TestClock::at_recording().shared()).unwrap()
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn models_count_apart() {
         .mount(&server)
         .await;
     let config = config(&server, Openai::SPEC.urls);
-    let openai = Openai::new(&transport(), config, TestClock::new().shared()).unwrap();
+    let openai = Openai::new(&transport(), config, TestClock::at_recording().shared()).unwrap();
     let meter = Meter::new();
     meter.scope(openai.research("why?")).await.unwrap_err();
     let once = Usage {

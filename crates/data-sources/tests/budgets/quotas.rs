@@ -68,7 +68,7 @@ impl Bench {
         let body = json!({"currencies": []});
         Self {
             server: answering(ResponseTemplate::new(200).set_body_json(body)).await,
-            clock: TestClock::new(),
+            clock: TestClock::at_recording(),
             store: Arc::default(),
         }
     }

@@ -52,7 +52,7 @@ fn retry_after<T: std::fmt::Debug>(told: Result<T, PortError>) -> u64 {
 
 #[tokio::test]
 async fn quotes_end_before_the_two_hours_of_lifi_do() {
-    let (server, clock) = (answering(quote()).await, TestClock::new());
+    let (server, clock) = (answering(quote()).await, TestClock::at_recording());
     let lifi = lifi(&server, &clock);
     for _ in 0..70 {
         lifi.quote(&swap()).await.unwrap();
@@ -76,7 +76,7 @@ async fn what_lifi_says_is_left_is_believed() {
     let told = quote()
         .insert_header("ratelimit-remaining", "2")
         .insert_header("ratelimit-reset", "600");
-    let (server, clock) = (answering(told).await, TestClock::new());
+    let (server, clock) = (answering(told).await, TestClock::at_recording());
     let lifi = lifi(&server, &clock);
     lifi.quote(&swap()).await.unwrap();
     assert_eq!(lifi.budget()[0].left, 2);
@@ -95,7 +95,7 @@ async fn keys_and_servers_change_the_share() {
         ..LifiConfig::default()
     };
     let limit = |config: LifiConfig| {
-        let lifi = Lifi::new(&transport(), config, TestClock::new().shared()).unwrap();
+        let lifi = Lifi::new(&transport(), config, TestClock::at_recording().shared()).unwrap();
         let budget = lifi.budget();
         budget.first().map(|one| (one.limit, one.window_seconds))
     };
@@ -111,7 +111,8 @@ async fn keys_and_servers_change_the_share() {
     };
     assert_eq!(limit(recording), None);
     let polymarket = PolymarketConfig::default();
-    let polymarket = Polymarket::new(&transport(), polymarket, TestClock::new().shared()).unwrap();
+    let polymarket =
+        Polymarket::new(&transport(), polymarket, TestClock::at_recording().shared()).unwrap();
     let hosts: Vec<_> = polymarket
         .budget()
         .into_iter()
@@ -123,7 +124,7 @@ async fn keys_and_servers_change_the_share() {
 #[tokio::test]
 async fn circle_is_never_asked_so_often_that_it_locks_out() {
     let allowance = ResponseTemplate::new(200).set_body_json(serde_json::json!({"allowance": 1}));
-    let (server, clock) = (answering(allowance).await, TestClock::new());
+    let (server, clock) = (answering(allowance).await, TestClock::at_recording());
     let config = CircleConfig {
         base_url: server.uri(),
         ..CircleConfig::default()
@@ -151,7 +152,7 @@ async fn hyperliquid_counts_weight() {
         base_url: server.uri(),
         ..HyperliquidConfig::default()
     };
-    let clock = TestClock::new();
+    let clock = TestClock::at_recording();
     let venue = Hyperliquid::new(&transport(), config, clock.shared()).unwrap();
     let (user, builder) = (Address::repeat_byte(1), Address::repeat_byte(2));
     for _ in 0..55 {

@@ -58,7 +58,7 @@ const OPERATIONS: [(&str, &str, &str); 45] = [
 ];
 
 /// What is not sold: decisions section 1.
-const FREE: [&str; 10] = [
+const FREE: [&str; 11] = [
     "/",
     "/.well-known/x402",
     "/artifacts/{sha256}",
@@ -67,6 +67,7 @@ const FREE: [&str; 10] = [
     "/llms.txt",
     "/metrics",
     "/openapi.json",
+    "/payments/{asset}/{payer}/{nonce}",
     "/readyz",
     "/status",
 ];

@@ -1,6 +1,8 @@
 //! A chain, the upstreams, the server under judgement and a proxy in front of it.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use judges::{Anvil, McpServer, McpServerConfig, Toolchain, judge};
 use replay::{Recordings, ReplayServer};
@@ -21,6 +23,33 @@ pub(crate) struct AgentWorld {
     _surroundings: Surroundings,
 }
 
+/// Who receives the fee of the recorded quotes, in the digits of calldata: an account of local chains, which `mcp-server serve`
+/// refuses to pay.
+const RECORDED_RECIPIENT: &str = "90f79bf6eb2c4f870365e785982e1f101e93b906";
+/// Who receives it under [`FEES`].
+const RECIPIENT: &str = "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
+
+/// The recordings, with fees for a recipient that a server may pay.
+fn recordings() -> Recordings {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/upstreams");
+    let folder = tempfile::tempdir().unwrap();
+    for upstream in fs::read_dir(recorded).unwrap() {
+        let upstream = upstream.unwrap().path();
+        if !upstream.is_dir() {
+            continue;
+        }
+        let copy = folder.path().join(upstream.file_name().unwrap());
+        fs::create_dir(&copy).unwrap();
+        for file in fs::read_dir(upstream).unwrap() {
+            let file = file.unwrap().path();
+            let text = fs::read_to_string(&file).unwrap();
+            let text = text.replace(RECORDED_RECIPIENT, RECIPIENT);
+            fs::write(copy.join(file.file_name().unwrap()), text).unwrap();
+        }
+    }
+    Recordings::load(folder.path()).unwrap()
+}
+
 /// What a server needs around it.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
@@ -33,7 +62,7 @@ impl Surroundings {
     pub(crate) async fn start() -> Self {
         let toolchain = Toolchain::from_env().unwrap();
         let chain = base_chain::start(&toolchain).await;
-        let upstream = ReplayServer::start(Recordings::embedded().unwrap()).await;
+        let upstream = ReplayServer::start(recordings()).await;
         Self {
             toolchain,
             chain,

@@ -1,0 +1,11 @@
+//! Tests of the payment path: each phase by itself, and all of it under faults in a seeded order.
+
+mod credit;
+mod hanging_up;
+mod known;
+mod model_journal;
+mod payer;
+mod script;
+mod settling;
+mod simulation;
+mod stage;

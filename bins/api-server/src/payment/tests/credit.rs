@@ -1,0 +1,172 @@
+//! Who pays for work that ends without a paid answer.
+
+use std::time::Duration;
+
+use ledger::{Journal, State};
+use settlement::Settlement;
+
+use super::payer::Payer;
+use super::script::{Reconciles, Script, Settles, Work, unreachable};
+use super::stage::{HELD, Stage, VERIFICATION, refused, served};
+use crate::payment::Refusal;
+
+/// Lets a call go on until it waits for work that never ends.
+async fn begin<T>(call: &mut (impl Future<Output = T> + Unpin)) {
+    let ended = tokio::time::timeout(Duration::from_secs(1), call).await;
+    assert!(ended.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_chain_a_payer_without_credit_has_one_call_at_a_time() {
+    for reads_chain in [false, true] {
+        let stage = Stage::with(Script::with_chain(reads_chain), 1_000_000);
+        let (newcomer, other, regular) = (Payer::new(1), Payer::new(2), Payer::new(3));
+        for _ in 0..2 {
+            stage.make_regular(&regular).await;
+        }
+        Script::set(&stage.script.work, Work::Never);
+        let payments = [&newcomer, &regular].map(|payer| stage.sign(payer));
+        let mut first = Box::pin(stage.buy(&payments[0]));
+        begin(&mut first).await;
+        let mut of_regular = Box::pin(stage.buy(&payments[1]));
+        begin(&mut of_regular).await;
+        Script::set(&stage.script.work, Work::Answers);
+        let second = stage.buy(&stage.sign(&newcomer)).await;
+        match reads_chain {
+            true => assert!(!served(second).again),
+            false => {
+                let second = refused(second);
+                assert!(matches!(second, Refusal::OneCallAtATime), "{second:?}");
+                // The payment that is in flight is known, and not refused for being one too many.
+                let same = refused(stage.buy(&payments[0]).await);
+                assert!(matches!(same, Refusal::InFlight { .. }), "{same:?}");
+            }
+        }
+        for payer in [&other, &regular] {
+            assert!(!served(stage.buy(&stage.sign(payer)).await).again);
+        }
+        // The call in flight ends, and the payer has its turn.
+        refused(first.await);
+        assert!(!served(stage.buy(&stage.sign(&newcomer)).await).again);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_out_of_credit_is_refused_before_any_work() {
+    let stage = Stage::with(Script::default(), HELD + VERIFICATION);
+    let (regular, newcomer) = (Payer::new(1), Payer::new(2));
+    stage.make_regular(&regular).await;
+    Script::set(&stage.script.work, Work::Refuses);
+    for uncharged in 0..2 {
+        let ended = refused(stage.buy(&stage.sign(&newcomer)).await);
+        assert!(matches!(ended, Refusal::Work(_)), "{uncharged}: {ended:?}");
+    }
+    stage.script.forget();
+    let out = refused(stage.buy(&stage.sign(&newcomer)).await);
+    let Refusal::OutOfCredit {
+        retry_after_seconds,
+    } = out
+    else {
+        panic!("{out:?}")
+    };
+    assert_eq!(retry_after_seconds, VERIFICATION);
+    assert_eq!(
+        (stage.script.asked("verify"), stage.script.asked("work")),
+        (0, 0)
+    );
+    // Who has paid before is not touched by it, and neither is a payment that is known.
+    Script::set(&stage.script.work, Work::Answers);
+    let paid = stage.sign(&regular);
+    assert!(!served(stage.buy(&paid).await).again);
+    stage
+        .script
+        .pass(i64::try_from(retry_after_seconds).unwrap());
+    let payment = stage.sign(&newcomer);
+    assert!(!served(stage.buy(&payment).await).again);
+    // A paid call costs nothing: the pool is as full as before.
+    Script::set(&stage.script.work, Work::Refuses);
+    refused(stage.buy(&stage.sign(&Payer::new(3))).await);
+    let out = refused(stage.buy(&stage.sign(&Payer::new(4))).await);
+    assert!(matches!(out, Refusal::OutOfCredit { .. }), "{out:?}");
+    assert!(served(stage.buy(&payment).await).again);
+}
+
+#[tokio::test(start_paused = true)]
+async fn credit_is_earned_held_spent_and_given_back() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    assert!(!served(stage.buy(&stage.sign(&payer)).await).again);
+    assert_eq!(stage.credit(&payer).await, 1_000);
+    assert_eq!(stage.known_credit(&payer), Some((1_000, 0)));
+    Script::set(&stage.script.work, Work::Never);
+    let payment = stage.sign(&payer);
+    let mut call = Box::pin(stage.buy(&payment));
+    begin(&mut call).await;
+    assert_eq!(stage.known_credit(&payer), Some((1_000, HELD)));
+    refused(call.await);
+    let left = 1_000 - VERIFICATION;
+    assert_eq!(stage.known_credit(&payer), Some((left, 0)));
+    assert_eq!(stage.credit(&payer).await, left);
+    // What a call of the payer's holds, another one cannot hold as well: it is a newcomer's then.
+    Script::set(&stage.script.work, Work::Never);
+    let payments = [stage.sign(&payer), stage.sign(&payer)];
+    let mut first = Box::pin(stage.buy(&payments[0]));
+    begin(&mut first).await;
+    let mut second = Box::pin(stage.buy(&payments[1]));
+    begin(&mut second).await;
+    assert_eq!(stage.known_credit(&payer), Some((left, HELD)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_panics_gives_back_what_it_held() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    stage.make_regular(&payer).await;
+    Script::set(&stage.script.work, Work::Panics);
+    refused(stage.buy(&stage.sign(&payer)).await);
+    assert_eq!(stage.known_credit(&payer), Some((1_000, 0)));
+}
+
+/// The settler says twice that a payment is settled, because the journal could not take it the first time.
+#[tokio::test(start_paused = true)]
+async fn a_settlement_is_credited_once_however_often_it_is_found() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    stage.make_regular(&payer).await;
+    Script::set(
+        &stage.script.settles,
+        Settles::As(Settlement::Unknown {
+            transaction: None,
+            cause: unreachable(),
+        }),
+    );
+    let payment = stage.sign(&payer);
+    refused(stage.buy(&payment).await);
+    Script::set(&stage.script.reconciles, Reconciles::Taken);
+    stage.journal.break_call("settle");
+    for _ in 0..3 {
+        refused(stage.buy(&payment).await);
+        stage.finish().await;
+    }
+    assert_eq!(stage.known_credit(&payer), Some((1_000, 0)));
+    stage.journal.mend();
+    assert!(served(stage.buy(&payment).await).again);
+    assert_eq!(stage.known_credit(&payer), Some((2_000, 0)));
+    assert_eq!(stage.credit(&payer).await, 2_000);
+}
+
+/// A list of unknown payments is old when the last of them is looked at.
+#[tokio::test(start_paused = true)]
+async fn a_settlement_is_credited_once_when_an_old_list_names_it_again() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    stage.make_regular(&payer).await;
+    Script::set(&stage.script.settles, Settles::Never);
+    let payment = stage.sign(&payer);
+    refused(stage.buy(&payment).await);
+    let list = stage.journal.undecided(None, 8).await.unwrap();
+    Script::set(&stage.script.reconciles, Reconciles::Taken);
+    assert!(served(stage.buy(&payment).await).again);
+    assert_eq!(stage.known_credit(&payer), Some((2_000, 0)));
+    for undecided in list {
+        stage.processor.begin(undecided).await;
+    }
+    assert_eq!(stage.known_credit(&payer), Some((2_000, 0)));
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Settled);
+}

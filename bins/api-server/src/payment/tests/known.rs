@@ -1,0 +1,239 @@
+//! A payment that the journal knows is recognised before anything else is said of it.
+
+use std::time::Duration;
+
+use ledger::State;
+use route_catalog::Next;
+use settlement::{Settlement, Verification};
+use x402_wire::{Asset, PaymentPayload, Reason, Scheme, Terms};
+
+use super::payer::{Order, Payer, written};
+use super::script::{Script, Settles, unreachable};
+use super::stage::{Stage, declined, refused, served, terms};
+use crate::payment::{MAX_UNPROVEN, Refusal};
+
+fn unknown() -> Settles {
+    Settles::As(Settlement::Unknown {
+        transaction: None,
+        cause: unreachable(),
+    })
+}
+
+/// A contract wallet's payment. Its signature is longer than a key's.
+fn of_wallet(stage: &Stage, number: u8) -> PaymentPayload {
+    let wallet = alloy_primitives::Address::repeat_byte(number);
+    written(wallet, &stage.order(), &[7; 66])
+}
+
+/// A payment with a session key of the broker's.
+fn deferred(stage: &Stage) -> PaymentPayload {
+    let order = Order {
+        option: stage.option(Scheme::AggrDeferred),
+        ..stage.order()
+    };
+    written(Payer::new(1).address(), &order, &[7; 65])
+}
+
+/// A price is part of a release of the server; everything else of an offer is the operator's to change.
+#[tokio::test(start_paused = true)]
+async fn a_known_payment_never_meets_the_challenge_of_another_offer() {
+    let [_, second, third] = Asset::chain_196();
+    let others = [
+        Terms {
+            pay_to: alloy_primitives::Address::repeat_byte(0x92),
+            ..terms()
+        },
+        Terms {
+            max_timeout_seconds: 60,
+            ..terms()
+        },
+        Terms {
+            assets: vec![second, third],
+            ..terms()
+        },
+    ];
+    for other in others {
+        let (stage, payer) = (Stage::new(), Payer::new(1));
+        let settled = stage.sign(&payer);
+        let answer = served(stage.buy(&settled).await);
+        Script::set(&stage.script.settles, unknown());
+        let open = stage.sign(&payer);
+        refused(stage.buy(&open).await);
+        let stage = stage.restarted(other);
+        // What is new is asked to pay as it is offered today.
+        let new = stage.sign(&payer);
+        let mut new_order = stage.order();
+        new_order.option = super::stage::Stage::new().option(Scheme::Exact);
+        let of_old_offer = declined(stage.buy(&payer.sign(&new_order)).await);
+        assert_eq!(of_old_offer.next, Next::SignNew);
+        let again = served(stage.buy(&settled).await);
+        assert!(again.again);
+        assert_eq!(again.stored.answer, answer.stored.answer);
+        let pending = refused(stage.buy(&open).await);
+        assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
+        Script::set(&stage.script.settles, Settles::Taken);
+        assert!(!served(stage.buy(&new).await).again);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_known_payment_is_answered_when_its_window_is_over() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = stage.sign(&payer);
+    served(stage.buy(&payment).await);
+    stage.script.pass(1_000);
+    assert!(served(stage.buy(&payment).await).again);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wallets_known_payment_needs_none_of_the_unproven_places() {
+    let stage = Stage::with(Script::with_gate(1), 1_000_000);
+    let known = of_wallet(&stage, 0xcc);
+    assert!(!served(stage.buy(&known).await).again);
+    // All places wait for an answer of the settler.
+    let waiting: Vec<_> = (0..MAX_UNPROVEN).map(|_| of_wallet(&stage, 0xcd)).collect();
+    let mut calls: Vec<_> = waiting
+        .iter()
+        .map(|payment| Box::pin(stage.buy(payment)))
+        .collect();
+    for call in &mut calls {
+        let none = tokio::time::timeout(Duration::from_millis(1), call).await;
+        assert!(none.is_err());
+    }
+    let new = refused(stage.buy(&of_wallet(&stage, 0xcc)).await);
+    assert!(matches!(new, Refusal::TooManyCalls), "{new:?}");
+    assert!(served(stage.buy(&known).await).again);
+    // A payer with a key needs no such place.
+    assert!(!served(stage.buy(&stage.sign(&Payer::new(1))).await).again);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deferred_payment_is_recognised_while_the_settler_cannot_say_what_it_supports() {
+    let answers = [
+        Verification::Unavailable {
+            cause: unreachable(),
+        },
+        Verification::Invalid {
+            reason: Reason::UnsupportedScheme,
+            message: None,
+        },
+    ];
+    for answer in answers {
+        let stage = Stage::new();
+        let known = deferred(&stage);
+        assert!(!served(stage.buy(&known).await).again);
+        Script::set(&stage.script.supports, answer.clone());
+        assert!(served(stage.buy(&known).await).again);
+        let new = refused(stage.buy(&deferred(&stage)).await);
+        match answer {
+            Verification::Unavailable { .. } => {
+                assert!(matches!(new, Refusal::SettlementUnavailable), "{new:?}");
+            }
+            _ => assert!(matches!(new, Refusal::Declined(_)), "{new:?}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_payment_is_good_for_one_request_and_under_one_signature() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let order = stage.order();
+    let payment = payer.sign(&order);
+    served(stage.buy(&payment).await);
+    let elsewhere = refused(stage.buy_with(Some("max_age=5"), &payment).await);
+    assert!(
+        matches!(elsewhere, Refusal::BoundElsewhere { .. }),
+        "{elsewhere:?}"
+    );
+    for length in [65, 66] {
+        let forged = written(payer.address(), &order, &vec![7; length]);
+        let forged = refused(stage.buy(&forged).await);
+        assert!(
+            matches!(forged, Refusal::BoundElsewhere { .. }),
+            "{forged:?}"
+        );
+    }
+    assert_eq!(stage.script.asked("settle"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_forged_payment_leaves_no_entry() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let forged = written(payer.address(), &stage.order(), &[7; 65]);
+    let ended = declined(stage.buy(&forged).await);
+    assert_eq!(ended.reason, Reason::InvalidExactEvmPayloadSignature);
+    assert_eq!(stage.record(&forged).await, None);
+    assert_eq!(
+        (
+            stage.script.asked("verify"),
+            stage.script.asked("accepts_wallet")
+        ),
+        (0, 1)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_identifier_that_was_used_leads_to_the_payment_that_used_it() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let with_id = || Order {
+        payment_id: Some("an-identifier-of-mine".to_owned()),
+        ..stage.order()
+    };
+    let first = payer.sign(&with_id());
+    served(stage.buy(&first).await);
+    let url = stage
+        .catalog
+        .payment_url(&first.authorization_key().unwrap());
+    for (query, same) in [(None, true), (Some("max_age=5"), false)] {
+        let taken = refused(stage.buy_with(query, &payer.sign(&with_id())).await);
+        let Refusal::IdentifierTaken {
+            transaction,
+            url: of_first,
+            same_request,
+        } = taken
+        else {
+            panic!("{taken:?}")
+        };
+        assert_eq!(
+            (transaction.as_deref(), of_first.as_str()),
+            (Some("0xab"), url.as_str())
+        );
+        assert_eq!(same_request, same);
+    }
+    assert_eq!(stage.script.asked("settle"), 1);
+    // Another payer's identifiers are its own.
+    let other = Payer::new(2);
+    assert!(!served(stage.buy(&other.sign(&with_id())).await).again);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_said_of_a_payment_while_the_journal_cannot_be_read() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = stage.sign(&payer);
+    stage.journal.break_call("look_up");
+    stage.script.pass(1_000);
+    let ended = refused(stage.buy(&payment).await);
+    assert!(matches!(ended, Refusal::LedgerUnavailable), "{ended:?}");
+}
+
+/// The same header comes twice. The first call still waits when the second finds that the window has become too short.
+#[tokio::test(start_paused = true)]
+async fn a_payment_is_not_replaced_while_another_call_carries_it() {
+    let stage = Stage::with(Script::with_gate(0), 1_000_000);
+    let payment = of_wallet(&stage, 0xcc);
+    let mut first = Box::pin(stage.buy(&payment));
+    let waiting = tokio::time::timeout(Duration::from_secs(1), &mut first).await;
+    assert!(waiting.is_err());
+    stage.script.pass(61);
+    let second = refused(stage.buy(&payment).await);
+    assert!(matches!(second, Refusal::InFlight { .. }), "{second:?}");
+    stage.script.pass(-20);
+    stage.script.gate.add_permits(1);
+    assert!(!served(first.await).again);
+    // When nobody carries it any more, an unknown payment whose window is over is replaced.
+    let late = of_wallet(&stage, 0xcc);
+    stage.script.pass(100);
+    assert_eq!(declined(stage.buy(&late).await).next, Next::SignNew);
+    assert_eq!(stage.record(&late).await, None);
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Settled);
+}

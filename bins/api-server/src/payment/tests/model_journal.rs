@@ -1,0 +1,267 @@
+//! A journal in memory, with the semantics that [`Journal`] documents and no thread: what it does depends on nothing but the
+//! order of the calls.
+
+mod books;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use alloy_primitives::Address;
+use ledger::{
+    Claim, EntryId, Journal, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Pruned,
+    Recovery, RequestBinding, Reservation, Resolution, Settlement, State, StoredReceipt,
+    Transition, Undecided,
+};
+use x402_wire::AuthorizationKey;
+
+use self::books::{Books, Entry};
+
+/// Clones are the same journal.
+#[derive(Clone)]
+pub(super) struct ModelJournal {
+    /// Whether others get a turn during each call.
+    takes_turns: bool,
+    books: Arc<Mutex<Books>>,
+    /// The calls that fail at present.
+    broken: Arc<Mutex<BTreeSet<&'static str>>>,
+}
+
+impl ModelJournal {
+    /// An empty journal, with the most credit that a payer can have.
+    pub(super) fn new(credit_cap: u64) -> Self {
+        Self {
+            takes_turns: false,
+            books: Arc::new(Mutex::new(Books::new(credit_cap))),
+            broken: Arc::default(),
+        }
+    }
+
+    /// An empty journal that lets others run before and after each of its calls takes effect.
+    pub(super) fn taking_turns(credit_cap: u64) -> Self {
+        Self {
+            takes_turns: true,
+            ..Self::new(credit_cap)
+        }
+    }
+
+    /// From now on this call fails, and changes nothing.
+    pub(super) fn break_call(&self, name: &'static str) {
+        self.broken.lock().unwrap().insert(name);
+    }
+
+    /// Everything works again.
+    pub(super) fn mend(&self) {
+        self.broken.lock().unwrap().clear();
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn call<T>(
+        &self,
+        name: &'static str,
+        effect: impl FnOnce(&mut Books) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        if self.takes_turns {
+            tokio::task::yield_now().await;
+        }
+        if self.broken.lock().unwrap().contains(name) {
+            return Err(LedgerError::Full);
+        }
+        let done = effect(&mut self.books());
+        if self.takes_turns {
+            tokio::task::yield_now().await;
+        }
+        done
+    }
+}
+
+impl Journal for ModelJournal {
+    async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
+        self.call("reserve", |books| Ok(books.reserve(claim))).await
+    }
+
+    async fn find(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+        _now: u64,
+    ) -> Result<Option<PaymentStatus>, LedgerError> {
+        self.call("find", |books| Ok(books.find(key, request)))
+            .await
+    }
+
+    async fn look_up(&self, key: &AuthorizationKey) -> Result<Option<PaymentRecord>, LedgerError> {
+        self.call("look_up", |books| Ok(books.record(key))).await
+    }
+
+    fn start_work(&self, entry: EntryId) {
+        let mut books = self.books();
+        // Lost when the entry has gone on meanwhile.
+        let _ = books.advance(entry, Transition::StartWork, 0, |_| ());
+    }
+
+    async fn begin_settlement(
+        &self,
+        entry: EntryId,
+        settlement: Settlement,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let begin = |entry: &mut Entry| {
+            entry.payment = Some(settlement.payment);
+            entry.answer = Some(settlement.answer);
+        };
+        self.call("begin_settlement", |books| {
+            books.advance(entry, Transition::BeginSettlement, now, begin)
+        })
+        .await
+    }
+
+    async fn settle(
+        &self,
+        entry: EntryId,
+        receipt: StoredReceipt,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        self.call("settle", |books| {
+            books.end_charged(entry, Transition::Settle, receipt, now)
+        })
+        .await
+    }
+
+    async fn release(
+        &self,
+        entry: EntryId,
+        reason: &str,
+        spent: u64,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        self.call("release", |books| {
+            let payer = books.release(entry, Transition::Release, reason, now)?;
+            books.spend(payer, spent);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn mark_unknown(
+        &self,
+        entry: EntryId,
+        transaction: Option<String>,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let mark = |entry: &mut Entry| {
+            entry.transaction = transaction.or(entry.transaction.take());
+            entry.cause = Some(cause.to_owned());
+        };
+        self.call("mark_unknown", |books| {
+            books.advance(entry, Transition::MarkUnknown, now, mark)
+        })
+        .await
+    }
+
+    async fn mark_undecidable(
+        &self,
+        entry: EntryId,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let mark = |entry: &mut Entry| entry.cause = Some(cause.to_owned());
+        self.call("mark_undecidable", |books| {
+            books.advance(entry, Transition::MarkUndecidable, now, mark)
+        })
+        .await
+    }
+
+    async fn resolve(
+        &self,
+        entry: EntryId,
+        resolution: Resolution,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        self.call("resolve", |books| match resolution {
+            Resolution::Settled(receipt) => {
+                books.end_charged(entry, Transition::ResolveSettled, receipt, now)
+            }
+            Resolution::Released { reason } => books
+                .release(entry, Transition::ResolveReleased, &reason, now)
+                .map(drop),
+        })
+        .await
+    }
+
+    async fn undecided(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        self.call("undecided", |books| {
+            Ok(books.list(State::Unknown, after, limit))
+        })
+        .await
+    }
+
+    async fn undecidable(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        self.call("undecidable", |books| {
+            Ok(books.list(State::Undecidable, after, limit))
+        })
+        .await
+    }
+
+    async fn open_counts(&self) -> Result<OpenCounts, LedgerError> {
+        self.call("open_counts", |books| Ok(books.counts())).await
+    }
+
+    async fn credit(&self, payer: Address) -> Result<u64, LedgerError> {
+        self.call("credit", |books| {
+            Ok(books.credit.get(&payer).copied().unwrap_or_default())
+        })
+        .await
+    }
+
+    async fn debit(&self, payer: Address, micro_usd: u64) -> Result<(), LedgerError> {
+        self.call("debit", |books| {
+            books.spend(payer, micro_usd);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
+        self.call("recover", |books| {
+            books.close(&[], u64::MAX, "restart", now)
+        })
+        .await
+    }
+
+    async fn abandon(
+        &self,
+        owned: Vec<EntryId>,
+        untouched_since: u64,
+        now: u64,
+    ) -> Result<Recovery, LedgerError> {
+        self.call("abandon", |books| {
+            books.close(&owned, untouched_since, "abandoned", now)
+        })
+        .await
+    }
+
+    /// Nothing is as old as what a journal deletes.
+    async fn prune(&self, _now: u64) -> Result<Pruned, LedgerError> {
+        self.call("prune", |_| Ok(Pruned::default())).await
+    }
+
+    async fn probe(&self) -> Result<(), LedgerError> {
+        Ok(())
+    }
+
+    fn size_bytes(&self) -> Result<u64, LedgerError> {
+        Ok(0)
+    }
+}

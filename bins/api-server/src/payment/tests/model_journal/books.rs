@@ -1,0 +1,262 @@
+//! What a model journal has written down, and the moves of its entries.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, B256, U256};
+use ledger::{
+    Answer, Claim, EntryId, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Recovery,
+    RequestBinding, Reservation, State, StoredAnswer, StoredReceipt, Transition, Undecided,
+};
+use x402_wire::{AuthorizationKey, Payment};
+
+#[derive(Default)]
+pub(super) struct Books {
+    entries: BTreeMap<EntryId, Entry>,
+    /// The newest entry of each authorization.
+    by_authorization: BTreeMap<B256, EntryId>,
+    pub(super) credit: BTreeMap<Address, u64>,
+    credit_cap: u64,
+    last: i64,
+}
+
+pub(super) struct Entry {
+    key: AuthorizationKey,
+    request: RequestBinding,
+    payment_id: Option<String>,
+    amount: U256,
+    state: State,
+    changed_at: u64,
+    /// What a settlement was begun with.
+    pub(super) payment: Option<Payment>,
+    pub(super) answer: Option<Answer>,
+    receipt: Option<StoredReceipt>,
+    pub(super) transaction: Option<String>,
+    pub(super) cause: Option<String>,
+    attempted: bool,
+}
+
+impl Books {
+    pub(super) fn new(credit_cap: u64) -> Self {
+        Self {
+            credit_cap,
+            ..Self::default()
+        }
+    }
+
+    fn newest(&self, key: &AuthorizationKey) -> Option<(EntryId, &Entry)> {
+        let id = *self.by_authorization.get(&key.digest())?;
+        Some((id, self.entries.get(&id)?))
+    }
+
+    pub(super) fn advance<T>(
+        &mut self,
+        entry: EntryId,
+        transition: Transition,
+        now: u64,
+        write: impl FnOnce(&mut Entry) -> T,
+    ) -> Result<T, LedgerError> {
+        let found = self.entries.get_mut(&entry);
+        let found = found.ok_or(LedgerError::NoSuchEntry { entry })?;
+        if !transition.from().contains(&found.state) {
+            return Err(LedgerError::WrongState {
+                entry,
+                transition,
+                expected: transition.from(),
+                observed: found.state,
+            });
+        }
+        // The mark that work has begun changes no time, and an unknown entry keeps its age.
+        if transition != Transition::StartWork && found.state != transition.to() {
+            found.changed_at = found.changed_at.max(now);
+        }
+        found.state = transition.to();
+        Ok(write(found))
+    }
+
+    pub(super) fn release(
+        &mut self,
+        entry: EntryId,
+        transition: Transition,
+        reason: &str,
+        now: u64,
+    ) -> Result<Address, LedgerError> {
+        self.advance(entry, transition, now, |entry| {
+            entry.attempted |= entry.answer.is_some();
+            (entry.payment, entry.answer, entry.payment_id) = (None, None, None);
+            entry.cause = Some(reason.to_owned());
+            entry.key.payer
+        })
+    }
+
+    pub(super) fn spend(&mut self, payer: Address, micro_usd: u64) {
+        if let Some(credit) = self.credit.get_mut(&payer) {
+            *credit = credit.saturating_sub(micro_usd);
+        }
+    }
+
+    pub(super) fn find(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+    ) -> Option<PaymentStatus> {
+        let (entry, found) = self.newest(key)?;
+        let transaction = found.transaction.clone();
+        Some(match found.state {
+            State::Released => return None,
+            _ if found.request.digest() != request.digest() => PaymentStatus::BoundElsewhere,
+            State::Unknown => PaymentStatus::Unknown { entry, transaction },
+            State::Undecidable => PaymentStatus::Undecidable { entry, transaction },
+            State::Settled => PaymentStatus::Answered(StoredAnswer {
+                answer: found.answer.clone()?,
+                receipt: found.receipt.clone()?,
+                settled_at: found.changed_at,
+            }),
+            state => PaymentStatus::InFlight { entry, state },
+        })
+    }
+
+    fn taken(&self, claim: &Claim) -> Option<PaymentStatus> {
+        let id = claim.payment_id.as_ref()?;
+        let mut entries = self.entries.values();
+        let taken = entries.find(|entry| {
+            entry.key.payer == claim.key.payer && entry.payment_id.as_ref() == Some(id)
+        })?;
+        let receipt = taken.receipt.as_ref();
+        Some(PaymentStatus::IdentifierTaken {
+            transaction: receipt.map(|receipt| receipt.transaction.clone()),
+            key: taken.payment.as_ref().map(Payment::key),
+            same_request: taken.request.content_digest() == claim.request.content_digest(),
+        })
+    }
+
+    pub(super) fn reserve(&mut self, claim: Claim) -> Reservation {
+        let known = self.find(&claim.key, &claim.request);
+        if let Some(status) = known.or_else(|| self.taken(&claim)) {
+            return Reservation::Known(status);
+        }
+        let released = self.by_authorization.get(&claim.key.digest()).copied();
+        let released = released.and_then(|released| self.entries.remove(&released));
+        self.last += 1;
+        let id = EntryId::new(self.last);
+        self.by_authorization.insert(claim.key.digest(), id);
+        let entry = Entry {
+            key: claim.key,
+            request: claim.request,
+            payment_id: claim.payment_id,
+            amount: claim.amount,
+            state: State::Reserved,
+            changed_at: claim.now,
+            payment: None,
+            answer: None,
+            receipt: None,
+            transaction: None,
+            cause: None,
+            // Whoever has seen the authorization before can still execute it.
+            attempted: released.is_some_and(|released| released.attempted),
+        };
+        self.entries.insert(id, entry);
+        Reservation::Reserved(id)
+    }
+
+    pub(super) fn end_charged(
+        &mut self,
+        entry: EntryId,
+        transition: Transition,
+        receipt: StoredReceipt,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let (payer, amount) = self.advance(entry, transition, now, |entry| {
+            entry.receipt = Some(receipt);
+            (entry.key.payer, entry.amount)
+        })?;
+        let cap = self.credit_cap;
+        let credit = self.credit.entry(payer).or_default();
+        let amount = u64::try_from(amount).unwrap_or(u64::MAX);
+        *credit = credit.saturating_add(amount).min(cap);
+        Ok(())
+    }
+
+    /// Decides what is in flight, has no owner and has not changed since `until`.
+    pub(super) fn close(
+        &mut self,
+        owned: &[EntryId],
+        until: u64,
+        cause: &str,
+        now: u64,
+    ) -> Result<Recovery, LedgerError> {
+        let open = self.entries.iter().filter(|(id, entry)| {
+            entry.state.is_in_flight() && entry.changed_at <= until && !owned.contains(id)
+        });
+        let open: Vec<_> = open.map(|(id, entry)| (*id, entry.state)).collect();
+        let mut recovery = Recovery::default();
+        for (id, state) in open {
+            if state == State::Settling {
+                self.advance(id, Transition::MarkUnknown, now, |entry| {
+                    entry.cause = Some(cause.to_owned());
+                })?;
+                recovery.unknown += 1;
+            } else {
+                self.release(id, Transition::Release, cause, now)?;
+                recovery.released += 1;
+            }
+        }
+        Ok(recovery)
+    }
+
+    pub(super) fn list(&self, state: State, after: Option<EntryId>, limit: u32) -> Vec<Undecided> {
+        let found = self
+            .entries
+            .iter()
+            .filter(|(id, entry)| entry.state == state && after.is_none_or(|after| **id > after));
+        let listed = found.filter_map(|(id, entry)| {
+            let payment = entry.payment.as_ref()?;
+            Some(Undecided {
+                entry: *id,
+                payload_json: payment.payload().raw().to_owned(),
+                requirements_json: payment.requirements_json().to_owned(),
+                transaction: entry.transaction.clone(),
+                since: entry.changed_at,
+                cause: entry.cause.clone(),
+                amount: entry.amount,
+                payer: entry.key.payer,
+                method: entry.request.method().to_owned(),
+                path: entry.request.path().to_owned(),
+            })
+        });
+        listed.take(usize::try_from(limit).unwrap()).collect()
+    }
+
+    pub(super) fn record(&self, key: &AuthorizationKey) -> Option<PaymentRecord> {
+        let (entry, found) = self.newest(key)?;
+        let receipt = found.receipt.as_ref();
+        let transaction = match found.state {
+            State::Settled => receipt.map(|receipt| receipt.transaction.clone()),
+            State::Unknown | State::Undecidable => found.transaction.clone(),
+            _ => None,
+        };
+        let reason = found.cause.clone();
+        Some(PaymentRecord {
+            entry,
+            state: found.state,
+            since: found.changed_at,
+            transaction,
+            reason: reason.filter(|_| found.state != State::Settled),
+            attempted: found.attempted || found.answer.is_some(),
+        })
+    }
+
+    pub(super) fn counts(&self) -> OpenCounts {
+        let count = |counts: fn(State) -> bool| {
+            let entries = self.entries.values().filter(|entry| counts(entry.state));
+            u64::try_from(entries.count()).unwrap()
+        };
+        let entries = self.entries.values();
+        let unknown = entries.filter(|entry| entry.state == State::Unknown);
+        OpenCounts {
+            in_flight: count(State::is_in_flight),
+            unknown: count(|state| state == State::Unknown),
+            undecidable: count(|state| state == State::Undecidable),
+            oldest_unknown: unknown.map(|entry| entry.changed_at).min(),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What the settler, the work and the clock of a stage do.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::{Address, B256, U256};
+use data_sources::Clock;
+use jiff::Timestamp;
+use ledger::Answer;
+use route_catalog::ErrorCode;
+use settlement::{
+    Call as Asked, Cause, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification,
+};
+use tokio::sync::Semaphore;
+use x402_wire::{AuthorizationKey, Payment, Scheme};
+
+use crate::call::Call;
+use crate::payment::Worker;
+use crate::reply::ErrorReply;
+
+/// When every test begins, in unix seconds.
+pub(super) const NOW: u64 = 1_795_200_000;
+
+/// What a settlement comes to.
+#[derive(Clone)]
+pub(super) enum Settles {
+    Taken,
+    Never,
+    As(Settlement),
+}
+
+/// What reconciliation finds.
+#[derive(Clone)]
+pub(super) enum Reconciles {
+    Taken,
+    As(Reconciliation),
+}
+
+/// What the work comes to.
+#[derive(Clone, Copy)]
+pub(super) enum Work {
+    Answers,
+    Never,
+    Refuses,
+    Panics,
+    /// The clock goes on meanwhile by so many seconds.
+    Takes(i64),
+}
+
+/// What everything around the payment path does. It can be changed while calls are under way.
+pub(super) struct Script {
+    reads_chain: bool,
+    pub(super) supports: Mutex<Verification>,
+    pub(super) wallets: Mutex<Result<bool, Cause>>,
+    pub(super) verifies: Mutex<Verification>,
+    pub(super) settles: Mutex<Settles>,
+    pub(super) reconciles: Mutex<Reconciles>,
+    pub(super) is_void: Mutex<Result<bool, Cause>>,
+    pub(super) work: Mutex<Work>,
+    /// Whoever asks what is supported waits for one of these.
+    pub(super) gate: Semaphore,
+    clock: Arc<Hand>,
+    asked: Mutex<BTreeMap<&'static str, usize>>,
+}
+
+struct Hand(AtomicI64);
+
+impl Clock for Hand {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            reads_chain: true,
+            supports: Mutex::new(Verification::Valid),
+            wallets: Mutex::new(Ok(false)),
+            verifies: Mutex::new(Verification::Valid),
+            settles: Mutex::new(Settles::Taken),
+            reconciles: Mutex::new(Reconciles::As(Reconciliation::Undecided {
+                transaction: None,
+                cause: unreachable(),
+            })),
+            is_void: Mutex::new(Ok(false)),
+            work: Mutex::new(Work::Answers),
+            gate: Semaphore::new(Semaphore::MAX_PERMITS),
+            clock: Arc::new(Hand(AtomicI64::new(NOW.try_into().unwrap()))),
+            asked: Mutex::default(),
+        }
+    }
+}
+
+pub(super) fn unreachable() -> Cause {
+    Cause::Unreachable {
+        call: Asked::Settle,
+    }
+}
+
+impl Script {
+    /// Whether the settler reads a chain.
+    pub(super) fn with_chain(reads_chain: bool) -> Self {
+        Self {
+            reads_chain,
+            ..Self::default()
+        }
+    }
+
+    /// So many answers to the question what is supported; whoever asks after that waits.
+    pub(super) fn with_gate(answers: usize) -> Self {
+        Self {
+            gate: Semaphore::new(answers),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        self.clock.0.load(Ordering::SeqCst).try_into().unwrap()
+    }
+
+    /// Moves the clock.
+    pub(super) fn pass(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    /// How often this was asked: `verify`, `work`, `settle`, ...
+    pub(super) fn asked(&self, name: &str) -> usize {
+        self.asked.lock().unwrap().get(name).copied().unwrap_or(0)
+    }
+
+    /// Forgets what was asked.
+    pub(super) fn forget(&self) {
+        self.asked.lock().unwrap().clear();
+    }
+
+    pub(super) fn set<T>(of: &Mutex<T>, value: T) {
+        *of.lock().unwrap() = value;
+    }
+
+    async fn ask(&self, name: &'static str) {
+        *self.asked.lock().unwrap().entry(name).or_default() += 1;
+        tokio::task::yield_now().await;
+    }
+}
+
+fn now<T: Clone>(of: &Mutex<T>) -> T {
+    of.lock().unwrap().clone()
+}
+
+pub(super) struct ScriptedSettler(pub(super) Arc<Script>);
+
+impl Settler for ScriptedSettler {
+    async fn supports(&self, _scheme: Scheme) -> Verification {
+        self.0.ask("supports").await;
+        self.0.gate.acquire().await.unwrap().forget();
+        now(&self.0.supports)
+    }
+
+    fn reads_chain(&self) -> bool {
+        self.0.reads_chain
+    }
+
+    async fn accepts_wallet(&self, _payer: Address) -> Result<bool, Cause> {
+        self.0.ask("accepts_wallet").await;
+        now(&self.0.wallets)
+    }
+
+    async fn verify(&self, _payment: &Payment, _committed: U256, _now: u64) -> Verification {
+        self.0.ask("verify").await;
+        now(&self.0.verifies)
+    }
+
+    async fn settle(&self, payment: &Payment) -> Settlement {
+        self.0.ask("settle").await;
+        match now(&self.0.settles) {
+            Settles::Taken => Settlement::Settled(Receipt::of(payment, "0xab")),
+            Settles::Never => pending().await,
+            Settles::As(settlement) => settlement,
+        }
+    }
+
+    async fn reconcile(
+        &self,
+        payment: &Payment,
+        _transaction: Option<&str>,
+        _now: u64,
+    ) -> Reconciliation {
+        self.0.ask("reconcile").await;
+        match now(&self.0.reconciles) {
+            Reconciles::Taken => Reconciliation::Settled(Receipt::of(payment, "0xab")),
+            Reconciles::As(reconciliation) => reconciliation,
+        }
+    }
+
+    async fn is_void(&self, _key: &AuthorizationKey, _valid_before: U256) -> Result<bool, Cause> {
+        self.0.ask("is_void").await;
+        now(&self.0.is_void)
+    }
+
+    async fn readiness(&self) -> Readiness {
+        pending().await
+    }
+}
+
+pub(super) struct ScriptedWorker(pub(super) Arc<Script>);
+
+impl Worker for ScriptedWorker {
+    async fn answer(&self, _call: &Call, _request: B256) -> Result<Answer, ErrorReply> {
+        self.0.ask("work").await;
+        match now(&self.0.work) {
+            Work::Answers => {}
+            Work::Never => pending().await,
+            Work::Refuses => {
+                return Err(ErrorReply::new(
+                    ErrorCode::CoreDataMissing,
+                    "no source answers",
+                ));
+            }
+            Work::Panics => resume_unwind(Box::new("the work panics")),
+            Work::Takes(seconds) => self.0.pass(seconds),
+        }
+        Ok(Answer::new(200, Vec::new(), "{}".into()))
+    }
+}

@@ -1,0 +1,248 @@
+//! How a call ends whose work or settlement does not go as it should.
+
+use std::time::Duration;
+
+use ledger::State;
+use route_catalog::{ErrorCode, Next};
+use settlement::{Reconciliation, Settlement, Verification};
+use x402_wire::Reason;
+
+use super::payer::Payer;
+use super::script::{Reconciles, Script, Settles, Work, unreachable};
+use super::stage::{Stage, TRANSACTION, VERIFICATION, declined, refused, served};
+use crate::payment::{MAX_IN_FLIGHT, Refusal};
+
+fn failed() -> Settles {
+    Settles::As(Settlement::Failed {
+        transaction: "0xfa".to_owned(),
+        reason: Reason::TransactionFailed,
+    })
+}
+
+fn rejected() -> Settles {
+    Settles::As(Settlement::Rejected {
+        reason: Reason::InsufficientFunds,
+        message: None,
+    })
+}
+
+fn refused_by_simulation() -> Verification {
+    Verification::Invalid {
+        reason: Reason::InvalidExactEvmTransactionSimulationFailed,
+        message: None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_takes_too_long_is_not_charged() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.work, Work::Never);
+    let payment = stage.sign(&payer);
+    let Refusal::Work(error) = refused(stage.buy(&payment).await) else {
+        panic!("another refusal")
+    };
+    assert_eq!(error.code(), ErrorCode::UpstreamUnavailable);
+    assert_eq!(error.reason(), "timed_out");
+    assert_eq!(stage.script.asked("settle"), 0);
+    // It was given back, so the same payment is good for another try.
+    Script::set(&stage.script.work, Work::Answers);
+    assert!(!served(stage.buy(&payment).await).again);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_window_that_closes_during_the_work_is_not_settled_into() {
+    for (seconds, settled) in [(60, true), (61, false)] {
+        let (stage, payer) = (Stage::new(), Payer::new(1));
+        Script::set(&stage.script.work, Work::Takes(seconds));
+        let payment = stage.sign(&payer);
+        let ended = stage.buy(&payment).await;
+        assert_eq!(stage.script.asked("settle"), usize::from(settled));
+        if settled {
+            assert!(!served(ended).again);
+            continue;
+        }
+        let late = declined(ended);
+        assert_eq!(
+            (late.reason, late.next),
+            (
+                Reason::InvalidExactEvmPayloadAuthorizationValidBefore,
+                Next::SignNew
+            )
+        );
+        let record = stage.record(&payment).await.unwrap();
+        assert_eq!((record.state, record.attempted), (State::Released, false));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_settler_that_never_returns_leaves_the_outcome_unknown() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, Settles::Never);
+    let payment = stage.sign(&payer);
+    let pending = refused(stage.buy(&payment).await);
+    assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
+    assert_eq!(stage.script.asked("settle"), 1);
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Unknown);
+    // It is asked for, and never settled again.
+    let pending = refused(stage.buy(&payment).await);
+    assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
+    Script::set(&stage.script.reconciles, Reconciles::Taken);
+    assert!(served(stage.buy(&payment).await).again);
+    assert_eq!(stage.script.asked("settle"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_panics_leaves_an_entry_that_a_sweep_gives_back() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.work, Work::Panics);
+    let payment = stage.sign(&payer);
+    let pending = refused(stage.buy(&payment).await);
+    assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
+    assert!(stage.processor.shared.in_flight.is_empty());
+    stage.processor.close_orphans().await;
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Working);
+    stage.script.pass(61);
+    stage.processor.close_orphans().await;
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_payment_whose_transaction_failed_is_kept_and_paid_for_by_credit() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    stage.make_regular(&payer).await;
+    Script::set(&stage.script.settles, failed());
+    let payment = stage.sign(&payer);
+    let first = declined(stage.buy(&payment).await);
+    assert_eq!(first.reason, Reason::TransactionFailed);
+    assert!(
+        matches!(
+            first.next,
+            Next::Wait {
+                after_seconds: 160,
+                ..
+            }
+        ),
+        "{first:?}"
+    );
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!(
+        (record.state, record.transaction.as_deref()),
+        (State::Unknown, Some("0xfa"))
+    );
+    let left = 1_000 - VERIFICATION - TRANSACTION;
+    assert_eq!(stage.credit(&payer).await, left);
+    assert_eq!(stage.known_credit(&payer), Some((left, 0)));
+    // While it can be executed by others it stays, and is not sent again.
+    let still = Reconciliation::Failed {
+        transaction: "0xfa".to_owned(),
+        reason: Reason::TransactionFailed,
+    };
+    Script::set(&stage.script.reconciles, Reconciles::As(still));
+    let pending = refused(stage.buy(&payment).await);
+    assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
+    assert_eq!(stage.script.asked("settle"), 1);
+}
+
+/// A settler goes on saying that its transaction has failed, also when the window is over.
+#[tokio::test(start_paused = true)]
+async fn a_payment_whose_transaction_failed_is_given_back_when_it_is_void() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, failed());
+    let still = Reconciliation::Failed {
+        transaction: "0xfa".to_owned(),
+        reason: Reason::TransactionFailed,
+    };
+    Script::set(&stage.script.reconciles, Reconciles::As(still));
+    let payment = stage.sign(&payer);
+    declined(stage.buy(&payment).await);
+    Script::set(&stage.script.is_void, Err(unreachable()));
+    stage.processor.reconcile_all().await;
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Unknown);
+    Script::set(&stage.script.is_void, Ok(true));
+    let void = declined(stage.buy(&payment).await);
+    assert_eq!(
+        (void.reason, void.next),
+        (Reason::TransactionFailed, Next::SignNew)
+    );
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+}
+
+/// Until its fate is written down, a claimed payment has its call's place: there are never more open entries than places.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.work, Work::Refuses);
+    stage.journal.break_call("release");
+    let payment = stage.sign(&payer);
+    refused(stage.buy(&payment).await);
+    let shared = &stage.processor.shared;
+    assert_eq!(shared.places.available_permits(), MAX_IN_FLIGHT - 1);
+    assert_eq!(shared.in_flight.entries().len(), 1);
+    stage.journal.mend();
+    stage.finish().await;
+    assert_eq!(shared.places.available_permits(), MAX_IN_FLIGHT);
+    assert!(shared.in_flight.is_empty());
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+}
+
+/// What only this process knows must not be lost to a full disk: without it the payment would be settled once more.
+#[tokio::test(start_paused = true)]
+async fn a_failed_transaction_is_written_down_as_soon_as_the_journal_takes_it() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, failed());
+    stage.journal.break_call("mark_unknown");
+    let payment = stage.sign(&payer);
+    declined(stage.buy(&payment).await);
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Settling);
+    // Nobody else decides the entry meanwhile.
+    stage.script.pass(61);
+    stage.processor.close_orphans().await;
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Settling);
+    stage.journal.mend();
+    stage.finish().await;
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!(
+        (record.state, record.transaction.as_deref()),
+        (State::Unknown, Some("0xfa"))
+    );
+    assert!(stage.processor.shared.in_flight.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_settled_payment_is_answered_although_it_cannot_be_recorded_at_once() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    stage.journal.break_call("settle");
+    let payment = stage.sign(&payer);
+    assert!(!served(stage.buy(&payment).await).again);
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Settling);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    stage.journal.mend();
+    stage.finish().await;
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Settled);
+    assert!(served(stage.buy(&payment).await).again);
+}
+
+/// A payment that came to a settlement is public: whoever saw it may execute it until it ends, whatever is said of it later.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_came_to_a_settlement_is_never_replaced_before_it_is_void() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, rejected());
+    let payment = stage.sign(&payer);
+    let first = declined(stage.buy(&payment).await);
+    assert!(matches!(first.next, Next::Wait { .. }), "{first:?}");
+    // It may be tried again, and then a look at it ends otherwise.
+    Script::set(&stage.script.verifies, refused_by_simulation());
+    let second = declined(stage.buy(&payment).await);
+    assert!(matches!(second.next, Next::Wait { .. }), "{second:?}");
+    // Or the work takes so long that the window closes.
+    Script::set(&stage.script.verifies, Verification::Valid);
+    Script::set(&stage.script.work, Work::Takes(61));
+    let third = declined(stage.buy(&payment).await);
+    assert!(matches!(third.next, Next::Wait { .. }), "{third:?}");
+    let fourth = declined(stage.buy(&payment).await);
+    assert!(matches!(fourth.next, Next::Wait { .. }), "{fourth:?}");
+    stage.script.pass(200);
+    Script::set(&stage.script.is_void, Ok(true));
+    assert_eq!(declined(stage.buy(&payment).await).next, Next::SignNew);
+    assert_eq!(stage.script.asked("settle"), 1);
+}

@@ -1,0 +1,140 @@
+//! The payment path under faults, in an order that a seed decides.
+//!
+//! A schedule is one run of a server with its callers: see [`schedule`]. Around the real payment path everything is a model that
+//! can fail: the journal ([`journal`] over [`super::model_journal`], or over the real one), the settler and its chain ([`settler`],
+//! [`chain`]), the work ([`worker`]), the process itself and its operator ([`server`], [`schedule`]) and the callers ([`buyer`]). Each
+//! call into one of them waits for a moment or a long time before and after it takes effect, and each may fail: those files are
+//! the list of what can go wrong. What must hold nevertheless stands in [`check`].
+//!
+//! Time is paused and there is one thread, so a seed decides everything. A schedule that breaks a promise is named by its seed,
+//! with the command that runs it again and what happened in it.
+//!
+//! - `PAYMENT_SIMULATION_SEED=N` runs the schedule of one seed and prints what happens.
+//! - `PAYMENT_SIMULATION_COUNT=N` runs so many schedules instead of a few hundred.
+
+mod buyer;
+mod chain;
+mod chance;
+mod check;
+mod journal;
+mod payers;
+mod schedule;
+mod server;
+mod settler;
+mod worker;
+mod world;
+
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use ledger::{Options, SqliteLedger};
+
+use self::schedule::{Outcome, run};
+use self::world::CREDIT_CAP;
+use super::model_journal::ModelJournal;
+
+const SEED: &str = "PAYMENT_SIMULATION_SEED";
+const COUNT: &str = "PAYMENT_SIMULATION_COUNT";
+
+/// Schedules of an ordinary test run.
+const USUAL_COUNT: u64 = 300;
+
+fn number_in(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().expect("a number"))
+}
+
+fn run_model(seed: u64, with_notes: bool) -> Outcome {
+    run(seed, ModelJournal::new(CREDIT_CAP), with_notes)
+}
+
+/// The schedule of a seed over the real journal. Its thread works only while a call waits for it, so it changes nothing.
+fn run_sqlite(seed: u64, with_notes: bool) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let options = Options {
+        credit_cap_micro_usd: CREDIT_CAP,
+        ..Options::default()
+    };
+    let journal = SqliteLedger::open(path.to_str().unwrap(), options).unwrap();
+    run(seed, journal, with_notes)
+}
+
+/// What is wrong with the schedule of a seed, and what happened in it; `None` when nothing is.
+fn fault_of(seed: u64, run: fn(u64, bool) -> Outcome) -> Option<String> {
+    let violations = match catch_unwind(AssertUnwindSafe(|| run(seed, false))) {
+        Ok(outcome) => outcome.violations,
+        Err(_) => vec!["a part of the simulation has panicked".to_owned()],
+    };
+    if violations.is_empty() {
+        return None;
+    }
+    let notes = catch_unwind(AssertUnwindSafe(|| run(seed, true).notes));
+    let mut fault = format!("seed {seed} breaks promises:\n");
+    for line in violations.iter().chain(&notes.unwrap_or_default()) {
+        writeln!(fault, "  {line}").unwrap();
+    }
+    let test = "payment::tests::simulation::no_schedule_breaks_a_promise";
+    writeln!(
+        fault,
+        "run it again: {SEED}={seed} cargo test -p api-server --lib {test}"
+    )
+    .unwrap();
+    Some(fault)
+}
+
+/// The first schedule in which something is wrong. All of them run, on as many threads as the machine has.
+fn first_fault(count: u64, run: fn(u64, bool) -> Outcome) -> Option<String> {
+    let next = AtomicU64::new(1);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let faults = thread::scope(|scope| {
+        let look = || {
+            let mut seeds = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::SeqCst)));
+            let mut seeds = seeds.by_ref().take_while(|seed| *seed <= count);
+            seeds.find_map(|seed| fault_of(seed, run).map(|fault| (seed, fault)))
+        };
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(look)).collect();
+        let found = threads.into_iter().map(|thread| thread.join().unwrap());
+        found.flatten().collect::<Vec<_>>()
+    });
+    let first = faults.into_iter().min_by_key(|(seed, _)| *seed);
+    first.map(|(_, fault)| fault)
+}
+
+#[test]
+fn no_schedule_breaks_a_promise() {
+    if let Some(seed) = number_in(SEED) {
+        let outcome = run_model(seed, true);
+        println!("{}", outcome.notes.join("\n"));
+        assert_eq!(outcome.violations, [""; 0], "seed {seed}");
+        return;
+    }
+    let count = number_in(COUNT).unwrap_or(USUAL_COUNT);
+    if let Some(fault) = first_fault(count, run_model) {
+        panic!("{fault}");
+    }
+}
+
+#[test]
+fn a_seed_replays() {
+    for seed in [1, 2, 3] {
+        assert_eq!(run_model(seed, true), run_model(seed, true), "seed {seed}");
+    }
+    assert_ne!(run_model(1, true), run_model(2, true));
+}
+
+/// The same schedules over the journal on disk: the same happens, so the model is one of it.
+#[test]
+fn the_journal_on_disk_behaves_as_its_model() {
+    for seed in 1..=30 {
+        let (real, model) = (run_sqlite(seed, true), run_model(seed, true));
+        let differ = real
+            .notes
+            .iter()
+            .zip(&model.notes)
+            .position(|(a, b)| a != b);
+        assert_eq!(real, model, "seed {seed}, note {differ:?}");
+    }
+}

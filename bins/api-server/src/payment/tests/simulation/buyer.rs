@@ -1,0 +1,316 @@
+//! Callers. Each of them does what `next` says: it signs a new payment only when it is told to, and keeps every header that it
+//! has signed. Around that it behaves as badly as it likes: it hangs up, sends twice, and sends for other requests.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::B256;
+use bytes::Bytes;
+use ledger::Journal;
+use route_catalog::Operation;
+use tokio::task::JoinSet;
+use x402_wire::{PaymentPayload, Scheme};
+
+use super::chain::name;
+use super::payers::Account;
+use super::server::{Advice, Heard, Server, Wanted};
+use crate::payment::tests::payer::Order;
+
+/// What can be wanted. Two of them have the same price.
+pub(super) const MENU: [Wanted; 3] = [
+    Wanted {
+        operation: Operation::CryptoNews,
+        query: None,
+    },
+    Wanted {
+        operation: Operation::AllTokens,
+        query: Some("limit=5"),
+    },
+    Wanted {
+        operation: Operation::AllTokens,
+        query: Some("limit=7"),
+    },
+];
+
+/// For how long a caller asks again when nothing goes wrong any more, in seconds, and how often at most.
+const PATIENCE_SECONDS: u64 = 3_600;
+const MOST_TRIES: u32 = 600;
+
+/// A payment that was signed for a wanted answer.
+pub(super) struct Signed {
+    pub(super) order: Order,
+    pub(super) payment: PaymentPayload,
+    /// Every request that it was sent for. The first one is what it was signed for.
+    pub(super) sent_for: Vec<Wanted>,
+    pub(super) told_to_sign_new: bool,
+}
+
+/// One wanted answer: what was signed for it, and what came of it.
+pub(super) struct Purchase {
+    pub(super) wanted: Wanted,
+    pub(super) account: Arc<Account>,
+    pub(super) signed: Vec<Signed>,
+    pub(super) answer: Option<Bytes>,
+    /// The last refusal, when there is no answer.
+    pub(super) gave_up: Option<String>,
+}
+
+/// A delivered answer: by which payment, for which request.
+pub(super) struct Delivery {
+    pub(super) nonce: B256,
+    pub(super) wanted: Wanted,
+    pub(super) body: Bytes,
+}
+
+/// What all callers have done.
+#[derive(Default)]
+pub(super) struct Record {
+    pub(super) purchases: Vec<Purchase>,
+    pub(super) deliveries: Vec<Delivery>,
+}
+
+pub(super) struct Buyer<J> {
+    pub(super) server: Arc<Server<J>>,
+    pub(super) account: Arc<Account>,
+    pub(super) address: IpAddr,
+    pub(super) record: Arc<Mutex<Record>>,
+}
+
+impl<J: Journal> Buyer<J> {
+    /// Buys so many answers, one after the other.
+    pub(super) async fn buy(self, answers: u64) {
+        for _ in 0..answers {
+            self.server.world.pause().await;
+            self.buy_one(self.server.world.chance.pick(&MENU)).await;
+        }
+    }
+
+    async fn buy_one(&self, wanted: Wanted) {
+        let mut others = JoinSet::new();
+        let mut purchase = Purchase {
+            wanted,
+            account: Arc::clone(&self.account),
+            signed: Vec::new(),
+            answer: None,
+            gave_up: None,
+        };
+        let world = &self.server.world;
+        let (mut patience_ends, mut tries) = (None, 0);
+        while tries < MOST_TRIES {
+            if world.is_peace() {
+                tries += 1;
+                if world.now() > *patience_ends.get_or_insert(world.now() + PATIENCE_SECONDS) {
+                    break;
+                }
+            }
+            if purchase.signed.is_empty() || purchase.signed.last().unwrap().told_to_sign_new {
+                let Some(signed) = self.sign(wanted).await else {
+                    continue;
+                };
+                purchase.signed.push(signed);
+            }
+            let signed = purchase.signed.last_mut().unwrap();
+            self.misbehave(signed, &mut others);
+            match self.send(wanted, signed).await {
+                Heard::Nothing => world.sleep(world.chance.between(1, 10)).await,
+                Heard::Answer { body, .. } => {
+                    purchase.answer = Some(body);
+                    break;
+                }
+                Heard::Refused { why, next, .. } => {
+                    let given_up = !self.follow(next, signed).await;
+                    purchase.gave_up = Some(why);
+                    if given_up {
+                        break;
+                    }
+                }
+            }
+        }
+        while others.join_next().await.is_some() {}
+        let mut record = self.record.lock().unwrap();
+        record.purchases.push(purchase);
+    }
+
+    /// Signs one of the options on offer; `None` while the server is down.
+    async fn sign(&self, wanted: Wanted) -> Option<Signed> {
+        let world = &self.server.world;
+        let Some(process) = self.server.running() else {
+            world.sleep(3).await;
+            return None;
+        };
+        let offer = process.catalog.offer(wanted.operation);
+        let exact = offer
+            .options()
+            .filter(|option| option.scheme == Scheme::Exact);
+        let options: Vec<_> = exact.collect();
+        let option = world.chance.pick(&options).clone();
+        // The least is what the work and the settlement may take.
+        let least = 51 + world.chance.below(8);
+        let seconds = world.chance.pick(&[option.max_timeout_seconds, 120, least]);
+        let order = Order {
+            option,
+            nonce: world.chance.word(),
+            valid_before: world.now() + seconds,
+            payment_id: world
+                .chance
+                .one_in(3)
+                .then(|| format!("{:032x}", world.chance.number())),
+        };
+        world.note(|| {
+            format!(
+                "buyer: signs {} for {wanted:?}, {seconds} s",
+                name(order.nonce)
+            )
+        });
+        Some(Signed {
+            payment: self.account.sign(&order),
+            order,
+            sent_for: vec![wanted],
+            told_to_sign_new: false,
+        })
+    }
+
+    /// Sends, perhaps twice at once, and perhaps without waiting for the end.
+    async fn send(&self, wanted: Wanted, signed: &Signed) -> Heard {
+        let world = &self.server.world;
+        let once = || async {
+            let heard = self
+                .server
+                .send(wanted, &signed.payment, self.address)
+                .await;
+            self.hears(wanted, signed.order.nonce, &heard);
+            heard
+        };
+        let callers = world.rates.callers;
+        if world.goes_wrong(callers) {
+            let seconds = world.chance.pick(&[0, 0, 1, 5, 30]);
+            let limit = std::time::Duration::from_millis(seconds * 1000 + world.chance.below(50));
+            let heard = tokio::time::timeout(limit, once()).await;
+            if heard.is_err() {
+                world.note(|| format!("buyer: hangs up on {}", name(signed.order.nonce)));
+            }
+            return heard.unwrap_or(Heard::Nothing);
+        }
+        if world.goes_wrong(callers) {
+            // Twice while nothing was heard, and one of the two answers is lost on its way.
+            let first = once();
+            tokio::pin!(first);
+            tokio::select! {
+                biased;
+                heard = &mut first => return heard,
+                () = world.chance.pause() => {}
+            }
+            // The answer may have come at the end of the pause.
+            tokio::select! {
+                biased;
+                heard = &mut first => return heard,
+                () = std::future::ready(()) => {}
+            }
+            let (second, first) = tokio::join!(once(), first);
+            return if world.chance.one_in(2) {
+                first
+            } else {
+                second
+            };
+        }
+        once().await
+    }
+
+    /// Sends the payment for another request as well, or lets somebody send a forged copy of it.
+    fn misbehave(&self, signed: &mut Signed, others: &mut JoinSet<()>) {
+        let world = &self.server.world;
+        if !world.goes_wrong(world.rates.callers.saturating_mul(2)) {
+            return;
+        }
+        let (server, record) = (Arc::clone(&self.server), Arc::clone(&self.record));
+        let (nonce, address) = (signed.order.nonce, self.address);
+        let kind = world.chance.below(3);
+        let forged = match kind {
+            0 => None,
+            kind => Some(self.account.forged(&signed.order, kind == 1)),
+        };
+        let other = world.chance.pick(&MENU);
+        if forged.is_none() {
+            signed.sent_for.push(other);
+        }
+        world.note(|| format!("buyer: misuses {} for {other:?}, way {kind}", name(nonce)));
+        let payment = forged.clone().unwrap_or_else(|| signed.payment.clone());
+        others.spawn(async move {
+            let heard = server.send(other, &payment, address).await;
+            let Heard::Answer { body, .. } = heard else {
+                return;
+            };
+            if forged.is_some() {
+                let what = format!("a forged copy of {} got an answer", name(nonce));
+                server.world.violation(what);
+            }
+            let mut record = record.lock().unwrap();
+            record.deliveries.push(Delivery {
+                nonce,
+                wanted: other,
+                body,
+            });
+        });
+    }
+
+    fn hears(&self, wanted: Wanted, nonce: B256, heard: &Heard) {
+        let (world, name) = (&self.server.world, name(nonce));
+        world.note(|| match heard {
+            Heard::Nothing => format!("buyer: {name}: the connection breaks"),
+            Heard::Answer { again, .. } => format!("buyer: {name}: answered, again: {again}"),
+            Heard::Refused { status, why, next } => {
+                format!("buyer: {name}: {status} {why}, next {next:?}")
+            }
+        });
+        if let Heard::Answer { body, .. } = heard {
+            let mut record = self.record.lock().unwrap();
+            record.deliveries.push(Delivery {
+                nonce,
+                wanted,
+                body: body.clone(),
+            });
+        }
+    }
+
+    /// Does what `next` says. Returns whether the caller goes on.
+    async fn follow(&self, next: Option<Advice>, signed: &mut Signed) -> bool {
+        let world = &self.server.world;
+        let Some(next) = next else {
+            return false;
+        };
+        match next.action.as_str() {
+            "sign_new" => {
+                let Order {
+                    nonce,
+                    valid_before,
+                    ..
+                } = signed.order;
+                signed.told_to_sign_new = true;
+                if world.chain.is_dangerous(nonce, valid_before, world.now()) {
+                    let what = format!(
+                        "told to sign anew while {} can still be charged",
+                        name(nonce)
+                    );
+                    world.violation(what);
+                }
+                true
+            }
+            "send_same_again" => {
+                world.sleep(next.after_seconds).await;
+                true
+            }
+            "wait" | "look_up" => {
+                world.sleep(next.after_seconds).await;
+                let state = self.server.look_up(&next.url.unwrap_or_default()).await;
+                world.note(|| format!("buyer: {} is {state:?}", name(signed.order.nonce)));
+                // Whatever it says, the same header gets the answer if there is one.
+                world.sleep(5).await;
+                state.as_deref() != Some("undecidable")
+            }
+            other => {
+                world.violation(format!("unknown advice {other}"));
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The journal as a process of the simulation sees it: slow, and sometimes failing.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, Thread};
+
+use alloy_primitives::Address;
+use ledger::{
+    Claim, EntryId, Journal, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Pruned,
+    Recovery, RequestBinding, Reservation, Resolution, Settlement, StoredReceipt, Undecided,
+};
+use x402_wire::AuthorizationKey;
+
+use super::world::{Life, World};
+
+/// A journal whose calls take a while before and after they take effect, and fail before or after it.
+///
+/// [`LedgerError`] promises that nothing was written when an operation fails. A disk that fails at the very moment of a
+/// commit breaks that promise, so here a call may fail although it was written.
+pub(super) struct FaultyJournal<J> {
+    pub(super) world: Arc<World>,
+    pub(super) life: Life,
+    pub(super) inner: Arc<J>,
+}
+
+impl<J: Journal> FaultyJournal<J> {
+    async fn call<T>(
+        &self,
+        name: &'static str,
+        effect: impl Future<Output = Result<T, LedgerError>>,
+    ) -> Result<T, LedgerError> {
+        self.life.step(&self.world).await;
+        if self.world.goes_wrong(self.world.rates.journal) {
+            self.world.note(|| format!("journal: {name} fails"));
+            return Err(LedgerError::Busy);
+        }
+        let done = at_once(effect);
+        self.life.step(&self.world).await;
+        if done.is_ok() && self.world.goes_wrong(self.world.rates.journal) {
+            let note = || format!("journal: {name} takes effect and fails");
+            self.world.note(note);
+            return Err(LedgerError::Full);
+        }
+        done
+    }
+}
+
+/// Finishes a call of a journal before anything else happens. The thread of a real journal goes on meanwhile.
+pub(super) fn at_once<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+impl<J: Journal> Journal for FaultyJournal<J> {
+    async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
+        let effect = async { self.inner.reserve(claim).await };
+        self.call("reserve", effect).await
+    }
+
+    async fn find(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+        now: u64,
+    ) -> Result<Option<PaymentStatus>, LedgerError> {
+        let effect = async { self.inner.find(key, request, now).await };
+        self.call("find", effect).await
+    }
+
+    async fn look_up(&self, key: &AuthorizationKey) -> Result<Option<PaymentRecord>, LedgerError> {
+        let effect = async { self.inner.look_up(key).await };
+        self.call("look_up", effect).await
+    }
+
+    fn start_work(&self, entry: EntryId) {
+        // The note is not durable, and is lost with the process or a failed commit.
+        if !self.life.is_over() && !self.world.goes_wrong(self.world.rates.journal) {
+            self.inner.start_work(entry);
+        }
+    }
+
+    async fn begin_settlement(
+        &self,
+        entry: EntryId,
+        settlement: Settlement,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let effect = async { self.inner.begin_settlement(entry, settlement, now).await };
+        self.call("begin_settlement", effect).await
+    }
+
+    async fn settle(
+        &self,
+        entry: EntryId,
+        receipt: StoredReceipt,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let effect = async { self.inner.settle(entry, receipt, now).await };
+        self.call("settle", effect).await
+    }
+
+    async fn release(
+        &self,
+        entry: EntryId,
+        reason: &str,
+        spent: u64,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let effect = async { self.inner.release(entry, reason, spent, now).await };
+        self.call("release", effect).await
+    }
+
+    async fn mark_unknown(
+        &self,
+        entry: EntryId,
+        transaction: Option<String>,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let effect = async {
+            let marked = self.inner.mark_unknown(entry, transaction, cause, now);
+            marked.await
+        };
+        self.call("mark_unknown", effect).await
+    }
+
+    async fn mark_undecidable(
+        &self,
+        entry: EntryId,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let effect = async { self.inner.mark_undecidable(entry, cause, now).await };
+        self.call("mark_undecidable", effect).await
+    }
+
+    async fn resolve(
+        &self,
+        entry: EntryId,
+        resolution: Resolution,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let effect = async { self.inner.resolve(entry, resolution, now).await };
+        self.call("resolve", effect).await
+    }
+
+    async fn undecided(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        self.call("undecided", self.inner.undecided(after, limit))
+            .await
+    }
+
+    async fn undecidable(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        let effect = self.inner.undecidable(after, limit);
+        self.call("undecidable", effect).await
+    }
+
+    async fn open_counts(&self) -> Result<OpenCounts, LedgerError> {
+        self.call("open_counts", self.inner.open_counts()).await
+    }
+
+    async fn credit(&self, payer: Address) -> Result<u64, LedgerError> {
+        self.call("credit", self.inner.credit(payer)).await
+    }
+
+    async fn debit(&self, payer: Address, micro_usd: u64) -> Result<(), LedgerError> {
+        let effect = async { self.inner.debit(payer, micro_usd).await };
+        self.call("debit", effect).await
+    }
+
+    async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
+        let effect = async { self.inner.recover(now).await };
+        self.call("recover", effect).await
+    }
+
+    async fn abandon(
+        &self,
+        owned: Vec<EntryId>,
+        untouched_since: u64,
+        now: u64,
+    ) -> Result<Recovery, LedgerError> {
+        let effect = async { self.inner.abandon(owned, untouched_since, now).await };
+        self.call("abandon", effect).await
+    }
+
+    async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
+        let effect = async { self.inner.prune(now).await };
+        self.call("prune", effect).await
+    }
+
+    async fn probe(&self) -> Result<(), LedgerError> {
+        self.call("probe", self.inner.probe()).await
+    }
+
+    fn size_bytes(&self) -> Result<u64, LedgerError> {
+        self.inner.size_bytes()
+    }
+}

@@ -1,0 +1,129 @@
+//! One schedule: callers, an operator and all that can go wrong, then peace, then the promises.
+
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::U256;
+use ledger::Journal;
+use tokio::task::JoinSet;
+
+use super::buyer::{Buyer, Record};
+use super::check::{check, check_credit, check_earned, check_stopped};
+use super::journal::at_once;
+use super::payers::Account;
+use super::server::Server;
+use super::world::{World, catalogs};
+use crate::payment::tests::payer::Payer;
+
+/// How one schedule went.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) notes: Vec<String>,
+    pub(super) violations: Vec<String>,
+}
+
+/// Runs the schedule of a seed over an empty journal, on a runtime of one thread whose time is paused: it moves on only when
+/// nobody has anything to do.
+pub(super) fn run<J: Journal>(seed: u64, journal: J, with_notes: bool) -> Outcome {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let world = Arc::new(World::new(seed, with_notes));
+        let server = Arc::new(Server::new(Arc::clone(&world), journal));
+        schedule(&server).await;
+        Outcome {
+            notes: world.notes(),
+            violations: world.violations(),
+        }
+    })
+}
+
+async fn schedule<J: Journal>(server: &Arc<Server<J>>) {
+    let world = &server.world;
+    world.note(|| format!("{:?}, reads the chain: {}", world.rates, world.reads_chain));
+    let accounts = accounts(world);
+    let record = Arc::<Mutex<Record>>::default();
+    server.start(Arc::clone(&catalogs()[0])).await;
+    let mut buyers = JoinSet::new();
+    for number in 1..=world.chance.between(1, 4) {
+        let which = world.chance.below(u64::try_from(accounts.len()).unwrap());
+        let buyer = Buyer {
+            server: Arc::clone(server),
+            account: Arc::clone(&accounts[usize::try_from(which).unwrap()]),
+            address: [10, 0, 0, u8::try_from(number).unwrap()].into(),
+            record: Arc::clone(&record),
+        };
+        buyers.spawn(buyer.buy(world.chance.between(1, 3)));
+    }
+    operate(server, &accounts).await;
+    world.make_peace();
+    while let Some(bought) = buyers.join_next().await {
+        bought.unwrap();
+    }
+    come_to_rest(server).await;
+    let record = Arc::into_inner(record).unwrap().into_inner().unwrap();
+    check(server, &record).await;
+    for account in &accounts {
+        check_earned(server, &record, account);
+    }
+    stop(server, &accounts).await;
+}
+
+/// Some accounts with a key, and where wallets can pay, one of those. Some have hardly any money.
+fn accounts(world: &World) -> Vec<Arc<Account>> {
+    let mut accounts = vec![Account::Key(Payer::new(1)), Account::Key(Payer::new(2))];
+    if world.reads_chain {
+        accounts.push(Account::Wallet);
+    }
+    for account in &accounts {
+        let money = world.chance.pick(&[1_000_000, 1_000_000, 1_000_000, 5_000]);
+        for option in catalogs()[0]
+            .offer(super::buyer::MENU[0].operation)
+            .options()
+        {
+            world
+                .chain
+                .fund(account.address(), option.asset, U256::from(money));
+        }
+    }
+    accounts.into_iter().map(Arc::new).collect()
+}
+
+/// The operator, and the machine: processes are stopped or crash, and are started again, perhaps with other terms.
+async fn operate<J: Journal>(server: &Arc<Server<J>>, accounts: &[Arc<Account>]) {
+    let world = &server.world;
+    for _ in 0..world.chance.below(4) {
+        world.sleep(world.chance.pick(&[1, 4, 15, 60, 200])).await;
+        world.chance.pause().await;
+        match world.chance.one_in(2) {
+            true => server.crash(),
+            false => stop(server, accounts).await,
+        }
+        world.sleep(world.chance.below(20)).await;
+        server
+            .start(Arc::clone(
+                &catalogs()[usize::try_from(world.chance.below(4)).unwrap()],
+            ))
+            .await;
+    }
+    world.sleep(world.chance.between(10, 300)).await;
+}
+
+async fn stop<J: Journal>(server: &Server<J>, accounts: &[Arc<Account>]) {
+    if let Some(process) = server.stop().await {
+        check_stopped(server, &process);
+        for account in accounts {
+            check_credit(server, &process, account);
+        }
+    }
+}
+
+/// Lets sweeps and reconciliation run until nothing is open any more, a few hours at most.
+async fn come_to_rest<J: Journal>(server: &Server<J>) {
+    for _ in 0..240 {
+        let counts = at_once(server.journal.open_counts()).unwrap();
+        if counts.in_flight + counts.unknown == 0 {
+            return;
+        }
+        server.world.sleep(60).await;
+    }
+}

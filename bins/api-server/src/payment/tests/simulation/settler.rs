@@ -1,0 +1,319 @@
+//! Who settles: every answer that the port allows, at every time, with the money moved or not.
+
+use std::future::pending;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use alloy_primitives::{Address, U256};
+use settlement::{
+    Call, Cause, DECISION_MARGIN_SECONDS, Readiness, Receipt, Reconciliation, Settlement, Settler,
+    Verification,
+};
+use x402_wire::{AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
+
+use super::chain::{By, EXPIRY_MARGIN_SECONDS, name};
+use super::payers::{is_wallet, wallet_signature};
+use super::world::{Life, World};
+
+pub(super) struct SimulatedSettler {
+    pub(super) world: Arc<World>,
+    pub(super) life: Life,
+}
+
+/// What becomes of the money when the settler does not say it.
+#[derive(Debug, Clone, Copy)]
+enum Money {
+    Moves,
+    MovesLater,
+    Stays,
+}
+
+fn open(call: Call) -> Cause {
+    Cause::Pending {
+        call,
+        state: "simulated".to_owned(),
+    }
+}
+
+fn used() -> Reason {
+    Reason::InvalidExactEvmNonceAlreadyUsed
+}
+
+fn over() -> Reason {
+    Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+}
+
+fn ends(payment: &Payment) -> u64 {
+    u64::try_from(payment.authorization().valid_before).unwrap()
+}
+
+impl SimulatedSettler {
+    async fn step(&self) {
+        self.life.step(&self.world).await;
+    }
+
+    fn goes_wrong(&self) -> bool {
+        self.world.goes_wrong(self.world.rates.settler)
+    }
+
+    /// Moves the money as drawn. Returns the transaction, if there will be one.
+    fn move_money(&self, payment: &Payment, money: Money) -> Option<String> {
+        let (world, now) = (&self.world, self.world.now());
+        match money {
+            Money::Moves => world.chain.execute(payment, now),
+            Money::MovesLater => {
+                let at = now + world.chance.between(1, 250);
+                Some(world.chain.execute_later(payment, By::Settler, at))
+            }
+            Money::Stays => None,
+        }
+    }
+
+    /// A settlement that is not as it should be.
+    async fn settle_oddly(&self, payment: &Payment) -> Settlement {
+        let world = &self.world;
+        let money = world
+            .chance
+            .pick(&[Money::Moves, Money::MovesLater, Money::Stays]);
+        let kind = world.chance.below(8);
+        world.note(|| format!("settler: odd settlement {kind}, the money {money:?}"));
+        if kind != 1 {
+            let strangers = world.rates.strangers;
+            world
+                .chain
+                .publish(payment, world.now(), &world.chance, strangers);
+        }
+        match kind {
+            // Late, maybe later than anybody waits for.
+            0 => match world.chain.execute(payment, world.now()) {
+                Some(transaction) => {
+                    world.sleep(world.chance.between(20, 90)).await;
+                    Settlement::Settled(Receipt::of(payment, transaction))
+                }
+                None => self.unknown(None),
+            },
+            1 => Settlement::NotSent {
+                cause: Cause::Unreachable { call: Call::Settle },
+            },
+            2 if world.reads_chain => Settlement::Failed {
+                transaction: world.chain.fail(payment, world.now()),
+                reason: Reason::TransactionFailed,
+            },
+            3 => {
+                // Without a chain nobody contradicts a facilitator that refuses what it has taken.
+                if !world.reads_chain {
+                    self.move_money(payment, money);
+                }
+                Settlement::Rejected {
+                    reason: Reason::InvalidExactEvmTransactionSimulationFailed,
+                    message: None,
+                }
+            }
+            4 => {
+                self.move_money(payment, money);
+                pending().await
+            }
+            5 => {
+                self.move_money(payment, money);
+                resume_unwind(Box::new("the settler panics"))
+            }
+            _ => {
+                let transaction = self.move_money(payment, money);
+                self.unknown(transaction.filter(|_| world.chance.one_in(2)))
+            }
+        }
+    }
+
+    fn unknown(&self, transaction: Option<String>) -> Settlement {
+        Settlement::Unknown {
+            transaction,
+            cause: open(Call::Settle),
+        }
+    }
+
+    fn undecided(&self, transaction: Option<&str>) -> Reconciliation {
+        Reconciliation::Undecided {
+            transaction: transaction.map(str::to_owned),
+            cause: open(Call::SettleStatus),
+        }
+    }
+
+    /// What the chain says, and another try with the identical authorization when that is safe.
+    fn reconcile_by_chain(&self, payment: &Payment, known: Option<&str>) -> Reconciliation {
+        let (world, now) = (&self.world, self.world.now());
+        let nonce = payment.authorization().nonce;
+        if let Some(transfer) = world.chain.transfer(nonce, now) {
+            return Reconciliation::Settled(Receipt::of(payment, transfer.transaction));
+        }
+        if let Some(known) = known
+            && world.chain.failures(nonce).iter().any(|own| own == known)
+        {
+            return Reconciliation::Failed {
+                transaction: known.to_owned(),
+                reason: Reason::TransactionFailed,
+            };
+        }
+        if now > ends(payment) + EXPIRY_MARGIN_SECONDS {
+            return Reconciliation::NotSettled { reason: over() };
+        }
+        if now >= ends(payment) || world.chain.waits(nonce, now) || world.chance.one_in(3) {
+            return self.undecided(known);
+        }
+        match world.chain.execute(payment, now) {
+            Some(transaction) if self.goes_wrong() => self.undecided(Some(&transaction)),
+            Some(transaction) => Reconciliation::Settled(Receipt::of(payment, transaction)),
+            None => self.undecided(known),
+        }
+    }
+
+    /// What the facilitator has done itself. It gives up some time after the end of the window.
+    fn reconcile_by_memory(&self, payment: &Payment, known: Option<&str>) -> Reconciliation {
+        let (world, now) = (&self.world, self.world.now());
+        let transfer = world.chain.transfer(payment.authorization().nonce, now);
+        match transfer.filter(|transfer| transfer.by == By::Settler) {
+            Some(transfer) => Reconciliation::Settled(Receipt::of(payment, transfer.transaction)),
+            None if now >= ends(payment) + DECISION_MARGIN_SECONDS => Reconciliation::Undecidable {
+                transaction: known.map(str::to_owned),
+                cause: open(Call::SettleStatus),
+            },
+            None => self.undecided(known),
+        }
+    }
+}
+
+impl Settler for SimulatedSettler {
+    async fn supports(&self, _scheme: Scheme) -> Verification {
+        self.step().await;
+        match self.goes_wrong() {
+            true => Verification::Unavailable {
+                cause: open(Call::Supported),
+            },
+            false => Verification::Valid,
+        }
+    }
+
+    fn reads_chain(&self) -> bool {
+        self.world.reads_chain
+    }
+
+    async fn accepts_wallet(&self, payer: Address) -> Result<bool, Cause> {
+        self.step().await;
+        match self.goes_wrong() {
+            true => Err(open(Call::Rpc("eth_getCode"))),
+            false => Ok(self.world.reads_chain && is_wallet(payer)),
+        }
+    }
+
+    async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
+        self.step().await;
+        let world = &self.world;
+        if self.goes_wrong() {
+            return match world.chance.one_in(2) {
+                true => Verification::Unavailable {
+                    cause: open(Call::Verify),
+                },
+                // As it says of a payment that could not be paid for a moment.
+                false => Verification::Invalid {
+                    reason: Reason::InvalidExactEvmTransactionSimulationFailed,
+                    message: None,
+                },
+            };
+        }
+        let (payer, nonce) = (payment.payer(), payment.authorization().nonce);
+        let asset = payment.requirements().asset;
+        let needed = committed.saturating_add(payment.requirements().amount);
+        let signed = match payment.check_signature() {
+            Ok(SignatureStanding::Recovered) => true,
+            _ => is_wallet(payer) && payment.wallet_signature() == Some(wallet_signature(nonce)),
+        };
+        let invalid = if world.chain.transfer(nonce, now).is_some() {
+            Some(used())
+        } else if !signed {
+            Some(Reason::InvalidExactEvmPayloadSignature)
+        } else if world.chain.balance(payer, asset, now) < needed {
+            Some(Reason::InsufficientFunds)
+        } else {
+            None
+        };
+        self.step().await;
+        match invalid {
+            None => Verification::Valid,
+            Some(reason) => Verification::Invalid {
+                reason,
+                message: None,
+            },
+        }
+    }
+
+    async fn settle(&self, payment: &Payment) -> Settlement {
+        self.step().await;
+        let (world, now) = (&self.world, self.world.now());
+        let nonce = payment.authorization().nonce;
+        if world.chain.transfer(nonce, now).is_some() {
+            return Settlement::Unknown {
+                transaction: None,
+                cause: Cause::UsedElsewhere,
+            };
+        }
+        if now >= ends(payment) {
+            return Settlement::Rejected {
+                reason: over(),
+                message: None,
+            };
+        }
+        world.note(|| format!("settler: settles {}", name(nonce)));
+        let outcome = match self.goes_wrong() {
+            true => self.settle_oddly(payment).await,
+            false => match world.chain.execute(payment, now) {
+                Some(transaction) => Settlement::Settled(Receipt::of(payment, transaction)),
+                None => Settlement::Rejected {
+                    reason: Reason::InsufficientFunds,
+                    message: None,
+                },
+            },
+        };
+        world.note(|| format!("settler: {} is {}", name(nonce), outcome.outcome()));
+        self.step().await;
+        outcome
+    }
+
+    async fn reconcile(
+        &self,
+        payment: &Payment,
+        transaction: Option<&str>,
+        _now: u64,
+    ) -> Reconciliation {
+        self.step().await;
+        if self.goes_wrong() {
+            match self.world.chance.below(4) {
+                0 => pending().await,
+                1 => resume_unwind(Box::new("the settler panics")),
+                _ => return self.undecided(transaction),
+            }
+        }
+        let outcome = match self.world.reads_chain {
+            true => self.reconcile_by_chain(payment, transaction),
+            false => self.reconcile_by_memory(payment, transaction),
+        };
+        let nonce = payment.authorization().nonce;
+        let note = || format!("settler: reconciled {}: {}", name(nonce), outcome.outcome());
+        self.world.note(note);
+        self.step().await;
+        outcome
+    }
+
+    async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {
+        self.step().await;
+        if self.goes_wrong() {
+            return Err(open(Call::Rpc("eth_call")));
+        }
+        let now = self.world.now();
+        let over = U256::from(now) > valid_before.saturating_add(U256::from(EXPIRY_MARGIN_SECONDS));
+        let used = self.world.chain.transfer(key.nonce, now).is_some();
+        Ok(self.world.reads_chain && over && !used)
+    }
+
+    async fn readiness(&self) -> Readiness {
+        pending().await
+    }
+}

@@ -1,0 +1,45 @@
+//! The work behind paid calls: sometimes slow, refused or broken.
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use alloy_primitives::B256;
+use ledger::Answer;
+use route_catalog::ErrorCode;
+
+use super::world::{Life, World};
+use crate::call::Call;
+use crate::payment::Worker;
+use crate::reply::ErrorReply;
+
+pub(super) struct SimulatedWorker {
+    pub(super) world: Arc<World>,
+    pub(super) life: Life,
+}
+
+impl Worker for SimulatedWorker {
+    /// The answer names the request and the number of this piece of work, so that no two pieces have the same.
+    async fn answer(&self, _call: &Call, request: B256) -> Result<Answer, ErrorReply> {
+        self.life.step(&self.world).await;
+        if self.world.goes_wrong(self.world.rates.worker) {
+            let unavailable = ErrorCode::UpstreamUnavailable;
+            match self.world.chance.below(5) {
+                0 => return Err(ErrorReply::new(unavailable, "no source answers")),
+                1 => {
+                    return Err(ErrorReply::new(
+                        ErrorCode::NotFound,
+                        "there is no such token",
+                    ));
+                }
+                2 => self.world.sleep(self.world.chance.between(3, 30)).await,
+                3 => std::future::pending().await,
+                // As a panic, without its message.
+                _ => resume_unwind(Box::new("the work panics")),
+            }
+        }
+        let number = self.world.number_work();
+        self.life.step(&self.world).await;
+        let body = format!("{request}/{number}");
+        Ok(Answer::new(200, Vec::new(), body.into()))
+    }
+}

@@ -1,0 +1,232 @@
+//! What all parts of one schedule share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use credit::{Cost, Refill, Rules};
+use data_sources::Clock;
+use http_edge::RequestIds;
+use jiff::Timestamp;
+use route_catalog::{Catalog, CatalogConfig};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use x402_wire::{Asset, Network, Terms};
+
+use super::chain::Chain;
+use super::chance::Chance;
+use crate::payment::{CreditPolicy, PaymentPolicy};
+
+/// When every schedule begins, in unix seconds.
+const BEGINNING: i64 = 1_795_200_000;
+
+/// How often things go wrong: once in so many times, never when it is 0.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rates {
+    pub(super) journal: u64,
+    pub(super) settler: u64,
+    pub(super) worker: u64,
+    /// Callers that hang up, send twice, or send for another request.
+    pub(super) callers: u64,
+    pub(super) strangers: u64,
+}
+
+/// One schedule: its chance, its chain, its time, and what was seen of it.
+pub(super) struct World {
+    pub(super) chance: Chance,
+    pub(super) rates: Rates,
+    pub(super) chain: Chain,
+    /// Whether the settler reads the chain. Otherwise it is a facilitator that knows only what it has done itself, and may
+    /// say that a payment was refused although it was taken.
+    pub(super) reads_chain: bool,
+    pub(super) ids: RequestIds,
+    pub(super) clock: Arc<VirtualClock>,
+    /// Nothing goes wrong any more.
+    peace: AtomicBool,
+    work_done: AtomicU64,
+    notes: Option<Mutex<Vec<String>>>,
+    violations: Mutex<Vec<String>>,
+}
+
+/// The runtime's paused time as a clock.
+pub(super) struct VirtualClock(Instant);
+
+impl Clock for VirtualClock {
+    fn now(&self) -> Timestamp {
+        let since = Instant::now().duration_since(self.0);
+        let milliseconds = i64::try_from(since.as_millis()).unwrap();
+        Timestamp::from_millisecond(BEGINNING * 1000 + milliseconds).unwrap()
+    }
+}
+
+impl World {
+    /// The world of a seed. Every part of it is drawn here, so that small seeds differ in kind and not only in detail.
+    pub(super) fn new(seed: u64, with_notes: bool) -> Self {
+        let chance = Chance::new(seed);
+        let rates = Rates {
+            journal: chance.pick(&[0, 0, 40, 15, 6]),
+            settler: chance.pick(&[0, 6, 3, 2]),
+            worker: chance.pick(&[0, 10, 4]),
+            callers: chance.pick(&[0, 8, 3, 2]),
+            strangers: chance.pick(&[0, 4, 1]),
+        };
+        Self {
+            reads_chain: !chance.one_in(3),
+            chance,
+            rates,
+            chain: Chain::default(),
+            ids: RequestIds::new(),
+            clock: Arc::new(VirtualClock(Instant::now())),
+            peace: AtomicBool::new(false),
+            work_done: AtomicU64::new(0),
+            notes: with_notes.then(Mutex::default),
+            violations: Mutex::default(),
+        }
+    }
+
+    /// Unix seconds.
+    pub(super) fn now(&self) -> u64 {
+        u64::try_from(self.clock.now().as_second()).unwrap()
+    }
+
+    pub(super) fn make_peace(&self) {
+        self.peace.store(true, Ordering::SeqCst);
+        self.note(|| "from here on nothing goes wrong".to_owned());
+    }
+
+    pub(super) fn is_peace(&self) -> bool {
+        self.peace.load(Ordering::SeqCst)
+    }
+
+    /// Whether something goes wrong this time.
+    pub(super) fn goes_wrong(&self, one_in: u64) -> bool {
+        !self.is_peace() && self.chance.one_in(one_in)
+    }
+
+    pub(super) async fn pause(&self) {
+        match self.is_peace() {
+            true => self.chance.short_pause().await,
+            false => self.chance.pause().await,
+        }
+    }
+
+    pub(super) async fn sleep(&self, seconds: u64) {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
+
+    /// Numbers every piece of work, so that no two have the same answer.
+    pub(super) fn number_work(&self) -> u64 {
+        self.work_done.fetch_add(1, Ordering::SeqCst)
+    }
+
+    pub(super) fn note(&self, what: impl FnOnce() -> String) {
+        if let Some(notes) = &self.notes {
+            let since = Instant::now().duration_since(self.clock.0);
+            let line = format!("{:>9.3} {}", since.as_secs_f64(), what());
+            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+            notes.push(line);
+        }
+    }
+
+    /// What happened, one line each; empty without notes.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let notes = self.notes.as_ref();
+        notes.map_or_else(Vec::new, |notes| notes.lock().unwrap().clone())
+    }
+
+    /// A promise was broken.
+    pub(super) fn violation(&self, what: String) {
+        self.note(|| format!("VIOLATION {what}"));
+        let mut violations = self.violations.lock();
+        violations.as_mut().unwrap().push(what);
+    }
+
+    pub(super) fn violations(&self) -> Vec<String> {
+        self.violations.lock().unwrap().clone()
+    }
+}
+
+/// One life of the server process. What it does not survive are its calls and its memory; journal and chain remain.
+#[derive(Clone, Default)]
+pub(super) struct Life(CancellationToken);
+
+impl Life {
+    /// From now on no task of the process gets any further: whatever it awaits next never answers.
+    pub(super) fn crash(&self) {
+        self.0.cancel();
+    }
+
+    pub(super) async fn crashed(&self) {
+        self.0.cancelled().await;
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    /// A step of the process, after a pause in which anything may happen.
+    pub(super) async fn step(&self, world: &World) {
+        world.pause().await;
+        if self.is_over() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+pub(super) fn policy() -> PaymentPolicy {
+    let cost = Cost::micro_usd;
+    let refill = |capacity, per_second| Refill {
+        capacity: cost(capacity),
+        per_second: cost(per_second),
+    };
+    PaymentPolicy {
+        settle_budget_seconds: 40,
+        settle_guard: Duration::from_secs(60),
+        credit: CreditPolicy {
+            upstream_call: cost(100),
+            model_call: cost(2_500),
+            verification: cost(100),
+            transaction: cost(500),
+            newcomers: Rules {
+                pool: refill(3_000, 20),
+                address: refill(1_000, 5),
+            },
+            cap: cost(CREDIT_CAP),
+        },
+    }
+}
+
+/// The most credit of one payer, in millionths of a dollar. Nobody reaches it: at the cap, the order in which credit is earned and
+/// spent would decide how much is left.
+pub(super) const CREDIT_CAP: u64 = 1_000_000;
+
+/// The operator's terms, of which a restart may take others: another payee, another window, other assets.
+pub(super) fn catalogs() -> &'static [Arc<Catalog>] {
+    static CATALOGS: OnceLock<Vec<Arc<Catalog>>> = OnceLock::new();
+    CATALOGS.get_or_init(|| {
+        let [first, second, _] = Asset::chain_196();
+        let terms = |payee: u8, max_timeout_seconds, assets: &[&Asset]| Terms {
+            network: Network::evm(196),
+            pay_to: Address::repeat_byte(payee),
+            max_timeout_seconds,
+            assets: assets.iter().map(|asset| (*asset).clone()).collect(),
+        };
+        let terms = [
+            terms(0x91, 300, &[&first, &second]),
+            terms(0x92, 300, &[&first, &second]),
+            terms(0x91, 200, &[&first, &second]),
+            terms(0x91, 300, &[&second]),
+        ];
+        let catalogs = terms.map(|terms| {
+            let config = CatalogConfig {
+                public_url: "https://api.example.test".to_owned(),
+                brand: "simulation".to_owned(),
+                contact: None,
+                terms,
+            };
+            Arc::new(Catalog::new(&config).unwrap())
+        });
+        catalogs.to_vec()
+    })
+}

@@ -1,0 +1,220 @@
+//! A payment path whose surroundings do what the test says: the settler, the work, the journal and the time. Catalog, payments
+//! and signatures are real.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256};
+use bytes::Bytes;
+use credit::{Cost, Refill, Rules};
+use http_edge::RequestIds;
+use ledger::{Journal, PaymentRecord, RequestBinding};
+use route_catalog::{Catalog, CatalogConfig, Operation};
+use x402_wire::{Asset, Network, PaymentPayload, PaymentRequirements, Scheme, Terms};
+
+use super::model_journal::ModelJournal;
+use super::payer::{Order, Payer};
+use super::script::{Script, ScriptedSettler, ScriptedWorker};
+use crate::payment::{
+    CreditPolicy, Declined, Delivered, Ended, PaidCall, PaymentPolicy, PaymentProcessor, Refusal,
+    Request,
+};
+
+/// What a call costs that ends without a paid answer.
+pub(super) const VERIFICATION: u64 = 100;
+/// What is held for a call of a data route.
+pub(super) const HELD: u64 = 900;
+/// What a transaction costs that has failed.
+pub(super) const TRANSACTION: u64 = 500;
+/// The most credit of a payer.
+const CAP: u64 = 5_000;
+
+pub(super) struct Stage {
+    pub(super) processor: PaymentProcessor<ScriptedSettler, ModelJournal, ScriptedWorker>,
+    pub(super) journal: ModelJournal,
+    pub(super) script: Arc<Script>,
+    pub(super) catalog: Arc<Catalog>,
+    nonces: AtomicU64,
+    ids: RequestIds,
+}
+
+/// The terms of the stage, unless a test takes others.
+pub(super) fn terms() -> Terms {
+    Terms {
+        network: Network::evm(196),
+        pay_to: Address::repeat_byte(0x91),
+        max_timeout_seconds: 300,
+        assets: Asset::chain_196().to_vec(),
+    }
+}
+
+fn policy(pool: u64) -> PaymentPolicy {
+    let cost = Cost::micro_usd;
+    let refill = |capacity, per_second| Refill {
+        capacity: cost(capacity),
+        per_second: cost(per_second),
+    };
+    PaymentPolicy {
+        settle_budget_seconds: 40,
+        settle_guard: Duration::from_secs(60),
+        credit: CreditPolicy {
+            upstream_call: cost(100),
+            model_call: cost(2_500),
+            verification: cost(VERIFICATION),
+            transaction: cost(TRANSACTION),
+            newcomers: Rules {
+                pool: refill(pool, 1),
+                address: refill(1, 1),
+            },
+            cap: cost(CAP),
+        },
+    }
+}
+
+fn catalog(terms: Terms) -> Arc<Catalog> {
+    let config = CatalogConfig {
+        public_url: "https://api.example.test".to_owned(),
+        brand: "stage".to_owned(),
+        contact: None,
+        terms,
+    };
+    Arc::new(Catalog::new(&config).unwrap())
+}
+
+impl Stage {
+    /// Everything goes well, and newcomers have plenty.
+    pub(super) fn new() -> Self {
+        Self::with(Script::default(), 1_000_000)
+    }
+
+    /// With another script, and so much in the newcomers' pool.
+    pub(super) fn with(script: Script, pool: u64) -> Self {
+        let journal = ModelJournal::taking_turns(CAP);
+        Self::over(journal, Arc::new(script), terms(), pool)
+    }
+
+    fn over(journal: ModelJournal, script: Arc<Script>, terms: Terms, pool: u64) -> Self {
+        let catalog = catalog(terms);
+        let processor = PaymentProcessor::new(
+            Arc::clone(&catalog),
+            ScriptedSettler(Arc::clone(&script)),
+            journal.clone(),
+            ScriptedWorker(Arc::clone(&script)),
+            policy(pool),
+            script.clock(),
+        );
+        Self {
+            processor,
+            journal,
+            script,
+            catalog,
+            nonces: AtomicU64::new(1),
+            ids: RequestIds::new(),
+        }
+    }
+
+    /// The next process of the server, with other terms: it knows what the journal knows.
+    pub(super) fn restarted(&self, terms: Terms) -> Self {
+        let (journal, script) = (self.journal.clone(), Arc::clone(&self.script));
+        let nonces = AtomicU64::new(self.nonces.load(Ordering::SeqCst));
+        Self {
+            nonces,
+            ..Self::over(journal, script, terms, 1_000_000)
+        }
+    }
+
+    /// The option of the cheapest operation with a scheme.
+    pub(super) fn option(&self, scheme: Scheme) -> PaymentRequirements {
+        let mut options = self.catalog.offer(Operation::CryptoNews).options();
+        options
+            .find(|option| option.scheme == scheme)
+            .unwrap()
+            .clone()
+    }
+
+    /// What a payer signs for the cheapest operation: good for 100 seconds, and new every time.
+    pub(super) fn order(&self) -> Order {
+        let number = self.nonces.fetch_add(1, Ordering::SeqCst);
+        Order {
+            option: self.option(Scheme::Exact),
+            nonce: B256::left_padding_from(&number.to_be_bytes()),
+            valid_before: self.script.now() + 100,
+            payment_id: None,
+        }
+    }
+
+    pub(super) fn sign(&self, payer: &Payer) -> PaymentPayload {
+        payer.sign(&self.order())
+    }
+
+    /// Sends a payment for the cheapest operation.
+    pub(super) async fn buy(&self, payment: &PaymentPayload) -> Ended {
+        self.buy_with(None, payment).await
+    }
+
+    /// Sends a payment for the same operation with a query, which is another request.
+    pub(super) async fn buy_with(&self, query: Option<&str>, payment: &PaymentPayload) -> Ended {
+        let operation = Operation::CryptoNews;
+        let route = operation.route();
+        let request = Request {
+            request_id: self.ids.next_id(),
+            operation,
+            query: query.map(str::to_owned),
+            body: Bytes::new(),
+            max_age: Ok(None),
+            client: None,
+            binding: RequestBinding::new(route.method.as_str(), route.path, query, b""),
+        };
+        let call = PaidCall::new(request, payment);
+        self.processor.process(call, payment.clone()).await
+    }
+
+    /// Buys once, so that the payer has credit.
+    pub(super) async fn make_regular(&self, payer: &Payer) {
+        served(self.buy(&self.sign(payer)).await);
+        self.script.forget();
+    }
+
+    pub(super) async fn record(&self, payment: &PaymentPayload) -> Option<PaymentRecord> {
+        let key = payment.authorization_key().unwrap();
+        self.journal.look_up(&key).await.unwrap()
+    }
+
+    pub(super) async fn credit(&self, payer: &Payer) -> u64 {
+        self.journal.credit(payer.address()).await.unwrap()
+    }
+
+    /// The payer's credit as the processor knows it, and what of it is held.
+    pub(super) fn known_credit(&self, payer: &Payer) -> Option<(u64, u64)> {
+        self.processor.credit().account(payer.address())
+    }
+
+    /// Lets every task come to its end.
+    pub(super) async fn finish(&self) {
+        while !self.processor.shared.tasks.is_empty() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    }
+}
+
+pub(super) fn served(ended: Ended) -> Delivered {
+    match ended {
+        Ended::Delivered(delivered) => delivered,
+        Ended::Refused(refusal) => panic!("{refusal:?}"),
+    }
+}
+
+pub(super) fn refused(ended: Ended) -> Refusal {
+    match ended {
+        Ended::Refused(refusal) => refusal,
+        Ended::Delivered(delivered) => panic!("{delivered:?}"),
+    }
+}
+
+pub(super) fn declined(ended: Ended) -> Declined {
+    match refused(ended) {
+        Refusal::Declined(declined) => declined,
+        other => panic!("{other:?}"),
+    }
+}
