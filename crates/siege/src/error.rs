@@ -21,7 +21,7 @@ pub enum SiegeError {
     Socket(#[from] io::Error),
     /// A server could not be started, observed or stopped.
     #[error("{0}")]
-    Server(#[from] BenchError),
+    Server(#[source] Box<BenchError>),
     /// The chain could not be made or read.
     #[error("the chain of the siege: {0}")]
     Chain(#[from] dev_chain::DevChainError),
@@ -42,4 +42,10 @@ pub enum SiegeError {
         /// What came of it.
         observed: String,
     },
+}
+
+impl From<BenchError> for SiegeError {
+    fn from(error: BenchError) -> Self {
+        Self::Server(Box::new(error))
+    }
 }
