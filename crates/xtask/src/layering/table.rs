@@ -233,7 +233,7 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "siege",
-        layer: 6,
+        layer: 7,
         may_use: &[
             "api-server",
             "bench",
