@@ -80,7 +80,12 @@ impl<S: Settler, J: Journal> Api<S, J> {
     }
 
     /// Decides what can be decided from the head alone: nearly every unpaid call ends here.
-    fn dispatch(self: Arc<Self>, id: RequestId, request: Request<Incoming>) -> Dispatched {
+    fn dispatch(
+        self: Arc<Self>,
+        id: RequestId,
+        client: ClientAddress,
+        request: Request<Incoming>,
+    ) -> Dispatched {
         if !self.is_our_host(request.headers()) {
             let message = "the Host header names a host that is not served here";
             let refusal = ErrorReply::new(ErrorCode::NotFound, message);
@@ -98,7 +103,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
                     deliver(ended, &self.challenger, operation, uri.query(), id)
                 }
                 Ok(payload) => {
-                    let paid = self.paid(operation, request, payload, id);
+                    let paid = self.paid(operation, request, payload, id, client);
                     return Dispatched::Waiting(Box::pin(paid));
                 }
             },
@@ -155,8 +160,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
         request: Request<Incoming>,
         payload: PaymentPayload,
         id: RequestId,
+        client: ClientAddress,
     ) -> impl Future<Output = Reply> + Send + 'static {
-        let client = ClientAddress::of(&request).map(ClientAddress::ip);
         let (parts, body) = request.into_parts();
         let (query, max_age) = (
             parts.uri.query().map(str::to_owned),
@@ -175,7 +180,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
                 query: query.clone(),
                 body,
                 max_age,
-                client,
+                client: Some(client.ip()),
                 binding,
             };
             let call = PaidCall::new(request, &payload);
@@ -243,9 +248,10 @@ impl<S: Settler, J: Journal> Handler for Api<S, J> {
         self: Arc<Self>,
         request: Request<Incoming>,
         id: RequestId,
+        client: ClientAddress,
     ) -> impl Future<Output = Reply> + Send + 'static {
         let origin = request.headers().get(header::ORIGIN).cloned();
-        let dispatched = Arc::clone(&self).dispatch(id, request);
+        let dispatched = Arc::clone(&self).dispatch(id, client, request);
         async move {
             let mut reply = match dispatched {
                 Dispatched::Answered(reply) => reply,

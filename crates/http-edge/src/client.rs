@@ -2,7 +2,6 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use hyper::Request;
 use hyper::header::{HeaderMap, HeaderName};
 
 /// The network part of an IPv6 address: one subscriber has at least all addresses of one /64.
@@ -11,8 +10,7 @@ const NETWORK: u128 = u128::MAX << 64;
 /// The address by which callers are told apart.
 ///
 /// An IPv6 address stands for its /64 network, because one caller has all of it, and an IPv4-mapped IPv6 address is the IPv4
-/// address. The server puts the client address of every request into the request's extensions, from where [`Self::of`] reads
-/// it. It is the address of the connection's peer, or what the header
+/// address. A handler gets the address of the connection's peer, or what the header
 /// [`Limits::client_address_header`](crate::Limits::client_address_header) says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientAddress(IpAddr);
@@ -28,12 +26,6 @@ impl ClientAddress {
             Some(v4) => IpAddr::V4(v4),
             None => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & NETWORK)),
         })
-    }
-
-    /// The client address of a request that a [`Server`](crate::Server) took; `None` for a request that came another way.
-    #[must_use]
-    pub fn of<B>(request: &Request<B>) -> Option<Self> {
-        request.extensions().get().copied()
     }
 
     /// The IPv4 address, or the IPv6 network with zeros behind it.

@@ -75,7 +75,7 @@ impl Default for Limits {
 /// What answers requests. It cannot fail: an error is an answer. The edge sets no limit to how long an answer takes, and
 /// drops the future when the client goes away: work that must not stop half-way belongs in a task of its own.
 pub trait Handler: Send + Sync + 'static {
-    /// Answers one request, which answers and logs name by `id`. [`ClientAddress::of`] says whom it comes from.
+    /// Answers one request of a client, which answers and logs name by `id`.
     ///
     /// The head lies in the connection's read buffer, of which there is one as long as no future holds any of the head: what
     /// can be decided at once is best decided before the future is made.
@@ -83,6 +83,7 @@ pub trait Handler: Send + Sync + 'static {
         self: Arc<Self>,
         request: Request<Incoming>,
         id: RequestId,
+        client: ClientAddress,
     ) -> impl Future<Output = Response<Full<Bytes>>> + Send + 'static;
 }
 
@@ -308,15 +309,14 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
         let id = self.ids.next_id();
         let limit = self.limits.max_header_bytes;
         if head_bytes(&request) > limit {
             return Box::pin(std::future::ready(Ok(headers_too_large(limit, id))));
         }
         let client = self.client(&request);
-        request.extensions_mut().insert(client);
-        let answering = self.handler.clone().handle(request, id);
+        let answering = self.handler.clone().handle(request, id, client);
         Box::pin(async move { Ok(answering.await) })
     }
 }

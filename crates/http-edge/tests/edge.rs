@@ -40,6 +40,7 @@ impl Handler for Echo {
         self: Arc<Self>,
         request: Request<Incoming>,
         _id: RequestId,
+        client: ClientAddress,
     ) -> Response<Full<Bytes>> {
         match request.uri().path() {
             "/wait" => {
@@ -47,10 +48,7 @@ impl Handler for Echo {
                 self.release.notified().await;
                 Response::new(Full::from("released"))
             }
-            "/client" => {
-                let client = ClientAddress::of(&request).unwrap();
-                Response::new(Full::from(client.ip().to_string()))
-            }
+            "/client" => Response::new(Full::from(client.ip().to_string())),
             "/large" => Response::new(Full::from(vec![b'x'; 64 * 1024 * 1024])),
             _ => {
                 let limits = &self.limits;

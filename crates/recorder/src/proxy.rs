@@ -12,7 +12,7 @@ use http::{
     request::Parts,
 };
 use http_body_util::Full;
-use http_edge::{Handler, RequestId, read_body};
+use http_edge::{ClientAddress, Handler, RequestId, read_body};
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use serde_json::json;
@@ -170,6 +170,7 @@ impl Handler for Proxy {
         self: Arc<Self>,
         request: Request<Incoming>,
         _id: RequestId,
+        _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
         let (parts, body) = request.into_parts();
         if !matches!(parts.method, Method::GET | Method::POST) {

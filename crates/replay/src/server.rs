@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE};
 use http_body_util::Full;
-use http_edge::{Handler, Limits, RequestId, Server, read_body};
+use http_edge::{ClientAddress, Handler, Limits, RequestId, Server, read_body};
 use hyper::body::Incoming;
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -120,6 +120,7 @@ impl Handler for State {
         self: Arc<Self>,
         request: Request<Incoming>,
         _id: RequestId,
+        _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let Ok(body) = read_body(body, MAX_BODY, BODY_TIME).await else {

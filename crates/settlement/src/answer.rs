@@ -232,10 +232,12 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
             transaction,
             reason,
         },
-        Settlement::Rejected { reason, .. } => Reconciliation::Undecided {
-            transaction: known,
-            cause: inconclusive(&reason),
-        },
+        Settlement::Rejected { reason, .. } | Settlement::StillOpen { reason, .. } => {
+            Reconciliation::Undecided {
+                transaction: known,
+                cause: inconclusive(&reason),
+            }
+        }
         // This time; an earlier attempt may have been.
         Settlement::NotSent { cause } => Reconciliation::Undecided {
             transaction: known,

@@ -278,6 +278,9 @@ impl Settler for AnySettler {
             Settlement::Rejected { reason, .. } => {
                 tracing::info!(key = %payment.key(), %reason, "payment rejected");
             }
+            Settlement::StillOpen { reason, .. } => {
+                tracing::info!(key = %payment.key(), %reason, "payment refused, and its authorization still open");
+            }
             Settlement::Failed {
                 transaction,
                 reason,

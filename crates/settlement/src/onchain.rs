@@ -20,7 +20,6 @@ use self::queue::Place;
 use crate::answer;
 use crate::chain::{Finding, Proof, RECEIPT, RpcFault, TransactionOutcome, proof};
 use crate::reason::is_used;
-use crate::with_chain::doubt;
 use crate::{
     Cause, ChainReader, Readiness, Receipt, Reconciliation, Settlement, SettlementError, Settler,
     Timeouts, Verification,
@@ -216,7 +215,7 @@ impl Settler for OnchainSettler {
         let outgoing = match self.prepare(payment).await {
             Ok(outgoing) => outgoing,
             Err(Obstacle::Refused { reason, message }) => {
-                return doubt(&self.chain, payment, reason, message).await;
+                return self.refused_unsent(payment, reason, message).await;
             }
             Err(Obstacle::Unreadable(cause)) => return Settlement::NotSent { cause },
         };
@@ -289,7 +288,8 @@ impl Settler for OnchainSettler {
                 Err(cause) => return undecided(cause),
             }
         }
-        answer::after_resend(self.settle(payment).await, transaction)
+        // An earlier transaction may have shown the authorization to others, so a refusal does not end it.
+        answer::after_resend(self.settle(payment).await, transaction).unless_refused()
     }
 
     async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use x402_wire::{AuthorizationKey, Network, Payment, Reason, Scheme, SettlementResponse};
 
 use crate::Cause;
+use crate::answer::inconclusive;
 
 /// Takes payments: checks what only a remote party can tell, settles, and finds out what became of a
 /// settlement whose outcome was lost.
@@ -111,9 +112,18 @@ pub enum Verification {
 pub enum Settlement {
     /// The payment is taken.
     Settled(Receipt),
-    /// It is not taken, and will not be by this attempt, which has cost nobody anything.
+    /// It is not taken, and will not be by this attempt, which has cost nobody anything. Of a remote party that is its
+    /// word, unless a chain is read: then it is only said of an authorization that is used otherwise or over.
     Rejected {
         /// Why, as a code of x402 v2 section 9.
+        reason: Reason,
+        /// Why, for people, at most 300 characters.
+        message: Option<String>,
+    },
+    /// A remote party says that it has not taken it, and the chain shows no use of it. The remote party holds the
+    /// authorization all the same, so until it is void ([`Settler::is_void`]) the money may still move: reconcile.
+    StillOpen {
+        /// Why it was refused, as a code of x402 v2 section 9.
         reason: Reason,
         /// Why, for people, at most 300 characters.
         message: Option<String>,
@@ -242,12 +252,14 @@ impl Receipt {
 }
 
 impl Settlement {
-    /// A short name for logs and metrics: `settled`, `rejected`, `failed`, `not_sent` or `unknown`.
+    /// A short name for logs and metrics: `settled`, `rejected`, `still_open`, `failed`, `not_sent` or
+    /// `unknown`.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
         match self {
             Self::Settled(_) => "settled",
             Self::Rejected { .. } => "rejected",
+            Self::StillOpen { .. } => "still_open",
             Self::Failed { .. } => "failed",
             Self::NotSent { .. } => "not_sent",
             Self::Unknown { .. } => "unknown",
@@ -307,9 +319,14 @@ impl Reconciliation {
         }
     }
 
-    /// The chain decides: what a remote party cannot tell any more stays open.
-    pub(crate) fn reopened(self) -> Self {
+    /// The chain decides: what a remote party refuses, or cannot tell any more, stays open while the authorization can be
+    /// used.
+    pub(crate) fn unless_refused(self) -> Self {
         match self {
+            Self::NotSettled { reason } => Self::Undecided {
+                transaction: None,
+                cause: inconclusive(&reason),
+            },
             Self::Undecidable { transaction, cause } => Self::Undecided { transaction, cause },
             other => other,
         }

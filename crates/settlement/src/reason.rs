@@ -76,6 +76,12 @@ pub(crate) fn is_used(reason: &Reason) -> bool {
     }
 }
 
+/// The refusal is also what a settlement looks like that has succeeded. A transaction that failed is not: it has used
+/// nothing.
+pub(crate) fn may_have_settled(reason: &Reason) -> bool {
+    is_used(reason) || matches!(reason, Reason::UnexpectedSettleError | Reason::Other(_))
+}
+
 /// The refusal says that the transaction it speaks of is on chain and failed.
 pub(crate) fn is_failed(reason: &Reason) -> bool {
     matches!(

@@ -8,7 +8,7 @@ use x402_wire::{AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
 
 use crate::answer::inconclusive;
 use crate::chain::{Finding, Proof, RECEIPT};
-use crate::reason::{Weight, is_used, weight};
+use crate::reason::may_have_settled;
 use crate::{
     Cause, ChainReader, Malformation, Readiness, Receipt, Reconciliation, Settlement, Settler,
     Timeouts, Verification,
@@ -20,7 +20,7 @@ use crate::{
 /// - a payment is valid only when the chain agrees: a facilitator may call a spent authorization valid;
 /// - a signature that cannot be checked here is shown to the chain before the backend hears of it;
 /// - a receipt counts when its transaction stands in a canonical block and shows the transfer;
-/// - a refusal that leaves doubt is looked up before it counts;
+/// - a refused settlement counts as refused when the authorization is used or over, for the backend holds it;
 /// - reconciliation is decided by the chain, and the backend is only asked to settle what is unused.
 #[derive(Debug)]
 pub struct WithChain<B> {
@@ -189,13 +189,13 @@ impl<B: Settler> Settler for WithChain<B> {
         match outcome {
             Settlement::Settled(receipt) => self.confirmed(chain, payment, receipt).await,
             Settlement::Rejected { reason, message } => {
-                doubt(chain, payment, reason, message).await
+                refused(chain, payment, reason, message).await
             }
             // Without a chain such a refusal decides nothing.
             Settlement::Unknown {
                 transaction: None,
                 cause: Cause::Inconclusive { reason, .. },
-            } => doubt(chain, payment, Reason::from(reason.as_str()), None).await,
+            } => refused(chain, payment, Reason::from(reason.as_str()), None).await,
             other => other,
         }
     }
@@ -224,7 +224,7 @@ impl<B: Settler> Settler for WithChain<B> {
             },
             Ok(Finding::Open) => match backend().await {
                 Reconciliation::Settled(receipt) => reported(chain, payment, receipt).await,
-                decided_or_open => decided_or_open.reopened(),
+                open => open.unless_refused(),
             },
             // The node has no logs of that time, and will not have them later.
             Err(cause @ Cause::NotLocated) => undecided(cause).ended(payment, now),
@@ -271,17 +271,14 @@ async fn reported(chain: &ChainReader, payment: &Payment, receipt: Receipt) -> R
     }
 }
 
-/// A refusal after which the authorization may nevertheless be used: by the attempt that "failed", or by
-/// somebody who sent the caller's authorization before the backend did.
-pub(crate) async fn doubt(
+/// A refusal by the backend, compared with the chain. The backend holds the authorization: what the chain does not call
+/// used or over can still move the money, whatever the backend says.
+async fn refused(
     chain: &ChainReader,
     payment: &Payment,
     reason: Reason,
     message: Option<String>,
 ) -> Settlement {
-    if weight(&reason) != Weight::Vague && !is_used(&reason) {
-        return Settlement::Rejected { reason, message };
-    }
     match chain.find(payment, None).await {
         Ok(Finding::Settled(receipt)) => unknown(receipt, Cause::UsedElsewhere),
         // Our node may be behind the one that the refusal comes from.
@@ -289,18 +286,11 @@ pub(crate) async fn doubt(
             transaction: None,
             cause: inconclusive(&reason),
         },
-        Ok(Finding::Spent | Finding::Open | Finding::Expired) => {
-            Settlement::Rejected { reason, message }
-        }
+        Ok(Finding::Open) => Settlement::StillOpen { reason, message },
+        Ok(Finding::Spent | Finding::Expired) => Settlement::Rejected { reason, message },
         Err(cause) => Settlement::Unknown {
             transaction: None,
             cause,
         },
     }
-}
-
-/// The refusal is also what a settlement looks like that has succeeded. A transaction that failed is not: it
-/// has used nothing.
-fn may_have_settled(reason: &Reason) -> bool {
-    is_used(reason) || matches!(reason, Reason::UnexpectedSettleError | Reason::Other(_))
 }

@@ -74,6 +74,8 @@ pub struct Charge {
     pub key: Key,
     /// The transaction.
     pub transaction: B256,
+    /// What was paid, in the asset's smallest unit: a millionth of a dollar.
+    pub amount: u64,
 }
 
 /// The chain.
@@ -189,14 +191,18 @@ fn charges_in(logs: &[Value]) -> Vec<Charge> {
             };
             used.entry((transaction, payer)).or_default().push(key);
         } else if Address::from_word(second) == PAYEE {
-            moved.push((transaction, payer));
+            let amount = member("data").and_then(|text| text.parse::<U256>().ok());
+            let amount = amount.and_then(|amount| u64::try_from(amount).ok());
+            moved.push((transaction, payer, amount.unwrap_or_default()));
         }
     }
-    let charged = moved.into_iter().flat_map(|(transaction, payer)| {
+    let charged = moved.into_iter().flat_map(|(transaction, payer, amount)| {
         let keys = used.get(&(transaction, payer)).cloned();
-        keys.unwrap_or_default()
-            .into_iter()
-            .map(move |key| Charge { key, transaction })
+        keys.unwrap_or_default().into_iter().map(move |key| Charge {
+            key,
+            transaction,
+            amount,
+        })
     });
     charged.collect()
 }

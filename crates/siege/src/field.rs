@@ -137,6 +137,8 @@ pub struct Attacker {
     pub chance: Chance,
     /// Its connection.
     pub client: Client,
+    /// For how long its payments can be used.
+    pub valid_seconds: u64,
     address: HeaderValue,
 }
 
@@ -149,6 +151,7 @@ impl Attacker {
             name,
             field: field.clone(),
             client: Client::new(field.api),
+            valid_seconds: crate::buyer::VALID_SECONDS,
             chance,
             address: HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("")),
         }
@@ -196,8 +199,7 @@ impl Attacker {
         let Some(offer) = self.field.offer(&mut self.client, target).await else {
             return Ok(None);
         };
-        let seconds = crate::buyer::VALID_SECONDS;
-        let payment = wallet.sign(&offer, target, seconds, &mut self.chance)?;
+        let payment = wallet.sign(&offer, target, self.valid_seconds, &mut self.chance)?;
         Ok(Some(payment))
     }
 }

@@ -28,6 +28,8 @@ pub struct Evidence {
     pub calls: Vec<Call>,
     /// How often they may be asked.
     pub quotas: Vec<Quota>,
+    /// What the newcomers' pool has had to give in all, in millionths of a dollar.
+    pub pool: u64,
     /// What the servers' processes held.
     pub footprints: Vec<Footprint>,
     /// What is still allowed.
@@ -133,6 +135,7 @@ pub fn judge(evidence: &Evidence) -> Vec<Finding> {
         findings::charges_known(sent, &charged, &evidence.states),
         findings::owners(sent, &evidence.states, &evidence.open),
         findings::quotas(&evidence.calls, &evidence.quotas),
+        findings::idle_work(evidence),
         findings::plans(&evidence.seen.plans),
     ];
     for footprint in &evidence.footprints {

@@ -19,7 +19,7 @@ use crate::payment::{Key, Wallet};
 use crate::record::{End, Phase};
 use crate::upstreams;
 use crate::weather::Weather;
-use crate::world::{Accounts, World};
+use crate::world::{Accounts, POOL_MICRO_USD, REFILL_MICRO_USD, World};
 use crate::{agent, crowd};
 
 /// How long a siege takes, and what is tolerated.
@@ -103,6 +103,7 @@ const KEPT: [&str; 2] = ["/all-tokens?limit=3", "/all-tokens?limit=5"];
 pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, SiegeError> {
     let cast = Cast::draw(seed)?;
     let weather = Arc::new(Weather::new(seed, cast.steady()));
+    let begun = Instant::now();
     let world = World::open(programs, &cast.accounts(), weather.clone()).await?;
     let (api, rail) = (world.api.address(), world.rail.address());
     let field = Arc::new(Field::new(api, rail, seed, cast.rich, cast.poor));
@@ -166,6 +167,9 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
         open,
         calls: world.upstreams.calls(),
         quotas: upstreams::quotas(&Sources::specs()),
+        pool: REFILL_MICRO_USD
+            .saturating_mul(begun.elapsed().as_secs())
+            .saturating_add(POOL_MICRO_USD),
         footprints: footprints.to_vec(),
         tolerance: scale.tolerance,
         seen,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use alloy_primitives::{Address, hex};
 use bytes::Bytes;
 use data_sources::{Families, UpstreamSpec};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use replay::{Recordings, ReplayServer};
 use serde_json::Value;
 
@@ -30,6 +30,8 @@ pub struct Call {
     pub at: Duration,
     /// What the upstream counts it for.
     pub weight: u32,
+    /// Whether it asked a model for work.
+    pub is_model: bool,
 }
 
 /// How often a host may be asked.
@@ -51,6 +53,24 @@ const PUBLISHED: [(&str, u32, u64); 6] = [
     ("api.dexscreener.com", 300, 60),
     ("iris-api.circle.com", 35, 1),
     ("li.quest", 75, 7_200),
+];
+
+/// Hosts of models, of which only the crowd wants something.
+const MODELS: [&str; 5] = [
+    "api.anthropic.com",
+    "api.openai.com",
+    "api.perplexity.ai",
+    "generativelanguage.googleapis.com",
+    "queue.fal.run",
+];
+
+/// Members in which models list what they cite.
+const CITATIONS: [&str; 5] = [
+    "annotations",
+    "citations",
+    "groundingChunks",
+    "groundingSupports",
+    "search_results",
 ];
 
 /// Upstreams behind one address.
@@ -102,9 +122,11 @@ impl Proxy {
     async fn answer(&self, asked: Asked) -> Reply {
         let path = asked.target.trim_start_matches('/');
         let host = path.split(['/', '?']).next().unwrap_or_default().to_owned();
+        let is_model = asked.method == Method::POST && MODELS.contains(&host.as_str());
         let call = Call {
             weight: weight(&host, &asked.body),
             at: self.start.elapsed(),
+            is_model,
             host,
         };
         let number = {
@@ -113,7 +135,7 @@ impl Proxy {
             calls.len()
         };
         if self.weather.is_calm() {
-            return self.recorded(&asked).await;
+            return self.recorded(&asked, is_model).await;
         }
         let mut chance = self.weather.chance(&format!("upstream {number}"));
         match chance.below(100) {
@@ -122,20 +144,20 @@ impl Proxy {
             3..4 => too_many(),
             4..5 => Reply::Drop,
             5..6 => Reply::Silence,
-            6..8 => match self.recorded(&asked).await {
+            6..8 => match self.recorded(&asked, is_model).await {
                 Reply::Whole { body, .. } => Reply::Torn(body),
                 other => other,
             },
             8..9 => Reply::json(200, r#"{"code":"0","data":"#),
             9..16 => {
                 tokio::time::sleep(chance.millis(50, 600)).await;
-                self.recorded(&asked).await
+                self.recorded(&asked, is_model).await
             }
-            _ => self.recorded(&asked).await,
+            _ => self.recorded(&asked, is_model).await,
         }
     }
 
-    async fn recorded(&self, asked: &Asked) -> Reply {
+    async fn recorded(&self, asked: &Asked, is_model: bool) -> Reply {
         let replay = self.replay.url().trim_start_matches("http://").parse();
         let Ok(replay) = replay else {
             return Reply::Drop;
@@ -148,11 +170,40 @@ impl Proxy {
         };
         let mut headers = answer.headers;
         headers.remove(header::CONTENT_LENGTH);
+        let body = match is_model {
+            true => without_citations(&answer.body),
+            false => paid_to_us(answer.body),
+        };
         Reply::Whole {
             status: answer.status.as_u16(),
             headers,
-            body: paid_to_us(answer.body),
+            body,
         }
+    }
+}
+
+/// What the crowd's prompts are built for: an answer that cites nothing, which the server does not sell.
+fn without_citations(body: &Bytes) -> Bytes {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    match (CITATIONS.contains(&name.as_str()), &mut *member) {
+                        (true, Value::Array(listed)) => listed.clear(),
+                        _ => strip(member),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    match serde_json::from_slice::<Value>(body) {
+        Ok(mut value) => {
+            strip(&mut value);
+            value.to_string().into()
+        }
+        Err(_) => body.clone(),
     }
 }
 
@@ -261,6 +312,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_model_cites_nothing() {
+        let recorded = r#"{"output":[{"content":[{"annotations":[{"url":"u"}],"text":"t"}]}],"citations":["u"]}"#;
+        let stripped = without_citations(&Bytes::from_static(recorded.as_bytes()));
+        let expected = r#"{"citations":[],"output":[{"content":[{"annotations":[],"text":"t"}]}]}"#;
+        assert_eq!(stripped, expected);
     }
 
     #[test]

@@ -25,6 +25,11 @@ const RICH: u64 = 1_000_000_000;
 /// What one that pays can pay once: the price of the cheapest call of the crowd.
 const POOR: u64 = 2_000;
 
+/// The newcomers' pool, in micro-USD.
+pub const POOL_MICRO_USD: u64 = 120_000;
+/// What it gets every second.
+pub const REFILL_MICRO_USD: u64 = 500;
+
 /// Who has money.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
@@ -66,13 +71,15 @@ impl World {
         let upstreams = Upstreams::open(weather.clone(), Instant::now()).await?;
         let files = tempfile::Builder::new().prefix("siege-").tempdir()?;
         let proxy = format!("http://{}", upstreams.address);
-        let ledger = files.path().join("service.db");
-        let api = api_config(
-            &format!("http://{facilitator}"),
-            &format!("http://{rpc}"),
-            &proxy,
-            &ledger,
-        );
+        let key = write(&files, "upstream.key", "siege")?;
+        let api = ApiConfig {
+            facilitator: format!("http://{facilitator}"),
+            rpc: format!("http://{rpc}"),
+            proxy: proxy.clone(),
+            ledger: files.path().join("service.db"),
+            key,
+        };
+        let api = api.to_toml();
         let api = write(&files, "api-server.toml", &api)?;
         write(&files, "fees.toml", &bench::swap::fees())?;
         let rail = write(&files, "mcp-server.toml", &rail_config(&proxy))?;
@@ -134,11 +141,29 @@ fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError>
     }
 }
 
-/// Short time limits and a small pool, so that minutes show what otherwise takes hours.
-fn api_config(facilitator: &str, rpc: &str, proxy: &str, ledger: &Path) -> String {
-    let ledger = ledger.display();
-    let mut text = format!(
-        r#"
+/// What differs from run to run in the configuration of the paid API.
+struct ApiConfig {
+    facilitator: String,
+    rpc: String,
+    proxy: String,
+    ledger: PathBuf,
+    /// The file with the key that every upstream takes.
+    key: PathBuf,
+}
+
+impl ApiConfig {
+    /// Short time limits and a small pool, so that minutes show what otherwise takes hours. Upstreams are live ones to the
+    /// server: it keeps its budgets.
+    fn to_toml(&self) -> String {
+        let Self {
+            facilitator,
+            rpc,
+            proxy,
+            ..
+        } = self;
+        let (ledger, key) = (self.ledger.display(), self.key.display());
+        let mut text = format!(
+            r#"
 [server]
 listen = "127.0.0.1:0"
 client_address_header = "x-forwarded-for"
@@ -159,8 +184,8 @@ timeout_ms = 3000
 reconcile_seconds = 1
 
 [credit]
-pool_micro_usd = 120000
-pool_refill_micro_usd_per_second = 500
+pool_micro_usd = {POOL_MICRO_USD}
+pool_refill_micro_usd_per_second = {REFILL_MICRO_USD}
 
 [storage]
 url = "sqlite://{ledger}"
@@ -172,26 +197,30 @@ yields = false
 [log]
 filter = "off"
 "#
-    );
-    for spec in Sources::specs() {
-        // Writing to a `String` cannot fail.
-        let _ = writeln!(
-            text,
-            "\n[upstreams.{}]\nmode = \"replay\"\ntimeout_ms = 2000",
-            spec.name
         );
-        for (key, url) in spec.urls {
-            let _ = writeln!(text, "{key} = \"{}\"", through(proxy, url));
+        for spec in Sources::specs() {
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(
+                text,
+                "\n[upstreams.{}]\ntimeout_ms = 2000\napi_key_file = \"{key}\"",
+                spec.name
+            );
+            if spec.name == "okx" {
+                let _ = writeln!(
+                    text,
+                    "secret_key_file = \"{key}\"\npassphrase_file = \"{key}\""
+                );
+            }
+            for (name, url) in spec.urls {
+                let _ = writeln!(text, "{name} = \"{}\"", through(proxy, url));
+            }
         }
+        for (id, [url, _]) in PUBLIC_ENDPOINTS {
+            let url = through(proxy, url);
+            let _ = writeln!(text, "\n[chains.{id}]\nrpc_urls = [\"{url}\"]");
+        }
+        text
     }
-    for (id, [url, _]) in PUBLIC_ENDPOINTS {
-        let url = through(proxy, url);
-        let _ = writeln!(
-            text,
-            "\n[chains.{id}]\nrpc_urls = [\"{url}\"]\nmode = \"replay\""
-        );
-    }
-    text
 }
 
 fn rail_config(proxy: &str) -> String {
@@ -221,7 +250,6 @@ filter = "off"
 
 [upstreams.lifi]
 base_url = "{lifi}"
-mode = "replay"
 timeout_ms = 4000
 
 [upstreams.circle]
@@ -248,13 +276,14 @@ mod tests {
 
     #[test]
     fn nothing_outside_this_machine_is_configured() {
-        let api = api_config(
-            "http://127.0.0.1:1",
-            "http://127.0.0.1:2",
-            "http://127.0.0.1:3",
-            Path::new("/x.db"),
-        );
-        for text in [api, rail_config("http://127.0.0.1:3")] {
+        let api = ApiConfig {
+            facilitator: "http://127.0.0.1:1".to_owned(),
+            rpc: "http://127.0.0.1:2".to_owned(),
+            proxy: "http://127.0.0.1:3".to_owned(),
+            ledger: "/x.db".into(),
+            key: "/x.key".into(),
+        };
+        for text in [api.to_toml(), rail_config("http://127.0.0.1:3")] {
             assert!(!text.contains("https://"), "{text}");
             let urls = text.split("http://").skip(1);
             assert!(urls.clone().count() > 4);

@@ -28,6 +28,12 @@ pub enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// A hostile crowd and failing dependencies against both servers; arguments go to the siege.
+    Siege {
+        /// `--minutes`, `--seed`, `--quick`, `--help`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Writes the generated parts of the docs again.
     Docs,
     /// Records live upstream answers for the demo and the tests; arguments go to the recorder.
@@ -55,6 +61,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_siege_gets_its_arguments_untouched() {
+        let cli = Cli::try_parse_from(["xtask", "siege", "--minutes", "3", "--seed", "7"]).unwrap();
+        let Task::Siege { arguments } = cli.task else {
+            panic!("another task")
+        };
+        assert_eq!(arguments, ["--minutes", "3", "--seed", "7"]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub fn run(cli: Cli) -> ExitCode {
             });
             slow(&mut session);
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
+            session.step("short siege", |_| short_siege());
             session.finish(true)
         }
         Task::Lint(steps) => {
@@ -35,13 +36,8 @@ pub fn run(cli: Cli) -> ExitCode {
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
             session.finish(true)
         }
-        Task::Bench { arguments } => match bench(arguments) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        },
+        Task::Bench { arguments } => ended(measure("bench", arguments)),
+        Task::Siege { arguments } => ended(measure("siege", arguments)),
         Task::Record { arguments } => single_step("recorder", || {
             let mut recorder = cargo(["run", "--locked", "--package", "recorder", "--"]);
             command::run(recorder.args(&arguments))
@@ -80,22 +76,49 @@ fn slow(session: &mut Session) {
     session.step("bans, licences, sources", |_| licences::check(&root()));
 }
 
-/// Builds the servers as they are shipped, then measures them. Standard output is the benchmark's alone.
-fn bench(arguments: Vec<OsString>) -> Result<(), XtaskError> {
+/// Builds the servers as they are shipped, then runs a program against them. Standard output is that program's alone.
+fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
     // One after the other: built together, features of one would be switched on in the other.
-    for package in ["api-server", "mcp-server", "bench"] {
+    for package in ["api-server", "mcp-server", program] {
         command::run(cargo(["build", "--release", "--locked", "--package"]).arg(package))?;
     }
+    let program = target()?.join("release").join(program);
+    command::run(
+        command::program(program)
+            .current_dir(root())
+            .args(arguments),
+    )
+}
+
+/// A short siege of the programs that the tests have built: a release build of its own would take longer than all tests.
+/// Its seed is always the same, so that a run that fails can be repeated.
+fn short_siege() -> Result<(), XtaskError> {
+    command::run(&mut cargo(["build", "--workspace", "--bins", "--locked"]))?;
+    let program = target()?.join("debug").join("siege");
+    command::run(
+        command::program(program)
+            .current_dir(root())
+            .args(["--quick", "--seed", "1"]),
+    )
+}
+
+/// Where cargo builds.
+fn target() -> Result<PathBuf, XtaskError> {
     let metadata = MetadataCommand::new()
         .current_dir(root())
         .no_deps()
         .exec()?;
-    let programs = metadata.target_directory.join("release");
-    command::run(
-        command::program(programs.join("bench"))
-            .current_dir(root())
-            .args(arguments),
-    )
+    Ok(metadata.target_directory.into_std_path_buf())
+}
+
+fn ended(result: Result<(), XtaskError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn cargo<const N: usize>(arguments: [&str; N]) -> Command {

@@ -79,6 +79,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Ok(Settlement::Rejected { reason, message }) => {
                 Err(self.rejected(untaken(open), reason, message).await.into())
             }
+            Ok(Settlement::StillOpen { reason, message }) => {
+                let refused = self.still_open(untaken(open), reason, message);
+                Err(refused.await.into())
+            }
             Ok(Settlement::Failed {
                 transaction,
                 reason,
@@ -128,12 +132,43 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             // The journal still has the entry as settling and would send it again: not a case for a new payment.
             return pending(&payment, None, url);
         }
-        refused_by_settler(&payment, "", reason, message, wait)
+        let refused = Declined::by_settler(reason, message).advising(wait);
+        refused_by_settler(&payment, "", refused)
     }
 
-    /// Our own transaction has failed. The authorization is public and may still be executed by anybody, so the entry stays
-    /// unknown until it cannot be, and it is not sent again.
+    /// Our own transaction has failed. It is not sent again.
     async fn failed(&self, untaken: Untaken, transaction: String, reason: Reason) -> Refusal {
+        let untaken = Untaken {
+            spent: untaken.spent.plus(self.shared.policy.credit.transaction),
+            ..untaken
+        };
+        let cause = format!("own transaction failed: {reason}");
+        let refused = Declined::by_settler(reason, None);
+        self.keep_open(untaken, Some(transaction), cause, refused)
+            .await
+    }
+
+    /// The settler has been refused, and somebody else has the authorization.
+    async fn still_open(
+        &self,
+        untaken: Untaken,
+        reason: Reason,
+        message: Option<String>,
+    ) -> Refusal {
+        let cause = format!("refused: {reason}");
+        let refused = Declined::by_settler(reason, message);
+        self.keep_open(untaken, None, cause, refused).await
+    }
+
+    /// The payment was not taken, and others than the payer have seen its authorization: anybody may still execute it. So
+    /// the entry stays unknown until nobody can, and its stored answer is the payer's should the money move.
+    async fn keep_open(
+        &self,
+        untaken: Untaken,
+        transaction: Option<String>,
+        cause: String,
+        refused: Declined,
+    ) -> Refusal {
         let Untaken {
             mut open,
             payment,
@@ -141,13 +176,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             wait,
             ..
         } = untaken;
-        let cost = spent.plus(self.shared.policy.credit.transaction);
-        let debit = open.spend(cost);
-        let cause = format!("own transaction failed: {reason}");
-        self.leave_unknown(open, Some(transaction.clone()), cause)
-            .await;
+        let debit = open.spend(spent);
+        self.leave_unknown(open, transaction.clone(), cause).await;
         self.debit(payment.payer(), debit).await;
-        refused_by_settler(&payment, &transaction, reason, None, wait)
+        let refused = refused.advising(wait);
+        refused_by_settler(&payment, &transaction.unwrap_or_default(), refused)
     }
 
     async fn not_sent(&self, untaken: Untaken, cause: &Cause) -> Refusal {
@@ -284,18 +317,13 @@ fn pending(payment: &Payment, transaction: Option<String>, url: String) -> Refus
     })
 }
 
-fn refused_by_settler(
-    payment: &Payment,
-    transaction: &str,
-    reason: Reason,
-    message: Option<String>,
-    wait: Next,
-) -> Refusal {
+/// With the receipt of a settlement that was tried.
+fn refused_by_settler(payment: &Payment, transaction: &str, refused: Declined) -> Refusal {
     let network = payment.requirements().network;
-    let failed = SettlementResponse::failed(&reason, transaction, network, payment.payer());
+    let failed = SettlementResponse::failed(&refused.reason, transaction, network, payment.payer());
     let declined = Declined {
         receipt: Some(failed.to_header()),
-        ..Declined::by_settler(reason, message).advising(wait)
+        ..refused
     };
     declined.into()
 }

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use dev_chain::{DevChain, GAS_PAYER, RpcServer};
 use http_body_util::Full;
-use http_edge::{Handler, RequestId, read_body};
+use http_edge::{ClientAddress, Handler, RequestId, read_body};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use serde::Deserialize;
@@ -67,6 +67,7 @@ impl Handler for Desk {
         self: Arc<Self>,
         request: Request<Incoming>,
         _id: RequestId,
+        _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
         let path = request.uri().path().to_owned();
         let body = read_body(request.into_body(), 1 << 20, PATIENCE)

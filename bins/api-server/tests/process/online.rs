@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use dev_chain::{DevChain, Mining, Reuse, RpcServer, TokenSpec, USDC, USDG, USDT0};
 use http_body_util::Full;
-use http_edge::{Handler, RequestId};
+use http_edge::{ClientAddress, Handler, RequestId};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::net::TcpSocket;
@@ -28,6 +28,7 @@ impl Handler for Says {
         self: Arc<Self>,
         _request: Request<Incoming>,
         _id: RequestId,
+        _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
         world::json(200, Bytes::from_static(self.0.as_bytes()))
     }

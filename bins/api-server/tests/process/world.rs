@@ -10,7 +10,7 @@ use bytes::Bytes;
 use dev_chain::{BUYER, DevChain, GAS_PAYER, Mining, Reply, USDC, USDG, USDT0};
 use http::header::CONTENT_TYPE;
 use http_body_util::Full;
-use http_edge::{Handler, Limits, RequestId, read_body};
+use http_edge::{ClientAddress, Handler, Limits, RequestId, read_body};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use replay::{Recordings, ReplayServer};
@@ -180,6 +180,7 @@ impl Handler for Node {
         self: Arc<Self>,
         request: Request<Incoming>,
         _id: RequestId,
+        _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
         let body = read_body(request.into_body(), 1 << 20, PATIENCE)
             .await
@@ -232,6 +233,7 @@ impl Handler for Upstream {
         self: Arc<Self>,
         request: Request<Incoming>,
         _id: RequestId,
+        _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let body = read_body(body, 1 << 20, PATIENCE).await.unwrap();

@@ -62,7 +62,7 @@ impl<T: Toolbox> Endpoint<T> {
         self.operations.answer(&parts.method, path, id)
     }
 
-    async fn mcp(&self, parts: &Parts, body: Incoming, client: Option<ClientAddress>) -> Reply {
+    async fn mcp(&self, parts: &Parts, body: Incoming, client: ClientAddress) -> Reply {
         if let Err(intruder) = self.guard.admit(parts) {
             return refused(intruder);
         }
@@ -89,15 +89,19 @@ impl<T: Toolbox> Endpoint<T> {
             version: field(&parts.headers, PROTOCOL_VERSION),
             method: field(&parts.headers, MCP_METHOD),
             name: field(&parts.headers, MCP_NAME),
-            client: client.map(ClientAddress::ip),
+            client: Some(client.ip()),
         };
         reply::message(self.dispatcher.answer(&body, Some(&declared)).await)
     }
 }
 
 impl<T: Toolbox> Handler for Endpoint<T> {
-    async fn handle(self: Arc<Self>, request: Request<Incoming>, id: RequestId) -> Reply {
-        let client = ClientAddress::of(&request);
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        id: RequestId,
+        client: ClientAddress,
+    ) -> Reply {
         let (parts, body) = request.into_parts();
         let is_mcp = parts.uri.path() == PATH;
         let mut reply = if is_mcp {

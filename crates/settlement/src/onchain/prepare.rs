@@ -10,8 +10,10 @@ use x402_wire::{Payment, Reason, SignatureStanding};
 use super::OnchainSettler;
 use super::account::{Fees, Outgoing};
 use super::funds::GasState;
-use crate::Cause;
-use crate::chain::{RpcFault, State, calldata};
+use crate::answer::inconclusive;
+use crate::chain::{Finding, RpcFault, State, calldata};
+use crate::reason::{Weight, is_used, may_have_settled, weight};
+use crate::{Cause, Settlement};
 
 /// What stands in the way of sending.
 pub(super) enum Obstacle {
@@ -74,6 +76,30 @@ impl OnchainSettler {
             gas_limit,
             fees: funds.fees,
         })
+    }
+
+    /// The outcome when the last look refuses and nothing is sent. Where the words fit a payment that is taken already, by
+    /// an earlier attempt or by somebody who had the authorization first, the chain decides.
+    pub(super) async fn refused_unsent(
+        &self,
+        payment: &Payment,
+        reason: Reason,
+        message: Option<String>,
+    ) -> Settlement {
+        let rejected = |reason| Settlement::Rejected { reason, message };
+        if weight(&reason) != Weight::Vague && !is_used(&reason) {
+            return rejected(reason);
+        }
+        let unknown = |transaction, cause| Settlement::Unknown { transaction, cause };
+        match self.chain.find(payment, None).await {
+            Ok(Finding::Settled(receipt)) => {
+                unknown(Some(receipt.transaction), Cause::UsedElsewhere)
+            }
+            // Two nodes behind one address, of which one lags.
+            Ok(Finding::Open) if may_have_settled(&reason) => unknown(None, inconclusive(&reason)),
+            Ok(Finding::Spent | Finding::Open | Finding::Expired) => rejected(reason),
+            Err(cause) => unknown(None, cause),
+        }
     }
 
     /// What the account has and what gas costs.

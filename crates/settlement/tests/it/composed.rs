@@ -15,6 +15,14 @@ use crate::onchain::rejection;
 use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
 use crate::stage::{Stage, json};
 
+/// The reason of a refusal that leaves the authorization open.
+fn still_open(outcome: Settlement) -> Reason {
+    match outcome {
+        Settlement::StillOpen { reason, .. } => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
 const VALID: &str = r#"{"isValid":true}"#;
 
 fn composed(stage: &Stage, server: &RpcServer) -> WithChain<Facilitator> {
@@ -112,11 +120,13 @@ async fn a_receipt_is_compared_with_its_transaction() {
     assert_eq!((receipt.transaction, receipt.payer), (own, BUYER.address));
 }
 
-/// "Failed" and "already used" are looked up: the buyer must not be asked to pay again for what it has
-/// paid.
+/// The facilitator holds the authorization, whatever it says: only the chain ends it. The buyer must not be asked to pay again
+/// for what it has paid, or may still pay.
 #[tokio::test]
-async fn a_doubtful_refusal_is_looked_up() {
-    for (reason, final_when_unused) in [
+async fn a_refusal_is_looked_up() {
+    for (reason, open) in [
+        ("insufficient_funds", true),
+        ("invalid_exact_evm_payload_signature", true),
         ("transaction_failed", true),
         ("invalid_transaction_state", true),
         ("unexpected_settle_error", false),
@@ -128,13 +138,13 @@ async fn a_doubtful_refusal_is_looked_up() {
         let server = serve(&chain).await;
         let stage = Stage::open().await;
         let composed = composed(&stage, &server);
-        stage.plays("/settle", vec![json(refused(reason, "")); 4]);
+        stage.plays("/settle", vec![json(refused(reason, "")); 5]);
 
         // Unused as far as this node knows, which may be behind the facilitator's.
         let unused = Draft::new(USDC).nonce(1);
         let outcome = composed.settle(&unused.sign()).await;
-        if final_when_unused {
-            assert_eq!(rejection(outcome).as_str(), reason);
+        if open {
+            assert_eq!(still_open(outcome).as_str(), reason);
         } else {
             let (hash, cause) = unknown(&outcome);
             assert_eq!((hash, cause.code()), (None, "refusal_inconclusive"));
@@ -153,7 +163,40 @@ async fn a_doubtful_refusal_is_looked_up() {
         chain.inject(Fault::new("eth_getBlockByNumber", BadAnswer::Close));
         let outcome = composed.settle(&unused.sign()).await;
         assert_eq!(unknown(&outcome).1.code(), "interrupted", "{reason}");
+
+        chain.advance_time(330);
+        chain.mine();
+        let outcome = composed.settle(&unused.sign()).await;
+        assert_eq!(rejection(outcome).as_str(), reason);
     }
+}
+
+/// What was refused is open until the chain ends it, however often and with whatever reason it is refused.
+#[tokio::test]
+async fn a_refusal_ends_nothing_while_the_authorization_can_be_used() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server);
+    let refusals = [
+        "invalid_exact_evm_payload_signature",
+        "insufficient_funds",
+        "invalid_exact_evm_nonce_already_used",
+    ];
+    stage.plays("/settle", refusals.map(|reason| json(refused(reason, ""))));
+    let (sent_by_others, unused) = (Draft::new(USDC).nonce(1), Draft::new(USDC).nonce(2));
+    for _ in refusals {
+        let outcome = composed.reconcile(&unused.sign(), None, NOW).await;
+        assert_eq!(outcome.outcome(), "undecided");
+    }
+    transfer(&chain, &sent_by_others, PAYEE.address);
+    let outcome = composed.reconcile(&sent_by_others.sign(), None, NOW).await;
+    assert_eq!(outcome.outcome(), "settled");
+    chain.advance_time(330);
+    chain.mine();
+    let outcome = composed.reconcile(&unused.sign(), None, NOW).await;
+    assert_eq!(outcome.outcome(), "not_settled");
+    assert_eq!(stage.bodies("/settle").len(), refusals.len());
 }
 
 /// A facilitator that reports success when it has broadcast, and a transaction that then fails.
@@ -262,18 +305,6 @@ async fn a_session_payment_costs_no_more_than_its_first_refusal() {
         invalid(Reason::InvalidExactEvmNonceAlreadyUsed)
     );
     assert!(stage.bodies("/verify").is_empty());
-}
-
-#[tokio::test]
-async fn a_plain_refusal_is_not_looked_up() {
-    let chain = builder().build().unwrap();
-    let server = serve(&chain).await;
-    let stage = Stage::open().await;
-    let composed = composed(&stage, &server);
-    stage.plays("/settle", [json(refused("insufficient_funds", ""))]);
-    chain.inject(Fault::new("eth_getBlockByNumber", BadAnswer::Close));
-    let outcome = composed.settle(&payment(USDT0)).await;
-    assert_eq!(rejection(outcome), Reason::InsufficientFunds);
 }
 
 #[tokio::test]

@@ -45,6 +45,8 @@ pub(super) async fn prompts(mut attacker: Attacker) -> Acted {
         format!("/generate-meme?prompt=blocked+{number}"),
     ];
     let target = attacker.chance.pick(&targets).cloned().unwrap_or_default();
+    // Models take their time, and a payment that ends before is refused before any work.
+    attacker.valid_seconds = 300;
     if let Some(payment) = attacker.signed(wallet, &target).await? {
         attacker.pay(&payment, &target).await;
     }

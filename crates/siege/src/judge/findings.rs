@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bench::measure::{Ratio, quantile};
 
-use super::{Finding, Footprint, Tolerance};
+use super::{Evidence, Finding, Footprint, Tolerance};
 use crate::bank::Charge;
 use crate::payment::Key;
 use crate::record::{End, Purchase, Served};
@@ -19,6 +19,7 @@ pub(super) const ONE_ANSWER: &str = "a payment buys one answer to one request";
 pub(super) const CHARGES_KNOWN: &str = "the server knows every charge";
 pub(super) const OWNERS: &str = "no payment is in flight without an owner";
 pub(super) const QUOTAS: &str = "no upstream is asked more often than allowed";
+pub(super) const IDLE_WORK: &str = "work for nothing has a budget";
 pub(super) const PLANS: &str = "honest agents get plans beside a flood";
 pub(super) const PATIENCE: &str = "honest p99 beside the crowd";
 
@@ -283,6 +284,39 @@ fn heaviest(asked: &[(Duration, u32)], window: Duration) -> u64 {
         most = most.max(inside);
     }
     most
+}
+
+/// What a call of a model costs a payer's credit, or the newcomers' pool, when it ends uncharged: the server's default.
+pub(super) const MODEL_CALL_MICRO_USD: u64 = 25_000;
+
+/// Nobody but the crowd asks for models' work, and none of it can be sold: it is paid for by the pool and by what the crowd
+/// has paid for other calls.
+pub(super) fn idle_work(evidence: &Evidence) -> Finding {
+    let honest: BTreeSet<Key> = evidence
+        .seen
+        .purchases
+        .iter()
+        .flat_map(|purchase| purchase.keys.iter().copied())
+        .collect();
+    let crowds = evidence.charges.iter();
+    let crowds = crowds.filter(|charge| !honest.contains(&charge.key));
+    let earned = crowds
+        .map(|charge| charge.amount)
+        .fold(0, u64::saturating_add);
+    let allowed = evidence.pool.saturating_add(earned);
+    let calls = evidence.calls.iter().filter(|call| call.is_model).count();
+    let calls = u64::try_from(calls).unwrap_or(u64::MAX);
+    let cost = calls.saturating_mul(MODEL_CALL_MICRO_USD);
+    let measured = format!(
+        "{calls} model calls, {cost} of at most {allowed} micro-USD ({} of the pool, {earned} of the crowd's payments)",
+        evidence.pool
+    );
+    let broken = (cost > allowed).then(|| format!("{cost} are more than {allowed} micro-USD"));
+    Finding {
+        promise: IDLE_WORK,
+        measured,
+        broken: broken.into_iter().collect(),
+    }
 }
 
 pub(super) fn plans(plans: &[String]) -> Finding {

@@ -18,6 +18,7 @@ fn charge(nonce: u8) -> Charge {
     Charge {
         key: key(nonce),
         transaction: B256::repeat_byte(nonce.wrapping_add(100)),
+        amount: 2_000,
     }
 }
 
@@ -69,6 +70,7 @@ fn peaceful() -> Evidence {
             .into(),
         open: [("in_flight".to_owned(), 0), ("unknown".to_owned(), 0)].into(),
         calls: (0..30).map(call).collect(),
+        pool: 100_000,
         quotas: vec![Quota {
             host: "a.example".to_owned(),
             limit: 10,
@@ -101,6 +103,7 @@ fn call(number: u64) -> Call {
         host: "a.example".to_owned(),
         at: Duration::from_millis(number * 100),
         weight: 1,
+        is_model: false,
     }
 }
 
@@ -258,6 +261,34 @@ fn a_quota_that_is_exceeded_in_any_window_is_caught() {
         ..later
     };
     assert_eq!(names(&broken_by(heavy)), [QUOTAS]);
+}
+
+#[test]
+fn work_for_nothing_beyond_its_budget_is_caught() {
+    let calls = |evidence: &mut Evidence, calls| {
+        let model = |number| Call {
+            host: "models.example".to_owned(),
+            is_model: true,
+            ..call(number)
+        };
+        evidence.calls.extend((0..calls).map(model));
+    };
+    assert_eq!(broken(|evidence| calls(evidence, 4)), []);
+    assert_eq!(names(&broken(|evidence| calls(evidence, 5))), [IDLE_WORK]);
+    // What the crowd has paid for other calls pays for one more; what buyers have paid does not.
+    let paid = |evidence: &mut Evidence, nonce| {
+        let crowds = Charge {
+            amount: 25_000,
+            ..charge(nonce)
+        };
+        evidence.charges.retain(|charge| charge.key != key(nonce));
+        evidence.charges.push(crowds);
+        evidence.seen.keys.insert(key(nonce));
+        evidence.states.insert(key(nonce), "settled".to_owned());
+        calls(evidence, 5);
+    };
+    assert_eq!(broken(|evidence| paid(evidence, 9)), []);
+    assert_eq!(names(&broken(|evidence| paid(evidence, 1))), [IDLE_WORK]);
 }
 
 #[test]

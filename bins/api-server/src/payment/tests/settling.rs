@@ -26,6 +26,13 @@ fn rejected() -> Settles {
     })
 }
 
+fn still_open() -> Settles {
+    Settles::As(Settlement::StillOpen {
+        reason: Reason::InsufficientFunds,
+        message: Some("not enough".to_owned()),
+    })
+}
+
 fn refused_by_simulation() -> Verification {
     Verification::Invalid {
         reason: Reason::InvalidExactEvmTransactionSimulationFailed,
@@ -141,6 +148,49 @@ async fn a_payment_whose_transaction_failed_is_kept_and_paid_for_by_credit() {
     let pending = refused(stage.buy(&payment).await);
     assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
     assert_eq!(stage.script.asked("settle"), 1);
+}
+
+/// Whoever has refused the payment holds it, and may take it later: then its answer is there for who has paid.
+#[tokio::test(start_paused = true)]
+async fn a_refused_payment_that_moves_later_is_answered() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    stage.make_regular(&payer).await;
+    Script::set(&stage.script.settles, still_open());
+    let payment = stage.sign(&payer);
+    let first = declined(stage.buy(&payment).await);
+    assert_eq!(
+        (first.reason, first.message.as_str()),
+        (Reason::InsufficientFunds, "not enough")
+    );
+    assert!(matches!(first.next, Next::Wait { .. }), "{first:?}");
+    assert!(first.receipt.is_some());
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!((record.state, record.transaction), (State::Unknown, None));
+    // The work was done, and is paid for by credit.
+    assert_eq!(stage.credit(&payer).await, 1_000 - VERIFICATION);
+    let pending = refused(stage.buy(&payment).await);
+    assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
+    Script::set(&stage.script.reconciles, Reconciles::Taken);
+    stage.processor.reconcile_all().await;
+    assert!(served(stage.buy(&payment).await).again);
+    assert_eq!(stage.script.asked("settle"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_payment_is_given_back_when_nobody_can_take_it_any_more() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, still_open());
+    let payment = stage.sign(&payer);
+    declined(stage.buy(&payment).await);
+    let over = Reconciliation::NotSettled {
+        reason: Reason::InvalidExactEvmPayloadAuthorizationValidBefore,
+    };
+    Script::set(&stage.script.reconciles, Reconciles::As(over));
+    Script::set(&stage.script.is_void, Ok(true));
+    stage.processor.reconcile_all().await;
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+    Script::set(&stage.script.verifies, refused_by_simulation());
+    assert_eq!(declined(stage.buy(&payment).await).next, Next::SignNew);
 }
 
 /// A settler goes on saying that its transaction has failed, also when the window is over.

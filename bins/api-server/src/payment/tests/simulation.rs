@@ -117,6 +117,82 @@ fn no_schedule_breaks_a_promise() {
     }
 }
 
+/// Journal calls of a server, each of which fails before and after it takes effect.
+const JOURNAL_CALLS: [&str; 12] = [
+    "reserve",
+    "find",
+    "look_up",
+    "begin_settlement",
+    "settle",
+    "release",
+    "mark_unknown",
+    "undecided",
+    "credit",
+    "recover",
+    "abandon",
+    "prune",
+];
+
+/// What else goes wrong, and what else becomes of a payment, as notes say it.
+const EVENTS: [&str; 38] = [
+    "journal: start_work is lost",
+    "journal: debit fails",
+    "journal: mark_undecidable fails",
+    "worker: refuses",
+    "worker: knows nothing of it",
+    "worker: is slow",
+    "worker: never ends",
+    "worker: panics",
+    "settler: cannot say what it supports",
+    "settler: cannot read a payer's code",
+    "settler: cannot verify",
+    "settler: calls a payment invalid for a moment",
+    "settler: cannot tell whether a payment is void",
+    "odd settlement, late, the money",
+    "odd settlement, not sent, the money",
+    "odd settlement, failed, the money",
+    "odd settlement, refused, the money Moves",
+    "odd settlement, refused, the money MovesLater",
+    "odd settlement, refused, the money Stays",
+    "odd settlement, never told, the money MovesLater",
+    "odd settlement, a panic, the money Moves",
+    "odd settlement, unknown, the money Stays",
+    "odd reconciliation, never told",
+    "odd reconciliation, a panic",
+    "odd reconciliation, undecided",
+    "is still_open",
+    "is not_sent",
+    ": not_settled",
+    ": undecidable",
+    "stranger: will execute",
+    "buyer: hangs up on",
+    "as it is for",
+    "forged for",
+    "forged long for",
+    "twice",
+    "answered, again: true",
+    "server: crashes",
+    "server: stops",
+];
+
+/// A fault that never happens proves nothing.
+#[test]
+fn every_fault_happens_in_an_ordinary_run() {
+    let of_journal = JOURNAL_CALLS.iter().flat_map(|call| {
+        ["fails", "takes effect and fails"].map(|how| format!("journal: {call} {how}"))
+    });
+    let others = EVENTS.iter().map(|event| (*event).to_owned());
+    let mut missing: Vec<String> = of_journal.chain(others).collect();
+    for seed in 1..=USUAL_COUNT {
+        let notes = run_model(seed, true).notes;
+        missing.retain(|event| !notes.iter().any(|note| note.contains(event)));
+        if missing.is_empty() {
+            return;
+        }
+    }
+    panic!("in {USUAL_COUNT} schedules never: {missing:#?}");
+}
+
 #[test]
 fn a_seed_replays() {
     for seed in [1, 2, 3] {

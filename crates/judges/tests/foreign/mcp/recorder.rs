@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use http_edge::{Handler, Limits, RequestId, Server, read_body};
+use http_edge::{ClientAddress, Handler, Limits, RequestId, Server, read_body};
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use hyper::http::{HeaderMap, Method, StatusCode};
@@ -81,6 +81,7 @@ impl Handler for Proxy {
         self: Arc<Self>,
         request: Request<Incoming>,
         _id: RequestId,
+        _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let body = read_body(body, 1 << 20, Duration::from_secs(10))

@@ -193,6 +193,7 @@ impl<J: Journal> Buyer<J> {
         }
         if world.goes_wrong(callers) {
             // Twice while nothing was heard, and one of the two answers is lost on its way.
+            world.note(|| format!("buyer: sends {} twice", name(signed.order.nonce)));
             let first = once();
             tokio::pin!(first);
             tokio::select! {
@@ -224,16 +225,16 @@ impl<J: Journal> Buyer<J> {
         }
         let (server, record) = (Arc::clone(&self.server), Arc::clone(&self.record));
         let (nonce, address) = (signed.order.nonce, self.address);
-        let kind = world.chance.below(3);
-        let forged = match kind {
-            0 => None,
-            kind => Some(self.account.forged(&signed.order, kind == 1)),
-        };
+        let kind = world.chance.pick(&["as it is", "forged", "forged long"]);
+        let forged = (kind != "as it is").then(|| {
+            let account = &self.account;
+            account.forged(&signed.order, kind == "forged")
+        });
         let other = world.chance.pick(&MENU);
         if forged.is_none() {
             signed.sent_for.push(other);
         }
-        world.note(|| format!("buyer: misuses {} for {other:?}, way {kind}", name(nonce)));
+        world.note(|| format!("buyer: misuses {} {kind} for {other:?}", name(nonce)));
         let payment = forged.clone().unwrap_or_else(|| signed.payment.clone());
         others.spawn(async move {
             let heard = server.send(other, &payment, address).await;

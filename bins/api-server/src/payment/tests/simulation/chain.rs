@@ -161,15 +161,20 @@ impl Chain {
         waiting.any(|w| w.by == By::Settler && w.payment.authorization().nonce == nonce)
     }
 
-    /// Others get to see an authorization. Some of them execute it, at any time until it ends.
-    pub(super) fn publish(&self, payment: &Payment, now: u64, chance: &Chance, one_in: u64) {
-        if !self.at(now).public.insert(nonce(payment)) {
-            return;
+    /// Others get to see an authorization. Some of them execute it, at any time until it ends. Returns whether somebody does.
+    pub(super) fn publish(
+        &self,
+        payment: &Payment,
+        now: u64,
+        chance: &Chance,
+        one_in: u64,
+    ) -> bool {
+        if !self.at(now).public.insert(nonce(payment)) || !chance.one_in(one_in) {
+            return false;
         }
-        if chance.one_in(one_in) {
-            let at = chance.between(now, ends(payment).max(now));
-            self.execute_later(payment, By::Stranger, at);
-        }
+        let at = chance.between(now, ends(payment).max(now));
+        self.execute_later(payment, By::Stranger, at);
+        true
     }
 
     /// Whether anybody can still have the payer charged.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ledger::{Journal, PaymentRecord, State};
 
 use super::buyer::{Purchase, Record, Signed};
-use super::chain::{By, Transfer, name};
+use super::chain::{Transfer, name};
 use super::journal::at_once;
 use super::payers::Account;
 use super::server::{Heard, Process, Server, Wanted};
@@ -77,8 +77,6 @@ fn check_purchase(world: &World, purchase: &Purchase) {
     let excused = misused
         || !world.reads_chain
         || !can_pay(world, purchase)
-        // Somebody else has executed a payment that was given back.
-        || transfers.iter().any(|transfer| transfer.by == By::Stranger)
         || refused.is_some_and(|why| why.starts_with("not_found"));
     if purchase.answer.is_none() && !excused {
         let wanted = purchase.wanted;
@@ -121,8 +119,8 @@ async fn check_payment<J: Journal>(
             fetch_again(server, signed, delivered).await;
         }
         Some(State::Undecidable) if !world.reads_chain => {}
-        // Given back, and executed by somebody else; or a facilitator has lied.
-        Some(State::Released) if transfer.by == By::Stranger || !world.reads_chain => {}
+        // Given back on the word of a facilitator.
+        Some(State::Released) if !world.reads_chain => {}
         state => world.violation(format!("{} was charged and is {state:?}", name(nonce))),
     }
 }

@@ -87,8 +87,12 @@ impl<J: Journal> Journal for FaultyJournal<J> {
 
     fn start_work(&self, entry: EntryId) {
         // The note is not durable, and is lost with the process or a failed commit.
-        if !self.life.is_over() && !self.world.goes_wrong(self.world.rates.journal) {
-            self.inner.start_work(entry);
+        if self.life.is_over() {
+            return;
+        }
+        match self.world.goes_wrong(self.world.rates.journal) {
+            true => self.world.note(|| "journal: start_work is lost".to_owned()),
+            false => self.inner.start_work(entry),
         }
     }
 

@@ -72,48 +72,59 @@ impl SimulatedSettler {
     /// A settlement that is not as it should be.
     async fn settle_oddly(&self, payment: &Payment) -> Settlement {
         let world = &self.world;
+        let nonce = payment.authorization().nonce;
         let money = world
             .chance
             .pick(&[Money::Moves, Money::MovesLater, Money::Stays]);
-        let kind = world.chance.below(8);
-        world.note(|| format!("settler: odd settlement {kind}, the money {money:?}"));
-        if kind != 1 {
-            let strangers = world.rates.strangers;
-            world
-                .chain
-                .publish(payment, world.now(), &world.chance, strangers);
+        let kind = world.chance.pick(&[
+            "late",
+            "not sent",
+            "failed",
+            "refused",
+            "never told",
+            "a panic",
+            "unknown",
+            "unknown",
+        ]);
+        world.note(|| format!("settler: odd settlement, {kind}, the money {money:?}"));
+        if kind != "not sent" {
+            self.publish(payment);
         }
         match kind {
-            // Late, maybe later than anybody waits for.
-            0 => match world.chain.execute(payment, world.now()) {
+            // Maybe later than anybody waits for.
+            "late" => match world.chain.execute(payment, world.now()) {
                 Some(transaction) => {
                     world.sleep(world.chance.between(20, 90)).await;
                     Settlement::Settled(Receipt::of(payment, transaction))
                 }
                 None => self.unknown(None),
             },
-            1 => Settlement::NotSent {
+            "not sent" => Settlement::NotSent {
                 cause: Cause::Unreachable { call: Call::Settle },
             },
-            2 if world.reads_chain => Settlement::Failed {
+            "failed" if world.reads_chain => Settlement::Failed {
                 transaction: world.chain.fail(payment, world.now()),
                 reason: Reason::TransactionFailed,
             },
-            3 => {
-                // Without a chain nobody contradicts a facilitator that refuses what it has taken.
+            // A facilitator that refuses what it has taken, or takes it later.
+            "refused" => {
+                self.move_money(payment, money);
+                let reason = Reason::InvalidExactEvmTransactionSimulationFailed;
+                let message = None;
+                // Without a chain nobody contradicts it.
                 if !world.reads_chain {
-                    self.move_money(payment, money);
+                    return Settlement::Rejected { reason, message };
                 }
-                Settlement::Rejected {
-                    reason: Reason::InvalidExactEvmTransactionSimulationFailed,
-                    message: None,
+                match world.chain.transfer(nonce, world.now()) {
+                    Some(_) => self.unknown(None),
+                    None => Settlement::StillOpen { reason, message },
                 }
             }
-            4 => {
+            "never told" => {
                 self.move_money(payment, money);
                 pending().await
             }
-            5 => {
+            "a panic" => {
                 self.move_money(payment, money);
                 resume_unwind(Box::new("the settler panics"))
             }
@@ -121,6 +132,29 @@ impl SimulatedSettler {
                 let transaction = self.move_money(payment, money);
                 self.unknown(transaction.filter(|_| world.chance.one_in(2)))
             }
+        }
+    }
+
+    /// Others get to see the authorization.
+    fn publish(&self, payment: &Payment) {
+        let world = &self.world;
+        let (now, strangers) = (world.now(), world.rates.strangers);
+        if world.chain.publish(payment, now, &world.chance, strangers) {
+            let nonce = payment.authorization().nonce;
+            world.note(|| format!("stranger: will execute {}", name(nonce)));
+        }
+    }
+
+    fn note(&self, what: &str) {
+        self.world.note(|| format!("settler: {what}"));
+    }
+
+    /// Found out before anything was sent, or told by a facilitator that holds the authorization.
+    fn refused_by_token(&self) -> Settlement {
+        let (reason, message) = (Reason::InsufficientFunds, None);
+        match self.world.reads_chain && self.world.chance.one_in(2) {
+            true => Settlement::StillOpen { reason, message },
+            false => Settlement::Rejected { reason, message },
         }
     }
 
@@ -184,12 +218,12 @@ impl SimulatedSettler {
 impl Settler for SimulatedSettler {
     async fn supports(&self, _scheme: Scheme) -> Verification {
         self.step().await;
-        match self.goes_wrong() {
-            true => Verification::Unavailable {
-                cause: open(Call::Supported),
-            },
-            false => Verification::Valid,
+        if self.goes_wrong() {
+            self.note("cannot say what it supports");
+            let cause = open(Call::Supported);
+            return Verification::Unavailable { cause };
         }
+        Verification::Valid
     }
 
     fn reads_chain(&self) -> bool {
@@ -198,25 +232,27 @@ impl Settler for SimulatedSettler {
 
     async fn accepts_wallet(&self, payer: Address) -> Result<bool, Cause> {
         self.step().await;
-        match self.goes_wrong() {
-            true => Err(open(Call::Rpc("eth_getCode"))),
-            false => Ok(self.world.reads_chain && is_wallet(payer)),
+        if self.goes_wrong() {
+            self.note("cannot read a payer's code");
+            return Err(open(Call::Rpc("eth_getCode")));
         }
+        Ok(self.world.reads_chain && is_wallet(payer))
     }
 
     async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
         self.step().await;
         let world = &self.world;
         if self.goes_wrong() {
-            return match world.chance.one_in(2) {
-                true => Verification::Unavailable {
-                    cause: open(Call::Verify),
-                },
-                // As it says of a payment that could not be paid for a moment.
-                false => Verification::Invalid {
-                    reason: Reason::InvalidExactEvmTransactionSimulationFailed,
-                    message: None,
-                },
+            if world.chance.one_in(2) {
+                self.note("cannot verify");
+                let cause = open(Call::Verify);
+                return Verification::Unavailable { cause };
+            }
+            // As it says of a payment that could not be paid for a moment.
+            self.note("calls a payment invalid for a moment");
+            return Verification::Invalid {
+                reason: Reason::InvalidExactEvmTransactionSimulationFailed,
+                message: None,
             };
         }
         let (payer, nonce) = (payment.payer(), payment.authorization().nonce);
@@ -266,10 +302,7 @@ impl Settler for SimulatedSettler {
             true => self.settle_oddly(payment).await,
             false => match world.chain.execute(payment, now) {
                 Some(transaction) => Settlement::Settled(Receipt::of(payment, transaction)),
-                None => Settlement::Rejected {
-                    reason: Reason::InsufficientFunds,
-                    message: None,
-                },
+                None => self.refused_by_token(),
             },
         };
         world.note(|| format!("settler: {} is {}", name(nonce), outcome.outcome()));
@@ -285,9 +318,13 @@ impl Settler for SimulatedSettler {
     ) -> Reconciliation {
         self.step().await;
         if self.goes_wrong() {
-            match self.world.chance.below(4) {
-                0 => pending().await,
-                1 => resume_unwind(Box::new("the settler panics")),
+            let kinds = ["never told", "a panic", "undecided"];
+            let kind = self.world.chance.pick(&kinds);
+            self.world
+                .note(|| format!("settler: odd reconciliation, {kind}"));
+            match kind {
+                "never told" => pending().await,
+                "a panic" => resume_unwind(Box::new("the settler panics")),
                 _ => return self.undecided(transaction),
             }
         }
@@ -305,6 +342,7 @@ impl Settler for SimulatedSettler {
     async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {
         self.step().await;
         if self.goes_wrong() {
+            self.note("cannot tell whether a payment is void");
             return Err(open(Call::Rpc("eth_call")));
         }
         let now = self.world.now();

@@ -22,17 +22,26 @@ impl Worker for SimulatedWorker {
     async fn answer(&self, _call: &Call, request: B256) -> Result<Answer, ErrorReply> {
         self.life.step(&self.world).await;
         if self.world.goes_wrong(self.world.rates.worker) {
-            let unavailable = ErrorCode::UpstreamUnavailable;
-            match self.world.chance.below(5) {
-                0 => return Err(ErrorReply::new(unavailable, "no source answers")),
-                1 => {
-                    return Err(ErrorReply::new(
-                        ErrorCode::NotFound,
-                        "there is no such token",
-                    ));
+            let kinds = [
+                "refuses",
+                "knows nothing of it",
+                "is slow",
+                "never ends",
+                "panics",
+            ];
+            let kind = self.world.chance.pick(&kinds);
+            self.world.note(|| format!("worker: {kind}"));
+            match kind {
+                "refuses" => {
+                    let code = ErrorCode::UpstreamUnavailable;
+                    return Err(ErrorReply::new(code, "no source answers"));
                 }
-                2 => self.world.sleep(self.world.chance.between(3, 30)).await,
-                3 => std::future::pending().await,
+                "knows nothing of it" => {
+                    let code = ErrorCode::NotFound;
+                    return Err(ErrorReply::new(code, "there is no such token"));
+                }
+                "is slow" => self.world.sleep(self.world.chance.between(3, 30)).await,
+                "never ends" => std::future::pending().await,
                 // As a panic, without its message.
                 _ => resume_unwind(Box::new("the work panics")),
             }
