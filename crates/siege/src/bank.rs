@@ -272,6 +272,7 @@ mod tests {
             settled.push(Charge {
                 key: signed.key,
                 transaction,
+                amount: 2_000,
             });
         }
         assert_eq!(bank.charges(), settled);

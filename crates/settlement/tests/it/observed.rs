@@ -73,11 +73,11 @@ async fn every_call_is_timed_with_its_outcome() {
             with_status(502, settled()),
         ],
     );
-    chain.inject(Fault::new("eth_getBlockByNumber", BadAnswer::Close));
     let payment = payment(USDT0);
     settler.verify(&payment, U256::ZERO, NOW).await;
     settler.settle(&payment).await;
     settler.settle(&payment).await;
+    chain.inject(Fault::new("eth_getBlockByNumber", BadAnswer::Close));
     settler
         .is_void(&payment.key(), U256::ZERO)
         .await

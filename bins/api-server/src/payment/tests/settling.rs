@@ -159,8 +159,8 @@ async fn a_refused_payment_that_moves_later_is_answered() {
     let payment = stage.sign(&payer);
     let first = declined(stage.buy(&payment).await);
     assert_eq!(
-        (first.reason, first.message.as_str()),
-        (Reason::InsufficientFunds, "not enough")
+        (&first.reason, first.message.as_str()),
+        (&Reason::InsufficientFunds, "not enough")
     );
     assert!(matches!(first.next, Next::Wait { .. }), "{first:?}");
     assert!(first.receipt.is_some());

@@ -134,10 +134,8 @@ const JOURNAL_CALLS: [&str; 12] = [
 ];
 
 /// What else goes wrong, and what else becomes of a payment, as notes say it.
-const EVENTS: [&str; 38] = [
+const EVENTS: [&str; 36] = [
     "journal: start_work is lost",
-    "journal: debit fails",
-    "journal: mark_undecidable fails",
     "worker: refuses",
     "worker: knows nothing of it",
     "worker: is slow",

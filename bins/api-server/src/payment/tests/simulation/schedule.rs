@@ -105,7 +105,12 @@ async fn operate<J: Journal>(server: &Arc<Server<J>>, accounts: &[Arc<Account>])
             ))
             .await;
     }
-    world.sleep(world.chance.between(10, 300)).await;
+    // Now and then so long that payments become undecidable meanwhile.
+    let seconds = match world.chance.one_in(5) {
+        true => 1_500,
+        false => world.chance.between(10, 300),
+    };
+    world.sleep(seconds).await;
 }
 
 async fn stop<J: Journal>(server: &Server<J>, accounts: &[Arc<Account>]) {

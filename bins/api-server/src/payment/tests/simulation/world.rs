@@ -65,7 +65,7 @@ impl World {
     pub(super) fn new(seed: u64, with_notes: bool) -> Self {
         let chance = Chance::new(seed);
         let rates = Rates {
-            journal: chance.pick(&[0, 0, 40, 15, 6]),
+            journal: chance.pick(&[0, 40, 15, 6, 3]),
             settler: chance.pick(&[0, 6, 3, 2]),
             worker: chance.pick(&[0, 10, 4]),
             callers: chance.pick(&[0, 8, 3, 2]),
