@@ -131,15 +131,21 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// Takes a payment in a task of its own, which goes on when the returned future is dropped.
-    pub(crate) async fn process(&self, call: PaidCall, payload: PaymentPayload) -> Ended {
+    pub(crate) fn process(
+        &self,
+        call: PaidCall,
+        payload: PaymentPayload,
+    ) -> impl Future<Output = Ended> + Send + use<S, J, W> {
         let (request, started) = (call.request_id, Instant::now());
-        let lost = Refusal::pending(&self.shared.catalog, &call, &payload);
-        let carried = call.key.map(|key| self.shared.in_flight.carry(key));
-        let processor = self.clone();
+        let key = call.key;
+        let carried = key.map(|key| self.shared.in_flight.carry(key));
+        let (processor, catalog) = (self.clone(), Arc::clone(&self.shared.catalog));
+        // Allocators keep small blocks apart for each thread: so the task and the phases of `decide` are small, each by itself.
+        let (call, payload) = (Box::new(call), Box::new(payload));
         let task = self.shared.tasks.spawn(async move {
             let _in_flight = observe::in_flight();
             let operation = call.operation;
-            let ended = match processor.decide(call, payload).await {
+            let ended = match processor.decide(&call, payload).await {
                 Ok(delivered) => Ended::Delivered(delivered),
                 // The other call may be served where this one is refused.
                 Err(ended) if ended.says_sign_new() && carried.is_some_and(|c| c.met_others()) => {
@@ -153,26 +159,37 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             ended.log(request, operation, took);
             ended
         });
-        task.await.unwrap_or_else(|_panic| {
-            // The journal has the entry open, if there is one; a sweep decides it.
-            tracing::error!(request_id = %request, "a paid call ended early");
-            Ended::Refused(lost)
-        })
+        async move {
+            task.await.unwrap_or_else(|_panic| {
+                // The journal has the entry open, if there is one; a sweep decides it.
+                tracing::error!(request_id = %request, "a paid call ended early");
+                let refusal = match key {
+                    Some(key) => Refusal::pending(&catalog, &key, None),
+                    // A payment of no network that is known here is never claimed.
+                    None => Refusal::LedgerUnavailable,
+                };
+                Ended::Refused(refusal)
+            })
+        }
     }
 
     /// The order of decisions.
     ///
     /// The claim is the one write that decides whether a payment is known. So that a known payment meets no refusal before
     /// it, whatever would be refused earlier is looked up first ([`Self::unless_known`]).
-    async fn decide(&self, call: PaidCall, payload: PaymentPayload) -> Result<Delivered, Ended> {
-        let matched = self.match_offer(&call, payload);
-        let matched = self.unless_known(&call, matched).await?;
-        let admitted = self.admit(&call, matched).await;
-        let admitted = self.unless_known(&call, admitted).await?;
-        let claimed = self.claim(&call, admitted).await?;
+    async fn decide(
+        &self,
+        call: &PaidCall,
+        payload: Box<PaymentPayload>,
+    ) -> Result<Delivered, Ended> {
+        let matched = self.match_offer(call, *payload);
+        let matched = self.unless_known(call, matched).await?;
+        let admitted = Box::pin(self.admit(call, matched)).await;
+        let admitted = self.unless_known(call, admitted).await?;
+        let claimed = Box::pin(self.claim(call, admitted)).await?;
         let verified = self.verify(claimed).await?;
-        let answered = self.work(verified).await?;
-        let settled = self.settle(answered).await?;
+        let answered = Box::pin(self.work(verified)).await?;
+        let settled = Box::pin(self.settle(answered)).await?;
         Ok(settled)
     }
 

@@ -6,7 +6,7 @@ use alloy_primitives::Address;
 use ledger::Journal;
 use settlement::{Settler, Verification};
 use tokio::sync::OwnedSemaphorePermit;
-use x402_wire::{Payment, Reason};
+use x402_wire::Payment;
 
 use super::credit_book::{CreditBook, Hold};
 use super::in_flight::Presence;
@@ -37,13 +37,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             proof,
         } = matched;
         let proven = proof == Proof::Recovered;
-        if !proven {
-            self.recognise(call).await?;
-        }
-        let place = self.place(proven)?;
-        if !proven {
-            self.ask_about(&payment, proof).await?;
-        }
+        let place = match proven {
+            true => self.place(proven)?,
+            false => Box::pin(self.place_for_unproven(call, &payment, proof)).await?,
+        };
         let payer = payment.payer();
         if proven {
             self.learn_credit(payer).await?;
@@ -76,6 +73,18 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         })
     }
 
+    async fn place_for_unproven(
+        &self,
+        call: &PaidCall,
+        payment: &Payment,
+        proof: Proof,
+    ) -> Result<OwnedSemaphorePermit, Ended> {
+        self.recognise(call).await?;
+        let place = self.place(false)?;
+        self.ask_about(payment, proof).await?;
+        Ok(place)
+    }
+
     fn place(&self, proven: bool) -> Result<OwnedSemaphorePermit, Refusal> {
         let places = match proven {
             true => &self.shared.places,
@@ -90,14 +99,16 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         match proof {
             Proof::Recovered => Ok(()),
             Proof::WalletForm | Proof::Session => self.supports(payment).await,
-            Proof::PerhapsWallet => match self.settler().accepts_wallet(payment.payer()).await {
-                Ok(true) => self.supports(payment).await,
-                Ok(false) => Err(self.forged(payment).into()),
-                Err(cause) => {
-                    tracing::debug!(%cause, "the payer's code cannot be read");
-                    Err(Refusal::SettlementUnavailable)
+            Proof::PerhapsWallet(invalid) => {
+                match self.settler().accepts_wallet(payment.payer()).await {
+                    Ok(true) => self.supports(payment).await,
+                    Ok(false) => Err(Declined::from(invalid).into()),
+                    Err(cause) => {
+                        tracing::debug!(%cause, "the payer's code cannot be read");
+                        Err(Refusal::SettlementUnavailable)
+                    }
                 }
-            },
+            }
         }
     }
 
@@ -111,13 +122,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 tracing::debug!(%cause, "what the settler supports is not known");
                 Err(Refusal::SettlementUnavailable)
             }
-        }
-    }
-
-    fn forged(&self, payment: &Payment) -> Declined {
-        match payment.check_signature() {
-            Err(invalid) => invalid.into(),
-            Ok(_) => Declined::by_settler(Reason::InvalidExactEvmPayloadSignature, None),
         }
     }
 

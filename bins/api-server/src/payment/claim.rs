@@ -9,7 +9,6 @@ use super::admit::Admitted;
 use super::open_entry::OpenEntry;
 use super::{Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
-use route_catalog::Next;
 
 /// A call whose authorization nobody else can use.
 pub(super) struct Claimed {
@@ -20,10 +19,6 @@ pub(super) struct Claimed {
     pub(super) request: B256,
     /// What the payer's other calls in flight will take of the same asset.
     pub(super) committed: U256,
-    /// What the caller does when a settlement was tried and failed.
-    pub(super) wait: Next,
-    /// Where the payment can be looked up.
-    pub(super) url: String,
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
@@ -32,16 +27,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         &self,
         call: &PaidCall,
         admitted: Admitted,
-    ) -> Result<Claimed, Ended> {
-        let Admitted {
-            payment,
-            work,
-            place,
-            presence,
-            hold,
-        } = admitted;
+    ) -> Result<Box<Claimed>, Ended> {
+        let payment = &admitted.payment;
+        let key = payment.key();
         let claim = Claim {
-            key: payment.key(),
+            key,
             request: call.binding.clone(),
             payment_id: payment.payload().payment_id().map(str::to_owned),
             amount: payment.requirements().amount,
@@ -51,25 +41,30 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let entry = match self.journal().reserve(claim).await {
             Ok(Reservation::Reserved(entry)) => entry,
             Ok(Reservation::Known(PaymentStatus::Unknown { entry, .. })) => {
-                return Err(Box::pin(self.decide_and_answer(call, entry)).await);
+                return Err(Box::pin(self.decide_and_answer(call, &key, entry)).await);
             }
-            Ok(Reservation::Known(status)) => return Err(self.known(call, status)),
+            Ok(Reservation::Known(status)) => return Err(self.known(&key, status)),
             Err(error) => {
                 tracing::error!(code = error.code(), %error, "the journal cannot claim a payment");
                 return Err(Refusal::LedgerUnavailable.into());
             }
         };
+        let Admitted {
+            payment,
+            work,
+            place,
+            presence,
+            hold,
+        } = admitted;
         let mut open = OpenEntry::new(entry, presence, hold, place);
         let terms = payment.requirements();
         let committed = open.presence.commit(terms.asset, terms.amount);
-        Ok(Claimed {
+        Ok(Box::new(Claimed {
             open,
             committed,
-            wait: self.wait(call),
-            url: self.catalog().payment_url(&payment.key()),
             request: call.request.digest(),
             payment,
             work,
-        })
+        }))
     }
 }

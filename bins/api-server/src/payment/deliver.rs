@@ -189,14 +189,12 @@ fn not_decided(pending: Pending) -> ErrorReply {
     if undecidable {
         error = error.detail("reason", "undecidable").retryable(false);
     }
-    if let Some(network) = network {
-        let receipt = SettlementResponse::failed(
-            &Reason::SettlementPending,
-            transaction.as_deref().unwrap_or_default(),
-            network,
-            payer,
-        );
-        error = error.header(PAYMENT_RESPONSE, own_header_value(receipt.to_header()));
-    }
+    let receipt = SettlementResponse::failed(
+        &Reason::SettlementPending,
+        transaction.as_deref().unwrap_or_default(),
+        network,
+        payer,
+    );
+    let error = error.header(PAYMENT_RESPONSE, own_header_value(receipt.to_header()));
     with_transaction(error, transaction).next(&next)
 }

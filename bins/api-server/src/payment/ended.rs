@@ -6,9 +6,8 @@ use alloy_primitives::Address;
 use http_edge::RequestId;
 use ledger::{State, StoredAnswer};
 use route_catalog::{Catalog, Next, Operation, Problem};
-use x402_wire::{HeaderError, Invalid, Mismatch, Network, PaymentPayload, Reason};
+use x402_wire::{AuthorizationKey, HeaderError, Invalid, Mismatch, Network, Reason};
 
-use super::PaidCall;
 use crate::reply::ErrorReply;
 
 /// How a paid call ends.
@@ -83,7 +82,7 @@ pub(crate) struct Declined {
 /// A payment whose outcome is not known.
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
-    pub(crate) network: Option<Network>,
+    pub(crate) network: Network,
     pub(crate) payer: Address,
     /// The transaction that may have settled it.
     pub(crate) transaction: Option<String>,
@@ -129,12 +128,16 @@ impl From<Refusal> for Ended {
 
 impl Refusal {
     /// An outcome that is not known, told to the caller who is waiting for it.
-    pub(crate) fn pending(catalog: &Catalog, call: &PaidCall, payload: &PaymentPayload) -> Self {
+    pub(super) fn pending(
+        catalog: &Catalog,
+        key: &AuthorizationKey,
+        transaction: Option<String>,
+    ) -> Self {
         Self::Pending(Pending {
-            network: call.key.as_ref().map(|key| key.network),
-            payer: payload.authorization().from,
-            transaction: None,
-            url: look_up_url(catalog, call),
+            network: key.network,
+            payer: key.payer,
+            transaction,
+            url: catalog.payment_url(key),
             undecidable: false,
         })
     }
@@ -154,12 +157,6 @@ impl Refusal {
             Self::Work(error) => error.code().code(),
         }
     }
-}
-
-/// Where a call's payment can be looked up.
-pub(super) fn look_up_url(catalog: &Catalog, call: &PaidCall) -> String {
-    let key = call.key.as_ref();
-    key.map_or_else(String::new, |key| catalog.payment_url(key))
 }
 
 impl Declined {

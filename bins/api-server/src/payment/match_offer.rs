@@ -17,14 +17,14 @@ pub(super) struct Matched {
 }
 
 /// What is known of the signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Proof {
     /// It is the payer's own key's.
     Recovered,
     /// Its form is one that only a contract wallet writes.
     WalletForm,
-    /// It is not the payer's own key's, and may be the payer's contract's.
-    PerhapsWallet,
+    /// It is not the payer's own key's, and may be the payer's contract's. If not, this is what is wrong with it.
+    PerhapsWallet(Invalid),
     /// Only the broker can judge it (`aggr_deferred`).
     Session,
 }
@@ -66,8 +66,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Ok(SignatureStanding::Contract(_)) => Ok(Proof::WalletForm),
             Ok(SignatureStanding::Session) => Ok(Proof::Session),
             // Without a chain nobody can say that the payer has code.
-            Err(_) if self.settler().reads_chain() && payment.wallet_signature().is_some() => {
-                Ok(Proof::PerhapsWallet)
+            Err(invalid)
+                if self.settler().reads_chain() && payment.wallet_signature().is_some() =>
+            {
+                Ok(Proof::PerhapsWallet(invalid))
             }
             Err(invalid) => Err(invalid),
         }

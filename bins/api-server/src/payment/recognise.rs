@@ -6,7 +6,7 @@ use route_catalog::Next;
 use settlement::Settler;
 use x402_wire::{AuthorizationKey, Payment};
 
-use super::ended::{Pending, look_up_url};
+use super::ended::Pending;
 use super::{Declined, Delivered, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
@@ -21,8 +21,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Err(Ended::Refused(refusal)) => refusal,
             ended_or_not => return ended_or_not,
         };
-        let released = self.recognise(call).await?;
-        Err(self.advise(call, refusal, released).await.into())
+        Err(Box::pin(self.refuse_unless_known(call, refusal)).await)
+    }
+
+    async fn refuse_unless_known(&self, call: &PaidCall, refusal: Refusal) -> Ended {
+        match self.recognise(call).await {
+            Ok(released) => self.advise(call, refusal, released).await.into(),
+            Err(known) => known,
+        }
     }
 
     /// Looks a payment up by its authorization, and ends the call when the journal knows it. What was released may be claimed
@@ -44,15 +50,15 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             // Released since.
             None => Ok(None),
             Some(PaymentStatus::Unknown { entry, .. }) => {
-                Err(Box::pin(self.decide_and_answer(call, entry)).await)
+                Err(Box::pin(self.decide_and_answer(call, key, entry)).await)
             }
-            Some(status) => Err(self.known(call, status)),
+            Some(status) => Err(self.known(key, status)),
         }
     }
 
     /// What a call gets whose payment the journal knows.
-    pub(super) fn known(&self, call: &PaidCall, status: PaymentStatus) -> Ended {
-        let url = || look_up_url(self.catalog(), call);
+    pub(super) fn known(&self, key: &AuthorizationKey, status: PaymentStatus) -> Ended {
+        let url = || self.catalog().payment_url(key);
         let refusal = match status {
             PaymentStatus::Answered(stored) => {
                 return Ended::Delivered(Delivered {
@@ -64,36 +70,32 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             PaymentStatus::BoundElsewhere => Refusal::BoundElsewhere { url: url() },
             PaymentStatus::IdentifierTaken {
                 transaction,
-                key,
+                key: other,
                 same_request,
             } => Refusal::IdentifierTaken {
                 transaction,
-                url: key.map_or_else(url, |key| self.catalog().payment_url(&key)),
+                url: other.map_or_else(url, |other| self.catalog().payment_url(&other)),
                 same_request,
             },
             PaymentStatus::AnswerExpired { transaction } => Refusal::AnswerExpired {
                 transaction,
                 url: url(),
             },
-            PaymentStatus::Unknown { transaction, .. } => self.pending(call, transaction, false),
-            PaymentStatus::Undecidable { transaction, .. } => self.pending(call, transaction, true),
+            PaymentStatus::Unknown { transaction, .. } => self.pending(key, transaction),
+            PaymentStatus::Undecidable { transaction, .. } => Refusal::Pending(Pending {
+                network: key.network,
+                payer: key.payer,
+                transaction,
+                url: url(),
+                undecidable: true,
+            }),
         };
         refusal.into()
     }
 
-    pub(super) fn pending(
-        &self,
-        call: &PaidCall,
-        transaction: Option<String>,
-        undecidable: bool,
-    ) -> Refusal {
-        Refusal::Pending(Pending {
-            network: call.key.as_ref().map(|key| key.network),
-            payer: call.key.as_ref().map(|key| key.payer).unwrap_or_default(),
-            transaction,
-            url: look_up_url(self.catalog(), call),
-            undecidable,
-        })
+    /// An outcome that is not known.
+    pub(super) fn pending(&self, key: &AuthorizationKey, transaction: Option<String>) -> Refusal {
+        Refusal::pending(self.catalog(), key, transaction)
     }
 
     /// Withdraws the advice to sign a new payment when the present one has come to a settlement before and can still be
@@ -109,9 +111,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         };
         match refusal {
             Refusal::Declined(declined) if record.is_some_and(|record| record.attempted) => {
-                let next = self
-                    .after_attempt(key, call.valid_before, self.wait(call))
-                    .await;
+                let next = self.after_attempt(key, call.valid_before).await;
                 declined.unless_signing_anew(next).into()
             }
             refusal => refusal,
@@ -122,15 +122,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) async fn advise_after_release(
         &self,
         payment: &Payment,
-        wait: Next,
         declined: Declined,
     ) -> Refusal {
         let key = payment.key();
         match self.journal().look_up(&key).await {
             Ok(Some(record)) if record.attempted => {
-                let valid_before = payment.authorization().valid_before;
-                let end = u64::try_from(valid_before).unwrap_or(u64::MAX);
-                let next = self.after_attempt(&key, end, wait).await;
+                let next = self.after_attempt(&key, ends_at(payment)).await;
                 declined.unless_signing_anew(next).into()
             }
             Ok(_) => declined.into(),
@@ -139,31 +136,31 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// What the payer of an authorization does that has left this server: signs a new one only when this one is void.
-    pub(super) async fn after_attempt(
-        &self,
-        key: &AuthorizationKey,
-        valid_before: u64,
-        wait: Next,
-    ) -> Next {
+    pub(super) async fn after_attempt(&self, key: &AuthorizationKey, valid_before: u64) -> Next {
         match self.settler().is_void(key, U256::from(valid_before)).await {
             Ok(true) => Next::SignNew,
-            Ok(false) | Err(_) => wait,
+            Ok(false) | Err(_) => self.wait(key, valid_before),
         }
     }
 
-    /// Wait until the call's payment can no longer be executed, and look it up then.
-    pub(super) fn wait(&self, call: &PaidCall) -> Next {
-        let end = call.valid_before.saturating_add(VOID_MARGIN_SECONDS);
+    /// Wait until a payment can no longer be executed, and look it up then.
+    pub(super) fn wait(&self, key: &AuthorizationKey, valid_before: u64) -> Next {
+        let end = valid_before.saturating_add(VOID_MARGIN_SECONDS);
         let left = end.saturating_sub(self.now());
         Next::Wait {
             after_seconds: left.max(VOID_MARGIN_SECONDS),
-            url: look_up_url(self.catalog(), call),
+            url: self.catalog().payment_url(key),
         }
     }
 }
 
 /// How long after its window a payment may still show up in a block that was made before.
 const VOID_MARGIN_SECONDS: u64 = 60;
+
+/// The end of a payment's window, in unix seconds.
+pub(super) fn ends_at(payment: &Payment) -> u64 {
+    u64::try_from(payment.authorization().valid_before).unwrap_or(u64::MAX)
+}
 
 pub(super) fn unreadable(error: &LedgerError) -> Refusal {
     tracing::error!(code = error.code(), %error, "the journal cannot be read");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ledger::{EntryId, Journal, Undecided};
 use settlement::{Reconciliation, Settler};
 use tokio::task::JoinSet;
-use x402_wire::{Payment, Reason};
+use x402_wire::{AuthorizationKey, Payment, Reason};
 
 use super::settle::Charge;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
@@ -239,7 +239,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// A caller presents a payment whose outcome is unknown: decides it now if that is possible, then answers from the
     /// journal.
-    pub(super) async fn decide_and_answer(&self, call: &PaidCall, entry: EntryId) -> Ended {
+    pub(super) async fn decide_and_answer(
+        &self,
+        call: &PaidCall,
+        key: &AuthorizationKey,
+        entry: EntryId,
+    ) -> Ended {
         // The page after the entry before it: the entry itself, unless it has been decided meanwhile.
         let before = EntryId::new(entry.number().saturating_sub(1));
         let decision = match self.journal().undecided(Some(before), 1).await {
@@ -252,20 +257,15 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Decision::Undecided
             }
         };
-        let Some(key) = &call.key else {
-            return self.pending(call, None, false).into();
-        };
         if let Decision::Released { reason } = decision {
             let message =
                 "the earlier settlement of this payment did not happen; nothing was charged";
-            let next = self
-                .after_attempt(key, call.valid_before, self.wait(call))
-                .await;
+            let next = self.after_attempt(key, call.valid_before).await;
             return Refusal::from(Declined::new(reason, message).advising(next)).into();
         }
         match self.journal().find(key, &call.binding, self.now()).await {
-            Ok(Some(status)) => self.known(call, status),
-            Ok(None) | Err(_) => self.pending(call, None, false).into(),
+            Ok(Some(status)) => self.known(key, status),
+            Ok(None) | Err(_) => self.pending(key, None).into(),
         }
     }
 }

@@ -6,30 +6,20 @@ use ledger::{
     Answer, EntryId, Journal, LedgerError, Settlement as Attempt, State, StoredAnswer,
     StoredReceipt,
 };
-use route_catalog::Next;
-use settlement::{Cause, Receipt, Settlement, Settler};
+use settlement::{Call, Cause, Receipt, Settlement, Settler};
 use tokio::time::timeout;
 use x402_wire::{Payment, Reason, SettlementResponse};
 
 use super::claim::Claimed;
 use super::credit_book::Earning;
-use super::ended::Pending;
 use super::open_entry::{OpenEntry, TRY_AGAIN_AFTER, Written};
+use super::recognise::ends_at;
 use super::work::Answered;
 use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
 use crate::observe;
 
 /// Bytes of a `PAYMENT-RESPONSE` value. Clients refuse heads above 8 to 16 kB.
 const MAX_RECEIPT_BYTES: usize = 4096;
-
-/// A payment that was sent to a settlement and not taken.
-struct Untaken {
-    open: OpenEntry,
-    payment: Payment,
-    spent: Cost,
-    wait: Next,
-    url: String,
-}
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Stores the answer, settles the payment, records the charge.
@@ -39,76 +29,68 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             answer,
             spent,
         } = answered;
-        let Claimed {
-            open,
-            payment,
-            wait,
-            url,
-            ..
-        } = claimed;
         let settle_budget = self.shared.policy.settle_budget_seconds;
-        if let Err(late) = payment.check_window(self.now(), settle_budget) {
-            self.release(open, late.reason().as_str(), spent).await;
-            let late = Declined::from(late);
-            return Err(self.advise_after_release(&payment, wait, late).await.into());
+        if let Err(late) = claimed.payment.check_window(self.now(), settle_budget) {
+            let late = self.too_late(*claimed, spent, late.into());
+            return Err(Box::pin(late).await.into());
         }
         let attempt = Attempt {
-            payment: payment.clone(),
+            payment: claimed.payment.clone(),
             answer: answer.clone(),
         };
-        let stored = self
-            .journal()
-            .begin_settlement(open.id, attempt, self.now());
+        let entry = claimed.open.id;
+        let stored = self.journal().begin_settlement(entry, attempt, self.now());
         if let Err(error) = stored.await {
-            tracing::error!(entry = %open.id, code = error.code(), %error, "an answer cannot be stored");
-            self.release(open, error.code(), Cost::ZERO).await;
+            tracing::error!(%entry, code = error.code(), %error, "an answer cannot be stored");
+            Box::pin(self.release(claimed.open, error.code(), Cost::ZERO)).await;
             return Err(Refusal::LedgerUnavailable.into());
         }
         // The settler has time limits of its own; this one only guards against one that forgets them.
-        let settling = Box::pin(self.settler().settle(&payment));
-        let outcome = timeout(self.shared.policy.settle_guard, settling).await;
-        let untaken = |open| Untaken {
-            open,
-            payment,
-            spent,
-            wait,
-            url,
-        };
-        match outcome {
-            Ok(Settlement::Settled(receipt)) => Ok(self.settled(open, answer, receipt).await),
+        let settling = Box::pin(self.settler().settle(&claimed.payment));
+        // What ends otherwise than well is rare, and its futures are on the heap.
+        let ended = match timeout(self.shared.policy.settle_guard, settling).await {
+            Ok(Settlement::Settled(receipt)) => {
+                return Ok(self.settled(claimed, answer, receipt).await);
+            }
             Ok(Settlement::Rejected { reason, message }) => {
-                Err(self.rejected(untaken(open), reason, message).await.into())
+                Box::pin(self.rejected(claimed, spent, reason, message)).await
             }
             Ok(Settlement::StillOpen { reason, message }) => {
-                let refused = self.still_open(untaken(open), reason, message);
-                Err(refused.await.into())
+                Box::pin(self.still_open(claimed, spent, reason, message)).await
             }
             Ok(Settlement::Failed {
                 transaction,
                 reason,
-            }) => Err(self.failed(untaken(open), transaction, reason).await.into()),
-            Ok(Settlement::NotSent { cause }) => {
-                Err(self.not_sent(untaken(open), &cause).await.into())
-            }
+            }) => Box::pin(self.failed(claimed, spent, transaction, reason)).await,
+            Ok(Settlement::NotSent { cause }) => Box::pin(self.not_sent(claimed, &cause)).await,
             Ok(Settlement::Unknown { transaction, cause }) => {
-                let cause = cause.to_string();
-                let unknown = self.unknown(untaken(open), transaction, cause);
-                Err(unknown.await.into())
+                Box::pin(self.unknown(claimed, transaction, cause)).await
             }
             Err(_elapsed) => {
-                let cause = "the settler did not return".to_owned();
-                Err(self.unknown(untaken(open), None, cause).await.into())
+                let cause = Cause::Timeout {
+                    call: Call::Settle,
+                    after: self.shared.policy.settle_guard,
+                };
+                Box::pin(self.unknown(claimed, None, cause)).await
             }
-        }
+        };
+        Err(ended.into())
+    }
+
+    /// The window has closed during the work.
+    async fn too_late(&self, claimed: Claimed, spent: Cost, late: Declined) -> Refusal {
+        self.release(claimed.open, late.reason.as_str(), spent)
+            .await;
+        self.advise_after_release(&claimed.payment, late).await
     }
 
     /// Records a settled payment and hands out its answer.
     ///
     /// The answer is durable since before the settlement. Should the record of the settlement itself fail, the caller has
     /// paid and gets the answer all the same, and the record is tried again.
-    async fn settled(&self, open: OpenEntry, answer: Answer, receipt: Receipt) -> Delivered {
+    async fn settled(&self, claimed: Box<Claimed>, answer: Answer, receipt: Receipt) -> Delivered {
         let charge = Charge::of(receipt);
-        self.record(open.id, &charge, Some(open)).await;
+        self.record(claimed.open.id, &charge, Some(claimed)).await;
         let stored = StoredAnswer {
             answer,
             receipt: charge.stored,
@@ -120,92 +102,88 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    async fn rejected(&self, untaken: Untaken, reason: Reason, message: Option<String>) -> Refusal {
-        let Untaken {
-            open,
-            payment,
-            spent,
-            wait,
-            url,
-        } = untaken;
-        if !self.release(open, reason.as_str(), spent).await {
+    async fn rejected(
+        &self,
+        claimed: Box<Claimed>,
+        spent: Cost,
+        reason: Reason,
+        message: Option<String>,
+    ) -> Refusal {
+        let payment = claimed.payment;
+        if !self.release(claimed.open, reason.as_str(), spent).await {
             // The journal still has the entry as settling and would send it again: not a case for a new payment.
-            return pending(&payment, None, url);
+            return self.pending(&payment.key(), None);
         }
-        let refused = Declined::by_settler(reason, message).advising(wait);
-        refused_by_settler(&payment, "", refused)
+        self.refused_by_settler(&payment, "", Declined::by_settler(reason, message))
     }
 
     /// Our own transaction has failed. It is not sent again.
-    async fn failed(&self, untaken: Untaken, transaction: String, reason: Reason) -> Refusal {
-        let untaken = Untaken {
-            spent: untaken.spent.plus(self.shared.policy.credit.transaction),
-            ..untaken
-        };
+    async fn failed(
+        &self,
+        claimed: Box<Claimed>,
+        spent: Cost,
+        transaction: String,
+        reason: Reason,
+    ) -> Refusal {
+        let spent = spent.plus(self.shared.policy.credit.transaction);
         let cause = format!("own transaction failed: {reason}");
         let refused = Declined::by_settler(reason, None);
-        self.keep_open(untaken, Some(transaction), cause, refused)
+        self.keep_open(claimed, spent, Some(transaction), cause, refused)
             .await
     }
 
     /// The settler has been refused, and somebody else has the authorization.
     async fn still_open(
         &self,
-        untaken: Untaken,
+        claimed: Box<Claimed>,
+        spent: Cost,
         reason: Reason,
         message: Option<String>,
     ) -> Refusal {
         let cause = format!("refused: {reason}");
         let refused = Declined::by_settler(reason, message);
-        self.keep_open(untaken, None, cause, refused).await
+        self.keep_open(claimed, spent, None, cause, refused).await
     }
 
     /// The payment was not taken, and others than the payer have seen its authorization: anybody may still execute it. So
     /// the entry stays unknown until nobody can, and its stored answer is the payer's should the money move.
     async fn keep_open(
         &self,
-        untaken: Untaken,
+        mut claimed: Box<Claimed>,
+        spent: Cost,
         transaction: Option<String>,
         cause: String,
         refused: Declined,
     ) -> Refusal {
-        let Untaken {
-            mut open,
-            payment,
-            spent,
-            wait,
-            ..
-        } = untaken;
-        let debit = open.spend(spent);
-        self.leave_unknown(open, transaction.clone(), cause).await;
-        self.debit(payment.payer(), debit).await;
-        let refused = refused.advising(wait);
-        refused_by_settler(&payment, &transaction.unwrap_or_default(), refused)
+        let debit = claimed.open.spend(spent);
+        self.leave_unknown(claimed.open, transaction.clone(), cause)
+            .await;
+        self.debit(claimed.payment.payer(), debit).await;
+        let transaction = transaction.unwrap_or_default();
+        self.refused_by_settler(&claimed.payment, &transaction, refused)
     }
 
-    async fn not_sent(&self, untaken: Untaken, cause: &Cause) -> Refusal {
-        let Untaken {
-            open, payment, url, ..
-        } = untaken;
-        tracing::warn!(entry = %open.id, %cause, "a settlement could not be sent");
-        if !self.release(open, "settlement_not_sent", Cost::ZERO).await {
-            return pending(&payment, None, url);
+    async fn not_sent(&self, claimed: Box<Claimed>, cause: &Cause) -> Refusal {
+        let entry = claimed.open.id;
+        tracing::warn!(%entry, %cause, "a settlement could not be sent");
+        let released = self.release(claimed.open, "settlement_not_sent", Cost::ZERO);
+        if !released.await {
+            return self.pending(&claimed.payment.key(), None);
         }
         Refusal::SettlementUnavailable
     }
 
     async fn unknown(
         &self,
-        untaken: Untaken,
+        claimed: Box<Claimed>,
         transaction: Option<String>,
-        cause: String,
+        cause: Cause,
     ) -> Refusal {
-        let Untaken {
-            open, payment, url, ..
-        } = untaken;
-        tracing::warn!(entry = %open.id, transaction, %cause, "the outcome of a settlement is unknown");
-        self.leave_unknown(open, transaction.clone(), cause).await;
-        pending(&payment, transaction, url)
+        let entry = claimed.open.id;
+        tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
+        self.leave_unknown(claimed.open, transaction.clone(), cause.to_string())
+            .await;
+        self.pending(&claimed.payment.key(), transaction)
     }
 
     /// Writes down that an outcome is unknown. What only this process knows of it must not be lost to a full disk: without the
@@ -230,6 +208,23 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         });
     }
 
+    /// With the receipt of a settlement that was tried, and the advice to wait: others may have seen the authorization.
+    fn refused_by_settler(
+        &self,
+        payment: &Payment,
+        transaction: &str,
+        refused: Declined,
+    ) -> Refusal {
+        let network = payment.requirements().network;
+        let failed =
+            SettlementResponse::failed(&refused.reason, transaction, network, payment.payer());
+        let declined = Declined {
+            receipt: Some(failed.to_header()),
+            ..refused.advising(self.wait(&payment.key(), ends_at(payment)))
+        };
+        declined.into()
+    }
+
     async fn debit(&self, payer: Address, micro_usd: u64) {
         if micro_usd == 0 {
             return;
@@ -241,7 +236,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Writes down that an entry is settled. What is known only here must not be lost to a full disk: a facilitator may not be
     /// able to tell it a second time. While it is tried again, the call's entry stays owned and nobody reconciles it.
-    pub(super) async fn record(&self, entry: EntryId, charge: &Charge, open: Option<OpenEntry>) {
+    pub(super) async fn record(
+        &self,
+        entry: EntryId,
+        charge: &Charge,
+        owner: Option<Box<Claimed>>,
+    ) {
         if self.try_record(entry, charge).await != Written::NotYet {
             return;
         }
@@ -258,7 +258,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             let transaction = Some(charge.stored.transaction);
             let cause = "settled, not recorded";
             processor.mark_unknown(entry, transaction, cause).await;
-            drop(open);
+            drop(owner);
         });
     }
 
@@ -305,27 +305,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
         }
     }
-}
-
-fn pending(payment: &Payment, transaction: Option<String>, url: String) -> Refusal {
-    Refusal::Pending(Pending {
-        network: Some(payment.requirements().network),
-        payer: payment.payer(),
-        transaction,
-        url,
-        undecidable: false,
-    })
-}
-
-/// With the receipt of a settlement that was tried.
-fn refused_by_settler(payment: &Payment, transaction: &str, refused: Declined) -> Refusal {
-    let network = payment.requirements().network;
-    let failed = SettlementResponse::failed(&refused.reason, transaction, network, payment.payer());
-    let declined = Declined {
-        receipt: Some(failed.to_header()),
-        ..refused
-    };
-    declined.into()
 }
 
 /// A settlement that is to be recorded.

@@ -10,11 +10,11 @@ use super::claim::Claimed;
 use super::{Declined, Ended, PaymentProcessor, Refusal, Worker};
 
 /// A call whose payment would settle.
-pub(super) struct Verified(pub(super) Claimed);
+pub(super) struct Verified(pub(super) Box<Claimed>);
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Has the payment verified. Whatever ends the call here releases the authorization.
-    pub(super) async fn verify(&self, mut claimed: Claimed) -> Result<Verified, Ended> {
+    pub(super) async fn verify(&self, mut claimed: Box<Claimed>) -> Result<Verified, Ended> {
         let payment = &claimed.payment;
         // A settler that asks over HTTP has large futures.
         let verifying = self
@@ -26,34 +26,37 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Ok(Verified(claimed))
             }
             Verification::Invalid { reason, message } => {
-                let spent = self.shared.policy.credit.spent(Usage::default());
-                self.release(claimed.open, reason.as_str(), spent).await;
-                let next = next_after(&reason, claimed.url);
-                let declined = Declined::by_settler(reason, message).advising(next);
-                let (payment, wait) = (&claimed.payment, claimed.wait);
-                Err(self
-                    .advise_after_release(payment, wait, declined)
-                    .await
-                    .into())
+                Err(Box::pin(self.invalid(*claimed, reason, message)).await)
             }
             Verification::Unavailable { cause } => {
                 tracing::warn!(entry = %claimed.open.id, %cause, "a payment cannot be verified");
-                let nothing = credit::Cost::ZERO;
-                self.release(claimed.open, "verification_unavailable", nothing)
-                    .await;
+                let released =
+                    self.release(claimed.open, "verification_unavailable", credit::Cost::ZERO);
+                Box::pin(released).await;
                 Err(Refusal::SettlementUnavailable.into())
             }
         }
     }
+
+    async fn invalid(&self, claimed: Claimed, reason: Reason, message: Option<String>) -> Ended {
+        let spent = self.shared.policy.credit.spent(Usage::default());
+        self.release(claimed.open, reason.as_str(), spent).await;
+        let next = next_after(&reason, || {
+            self.catalog().payment_url(&claimed.payment.key())
+        });
+        let declined = Declined::by_settler(reason, message).advising(next);
+        let advised = self.advise_after_release(&claimed.payment, declined);
+        advised.await.into()
+    }
 }
 
 /// What the payer does about a payment that would not settle.
-fn next_after(reason: &Reason, url: String) -> Next {
+fn next_after(reason: &Reason, url: impl FnOnce() -> String) -> Next {
     match reason {
         // It is good as soon as the account is.
         Reason::InsufficientFunds => Next::SendSameAgain { after_seconds: 5 },
         // It was executed, or cancelled, where this server did not see it: money may have moved.
-        Reason::InvalidExactEvmNonceAlreadyUsed => Next::LookUp { url },
+        Reason::InvalidExactEvmNonceAlreadyUsed => Next::LookUp { url: url() },
         _ => Next::SignNew,
     }
 }

@@ -27,7 +27,7 @@ pub(crate) trait Worker: Send + Sync + 'static {
 
 /// A call with an answer that has not been paid for yet.
 pub(super) struct Answered {
-    pub(super) claimed: Claimed,
+    pub(super) claimed: Box<Claimed>,
     pub(super) answer: Answer,
     /// What the call costs if it is not charged after all.
     pub(super) spent: credit::Cost,
@@ -58,7 +58,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             Err(_elapsed) => (timed_out(), "work_timed_out"),
         };
-        self.release(claimed.open, reason, spent).await;
+        Box::pin(self.release(claimed.open, reason, spent)).await;
         Err(Refusal::Work(refusal).into())
     }
 }

@@ -56,6 +56,11 @@ impl Without {
 }
 
 impl Settler for Without {
+    /// Payers without credit may have several calls in flight, as where balances can be read.
+    fn reads_chain(&self) -> bool {
+        true
+    }
+
     async fn verify(&self, _payment: &Payment, _committed: U256, _now: u64) -> Verification {
         match self {
             Self::Accepting => Verification::Valid,
