@@ -37,22 +37,24 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let Some(key) = &call.key else {
             return Ok(None);
         };
-        let record = self.journal().look_up(key).await;
-        let record = record.map_err(|error| unreadable(&error))?;
-        if record
-            .as_ref()
-            .is_none_or(|record| record.state == State::Released)
-        {
-            return Ok(record);
-        }
-        let found = self.journal().find(key, &call.binding, self.now()).await;
-        match found.map_err(|error| unreadable(&error))? {
-            // Released since.
-            None => Ok(None),
-            Some(PaymentStatus::Unknown { entry, .. }) => {
-                Err(Box::pin(self.decide_and_answer(call, key, entry)).await)
+        loop {
+            let record = self.journal().look_up(key).await;
+            let record = record.map_err(|error| unreadable(&error))?;
+            if record
+                .as_ref()
+                .is_none_or(|record| record.state == State::Released)
+            {
+                return Ok(record);
             }
-            Some(status) => Err(self.known(key, status)),
+            let found = self.journal().find(key, &call.binding, self.now()).await;
+            match found.map_err(|error| unreadable(&error))? {
+                // Released between the two questions, perhaps after a settlement: the record has to be read again.
+                None => {}
+                Some(PaymentStatus::Unknown { entry, .. }) => {
+                    return Err(Box::pin(self.decide_and_answer(call, key, entry)).await);
+                }
+                Some(status) => return Err(self.known(key, status)),
+            }
         }
     }
 

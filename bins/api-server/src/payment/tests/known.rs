@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::State;
+use ledger::{Claim, Journal as _, RequestBinding, Reservation, State};
 use route_catalog::Next;
 use settlement::{Settlement, Verification};
 use x402_wire::{Asset, PaymentPayload, Reason, Scheme, Terms};
@@ -16,6 +16,13 @@ fn unknown() -> Settles {
     Settles::As(Settlement::Unknown {
         transaction: None,
         cause: unreachable(),
+    })
+}
+
+fn rejected() -> Settles {
+    Settles::As(Settlement::Rejected {
+        reason: Reason::InsufficientFunds,
+        message: None,
     })
 }
 
@@ -236,4 +243,31 @@ async fn a_payment_is_not_replaced_while_another_call_carries_it() {
     assert_eq!(declined(stage.buy(&late).await).next, Next::SignNew);
     assert_eq!(stage.record(&late).await, None);
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Settled);
+}
+
+/// What was released between two looks at it may have come to a settlement before, and can still be executed.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_is_released_while_it_is_looked_up_is_not_replaced() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, rejected());
+    let payment = stage.sign(&payer);
+    declined(stage.buy(&payment).await);
+    // It was claimed once more by a call that has ended without a word.
+    let claim = Claim {
+        key: payment.authorization_key().unwrap(),
+        request: RequestBinding::new("GET", "/crypto-news", None, b""),
+        payment_id: None,
+        amount: payment.authorization().value,
+        valid_before: stage.script.now() + 100,
+        now: stage.script.now(),
+    };
+    let Reservation::Reserved(orphan) = stage.journal.reserve(claim).await.unwrap() else {
+        panic!("it is known")
+    };
+    stage.journal.sweep_after("look_up", orphan);
+    stage.script.pass(90);
+    let late = declined(stage.buy(&payment).await);
+    assert!(matches!(late.next, Next::Wait { .. }), "{late:?}");
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!((record.state, record.attempted), (State::Released, true));
 }

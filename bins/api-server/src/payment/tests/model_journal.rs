@@ -24,6 +24,8 @@ pub(super) struct ModelJournal {
     books: Arc<Mutex<Books>>,
     /// The calls that fail at present.
     broken: Arc<Mutex<BTreeSet<&'static str>>>,
+    /// An entry that a sweep gives back right after the next call of this name.
+    swept_after: Arc<Mutex<Option<(&'static str, EntryId)>>>,
 }
 
 impl ModelJournal {
@@ -33,6 +35,7 @@ impl ModelJournal {
             takes_turns: false,
             books: Arc::new(Mutex::new(Books::new(credit_cap))),
             broken: Arc::default(),
+            swept_after: Arc::default(),
         }
     }
 
@@ -54,6 +57,11 @@ impl ModelJournal {
         self.broken.lock().unwrap().clear();
     }
 
+    /// Right after the next call of this name, an entry is given back.
+    pub(super) fn sweep_after(&self, name: &'static str, entry: EntryId) {
+        *self.swept_after.lock().unwrap() = Some((name, entry));
+    }
+
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,6 +78,15 @@ impl ModelJournal {
             return Err(LedgerError::Full);
         }
         let done = effect(&mut self.books());
+        let swept = self
+            .swept_after
+            .lock()
+            .unwrap()
+            .take_if(|(after, _)| *after == name);
+        if let Some((_, entry)) = swept {
+            let given_back = self.books().release(entry, Transition::Release, "swept", 0);
+            assert!(given_back.is_ok(), "{given_back:?}");
+        }
         if self.takes_turns {
             tokio::task::yield_now().await;
         }
