@@ -122,6 +122,27 @@ async fn what_agrees_is_said_line_by_line() {
     assert_eq!(code, Some(0));
 }
 
+/// A chain that nobody uses has an old newest block, whatever the machine's clock says.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chain_without_new_blocks_says_nothing_about_the_clock() {
+    let chain = DevChain::builder()
+        .chain_196_assets()
+        .build()
+        .unwrap();
+    let (_rpc, rpc_url) = node(&chain).await;
+    let facilitator = saying(BOTH).await;
+    let (lines, code) = check(&format!(
+        "settlement.facilitator_url = '{facilitator}'\nsettlement.rpc_url = '{rpc_url}'\n"
+    ))
+    .await;
+    let clock = lines.iter().find(|line| line.starts_with("clock:"));
+    assert!(
+        clock.is_some_and(|line| line.starts_with("clock: not reached: the chain has made no block for ")),
+        "{lines:#?}"
+    );
+    assert_eq!(code, Some(1));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_contradicts_is_named_and_exits_2() {
     let misnamed = |address, name: &str| TokenSpec {
