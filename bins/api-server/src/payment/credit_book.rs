@@ -64,11 +64,31 @@ pub(super) struct CreditBook {
     payers: LruCache<Address, Account>,
 }
 
+#[derive(Default)]
 struct Account {
     /// As the journal has it, or will have it when what is under way is written.
     credit: Cost,
-    /// Of it, what calls in flight may yet spend.
+    /// What was spent of an earning that was then taken back, because its record could not be written. The next earning pays
+    /// it, as it will in the journal.
+    owed: Cost,
+    /// Of the credit, what calls in flight may yet spend.
     held: Cost,
+}
+
+impl Account {
+    fn take(&mut self, cost: Cost) {
+        self.owed = self.owed.plus(cost.minus(self.credit));
+        self.credit = self.credit.minus(cost);
+    }
+
+    /// Returns how much of the amount counts.
+    fn add(&mut self, amount: Cost, cap: Cost) -> Cost {
+        let (owed, before) = (self.owed, self.credit);
+        self.owed = owed.minus(amount);
+        self.credit = before.plus(amount.minus(owed)).min(cap);
+        let paid = owed.minus(self.owed);
+        paid.plus(self.credit.minus(before))
+    }
 }
 
 impl CreditBook {
@@ -90,7 +110,7 @@ impl CreditBook {
         if !self.knows(payer) {
             let account = Account {
                 credit: Cost::micro_usd(credit).min(self.policy.cap),
-                held: Cost::ZERO,
+                ..Account::default()
             };
             self.payers.insert(payer, account);
         }
@@ -100,11 +120,8 @@ impl CreditBook {
     /// is read from the journal when it is needed.
     fn earn(&mut self, payer: Address, amount: Cost) -> Cost {
         let cap = self.policy.cap;
-        self.payers.get_mut(&payer).map_or(Cost::ZERO, |account| {
-            let before = account.credit;
-            account.credit = before.plus(amount).min(cap);
-            account.credit.minus(before)
-        })
+        let account = self.payers.get_mut(&payer);
+        account.map_or(Cost::ZERO, |account| account.add(amount, cap))
     }
 
     /// What is known of a payer's credit, and how much of it is held, in millionths of a dollar.
@@ -145,7 +162,7 @@ impl Drop for Earning {
     fn drop(&mut self) {
         let mut state = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(account) = state.payers.get_mut(&self.payer) {
-            account.credit = account.credit.minus(self.added);
+            account.take(self.added);
         }
     }
 }
@@ -207,7 +224,7 @@ impl Hold {
             Purse::Payer { payer, cost } => {
                 if let Some(account) = state.payers.get_mut(&payer) {
                     account.held = account.held.minus(cost);
-                    account.credit = account.credit.minus(spent);
+                    account.take(spent);
                 }
                 spent.as_micro_usd()
             }
@@ -222,5 +239,28 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         self.settle_up(Cost::ZERO);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_spent_of_an_earning_that_is_taken_back_is_owed() {
+        let cost = Cost::micro_usd;
+        let mut account = Account::default();
+        let added = account.add(cost(2_000), cost(5_000));
+        assert_eq!(added, cost(2_000));
+        // Its record cannot be written, and meanwhile a call has spent some of it.
+        account.take(added);
+        account.take(cost(100));
+        assert_eq!((account.credit, account.owed), (Cost::ZERO, cost(100)));
+        assert_eq!(account.add(cost(2_000), cost(5_000)), cost(2_000));
+        assert_eq!((account.credit, account.owed), (cost(1_900), Cost::ZERO));
+        // The cap counts for what is kept, not for what is owed.
+        account.take(cost(2_000));
+        assert_eq!(account.add(cost(900), cost(500)), cost(600));
+        assert_eq!((account.credit, account.owed), (cost(500), Cost::ZERO));
     }
 }
