@@ -107,7 +107,7 @@ impl Configuration for Config {
         self.server.check(problems);
         self.payment.check(problems);
         self.settlement
-            .check(self.payment.max_timeout_seconds, problems);
+            .check(self.payment.settle_budget_seconds, problems);
         self.credit.check(problems);
         self.storage.check(problems);
         self.upstreams.check(problems);

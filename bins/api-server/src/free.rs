@@ -343,11 +343,15 @@ fn observe_readiness(readiness: &Readiness) {
         _ => 0,
     };
     observe::clock_difference(apart);
-    if let Readiness::Ready {
-        settlements_left, ..
-    } = readiness
-    {
-        observe::settlements_left(*settlements_left);
+    match readiness {
+        Readiness::Ready {
+            settlements_left, ..
+        } => observe::settlements_left(*settlements_left),
+        Readiness::NotReady {
+            reason: Cause::NoGas { .. },
+        } => observe::settlements_left(Some(0)),
+        // Nobody has looked at the account.
+        Readiness::NotReady { .. } => {}
     }
 }
 

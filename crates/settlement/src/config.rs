@@ -7,7 +7,7 @@ use std::time::Duration;
 use alloy_primitives::{Address, U256};
 use secrecy::SecretString;
 use thiserror::Error;
-use x402_wire::{AuthorizationKey, Payment, Scheme, Terms};
+use x402_wire::{AuthorizationKey, Payment, Scheme, SignatureStanding, Terms};
 
 use crate::http::Http;
 use crate::{
@@ -262,11 +262,25 @@ impl Settler for AnySettler {
                 // Callers make these in any number.
                 tracing::debug!(key = %payment.key(), %reason, "payment invalid");
             }
+            // Signatures that only a chain can judge are made in any number, too.
+            Verification::Unavailable { cause }
+                if payment.check_signature() != Ok(SignatureStanding::Recovered) =>
+            {
+                tracing::debug!(key = %payment.key(), code = cause.code(), %cause, "payment not verifiable");
+            }
             Verification::Unavailable { cause } => {
                 tracing::warn!(key = %payment.key(), code = cause.code(), %cause, "payment not verifiable");
             }
         }
         outcome
+    }
+
+    fn pays_gas(&self) -> bool {
+        each!(self, settler => settler.pays_gas())
+    }
+
+    async fn affords(&self, others: usize) -> Result<(), Cause> {
+        each!(self, settler => settler.affords(others).await)
     }
 
     async fn settle(&self, payment: &Payment) -> Settlement {

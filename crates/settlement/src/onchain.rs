@@ -207,6 +207,14 @@ impl Settler for OnchainSettler {
         }
     }
 
+    fn pays_gas(&self) -> bool {
+        true
+    }
+
+    async fn affords(&self, others: usize) -> Result<(), Cause> {
+        self.affordable(others).await.map(drop)
+    }
+
     async fn settle(&self, payment: &Payment) -> Settlement {
         if payment.scheme() == Scheme::AggrDeferred {
             return Settlement::rejected(Reason::UnsupportedScheme);

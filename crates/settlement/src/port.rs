@@ -50,6 +50,20 @@ pub trait Settler: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Verification> + Send;
 
+    /// Whether settlements are transactions of an account of our own, whose gas has to be paid.
+    fn pays_gas(&self) -> bool {
+        false
+    }
+
+    /// Whether one more settlement can be paid for beside `others` that are still to come, at the present fee. Asked before
+    /// the work, where [`pays_gas`](Self::pays_gas) is true.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn affords(&self, _others: usize) -> impl Future<Output = Result<(), Cause>> + Send {
+        std::future::ready(Ok(()))
+    }
+
     /// Takes the payment. Called once for each payment, after a durable record of the attempt.
     fn settle(&self, payment: &Payment) -> impl Future<Output = Settlement> + Send;
 

@@ -124,6 +124,13 @@ impl CreditBook {
         account.map_or(Cost::ZERO, |account| account.add(amount, cap))
     }
 
+    /// Takes what a payer's call turns out to have cost after it has ended.
+    pub(super) fn charge(&mut self, payer: Address, cost: Cost) {
+        if let Some(account) = self.payers.get_mut(&payer) {
+            account.take(cost);
+        }
+    }
+
     /// What is known of a payer's credit, and how much of it is held, in millionths of a dollar.
     #[cfg(test)]
     pub(super) fn account(&self, payer: Address) -> Option<(u64, u64)> {

@@ -107,15 +107,28 @@ impl Ended {
         }
     }
 
-    /// One line for each call. Anybody can have payments declined by the million, so those are logged only on request.
+    /// One line for each call. What anybody can have by the million, without a signature of an account that can pay, is logged
+    /// only on request.
     pub(super) fn log(&self, request_id: RequestId, operation: Operation, took: Duration) {
         let (operation, outcome) = (operation.name(), self.name());
         let milliseconds = took.as_millis();
-        if let Self::Refused(Refusal::Declined(declined)) = self {
-            let reason = declined.reason.as_str();
-            tracing::debug!(%request_id, operation, outcome, reason, milliseconds, "paid call");
-        } else {
+        if self.is_of_a_payer() {
             tracing::info!(%request_id, operation, outcome, milliseconds, "paid call");
+            return;
+        }
+        let reason = match self {
+            Self::Refused(Refusal::Declined(declined)) => declined.reason.as_str(),
+            _ => "",
+        };
+        tracing::debug!(%request_id, operation, outcome, reason, milliseconds, "paid call");
+    }
+
+    /// Whether only somebody who can pay comes to this end: work has begun after the payment was verified, or the very payment
+    /// came to a settlement before.
+    fn is_of_a_payer(&self) -> bool {
+        match self {
+            Self::Delivered(_) => true,
+            Self::Refused(refusal) => matches!(refusal, Refusal::Work(_) | Refusal::Pending(_)),
         }
     }
 }
@@ -227,5 +240,34 @@ impl From<Invalid> for Declined {
 impl From<Declined> for Refusal {
     fn from(declined: Declined) -> Self {
         Self::Declined(declined)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_forged_payments_come_to_is_logged_only_on_request() {
+        let url = || "http://localhost/payments".to_owned();
+        for refusal in [
+            Refusal::from(Declined::unpaid()),
+            Refusal::Parameters(Vec::new()),
+            Refusal::InFlight {
+                state: State::Working,
+            },
+            Refusal::BoundElsewhere { url: url() },
+            Refusal::OutOfCredit {
+                retry_after_seconds: 1,
+            },
+            Refusal::OneCallAtATime,
+            Refusal::TooManyCalls,
+            Refusal::SettlementUnavailable,
+            Refusal::LedgerUnavailable,
+        ] {
+            assert!(!Ended::from(refusal.clone()).is_of_a_payer(), "{refusal:?}");
+        }
+        let work = ErrorReply::new(route_catalog::ErrorCode::NotFound, "no such token");
+        assert!(Ended::from(Refusal::Work(work)).is_of_a_payer());
     }
 }

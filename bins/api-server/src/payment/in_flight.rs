@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_primitives::{Address, U256};
@@ -12,6 +13,8 @@ use x402_wire::AuthorizationKey;
 #[derive(Default)]
 pub(super) struct InFlight {
     state: Mutex<State>,
+    /// Calls whose settlement has to be paid for.
+    settlements: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -85,6 +88,12 @@ impl InFlight {
     /// Every entry that a call in flight owns.
     pub(super) fn entries(&self) -> Vec<EntryId> {
         self.lock().entries.iter().copied().collect()
+    }
+
+    /// Counts a call whose settlement has to be paid for, and says how many there were before.
+    pub(super) fn expect_settlement(self: &Arc<Self>) -> (ExpectedSettlement, usize) {
+        let others = self.settlements.fetch_add(1, Ordering::SeqCst);
+        (ExpectedSettlement(Arc::clone(self)), others)
     }
 
     /// Whether no call is in flight.
@@ -170,6 +179,15 @@ impl Presence {
             payer.proven.add(asset, amount);
         }
         self.proven = true;
+    }
+}
+
+/// A call whose settlement has to be paid for, until this is dropped.
+pub(super) struct ExpectedSettlement(Arc<InFlight>);
+
+impl Drop for ExpectedSettlement {
+    fn drop(&mut self) {
+        self.0.settlements.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -276,6 +294,19 @@ mod tests {
         assert_eq!(in_flight.entries(), [EntryId::new(7)]);
         drop(presence);
         assert!(in_flight.entries().is_empty());
+    }
+
+    #[test]
+    fn settlements_are_expected_until_their_calls_end() {
+        let in_flight = Arc::new(InFlight::default());
+        let (first, others) = in_flight.expect_settlement();
+        assert_eq!(others, 0);
+        let (second, others) = in_flight.expect_settlement();
+        assert_eq!(others, 1);
+        drop(first);
+        assert_eq!(in_flight.expect_settlement().1, 1);
+        drop(second);
+        assert_eq!(in_flight.expect_settlement().1, 0);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use settlement::Settler;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::credit_book::Hold;
-use super::in_flight::Presence;
+use super::in_flight::{ExpectedSettlement, Presence};
 use super::{PaymentProcessor, Worker};
 
 /// Pauses, in seconds, between tries to write down what became of an entry.
@@ -19,6 +19,8 @@ pub(super) const TRY_AGAIN_AFTER: [u64; 6] = [1, 2, 5, 15, 60, 300];
 pub(super) struct OpenEntry {
     pub(super) id: EntryId,
     pub(super) presence: Presence,
+    /// Set before the work where a settlement costs gas.
+    pub(super) settlement: Option<ExpectedSettlement>,
     hold: Option<Hold>,
     _place: OwnedSemaphorePermit,
 }
@@ -34,6 +36,7 @@ impl OpenEntry {
         Self {
             id,
             presence,
+            settlement: None,
             hold: Some(hold),
             _place: place,
         }

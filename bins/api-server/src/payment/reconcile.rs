@@ -39,6 +39,8 @@ struct LookState {
     under_way: HashSet<EntryId>,
     /// Unix seconds.
     next: HashMap<EntryId, u64>,
+    /// Whose own transaction has failed, which is paid for.
+    failed: HashSet<EntryId>,
 }
 
 impl Looks {
@@ -64,8 +66,15 @@ impl Looks {
         self.lock().next.insert(undecided.entry, next);
     }
 
+    /// Notes that our own transaction for an entry has failed. Returns whether that is new to this process.
+    pub(super) fn learn_failure(&self, entry: EntryId) -> bool {
+        self.lock().failed.insert(entry)
+    }
+
     fn forget(&self, entry: EntryId) {
-        self.lock().next.remove(&entry);
+        let mut state = self.lock();
+        state.next.remove(&entry);
+        state.failed.remove(&entry);
     }
 }
 
@@ -180,6 +189,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             } => {
                 self.learn_transaction(undecided, Some(transaction), reason.as_str())
                     .await;
+                // The call that sent it could not see that it failed. A restart may count it once more.
+                if self.shared.looks.learn_failure(entry) {
+                    let cost = self.shared.policy.credit.transaction;
+                    self.credit().charge(payment.payer(), cost);
+                    self.debit(payment.payer(), cost.as_micro_usd()).await;
+                }
                 let valid_before = payment.authorization().valid_before;
                 match self.settler().is_void(&payment.key(), valid_before).await {
                     Ok(true) => self.give_back(entry, reason).await,

@@ -126,6 +126,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         reason: Reason,
     ) -> Refusal {
         let spent = spent.plus(self.shared.policy.credit.transaction);
+        self.shared.looks.learn_failure(claimed.open.id);
         let cause = format!("own transaction failed: {reason}");
         let refused = Declined::by_settler(reason, None);
         self.keep_open(claimed, spent, Some(transaction), cause, refused)
@@ -225,7 +226,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         declined.into()
     }
 
-    async fn debit(&self, payer: Address, micro_usd: u64) {
+    pub(super) async fn debit(&self, payer: Address, micro_usd: u64) {
         if micro_usd == 0 {
             return;
         }

@@ -15,12 +15,8 @@ pub(super) struct Verified(pub(super) Box<Claimed>);
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Has the payment verified. Whatever ends the call here releases the authorization.
     pub(super) async fn verify(&self, mut claimed: Box<Claimed>) -> Result<Verified, Ended> {
-        let payment = &claimed.payment;
         // A settler that asks over HTTP has large futures.
-        let verifying = self
-            .settler()
-            .verify(payment, claimed.committed, self.now());
-        match Box::pin(verifying).await {
+        match Box::pin(self.ask_settler(&mut claimed)).await {
             Verification::Valid => {
                 claimed.open.presence.prove();
                 Ok(Verified(claimed))
@@ -29,13 +25,26 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Err(Box::pin(self.invalid(*claimed, reason, message)).await)
             }
             Verification::Unavailable { cause } => {
-                tracing::warn!(entry = %claimed.open.id, %cause, "a payment cannot be verified");
+                tracing::debug!(entry = %claimed.open.id, %cause, "a payment cannot be verified");
                 let released =
                     self.release(claimed.open, "verification_unavailable", credit::Cost::ZERO);
                 Box::pin(released).await;
                 Err(Refusal::SettlementUnavailable.into())
             }
         }
+    }
+
+    async fn ask_settler(&self, claimed: &mut Claimed) -> Verification {
+        let settler = self.settler();
+        if settler.pays_gas() {
+            let (expected, others) = self.shared.in_flight.expect_settlement();
+            if let Err(cause) = settler.affords(others).await {
+                return Verification::Unavailable { cause };
+            }
+            claimed.open.settlement = Some(expected);
+        }
+        let (payment, committed) = (&claimed.payment, claimed.committed);
+        settler.verify(payment, committed, self.now()).await
     }
 
     async fn invalid(&self, claimed: Claimed, reason: Reason, message: Option<String>) -> Ended {

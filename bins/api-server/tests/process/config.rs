@@ -142,8 +142,12 @@ fn a_key_that_cannot_be_used_is_named() {
             "settlement.timeout_ms: expected at least 1",
         ),
         (
-            "settlement.timeout_ms = 300001",
-            "settlement.timeout_ms: expected at most payment.max_timeout_seconds = 300",
+            "settlement.timeout_ms = 40001",
+            "settlement.timeout_ms: expected at most 40 s: payment.settle_budget_seconds",
+        ),
+        (
+            "settlement.timeout_ms = 100001\npayment.settle_budget_seconds = 110",
+            "settlement.timeout_ms: expected at most 100 s",
         ),
         (
             "settlement.gas_cap = 20000",

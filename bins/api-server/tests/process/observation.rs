@@ -206,3 +206,20 @@ async fn logs_name_requests_and_neither_payments_nor_secrets() {
         assert!(!log.contains(secret), "{secret} is in the log:\n{log}");
     }
 }
+
+/// The alarm for an empty gas account needs the figure when it is zero.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_gas_account_has_no_settlements_left() {
+    let world = World::new(Mining::Auto).await;
+    let config = world.config("");
+    std::fs::write(
+        world.folder.path().join("gas.key"),
+        "0x".to_owned() + &"5a".repeat(32),
+    )
+    .unwrap();
+    let server = Server::start(&config, &[]).await;
+    let ready = world.buyer.get(&server, "/readyz").await;
+    assert_eq!(ready.status, 503, "{}", ready.text);
+    let metrics = world.buyer.get(&server, "/metrics").await.text;
+    assert!(metrics.contains("\nsvc_settlements_left 0\n"), "{metrics}");
+}

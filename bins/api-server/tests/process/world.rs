@@ -42,7 +42,7 @@ pub(crate) struct World {
     rpc_url: String,
     facilitator: Option<Facilitator>,
     upstream_url: String,
-    folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl World {

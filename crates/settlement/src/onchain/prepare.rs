@@ -108,7 +108,7 @@ impl OnchainSettler {
     }
 
     /// The account can pay for one settlement beside `others` that have begun.
-    async fn affordable(&self, others: usize) -> Result<GasState, Cause> {
+    pub(super) async fn affordable(&self, others: usize) -> Result<GasState, Cause> {
         let funds = self.funds().await?;
         let others = u64::try_from(others).unwrap_or(u64::MAX);
         if funds.settlements(self.policy.gas_cap) <= others {

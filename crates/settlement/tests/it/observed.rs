@@ -157,6 +157,10 @@ async fn invalid_payments_write_no_line_above_debug() {
         let verification = settler.verify(&payment, U256::ZERO, NOW).await;
         assert_eq!(verification.outcome(), "invalid");
     }
+    chain.inject(Fault::new("eth_call", BadAnswer::Close));
+    let forged = Draft::new(USDC).with_signature(&[7; 130]);
+    let verification = settler.verify(&forged, U256::ZERO, NOW).await;
+    assert_eq!(verification.outcome(), "unavailable");
     assert_eq!(*loud.0.lock().unwrap(), [""; 0]);
     // The subscriber hears what there is to hear.
     stage.plays("/verify", [with_status(500, "")]);

@@ -133,8 +133,8 @@ impl SettlementSection {
         Some(signer.address())
     }
 
-    /// `max_timeout_seconds` is that of `[payment]`: for how long an authorization is meant to be valid.
-    pub(crate) fn check(&self, max_timeout_seconds: u64, problems: &mut Vec<Problem>) {
+    /// `settle_budget_seconds` is that of `[payment]`: how long a settlement may take.
+    pub(crate) fn check(&self, settle_budget_seconds: u64, problems: &mut Vec<Problem>) {
         let needs = |problems: &mut Vec<Problem>, present: bool, key: &str, why: &str| {
             if !present {
                 problem(problems, key, format!("is missing: {why}"));
@@ -187,7 +187,7 @@ impl SettlementSection {
                 "expected 32 bytes as hexadecimal digits that are a secp256k1 private key",
             );
         }
-        self.check_limits(max_timeout_seconds, problems);
+        self.check_limits(settle_budget_seconds, problems);
         if self.reconcile_seconds == 0 {
             problem(
                 problems,
@@ -198,16 +198,20 @@ impl SettlementSection {
     }
 }
 
+/// The most that one settlement may be waited for.
+const LONGEST_TIMEOUT_SECONDS: u64 = 100;
+
 impl SettlementSection {
-    fn check_limits(&self, max_timeout_seconds: u64, problems: &mut Vec<Problem>) {
+    fn check_limits(&self, settle_budget_seconds: u64, problems: &mut Vec<Problem>) {
         let timeout = "settlement.timeout_ms";
         if self.timeout_ms == 0 {
             problem(problems, timeout, "expected at least 1");
         }
-        if self.timeout_ms > max_timeout_seconds.saturating_mul(1000) {
+        // A look at an unknown payment, which may settle it, is cut off after two minutes.
+        let most = settle_budget_seconds.min(LONGEST_TIMEOUT_SECONDS);
+        if self.timeout_ms > most.saturating_mul(1000) {
             let message = format!(
-                "expected at most payment.max_timeout_seconds = {max_timeout_seconds}: \
-                 an authorization ends before a settlement that takes longer"
+                "expected at most {most} s: payment.settle_budget_seconds, and not above {LONGEST_TIMEOUT_SECONDS} s"
             );
             problem(problems, timeout, message);
         }

@@ -59,6 +59,8 @@ pub(super) struct Script {
     pub(super) settles: Mutex<Settles>,
     pub(super) reconciles: Mutex<Reconciles>,
     pub(super) is_void: Mutex<Result<bool, Cause>>,
+    /// Settlements that the settler's account can pay, if it pays for them.
+    pub(super) affords: Mutex<Option<usize>>,
     pub(super) work: Mutex<Work>,
     /// Whoever asks what is supported waits for one of these.
     pub(super) gate: Semaphore,
@@ -87,6 +89,7 @@ impl Default for Script {
                 cause: unreachable(),
             })),
             is_void: Mutex::new(Ok(false)),
+            affords: Mutex::new(None),
             work: Mutex::new(Work::Answers),
             gate: Semaphore::new(Semaphore::MAX_PERMITS),
             clock: Arc::new(Hand(AtomicI64::new(NOW.try_into().unwrap()))),
@@ -176,6 +179,18 @@ impl Settler for ScriptedSettler {
     async fn verify(&self, _payment: &Payment, _committed: U256, _now: u64) -> Verification {
         self.0.ask("verify").await;
         now(&self.0.verifies)
+    }
+
+    fn pays_gas(&self) -> bool {
+        now(&self.0.affords).is_some()
+    }
+
+    async fn affords(&self, others: usize) -> Result<(), Cause> {
+        self.0.ask("affords").await;
+        match now(&self.0.affords) {
+            Some(most) if others >= most => Err(unreachable()),
+            _ => Ok(()),
+        }
     }
 
     async fn settle(&self, payment: &Payment) -> Settlement {

@@ -10,7 +10,7 @@ use x402_wire::Reason;
 use super::payer::Payer;
 use super::script::{Reconciles, Script, Settles, Work, unreachable};
 use super::stage::{Stage, TRANSACTION, VERIFICATION, declined, refused, served};
-use crate::payment::{MAX_IN_FLIGHT, Refusal};
+use crate::payment::{Ended, MAX_IN_FLIGHT, Refusal};
 
 fn failed() -> Settles {
     Settles::As(Settlement::Failed {
@@ -217,6 +217,28 @@ async fn a_payment_whose_transaction_failed_is_given_back_when_it_is_void() {
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
 }
 
+/// A failure that is seen after its call has ended is paid for all the same, once.
+#[tokio::test(start_paused = true)]
+async fn a_transaction_that_turns_out_to_have_failed_is_paid_for_by_credit() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    stage.make_regular(&payer).await;
+    Script::set(&stage.script.settles, Settles::Never);
+    let payment = stage.sign(&payer);
+    refused(stage.buy(&payment).await);
+    assert_eq!(stage.credit(&payer).await, 1_000);
+    let late = Reconciliation::Failed {
+        transaction: "0xfa".to_owned(),
+        reason: Reason::TransactionFailed,
+    };
+    Script::set(&stage.script.reconciles, Reconciles::As(late));
+    for _ in 0..2 {
+        refused(stage.buy(&payment).await);
+        let left = 1_000 - TRANSACTION;
+        assert_eq!(stage.credit(&payer).await, left);
+        assert_eq!(stage.known_credit(&payer), Some((left, 0)));
+    }
+}
+
 /// Until its fate is written down, a claimed payment has its call's place: there are never more open entries than places.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
@@ -233,6 +255,32 @@ async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
     assert_eq!(shared.places.available_permits(), MAX_IN_FLIGHT);
     assert!(shared.in_flight.is_empty());
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+}
+
+/// Work that nobody can be charged for is not begun.
+#[tokio::test(start_paused = true)]
+async fn no_more_work_begins_than_the_gas_account_can_settle() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    stage.make_regular(&payer).await;
+    Script::set(&stage.script.affords, Some(2));
+    Script::set(&stage.script.work, Work::Takes(1));
+    let payments: Vec<_> = (0..4).map(|_| stage.sign(&payer)).collect();
+    let buy = |number: usize| stage.buy(&payments[number]);
+    let (first, second, third, fourth) = tokio::join!(buy(0), buy(1), buy(2), buy(3));
+    let (mut answers, mut unaffordable) = (0, None);
+    for (number, ended) in [first, second, third, fourth].into_iter().enumerate() {
+        match ended {
+            Ended::Delivered(_) => answers += 1,
+            Ended::Refused(Refusal::SettlementUnavailable) => unaffordable = Some(number),
+            Ended::Refused(other) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(answers, 2);
+    assert_eq!(stage.script.asked("work"), 2);
+    // Nobody pays for what was not done, and there is room again.
+    assert_eq!(stage.credit(&payer).await, 3_000);
+    let again = stage.buy(&payments[unaffordable.unwrap()]).await;
+    assert!(!served(again).again);
 }
 
 /// What only this process knows must not be lost to a full disk: without it the payment would be settled once more.
