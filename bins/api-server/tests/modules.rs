@@ -188,3 +188,15 @@ fn every_way_to_name_a_module_is_seen() {
     );
     assert_eq!(seen("// use crate::operations;\nuse other::page;"), [""; 0]);
 }
+
+/// What runs in a task of its own is paid for by nobody, unless the meter of its call is carried into it.
+#[test]
+fn operations_carry_their_meter_into_every_task() {
+    let operations = text_of("operations");
+    let spawned: Vec<&str> = operations.split("spawn(").skip(1).collect();
+    assert!(spawned.len() > 8, "{}", spawned.len());
+    for task in spawned {
+        let begin: String = task.chars().take(60).collect();
+        assert!(begin.trim_start().starts_with("Meter::carry("), "{begin}");
+    }
+}

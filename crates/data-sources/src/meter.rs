@@ -97,7 +97,7 @@ impl Meter {
     }
 
     /// `work`, counted with the meter of whoever calls this, also when it runs in another task.
-    pub(crate) fn carry<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    pub fn carry<F: Future>(work: F) -> impl Future<Output = F::Output> {
         let meter = CURRENT.try_with(Clone::clone).ok();
         async move {
             match meter {

@@ -72,7 +72,7 @@ error_codes! {
     UpstreamUnavailable = "upstream_unavailable", 503, true;
     /// The settlement was sent and its outcome is not known yet; the same payment fetches it later.
     SettlementPending = "settlement_pending", 503, true;
-    /// The payment ledger cannot be read or written; the payment was not used.
+    /// The payment ledger cannot be read or written. Send the same payment again: whether it was used cannot be told now.
     LedgerUnavailable = "ledger_unavailable", 503, true;
     /// A fault of the service.
     Internal = "internal", 500, false;

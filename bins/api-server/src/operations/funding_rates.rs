@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use data_sources::{Error, Sourced};
+use data_sources::{Error, Meter, Sourced};
 use readings::derivatives::{
     CoinReading, OpenInterest, Part, SymbolMarket, Venue, VenueReading, coin_of,
     top_by_open_interest,
@@ -192,10 +192,10 @@ async fn with_binance_interest(
             .any(|reading| reading.venue == Venue::Binance && reading.mark_px.is_some())
         {
             let (binance, coin) = (derivatives.binance.clone(), market.symbol.clone());
-            asked.spawn(async move {
+            asked.spawn(Meter::carry(async move {
                 let interest = binance.open_interest(&coin, max_age).await;
                 (coin, interest)
-            });
+            }));
         }
     }
     let mut found = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! `GET /hyperliquid-account`.
 
-use data_sources::hyperliquid_info::HyperliquidInfo;
+use data_sources::{Meter, hyperliquid_info::HyperliquidInfo};
 use std::time::Duration;
 
 use alloy_primitives::Address;
@@ -115,10 +115,10 @@ async fn others(
     let mut calls = JoinSet::new();
     for dex in dexs.value.iter().cloned() {
         let venue = venue.clone();
-        calls.spawn(async move {
+        calls.spawn(Meter::carry(async move {
             let account = venue.account(user, &dex, max_age).await;
             (dex, account)
-        });
+        }));
     }
     let mut answers = calls.join_all().await;
     answers.sort_by(|one, other| one.0.cmp(&other.0));

@@ -1,6 +1,6 @@
 //! `GET /rwa-pulse`.
 
-use data_sources::hyperliquid_info::HyperliquidInfo;
+use data_sources::{Meter, hyperliquid_info::HyperliquidInfo};
 use std::sync::Arc;
 
 use data_sources::{Error, Sourced};
@@ -195,10 +195,10 @@ async fn markets(hyperliquid: &HyperliquidInfo, call: &Call) -> Result<Vec<OfDex
     let mut calls = JoinSet::new();
     for dex in dexs.value.iter().take(DEXES).cloned() {
         let venue = hyperliquid.clone();
-        calls.spawn(async move {
+        calls.spawn(Meter::carry(async move {
             let markets = venue.overview(&dex, max_age).await;
             (dex, markets)
-        });
+        }));
     }
     let mut answers = calls.join_all().await;
     answers.sort_by(|one, other| one.0.cmp(&other.0));

@@ -4,7 +4,7 @@ mod told;
 
 use std::time::Duration;
 
-use data_sources::yahoo::Yahoo;
+use data_sources::{Meter, yahoo::Yahoo};
 use readings::macro_data::{CrossCheck, Instrument, MacroData, Observation, Reading};
 use readings::rwa::MacroCore;
 use route_catalog::ErrorCode;
@@ -181,10 +181,10 @@ async fn gather(
             .filter(|(_, (of, _))| wants(of))
         {
             let fred = tradfi.fred.clone();
-            asked.spawn(async move {
+            asked.spawn(Meter::carry(async move {
                 let answer = fred.latest(instrument, max_age).await;
                 (at, instrument, place, answer)
-            });
+            }));
         }
         let mut answers = asked.join_all().await;
         answers.sort_by_key(|(at, ..)| *at);
@@ -194,7 +194,9 @@ async fn gather(
         let mut asked = tokio::task::JoinSet::new();
         for instrument in Yahoo::instruments().filter(|instrument| wants(instrument)) {
             let yahoo = tradfi.yahoo.clone();
-            asked.spawn(async move { (instrument, yahoo.price(instrument, max_age).await) });
+            asked.spawn(Meter::carry(async move {
+                (instrument, yahoo.price(instrument, max_age).await)
+            }));
         }
         let mut answers = asked.join_all().await;
         answers.sort_by_key(|(instrument, _)| instrument.symbol);

@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use http_edge::RequestId;
 use jiff::Timestamp;
 use ledger::{Journal, PaymentRecord, State};
-use route_catalog::ErrorCode;
+use route_catalog::{ErrorCode, Next};
 use serde_json::{Value, json};
 use settlement::Settler;
 use x402_wire::AuthorizationKey;
@@ -75,6 +75,9 @@ pub(crate) async fn answer<S: Settler, J: Journal, W: Worker>(
                 "the payment ledger is not available",
             )
             .retry_after(5)
+            .next(&Next::LookUp {
+                url: processor.catalog().payment_url(&key),
+            })
             .into_reply(id)
         }
     }

@@ -64,14 +64,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }) => Box::pin(self.failed(claimed, spent, transaction, reason)).await,
             Ok(Settlement::NotSent { cause }) => Box::pin(self.not_sent(claimed, &cause)).await,
             Ok(Settlement::Unknown { transaction, cause }) => {
-                Box::pin(self.unknown(claimed, transaction, cause)).await
+                Box::pin(self.unknown(claimed, spent, transaction, cause)).await
             }
             Err(_elapsed) => {
                 let cause = Cause::Timeout {
                     call: Call::Settle,
                     after: self.shared.policy.settle_guard,
                 };
-                Box::pin(self.unknown(claimed, None, cause)).await
+                Box::pin(self.unknown(claimed, spent, None, cause)).await
             }
         };
         Err(ended.into())
@@ -174,16 +174,21 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Refusal::SettlementUnavailable
     }
 
+    /// The work is paid for by credit, for a payer can bring this about; should the payment turn out to be settled, it earns
+    /// more than that.
     async fn unknown(
         &self,
-        claimed: Box<Claimed>,
+        mut claimed: Box<Claimed>,
+        spent: Cost,
         transaction: Option<String>,
         cause: Cause,
     ) -> Refusal {
         let entry = claimed.open.id;
         tracing::warn!(%entry, transaction, %cause, "the outcome of a settlement is unknown");
+        let debit = claimed.open.spend(spent);
         self.leave_unknown(claimed.open, transaction.clone(), cause.to_string())
             .await;
+        self.debit(claimed.payment.payer(), debit).await;
         self.pending(&claimed.payment.key(), transaction)
     }
 

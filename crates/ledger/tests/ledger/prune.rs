@@ -49,6 +49,29 @@ async fn what_is_closed_goes_when_its_time_is_over() {
     }
 }
 
+/// Whoever saw its authorization may have executed it, and its payer must not be told to sign anew on a guess.
+#[tokio::test]
+async fn a_released_payment_that_came_to_a_settlement_stays_as_long_as_a_settled_one() {
+    let ledger = Bench::new();
+    let entry = reserved(&ledger, claim(1)).await;
+    ledger
+        .begin_settlement(entry, settlement(1), NOW)
+        .await
+        .unwrap();
+    ledger
+        .release(entry, "insufficient_funds", 0, NOW)
+        .await
+        .unwrap();
+    prune_all(&ledger, NOW + ENTRY_RETENTION - 1).await;
+    let record = look_up(&ledger, 1).await.unwrap();
+    assert!(record.attempted, "{record:?}");
+    assert_eq!(
+        prune_all(&ledger, NOW + ENTRY_RETENTION).await,
+        pruned(1, 0)
+    );
+    assert_eq!(look_up(&ledger, 1).await, None);
+}
+
 #[tokio::test]
 async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
     // Entries for less time than answers, and an authorization that outlives both.

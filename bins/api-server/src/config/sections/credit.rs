@@ -13,19 +13,19 @@ use crate::config::Problem;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CreditSection {
-    /// What one uncharged call costs whose data came from an upstream.
+    /// What one request to a data upstream costs, tries included, in a call that ends uncharged.
     #[serde(deserialize_with = "lenient::scalar")]
     pub upstream_call_micro_usd: u64,
     /// What one payment costs that was sent to the chain or the facilitator for verification and not settled.
     #[serde(deserialize_with = "lenient::scalar")]
     pub verification_micro_usd: u64,
-    /// What one uncharged call costs that asked a model.
+    /// What one request to a model costs, tries included, in a call that ends uncharged.
     #[serde(deserialize_with = "lenient::scalar")]
     pub model_call_micro_usd: u64,
     /// What one settlement transaction of the server's own account costs that moved no money.
     #[serde(deserialize_with = "lenient::scalar")]
     pub transaction_micro_usd: u64,
-    /// The most that the pool of payers without credit holds; it is full at the first start.
+    /// The most that the pool of payers without credit holds; it is full at each start.
     #[serde(deserialize_with = "lenient::scalar")]
     pub pool_micro_usd: u64,
     /// What the pool gains each second.

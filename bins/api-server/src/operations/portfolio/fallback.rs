@@ -1,7 +1,7 @@
 //! Balances without OKX's index: the native coin and listed tokens from the chain's nodes, all tokens and their prices from
 //! its explorer, where there is one.
 
-use data_sources::okx::Okx;
+use data_sources::{Meter, okx::Okx};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -54,7 +54,9 @@ pub(super) async fn read(
         }
         tokens.truncate(MAX_TOKENS);
         let (reader, explorer) = (accounts.evm.clone(), accounts.blockscout.clone());
-        asked.spawn(async move { one(reader, explorer, chain_id, account, tokens).await });
+        asked.spawn(Meter::carry(async move {
+            one(reader, explorer, chain_id, account, tokens).await
+        }));
     }
     let mut told: BTreeMap<u64, Told> = asked
         .join_all()

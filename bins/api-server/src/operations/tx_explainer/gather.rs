@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use alloy_primitives::{Address, Selector};
-use data_sources::evm::EvmReader;
 use data_sources::sourcify::{self, Sourcify};
 use data_sources::{Error, SourceError, SourceErrorKind, Sourced, fourbyte};
+use data_sources::{Meter, evm::EvmReader};
 use readings::chain::{
     ContractFacts, Knowledge, Needs, Record,
     knowledge::{Candidate, Replay},
@@ -171,7 +171,9 @@ async fn contracts(
     let mut asked = JoinSet::new();
     for address in needs.contracts.iter().copied() {
         let (sourcify, reader) = (chain.sourcify.clone(), chain.evm.clone());
-        asked.spawn(interface(sourcify, reader, chain_id, address, deadline));
+        asked.spawn(Meter::carry(interface(
+            sourcify, reader, chain_id, address, deadline,
+        )));
     }
     asked.join_all().await
 }
@@ -248,10 +250,10 @@ async fn signatures(
     {
         let fourbyte = chain.fourbyte.clone();
         let found = async move { fourbyte.signatures(selector).await };
-        asked.spawn(async move {
+        asked.spawn(Meter::carry(async move {
             let found = by(deadline, fourbyte::SIGNATURES, found).await;
             found.map(|sourced| sourced.map(|candidates| vec![(selector, candidates)]))
-        });
+        }));
     }
     let mut all = vec![first.map(|sourced| sourced.map(|listed| listed.into_iter().collect()))];
     all.extend(asked.join_all().await);
@@ -265,7 +267,7 @@ async fn by<T: Send + 'static>(
     source: &'static str,
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
-    let kind = match tokio::time::timeout_at(deadline, tokio::spawn(work)).await {
+    let kind = match tokio::time::timeout_at(deadline, tokio::spawn(Meter::carry(work))).await {
         Ok(Ok(outcome)) => return outcome,
         Ok(Err(_)) => SourceErrorKind::Unreachable,
         Err(_) => SourceErrorKind::Timeout {

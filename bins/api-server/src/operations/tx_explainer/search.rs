@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::B256;
-use data_sources::{Error, SourceError, SourceErrorKind};
+use data_sources::{Error, Meter, SourceError, SourceErrorKind};
 use readings::chain::{NETWORKS, Network, Record};
 use route_catalog::ErrorCode;
 use tokio::task::JoinSet;
@@ -42,12 +42,12 @@ pub(super) async fn search(
     let mut looks = JoinSet::new();
     for network in &networks {
         let (reader, network) = (chain.evm.clone(), *network);
-        looks.spawn(async move {
+        looks.spawn(Meter::carry(async move {
             let look =
                 tokio::time::timeout(PATIENCE, reader.transaction(network.id, hash, max_age)).await;
             let late = |_| Err(too_late(network));
             (network, look.unwrap_or_else(late))
-        });
+        }));
     }
     let mut outcomes = looks.join_all().await;
     outcomes.sort_by_key(|(network, _)| network.id);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use data_sources::{Error, Sourced};
+use data_sources::{Error, Meter, Sourced};
 use readings::Decimal;
 use readings::defi::{chains, gas::GasPrice};
 
@@ -32,14 +32,14 @@ pub(crate) async fn gas_prices(
     let mut tasks = tokio::task::JoinSet::new();
     for chain_id in wanted.iter().copied() {
         let (evm, llama) = (chain.evm.clone(), defi.defillama.clone());
-        tasks.spawn(async move {
+        tasks.spawn(Meter::carry(async move {
             let coin = async {
                 let coin = chains::gas_coin(chain_id)?;
                 Some(llama.token_price(coin.platform, coin.token, max_age).await)
             };
             let (wei, coin) = tokio::join!(evm.gas_price(chain_id), coin);
             (chain_id, wei, coin)
-        });
+        }));
     }
     let mut prices = BTreeMap::new();
     while let Some(done) = tasks.join_next().await {

@@ -225,7 +225,7 @@ async fn a_transaction_that_turns_out_to_have_failed_is_paid_for_by_credit() {
     Script::set(&stage.script.settles, Settles::Never);
     let payment = stage.sign(&payer);
     refused(stage.buy(&payment).await);
-    assert_eq!(stage.credit(&payer).await, 1_000);
+    assert_eq!(stage.credit(&payer).await, 1_000 - VERIFICATION);
     let late = Reconciliation::Failed {
         transaction: "0xfa".to_owned(),
         reason: Reason::TransactionFailed,
@@ -233,7 +233,7 @@ async fn a_transaction_that_turns_out_to_have_failed_is_paid_for_by_credit() {
     Script::set(&stage.script.reconciles, Reconciles::As(late));
     for _ in 0..2 {
         refused(stage.buy(&payment).await);
-        let left = 1_000 - TRANSACTION;
+        let left = 1_000 - VERIFICATION - TRANSACTION;
         assert_eq!(stage.credit(&payer).await, left);
         assert_eq!(stage.known_credit(&payer), Some((left, 0)));
     }

@@ -39,6 +39,8 @@ struct Aged {
     changed_at: u64,
     answer: i64,
     receipt: i64,
+    /// It came to a settlement, so others may have seen the authorization.
+    attempted: bool,
 }
 
 impl Aged {
@@ -51,6 +53,7 @@ impl Aged {
             answer: row.get(4)?,
             receipt: row.get(5)?,
             digest: row.get(6)?,
+            attempted: row.get(7)?,
         })
     }
 
@@ -94,6 +97,8 @@ impl Store<'_> {
         let answers = self.options.retention_seconds;
         let entries = match aged.state {
             State::Settled => self.options.entry_retention_seconds.max(answers),
+            // Its payer is told to sign anew only when it is known to be void.
+            State::Released if aged.attempted => self.options.entry_retention_seconds.max(answers),
             State::Released => answers,
             _ => return Ok(()),
         };
@@ -120,7 +125,8 @@ impl Store<'_> {
     fn entries_after(&mut self, id: i64) -> rusqlite::Result<Vec<Aged>> {
         self.statements
             .get(
-                "SELECT id, state, valid_before, changed_at, answer, receipt, authorization
+                "SELECT id, state, valid_before, changed_at, answer, receipt, authorization,
+                        attempted
                  FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?
             .query_map([id, BATCH], Aged::read)?
