@@ -125,7 +125,11 @@ async fn what_agrees_is_said_line_by_line() {
 /// A chain that nobody uses has an old newest block, whatever the machine's clock says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chain_without_new_blocks_says_nothing_about_the_clock() {
-    let chain = DevChain::builder().chain_196_assets().build().unwrap();
+    let chain = DevChain::builder()
+        .chain_196_assets()
+        .clock(|| 1_700_000_000)
+        .build()
+        .unwrap();
     let (_rpc, rpc_url) = node(&chain).await;
     let facilitator = saying(BOTH).await;
     let (lines, code) = check(&format!(
