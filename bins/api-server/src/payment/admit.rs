@@ -126,7 +126,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// Reads the payer's credit the first time it is needed.
-    async fn learn_credit(&self, payer: Address) -> Result<(), Refusal> {
+    pub(super) async fn learn_credit(&self, payer: Address) -> Result<(), Refusal> {
         if self.credit().knows(payer) {
             return Ok(());
         }

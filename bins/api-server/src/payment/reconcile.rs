@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use alloy_primitives::Address;
 use ledger::{EntryId, Journal, Undecided};
 use settlement::{Reconciliation, Settler};
 use tokio::task::JoinSet;
@@ -189,12 +190,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             } => {
                 self.learn_transaction(undecided, Some(transaction), reason.as_str())
                     .await;
-                // The call that sent it could not see that it failed. A restart may count it once more.
-                if self.shared.looks.learn_failure(entry) {
-                    let cost = self.shared.policy.credit.transaction;
-                    self.credit().charge(payment.payer(), cost);
-                    self.debit(payment.payer(), cost.as_micro_usd()).await;
-                }
+                self.charge_failure(entry, payment.payer()).await;
                 let valid_before = payment.authorization().valid_before;
                 match self.settler().is_void(&payment.key(), valid_before).await {
                     Ok(true) => self.give_back(entry, reason).await,
@@ -223,6 +219,17 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                     }
                 }
             }
+        }
+    }
+
+    /// The call that sent the transaction could not see that it failed. A restart may count it once more.
+    async fn charge_failure(&self, entry: EntryId, payer: Address) {
+        // The credit is known before it changes, so that nobody reads the old one from the journal meanwhile.
+        let known = self.learn_credit(payer).await;
+        if known.is_ok() && self.shared.looks.learn_failure(entry) {
+            let cost = self.shared.policy.credit.transaction;
+            self.credit().charge(payer, cost);
+            self.debit(payer, cost.as_micro_usd()).await;
         }
     }
 

@@ -93,6 +93,11 @@ async fn the_free_endpoints_answer() {
     );
     assert!(dataset["age_seconds"].as_u64().unwrap() < 60, "{dataset}");
 
+    let page = world.buyer.get(&server, "/").await.text;
+    for action in ["send_same_again", "look_up", "wait", "sign_new"] {
+        assert!(page.contains(action), "the page does not tell {action}");
+    }
+
     let metrics = world.buyer.get(&server, "/metrics").await.text;
     assert!(
         metrics.contains("svc_paid_calls_total{operation=\"all_tokens\",outcome=\"served\"} 1")
