@@ -297,7 +297,7 @@ impl Settler for OnchainSettler {
             }
         }
         // An earlier transaction may have shown the authorization to others, so a refusal does not end it.
-        answer::after_resend(self.settle(payment).await, transaction).unless_refused()
+        answer::after_resend(self.settle(payment).await, transaction).reopened()
     }
 
     async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {

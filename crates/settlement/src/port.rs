@@ -335,7 +335,7 @@ impl Reconciliation {
 
     /// The chain decides: what a remote party refuses, or cannot tell any more, stays open while the authorization can be
     /// used.
-    pub(crate) fn unless_refused(self) -> Self {
+    pub(crate) fn reopened(self) -> Self {
         match self {
             Self::NotSettled { reason } => Self::Undecided {
                 transaction: None,

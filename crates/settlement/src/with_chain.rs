@@ -224,7 +224,7 @@ impl<B: Settler> Settler for WithChain<B> {
             },
             Ok(Finding::Open) => match backend().await {
                 Reconciliation::Settled(receipt) => reported(chain, payment, receipt).await,
-                open => open.unless_refused(),
+                open => open.reopened(),
             },
             // The node has no logs of that time, and will not have them later.
             Err(cause @ Cause::NotLocated) => undecided(cause).ended(payment, now),

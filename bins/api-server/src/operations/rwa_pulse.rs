@@ -1,9 +1,9 @@
 //! `GET /rwa-pulse`.
 
-use data_sources::{Meter, hyperliquid_info::HyperliquidInfo};
 use std::sync::Arc;
 
-use data_sources::{Error, Sourced};
+use data_sources::hyperliquid_info::HyperliquidInfo;
+use data_sources::{Error, Meter, Sourced};
 use jiff::Timestamp;
 use readings::derivatives::PerpContext;
 use readings::news::{Headline, Topic, rank};

@@ -133,7 +133,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .await
     }
 
-    /// The settler has been refused, and somebody else has the authorization.
+    /// A remote party has refused the payment and holds its authorization.
     async fn still_open(
         &self,
         claimed: Box<Claimed>,

@@ -289,8 +289,8 @@ fn heaviest(asked: &[(Duration, u32)], window: Duration) -> u64 {
 /// What a call of a model costs a payer's credit, or the newcomers' pool, when it ends uncharged: the server's default.
 pub(super) const MODEL_CALL_MICRO_USD: u64 = 25_000;
 
-/// Nobody but the crowd asks for models' work, and none of it can be sold: it is paid for by the pool and by what the crowd
-/// has paid for other calls.
+/// Nobody but the crowd asks for models' work. What it costs is paid for by the pool and by what the crowd has paid, for
+/// images that were sold among other calls: the bound is a generous one.
 pub(super) fn idle_work(evidence: &Evidence) -> Finding {
     let honest: BTreeSet<Key> = evidence
         .seen
