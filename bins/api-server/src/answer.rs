@@ -1,26 +1,31 @@
 //! The answer of a paid route: `data` and `meta`.
 
+mod attribution;
 mod beginnings;
 mod object;
 mod origin;
+mod part;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io::Write as _;
 
-use data_sources::{Mode, Provenance, SourceStatus};
+use data_sources::{Attribution, Mode, Provenance};
 use jiff::Timestamp;
 use ledger::Answer;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use self::attribution::attributed;
 pub(crate) use self::beginnings::{Beginnings, LastBeginning};
 pub(crate) use self::object::{LastRendered, Object};
 pub(crate) use self::origin::{Method, Origin};
+pub(crate) use self::part::Part;
+use self::part::{SectionEntry, age, oldest};
 use crate::call::Call;
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
-pub(crate) use crate::source_report::Unavailable;
+pub(crate) use crate::source_report::{Cut, Unavailable};
 
 /// What a route found out.
 #[derive(Debug, Clone, Default)]
@@ -31,12 +36,18 @@ pub(crate) struct Answered {
     pub(crate) sources: Vec<Provenance>,
     /// Members of `data` that could not be had.
     pub(crate) unavailable: Vec<Unavailable>,
+    /// Lists of `data` that are not whole.
+    pub(crate) cut: Vec<Cut>,
     /// What the caller should know about the data.
     pub(crate) warnings: Vec<Warning>,
     /// The time of the data where no source names one, because it is computed here.
     pub(crate) as_of: Option<Timestamp>,
-    /// For how many seconds the data counts as fresh.
+    /// For how many seconds the data counts as fresh; of an answer of several parts, for how many that part does which
+    /// ages most slowly.
     pub(crate) fresh_seconds: u64,
+    /// The parts of an answer that is of several, each with its own time and its own bound. The answer is fresh while each
+    /// of them is.
+    pub(crate) parts: Vec<Part>,
     /// Which source each member came from, for `provenance=1`.
     pub(crate) origins: Vec<Origin>,
     /// The edition of the dataset behind the answer, for `ETag`.
@@ -62,11 +73,18 @@ struct Meta<'a> {
     verdict: &'static str,
     cache: &'static str,
     schema_version: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sections: Vec<SectionEntry<'a>>,
     #[serde(serialize_with = "entries")]
     sources: &'a [Provenance],
     unavailable: &'a [Unavailable],
+    #[serde(skip_serializing_if = "<[Cut]>::is_empty")]
+    cut: &'a [Cut],
     #[serde(skip_serializing_if = "<[Warning]>::is_empty")]
     warnings: &'a [Warning],
+    /// What sources want to be said of them where their data is shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attribution: Vec<&'static Attribution>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provenance: Option<serde_json::Map<String, Value>>,
 }
@@ -94,6 +112,34 @@ impl Answered {
         Self::of(data.into(), fresh_seconds)
     }
 
+    /// `data` of several parts.
+    pub(crate) fn of_parts(data: impl Serialize, parts: Vec<Part>) -> Self {
+        let bounds = parts.iter().map(|part| part.fresh_seconds);
+        let mut answered = Self::new(data, bounds.max().unwrap_or_default());
+        answered.parts = parts;
+        answered
+    }
+
+    /// This answer as a part of another one; one of several parts stays that.
+    pub(crate) fn as_parts(&self, name: &str, now: Timestamp) -> Vec<Part> {
+        if self.parts.is_empty() {
+            return vec![Part::at(name, self.as_of(now), self.fresh_seconds)];
+        }
+        self.parts.iter().map(|part| part.within(name)).collect()
+    }
+
+    /// Whether it is fresh, and for how many seconds it still is.
+    fn freshness(&self, now: Timestamp) -> (bool, u64) {
+        let age = self.age_seconds(now);
+        let whole = self
+            .parts
+            .is_empty()
+            .then(|| self.fresh_seconds.checked_sub(age));
+        let parts = self.parts.iter().map(|part| part.left(now));
+        let left = parts.chain(whole).min().flatten();
+        (left.is_some(), left.unwrap_or_default())
+    }
+
     /// `data` as it is kept, fresh for so many seconds.
     pub(crate) fn of(data: Object, fresh_seconds: u64) -> Self {
         Self {
@@ -108,6 +154,7 @@ impl Answered {
     pub(crate) fn with_report(mut self, report: SourceReport) -> Self {
         self.sources.extend(report.sources);
         self.unavailable.extend(report.unavailable);
+        self.cut.extend(report.cut);
         self
     }
 
@@ -180,8 +227,7 @@ impl Answered {
     }
 
     /// The headers that are kept with the answer.
-    fn headers(&self, age_seconds: u64) -> Box<[ledger::Header]> {
-        let left = self.fresh_seconds.saturating_sub(age_seconds);
+    fn headers(&self, age_seconds: u64, left: u64) -> Box<[ledger::Header]> {
         let age = ("age".into(), age_seconds.to_string());
         let cached = ("cache-control".into(), format!("private, max-age={left}"));
         match &self.edition {
@@ -193,6 +239,7 @@ impl Answered {
     /// As it is sent and kept. `last` is how the last answer to the same request began.
     pub(crate) fn at(&self, call: &Call, now: Timestamp, last: Option<&LastBeginning>) -> Answer {
         let age_seconds = self.age_seconds(now);
+        let (fresh, left) = self.freshness(now);
         let cached = self.sources.iter().any(|source| source.cached);
         let wants_provenance = call.parameters.provenance();
         let meta = Meta {
@@ -201,16 +248,15 @@ impl Answered {
             generated_at: Seconds(now),
             age_seconds,
             max_age_seconds: self.fresh_seconds,
-            verdict: if age_seconds <= self.fresh_seconds {
-                "fresh"
-            } else {
-                "stale"
-            },
+            verdict: part::verdict(fresh),
             cache: if cached { "hit" } else { "miss" },
             schema_version: "1",
+            sections: self.parts.iter().map(|part| part.entry(now)).collect(),
             sources: &self.sources,
             unavailable: &self.unavailable,
+            cut: &self.cut,
             warnings: &self.warnings,
+            attribution: attributed(&self.sources),
             provenance: wants_provenance.then(|| self.provenance(now)),
         };
         let middle = |body: &mut Vec<u8>| {
@@ -226,7 +272,7 @@ impl Answered {
             // Writing to a vector does not fail.
             let _ = write!(body, r#","request_id":"{}"}}}}"#, call.request_id);
         };
-        let headers = self.headers(age_seconds);
+        let headers = self.headers(age_seconds, left);
         let beginning = self.data.beginning(last);
         beginning.answer(200, headers, middle, end)
     }
@@ -258,57 +304,13 @@ impl<'a> SourceEntry<'a> {
     }
 }
 
-/// An answer's part: how old it is and for how long it counts as fresh, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) age: u64,
-    pub(crate) fresh: u64,
-}
-
-impl Part {
-    /// What `sources` told, fresh for so many seconds.
-    pub(crate) fn of(sources: &[Provenance], fresh: u64, now: Timestamp) -> Self {
-        let age = age(oldest(sources).unwrap_or(now), now);
-        Self { age, fresh }
-    }
-}
-
-/// The oldest time of what was used of `sources`.
-fn oldest(sources: &[Provenance]) -> Option<Timestamp> {
-    let used = sources.iter().filter(|source| {
-        !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
-    });
-    used.map(|source| source.as_of.unwrap_or(source.fetched_at))
-        .min()
-}
-
-fn age(time: Timestamp, now: Timestamp) -> u64 {
-    u64::try_from(now.duration_since(time).as_secs()).unwrap_or_default()
-}
-
-/// For how many seconds an answer of parts counts as fresh: it is fresh exactly while each of its parts is.
-pub(crate) fn fresh_together(parts: impl IntoIterator<Item = Part>) -> u64 {
-    let (mut stale, mut age, mut left) = (None::<u64>, 0, u64::MAX);
-    for part in parts {
-        match part.fresh.checked_sub(part.age) {
-            Some(rest) => left = left.min(rest),
-            None => stale = Some(stale.map_or(part.fresh, |least| least.min(part.fresh))),
-        }
-        age = age.max(part.age);
-    }
-    match stale {
-        Some(fresh) => fresh,
-        None if left == u64::MAX => 0,
-        None => age.saturating_add(left),
-    }
-}
-
 /// RFC 3339 UTC in whole seconds, never later than the time itself.
 pub(crate) fn seconds(time: Timestamp) -> String {
     Seconds(time).to_string()
 }
 
 /// As [`seconds`], written where it belongs.
+#[derive(Debug)]
 struct Seconds(Timestamp);
 
 impl fmt::Display for Seconds {
@@ -336,16 +338,43 @@ mod tests {
 
     #[test]
     fn an_answer_is_fresh_while_each_of_its_parts_is() {
-        let fresh = |parts: &[(u64, u64)]| {
-            let parts = parts.iter();
-            fresh_together(parts.map(|&(age, fresh)| Part { age, fresh }))
+        let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
+        let ago = |seconds: i64| Timestamp::from_second(now.as_second() - seconds).unwrap();
+        let told = |parts: &[(i64, u64)]| {
+            let parts = parts
+                .iter()
+                .map(|&(age, fresh)| Part::at("part", ago(age), fresh));
+            let answered = Answered::of_parts(json!({}), parts.collect());
+            (answered.freshness(now), answered.fresh_seconds)
         };
-        // The oldest part is 900 s old; the price goes stale in 50 s, and the answer with it.
-        assert_eq!(fresh(&[(900, 4500), (10, 60)]), 950);
+        // The oldest part is 900 s old; the price goes stale in 50 s, and the answer with it. The bound does not move.
+        assert_eq!(told(&[(900, 4500), (10, 60)]), ((true, 50), 4500));
+        assert_eq!(told(&[(905, 4500), (15, 60)]), ((true, 45), 4500));
         // The price is stale already, however old the rest is.
-        assert_eq!(fresh(&[(900, 4500), (61, 60)]), 60);
-        assert_eq!(fresh(&[(5, 60)]), 60);
-        assert_eq!(fresh(&[]), 0);
+        assert_eq!(told(&[(900, 4500), (61, 60)]), ((false, 0), 4500));
+        assert_eq!(told(&[(5, 60)]), ((true, 55), 60));
+    }
+
+    #[test]
+    fn an_answer_within_another_keeps_its_parts() {
+        let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
+        let parts = vec![Part::at("price", now, 60), Part::at("check", now, 600)];
+        let inner = Answered::of_parts(json!({}), parts);
+        let names = |answered: &Answered| {
+            let parts = answered.as_parts("dex_price", now).into_iter();
+            parts
+                .map(|part| (part.name.into_owned(), part.fresh_seconds))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(&inner),
+            [
+                ("dex_price.price".to_owned(), 60),
+                ("dex_price.check".to_owned(), 600)
+            ]
+        );
+        let whole = Answered::new(json!({}), 30);
+        assert_eq!(names(&whole), [("dex_price".to_owned(), 30)]);
     }
 
     #[test]

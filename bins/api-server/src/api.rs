@@ -14,7 +14,9 @@ use http::{Method, Request};
 use http_edge::{BodyError, ClientAddress, Draining, Handler, RequestId, read_body};
 use hyper::body::Incoming;
 use ledger::{Answer, Journal, RequestBinding};
-use route_catalog::{Allow, Catalog, ErrorCode, Operation, Problem, Resolution, resolve};
+use route_catalog::{
+    Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
+};
 use settlement::Settler;
 use x402_wire::PaymentPayload;
 
@@ -23,7 +25,7 @@ use crate::artifacts;
 use crate::call::Call;
 use crate::challenge::Challenger;
 use crate::config::ServerSection;
-use crate::cors::{Origins, preflight};
+use crate::cors::{Origins, READ, preflight, read_options};
 use crate::free::Free;
 use crate::observe::{self, Challenges};
 use crate::operations;
@@ -124,15 +126,25 @@ impl<S: Settler, J: Journal> Api<S, J> {
     /// What costs nothing: where payments stand, artifacts, and the endpoints of [`Free`].
     async fn free(&self, parts: &Parts, id: RequestId) -> Reply {
         let path = parts.uri.path();
-        match self.sources.shelf() {
-            _ if path.starts_with(PAYMENTS_PREFIX) => {
-                answer_look_up(parts, &self.processor, id).await
-            }
-            Some(shelf) if path.starts_with(artifacts::PREFIX) => {
-                artifacts::answer(parts, shelf.as_ref(), self.sources.now(), id).await
-            }
-            _ => {
-                let free = self.free.answer(parts, &self.processor, &self.sources, id);
+        let store = self.sources.store();
+        let store = store.filter(|_| path.starts_with(artifacts::PREFIX));
+        let is_look_up = path.starts_with(PAYMENTS_PREFIX);
+        let is_endpoint = FREE_ROUTES.iter().any(|route| route.path == path);
+        if !is_look_up && !is_endpoint && store.is_none() {
+            return ErrorReply::new(ErrorCode::NotFound, "there is no such route")
+                .detail("reason", "unknown_route")
+                .into_reply(id);
+        }
+        match parts.method {
+            Method::GET | Method::HEAD => {}
+            Method::OPTIONS => return read_options(),
+            _ => return only_read(&parts.method, id),
+        }
+        match store {
+            Some(store) => artifacts::answer(parts, store.as_ref(), self.sources.now(), id).await,
+            None if is_look_up => answer_look_up(parts, &self.processor, id).await,
+            None => {
+                let free = self.free.answer(parts, &self.processor, &self.sources);
                 free.await
             }
         }
@@ -175,7 +187,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
             };
             let binding = self.binding(operation, query.as_deref(), &body);
             let request = payment::Request {
-                request_id: id,
+                id,
                 operation,
                 query: query.clone(),
                 body,
@@ -290,6 +302,15 @@ fn body_refused(error: &BodyError) -> ErrorReply {
             ErrorReply::new(ErrorCode::InvalidParams, error.to_string()).retryable(true)
         }
     }
+}
+
+/// The answer to every other method on a path that costs nothing.
+fn only_read(observed: &Method, id: RequestId) -> Reply {
+    let message = format!("expected GET or HEAD, observed {observed}; nothing was executed");
+    ErrorReply::new(ErrorCode::MethodNotAllowed, message)
+        .detail("expected", vec!["GET", "HEAD"])
+        .header(header::ALLOW, READ)
+        .into_reply(id)
 }
 
 fn method_not_allowed(observed: &Method, allow: Allow, id: RequestId) -> Reply {

@@ -3,18 +3,16 @@
 use alloy_primitives::{B256, hex};
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, StatusCode};
 use http_edge::RequestId;
 use jiff::Timestamp;
-use ledger::{Artifact, Shelf, ShelfError};
 use route_catalog::ErrorCode;
+use storage::{Artifact, ServerStore, StoreError};
 
 use crate::reply::{ErrorReply, Reply, header_value, with_body};
 
 /// Where artifacts are.
 pub(crate) const PREFIX: &str = "/artifacts/";
-
-const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
 
 /// The media types that are kept, all of them pictures that run nothing.
 const MEDIA_TYPES: [&str; 3] = ["image/png", "image/jpeg", "image/webp"];
@@ -24,23 +22,18 @@ pub(crate) fn url(sha256: B256) -> String {
     format!("{PREFIX}{}", hex::encode(sha256))
 }
 
-/// Answers a request below [`PREFIX`]. `now` is the time by which artifacts were kept.
+/// Answers a `GET` or `HEAD` below [`PREFIX`]. `now` is the time by which artifacts were kept.
 pub(crate) async fn answer(
     parts: &Parts,
-    shelf: &impl Shelf,
+    store: &impl ServerStore,
     now: Timestamp,
     id: RequestId,
 ) -> Reply {
-    match parts.method {
-        Method::GET | Method::HEAD => {}
-        Method::OPTIONS => return options(),
-        _ => return method_not_allowed(&parts.method, id),
-    }
     let Some(sha256) = digest(parts.uri.path()) else {
         return not_found(id);
     };
     let now = u64::try_from(now.as_second()).unwrap_or_default();
-    match shelf.artifact(sha256, now).await {
+    match store.artifact(sha256, now).await {
         Ok(Some(artifact)) => found(&artifact, &parts.headers, now),
         Ok(None) => not_found(id),
         Err(error) => failed(&error, id),
@@ -122,32 +115,13 @@ fn not_found(id: RequestId) -> Reply {
     .into_reply(id)
 }
 
-fn failed(error: &ShelfError, id: RequestId) -> Reply {
+fn failed(error: &StoreError, id: RequestId) -> Reply {
     tracing::error!(code = error.code(), %error, "an artifact cannot be read");
     ErrorReply::new(ErrorCode::Internal, "the artifact cannot be read right now")
         .detail("reason", error.code())
         .retryable(true)
         .retry_after(5)
         .into_reply(id)
-}
-
-fn options() -> Reply {
-    let mut reply = Reply::default();
-    *reply.status_mut() = StatusCode::NO_CONTENT;
-    let headers = reply.headers_mut();
-    headers.insert(header::ALLOW, ALLOW);
-    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOW);
-    reply
-}
-
-fn method_not_allowed(observed: &Method, id: RequestId) -> Reply {
-    ErrorReply::new(
-        ErrorCode::MethodNotAllowed,
-        format!("expected GET or HEAD, observed {observed}; nothing was executed"),
-    )
-    .detail("expected", vec!["GET", "HEAD"])
-    .header(header::ALLOW, ALLOW)
-    .into_reply(id)
 }
 
 #[cfg(test)]
@@ -177,14 +151,14 @@ mod tests {
     async fn an_artifact_is_gone_when_it_has_expired() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("service.shelf.db");
-        let shelf = ledger::SqliteShelf::open(path, ledger::ShelfOptions::default()).unwrap();
+        let store = storage::SqliteStore::open(path, storage::StoreOptions::default()).unwrap();
         let artifact = Artifact::new("text/html", "<script>".into(), 1_000);
         let url = url(artifact.sha256());
-        shelf.keep(artifact, 900).await.unwrap();
+        store.keep(artifact, 900).await.unwrap();
         let (parts, ()) = http::Request::get(url).body(()).unwrap().into_parts();
         let at = async |second| {
             let now = Timestamp::from_second(second).unwrap();
-            answer(&parts, &shelf, now, http_edge::RequestIds::new().next_id()).await
+            answer(&parts, &store, now, http_edge::RequestIds::new().next_id()).await
         };
         let reply = at(999).await;
         assert_eq!(reply.status(), 200);

@@ -5,13 +5,13 @@ pub(crate) mod online;
 
 use std::fmt::{self, Write as _};
 
-use route_catalog::Operation;
+use route_catalog::{Offering, Operation};
 use x402_wire::{Asset, Terms};
 
 use crate::config::{Config, SettlementMode};
 
-/// Who is paid what, and who settles. Shows no secret, and no URL of a facilitator or node, which may hold one.
-pub(crate) fn report(config: &Config, terms: &Terms) -> String {
+/// Who is paid what, who settles, what cannot be paid with and what is not served. Shows no secret, and no URL of a facilitator or node, which may hold one.
+pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> String {
     let mode = config.settlement.mode;
     let mut text = format!(
         "the configuration can be used: listening on {}, paid to {}, settled by {mode}, ledger {}\n",
@@ -33,6 +33,24 @@ pub(crate) fn report(config: &Config, terms: &Terms) -> String {
         && let Some(account) = config.settlement.gas_account()
     {
         line("gas account", &account);
+    }
+    if let Ok(reviewed) = crate::reviewed::contracts(config) {
+        line(
+            "contracts",
+            &format!("{}, {} routers", reviewed.version, reviewed.routers.len()),
+        );
+    }
+    for scheme in &offering.unpayable {
+        let scheme = scheme.as_str();
+        let said = format!(
+            "{scheme} stands in every challenge and can never be paid in mode {mode}: its payments are refused"
+        );
+        line("scheme", &said);
+    }
+    for (operation, unserved) in &offering.unserved {
+        let route = operation.route();
+        let said = format!("{} {} is {}", route.method, route.path, unserved.sentence());
+        line("route", &said);
     }
     text
 }

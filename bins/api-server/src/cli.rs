@@ -152,9 +152,9 @@ fn run(command: Command) -> Result<(), Failure> {
         }
         Command::CheckConfig { config, online } => {
             let config = Config::load(&config, server_config::environment())?;
-            let terms =
+            let (terms, offering) =
                 serve::check(&config).map_err(|error| Failure::Config(error.to_string()))?;
-            print(&check::report(&config, &terms))?;
+            print(&check::report(&config, &terms, &offering))?;
             if online {
                 return ask_around(&config, &terms);
             }

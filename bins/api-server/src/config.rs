@@ -111,6 +111,7 @@ impl Configuration for Config {
         self.credit.check(problems);
         self.storage.check(problems);
         self.upstreams.check(problems);
+        problems.extend(crate::reviewed::contracts(self).err());
         self.chains.check(problems);
         self.log.check(problems);
     }

@@ -31,6 +31,19 @@ pub(crate) fn preflight(allow: Allow) -> Reply {
     reply
 }
 
+/// The methods of a path that costs nothing.
+pub(crate) const READ: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
+
+/// The answer to an `OPTIONS` request on a path that costs nothing.
+pub(crate) fn read_options() -> Reply {
+    let mut reply = Reply::default();
+    *reply.status_mut() = StatusCode::NO_CONTENT;
+    let headers = reply.headers_mut();
+    headers.insert(header::ALLOW, READ);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, READ);
+    reply
+}
+
 /// Which browser pages may read answers.
 pub(crate) enum Origins {
     Any,

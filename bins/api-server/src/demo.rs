@@ -9,9 +9,10 @@ mod transcript;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use data_sources::Clock;
 use data_sources::evm::PUBLIC_ENDPOINTS;
-use data_sources::{Clock, ClockFrom};
 use dev_chain::{BUYER, DevChain, DevChainError, GAS_PAYER, PAYEE};
 use http_edge::{announce, shutdown_signal};
 use jiff::Timestamp;
@@ -67,16 +68,38 @@ pub fn replay_upstreams(config: &mut Config, root: &str) {
         let table = ChainTable {
             rpc_urls: vec![format!("{root}/{host_and_path}")],
             mode: Some(UpstreamMode::Replay),
+            ..ChainTable::default()
         };
         config.chains.0.insert(id.to_string(), table);
     }
 }
 
-/// A clock that starts when the recordings were made.
+/// The clock of a world of recordings: it is always the time at which they were made.
+///
+/// Recorded answers never become newer. A clock that went on would make them old while a demo runs, and in the end refuse
+/// them. What is measured in stretches of time, such as budgets of upstreams, goes on as usual.
 pub fn recorded_clock() -> Arc<dyn Clock> {
-    let start = i64::try_from(replay::RECORDED_AT).unwrap_or_default();
-    let start = Timestamp::from_second(start).unwrap_or_default();
-    Arc::new(ClockFrom::new(start))
+    let at = i64::try_from(replay::RECORDED_AT).unwrap_or_default();
+    Arc::new(RecordedClock {
+        at: Timestamp::from_second(at).unwrap_or_default(),
+        since: Instant::now(),
+    })
+}
+
+#[derive(Debug)]
+struct RecordedClock {
+    at: Timestamp,
+    since: Instant,
+}
+
+impl Clock for RecordedClock {
+    fn now(&self) -> Timestamp {
+        self.at
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.since.elapsed()
+    }
 }
 
 /// Shows the transcript; then serves until Ctrl-C, or ends at once.
@@ -118,4 +141,20 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
     drop(stop);
     drop(server.await);
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_data_does_not_age_while_a_demo_runs() {
+        let clock = recorded_clock();
+        let (time, stretch) = (clock.now(), clock.monotonic());
+        while clock.monotonic() < stretch + Duration::from_millis(5) {
+            std::hint::spin_loop();
+        }
+        assert_eq!(clock.now(), time);
+        assert_eq!(time.as_second().unsigned_abs(), replay::RECORDED_AT);
+    }
 }

@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 
 use data_sources::transport::TransportError;
-use ledger::{LedgerError, ShelfError};
+use ledger::LedgerError;
 use route_catalog::CatalogError;
 use settlement::SettlementError;
+use storage::StoreError;
+use storage::sqlite::DatabaseError;
 use thiserror::Error;
 
 /// Why a server could not be started.
@@ -31,13 +33,19 @@ pub enum ServeError {
     Ledger(#[from] LedgerError),
     /// The store beside the ledger cannot be opened.
     #[error("storage.url: {0}")]
-    Shelf(#[from] ShelfError),
+    Store(#[from] StoreError),
+    /// The records of the settling account's transactions, beside the ledger, cannot be opened.
+    #[error("storage.url: {0}")]
+    Records(#[source] DatabaseError),
     /// The settlement cannot be set up.
     #[error("settlement: {0}")]
     Settlement(#[from] SettlementError),
     /// A part of the start-up was cut off.
     #[error("the start was interrupted: {0}")]
     Interrupted(#[source] tokio::task::JoinError),
+    /// The reviewed contracts cannot be used.
+    #[error("{0}")]
+    Reviewed(crate::config::Problem),
     /// An upstream cannot be set up.
     #[error("upstreams.{name}: {error}")]
     Upstream {

@@ -1,5 +1,7 @@
 //! The endpoints that cost nothing: health, state, discovery, documents.
 
+mod offered;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,27 +9,29 @@ use bytes::Bytes;
 use data_sources::rpc::EndpointHealth;
 use data_sources::transport::SourceHealth;
 use data_sources::{Clock, Mode};
+use http::StatusCode;
 use http::header::{self, HeaderValue};
 use http::request::Parts;
-use http::{Method, StatusCode};
-use http_edge::{Draining, RequestId};
+use http_edge::Draining;
 use jiff::Timestamp;
 use ledger::Journal;
-use route_catalog::{Catalog, ErrorCode, FREE_ROUTES, Operation};
+use route_catalog::{Catalog, Dataset};
 use serde_json::{Value, json};
 use settlement::{Cause, Readiness, Settler};
 use tokio::sync::Mutex;
 
+use self::offered::{routes, unpayable};
 use crate::Sources;
 use crate::answer::seconds;
 use crate::payment::{PaymentProcessor, Worker};
-use crate::reply::{self, ErrorReply, NO_STORE, Reply};
+use crate::reply::{self, NO_STORE, Reply};
 use crate::sources::TOKEN_LIST_FRESH_SECONDS;
 use crate::{observe, page};
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
+const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
+const ICO: HeaderValue = HeaderValue::from_static("image/x-icon");
 /// A probe every few milliseconds must not become a call to the facilitator each.
 const READINESS_KEPT: Duration = Duration::from_secs(2);
 
@@ -53,6 +57,8 @@ struct Dependencies {
     faults: Vec<Fault>,
     /// Settlements that the gas account can still pay; `None` where somebody else pays.
     settlements_left: Option<u64>,
+    /// Whether scheme `aggr_deferred` can be settled; `None` while nothing can.
+    aggr_deferred: Option<bool>,
 }
 
 /// Something that keeps paid calls from being served.
@@ -73,35 +79,14 @@ impl Free {
         }
     }
 
+    /// Answers a `GET` or `HEAD` of one of the [`FREE_ROUTES`] without parameters.
     pub(crate) async fn answer<S: Settler, J: Journal, W: Worker>(
         &self,
         parts: &Parts,
         processor: &PaymentProcessor<S, J, W>,
         sources: &Sources,
-        id: RequestId,
     ) -> Reply {
-        let path = parts.uri.path();
-        if !FREE_ROUTES.iter().any(|route| route.path == path) {
-            return ErrorReply::new(ErrorCode::NotFound, "there is no such route")
-                .detail("reason", "unknown_route")
-                .into_reply(id);
-        }
-        match parts.method {
-            Method::GET | Method::HEAD => {}
-            Method::OPTIONS => {
-                let mut reply = Reply::default();
-                *reply.status_mut() = StatusCode::NO_CONTENT;
-                reply.headers_mut().insert(header::ALLOW, ALLOW);
-                return reply;
-            }
-            _ => {
-                return ErrorReply::new(ErrorCode::MethodNotAllowed, "expected GET")
-                    .detail("expected", vec!["GET"])
-                    .header(header::ALLOW, ALLOW)
-                    .into_reply(id);
-            }
-        }
-        match path {
+        match parts.uri.path() {
             "/healthz" => json_now(StatusCode::OK, &json!({ "status": "ok" })),
             "/readyz" => self.readyz(processor).await,
             "/status" => self.status(processor, sources).await,
@@ -109,6 +94,12 @@ impl Free {
             "/metrics" => metrics(processor, sources).await,
             "/openapi.json" => reply::json(StatusCode::OK, self.documents().openapi.clone()),
             "/.well-known/x402" => reply::json(StatusCode::OK, self.documents().well_known.clone()),
+            "/icon.svg" => {
+                reply::with_body(StatusCode::OK, SVG, Bytes::from_static(page::ICON_SVG))
+            }
+            "/favicon.ico" => {
+                reply::with_body(StatusCode::OK, ICO, Bytes::from_static(page::ICON_ICO))
+            }
             "/llms.txt" => reply::with_body(StatusCode::OK, TEXT, self.documents().llms.clone()),
             _ => {
                 let mut reply =
@@ -135,6 +126,7 @@ impl Free {
         let Dependencies {
             mut faults,
             settlements_left,
+            aggr_deferred,
         } = self.dependencies(processor).await;
         if self.draining.is_draining() {
             faults.push(Fault {
@@ -152,8 +144,15 @@ impl Free {
             .map(|fault| json!({ "component": fault.component, "reason": fault.reason }))
             .collect();
         let mut body = json!({ "ready": faults.is_empty(), "reasons": reasons });
-        if let (Some(left), Some(members)) = (settlements_left, body.as_object_mut()) {
-            members.insert("settlements_left".to_owned(), left.into());
+        if let Some(members) = body.as_object_mut() {
+            if let Some(left) = settlements_left {
+                members.insert("settlements_left".to_owned(), left.into());
+            }
+            // Not a reason to be unready: every other option of a challenge can be paid.
+            let unpayable = unpayable(&self.catalog, aggr_deferred);
+            if !unpayable.is_empty() {
+                members.insert("unpayable_schemes".to_owned(), json!(unpayable));
+            }
         }
         json_now(status, &body)
     }
@@ -172,16 +171,17 @@ impl Free {
         let mut faults = Vec::new();
         let readiness = processor.settler().readiness().await;
         observe_readiness(&readiness);
-        let settlements_left = match readiness {
+        let (settlements_left, aggr_deferred) = match readiness {
             Readiness::Ready {
-                settlements_left, ..
-            } => settlements_left,
+                settlements_left,
+                aggr_deferred,
+            } => (settlements_left, Some(aggr_deferred)),
             Readiness::NotReady { reason } => {
                 faults.push(Fault {
                     component: "settlement",
                     reason: reason.to_string(),
                 });
-                None
+                (None, None)
             }
         };
         if let Err(error) = processor.journal().probe().await {
@@ -193,6 +193,7 @@ impl Free {
         let dependencies = Dependencies {
             faults,
             settlements_left,
+            aggr_deferred,
         };
         *kept = Some((Instant::now(), dependencies.clone()));
         dependencies
@@ -203,7 +204,11 @@ impl Free {
         processor: &PaymentProcessor<S, J, W>,
         sources: &Sources,
     ) -> Reply {
-        let Dependencies { faults, .. } = self.dependencies(processor).await;
+        let Dependencies {
+            faults,
+            aggr_deferred,
+            ..
+        } = self.dependencies(processor).await;
         let component = |name: &str| {
             let fault = faults.iter().find(|fault| fault.component == name);
             json!({
@@ -231,7 +236,10 @@ impl Free {
                 "started_at": seconds(self.started),
                 "settlement": component("settlement"),
                 "ledger": component("ledger"),
+                "unpayable_schemes": unpayable(&self.catalog, aggr_deferred),
+                "routes": routes(&self.catalog),
                 "upstreams": upstreams,
+                "reviewed_contracts": sources.unreviewed.status(&sources.tokens.okx.reviewed().version),
                 "chains": chains(sources),
                 "datasets": freshness(sources, sources.now()).await.get("datasets"),
             }),
@@ -283,8 +291,8 @@ async fn freshness(sources: &Sources, now: Timestamp) -> Value {
     let age = fetched_at.map(|at| u64::try_from(now.duration_since(at).as_secs()).unwrap_or(0));
     let limit = TOKEN_LIST_FRESH_SECONDS;
     let mut datasets = vec![json!({
-        "dataset": "token-list",
-        "routes": [Operation::AllTokens.route().path],
+        "dataset": Dataset::TokenList.name(),
+        "routes": routes_of(Dataset::TokenList.name()),
         "as_of": fetched_at.map(seconds),
         "age_seconds": age,
         "max_age_seconds": limit,
@@ -309,26 +317,12 @@ async fn freshness(sources: &Sources, now: Timestamp) -> Value {
     json!({ "generated_at": seconds(now), "datasets": datasets })
 }
 
-/// The routes that sell a dataset.
+/// The routes that read a dataset, as their rows in the catalog declare it.
 fn routes_of(dataset: &str) -> Vec<&'static str> {
-    let operations: &[Operation] = match dataset {
-        "news" => &[
-            Operation::CryptoNews,
-            Operation::FilteredNews,
-            Operation::MegaReport,
-        ],
-        "yield-pools" => &[
-            Operation::YieldAlpha,
-            Operation::YieldMarkets,
-            Operation::YieldRecommendations,
-            Operation::IdleCapital,
-        ],
-        _ => &[],
-    };
-    operations
-        .iter()
-        .map(|operation| operation.route().path)
-        .collect()
+    let mut all = Dataset::ALL.into_iter();
+    let known = all.find(|known| known.name() == dataset);
+    let operations = known.into_iter().flat_map(Dataset::operations);
+    operations.map(|operation| operation.route().path).collect()
 }
 
 /// What the settler says of its account and of the clocks, for metrics.

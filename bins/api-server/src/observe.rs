@@ -5,6 +5,7 @@ mod table;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use data_sources::gauges;
 use data_sources::transport::{HealthState, SourceHealth};
 use ledger::OpenCounts;
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
@@ -28,6 +29,7 @@ pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
                 .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
                 .ok()?;
             let handle = builder.install_recorder().ok()?;
+            gauges::describe();
             table::describe();
             start_at_zero();
             Some(handle)
@@ -63,6 +65,9 @@ fn start_at_zero() {
     }
     for status in STATUSES {
         counter!(table::HTTP_ANSWERS, "status" => status).increment(0);
+    }
+    for kind in ["router", "selector", "spender"] {
+        counter!(table::UNREVIEWED, "kind" => kind).increment(0);
     }
     counter!(table::SETTLED).increment(0);
     counter!(table::SETTLED_MICRO_USD).increment(0);
@@ -167,6 +172,11 @@ pub(crate) fn free_answer(status: u16) {
     counter!(table::HTTP_ANSWERS, "status" => status.to_string()).increment(1);
 }
 
+/// The aggregator named a contract or a function that nobody has reviewed.
+pub(crate) fn unreviewed(kind: &'static str) {
+    counter!(table::UNREVIEWED, "kind" => kind).increment(1);
+}
+
 /// A call that was refused because nobody's credit covered its work.
 pub(crate) fn credit_refused(class: WorkClass) {
     counter!(table::CREDIT_REFUSALS, "class" => class_name(class)).increment(1);
@@ -235,7 +245,11 @@ pub(crate) fn clock_difference(seconds: i64) {
 
 /// Whether upstream calls work, as the last ones saw it.
 pub(crate) fn upstreams(calls: impl Iterator<Item = SourceHealth>) {
-    for call in calls.filter(|call| call.state != HealthState::Disabled) {
+    for call in calls {
+        gauges::state(call.source, call.state);
+        if call.state == HealthState::Disabled {
+            continue;
+        }
         let up = if call.state == HealthState::Unavailable {
             0.0
         } else {
@@ -285,6 +299,7 @@ mod tests {
                 "svc_rpc_seconds",
                 table::PAID_CALL_SECONDS,
                 table::UPSTREAM_UP,
+                table::UPSTREAM_STATE,
             ];
             let exists = text
                 .lines()

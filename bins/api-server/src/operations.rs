@@ -76,12 +76,16 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         ..
     } = sources;
     let hyperliquid = &derivatives.hyperliquid;
-    let shelf = sources.shelf().map(AsRef::as_ref);
+    let store = sources.store().map(AsRef::as_ref);
     let answered = match call.operation {
         Operation::Price => boxed(|| price::answer(context, tokens, call)).await,
         Operation::AllTokens => boxed(|| all_tokens::answer(context, tokens, call)).await,
-        Operation::Approve => boxed(|| approve::answer(context, &tokens.okx, call)).await,
-        Operation::Swap => boxed(|| swap::answer(context, &tokens.okx, call)).await,
+        Operation::Approve => {
+            boxed(|| approve::answer(context, &tokens.okx, &sources.unreviewed, call)).await
+        }
+        Operation::Swap => {
+            boxed(|| swap::answer(context, &tokens.okx, &sources.unreviewed, call)).await
+        }
         Operation::MarketAlpha => boxed(|| market_alpha::answer(context, &tokens.okx, call)).await,
         Operation::CryptoNews => boxed(|| crypto_news::answer(context, news, call)).await,
         Operation::TokenAlpha => {
@@ -104,16 +108,24 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Operation::TwitterSummary => boxed(|| twitter_summary::answer(context, news, call)).await,
         Operation::TokenDetails => boxed(|| token_details::answer(context, tokens, call)).await,
         Operation::YieldAlpha => boxed(|| yield_alpha::answer(context, defi, call)).await,
-        Operation::TradfiData => boxed(|| tradfi_data::answer(context, tradfi, call)).await,
+        Operation::TradfiData => {
+            boxed(|| tradfi_data::answer(context, tradfi, hyperliquid, call)).await
+        }
         Operation::VetToken => boxed(|| vet_token::answer(context, tokens, security, call)).await,
         Operation::TokenDeepDive => {
-            boxed(|| token_deep_dive::answer(context, tokens, security, derivatives, news, call))
-                .await
+            let sources = token_deep_dive::Reads {
+                tokens,
+                security,
+                derivatives,
+                news,
+                memory: &sources.memory,
+            };
+            boxed(|| token_deep_dive::answer(context, sources, call)).await
         }
         Operation::RwaPulse => {
             boxed(|| rwa_pulse::answer(context, tradfi, hyperliquid, news, call)).await
         }
-        Operation::GenerateMeme => boxed(|| generate_meme::answer(context, ai, shelf, call)).await,
+        Operation::GenerateMeme => boxed(|| generate_meme::answer(context, ai, store, call)).await,
         Operation::LlmResearch => boxed(|| llm_research::answer(context, ai, call)).await,
         Operation::TxExplainer => boxed(|| tx_explainer::answer(context, chain, call)).await,
         Operation::Portfolio => boxed(|| portfolio::answer(context, accounts, call)).await,

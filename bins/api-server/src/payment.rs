@@ -12,6 +12,7 @@
 //! - A caller that hangs up changes nothing: everything runs in a task that the connection does not own.
 
 mod admit;
+mod advice;
 mod call;
 mod claim;
 mod credit_book;
@@ -33,7 +34,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use data_sources::Clock;
-use ledger::{EntryId, Journal, State};
+use ledger::{EntryId, Journal, LedgerError, State};
 use route_catalog::Catalog;
 use settlement::Settler;
 use tokio::sync::Semaphore;
@@ -130,21 +131,32 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
+    /// At the start, before the first call: takes over what newcomers have spent in earlier runs.
+    ///
+    /// # Errors
+    /// A journal that cannot be read.
+    pub(crate) async fn restore_newcomers(&self) -> Result<(), LedgerError> {
+        let missing = self.journal().missing(self.now()).await?;
+        let now_ms = self.now_ms();
+        self.credit().restore(missing, now_ms);
+        Ok(())
+    }
+
     /// Takes a payment in a task of its own, which goes on when the returned future is dropped.
     pub(crate) fn process(
         &self,
         call: PaidCall,
         payload: PaymentPayload,
     ) -> impl Future<Output = Ended> + Send + use<S, J, W> {
-        let (request, started) = (call.request_id, Instant::now());
-        let key = call.key;
+        let (request, started) = (call.request.id, Instant::now());
+        let key = call.key();
         let carried = key.map(|key| self.shared.in_flight.carry(key));
         let (processor, catalog) = (self.clone(), Arc::clone(&self.shared.catalog));
         // Allocators keep small blocks apart for each thread: so the task and the phases of `decide` are small, each by itself.
         let (call, payload) = (Box::new(call), Box::new(payload));
         let task = self.shared.tasks.spawn(async move {
             let _in_flight = observe::in_flight();
-            let operation = call.operation;
+            let operation = call.request.operation;
             let ended = match processor.decide(&call, payload).await {
                 Ok(delivered) => Ended::Delivered(delivered),
                 // The other call may be served where this one is refused.

@@ -9,11 +9,14 @@ use std::time::{Duration, Instant};
 use credit::{Cost, Refill, Rules};
 use data_sources::{Clock, SystemClock};
 use http_edge::{Drained, Server, announce, shutdown_signal};
-use ledger::{Journal, ShelfOptions, SqliteLedger, SqliteShelf};
-use route_catalog::{Catalog, CatalogConfig};
+use ledger::{Allowance, Journal, SqliteLedger};
+use route_catalog::{Catalog, CatalogConfig, Offering};
 use settlement::{
     AnySettler, ChainOptions, GasPolicy, OkxCredentials, SettlementConfig, Settler, Timeouts,
 };
+use storage::sqlite::path_of;
+use storage::{SqliteStore, StoreOptions};
+use tx_sender::SqliteStore as TransactionRecords;
 use x402_wire::Terms;
 
 use crate::Sources;
@@ -21,6 +24,7 @@ use crate::api::{Api, Operations};
 use crate::config::{Config, CreditSection, SettlementMode, SettlementSection};
 use crate::error::ServeError;
 use crate::observe;
+use crate::offering::offering;
 use crate::payment::{CreditPolicy, PaymentPolicy, PaymentProcessor};
 
 /// What a server is composed of, for those who bring their own parts.
@@ -68,13 +72,21 @@ impl Service<AnySettler, SqliteLedger> {
         };
         let storage = &config.storage;
         let journal = SqliteLedger::open(&storage.url, ledger_options(config))?;
-        let options = ShelfOptions {
+        let options = StoreOptions {
             max_artifact_bytes: storage.artifact_max_bytes,
         };
-        let shelf = SqliteShelf::beside(&storage.url, options)?;
-        let settler = AnySettler::connect(settlement_config(&config.settlement), &terms).await?;
+        let store = SqliteStore::beside(&storage.url, options)?;
+        let mut settlement = settlement_config(config);
+        if settlement.mode == settlement::Mode::Onchain {
+            // Beside the ledger, which this server has claimed for itself.
+            let path = path_of(&storage.url).map_err(ServeError::Records)?;
+            let path = path.with_extension("sender.db");
+            let records = TransactionRecords::open(path).map_err(ServeError::Records)?;
+            settlement.records = Some(Arc::new(records));
+        }
+        let settler = AnySettler::connect(settlement, &terms).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;
-        let sources = sources.with_shelf(Arc::new(shelf));
+        let sources = sources.with_store(Arc::new(store));
         sources.keep_quotas().await;
         Self::compose(
             config,
@@ -122,13 +134,13 @@ impl<S: Settler, J: Journal> Service<S, J> {
             .await
             .map_err(|error| ServeError::Listen { address, error })?;
         let public_url = config.server.public_url.clone();
-        let catalog = Catalog::new(&CatalogConfig {
+        let catalog = CatalogConfig {
             public_url: public_url.unwrap_or_else(|| format!("http://{}", server.local_addr())),
             brand: config.server.brand.clone(),
-            contact: None,
+            contact: config.server.contact.clone(),
             terms: terms.clone(),
-        })?;
-        let catalog = Arc::new(catalog);
+        };
+        let catalog = Arc::new(Catalog::offering(&catalog, offering(config, &sources))?);
         let sources = Arc::new(sources);
         let policy = PaymentPolicy {
             settle_budget_seconds: config.payment.settle_budget_seconds,
@@ -143,6 +155,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             policy,
             clock.clone(),
         );
+        processor.restore_newcomers().await?;
         let server_section = &config.server;
         let api = Api::new(
             catalog,
@@ -222,21 +235,22 @@ pub async fn serve(config: &Config) -> Result<Drained, ServeError> {
     Ok(service.run(shutdown).await)
 }
 
-/// What of [`Service::open`] can be judged without opening anything; gives the terms that would be offered.
+/// What of [`Service::open`] can be judged without opening anything; gives the terms that would be offered, and what would
+/// not be served.
 ///
 /// # Errors
 /// A [`ServeError`] that names the key.
-pub(crate) fn check(config: &Config) -> Result<Terms, ServeError> {
+pub(crate) fn check(config: &Config) -> Result<(Terms, Offering), ServeError> {
     let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
     let public_url = config.server.public_url.clone();
     Catalog::new(&CatalogConfig {
         public_url: public_url.unwrap_or_else(|| format!("http://{}", config.listen())),
         brand: config.server.brand.clone(),
-        contact: None,
+        contact: config.server.contact.clone(),
         terms: terms.clone(),
     })?;
-    Sources::connect(config, Arc::new(SystemClock))?;
-    Ok(terms)
+    let sources = Sources::connect(config, Arc::new(SystemClock))?;
+    Ok((terms, offering(config, &sources)))
 }
 
 fn credit_policy(section: &CreditSection) -> CreditPolicy {
@@ -276,11 +290,22 @@ pub(crate) fn ledger_options(config: &Config) -> ledger::Options {
         retention_seconds: storage.answer_retention_seconds,
         entry_retention_seconds: days.saturating_mul(86_400),
         credit_cap_micro_usd: config.credit.cap_micro_usd,
+        pool: Allowance {
+            capacity: config.credit.pool_micro_usd,
+            per_second: config.credit.pool_refill_micro_usd_per_second,
+        },
+        address_share: Allowance {
+            capacity: config.credit.address_share_micro_usd,
+            per_second: config.credit.address_refill_micro_usd_per_second,
+        },
     }
 }
 
 /// The settler that the section describes.
-pub(crate) fn settlement_config(section: &SettlementSection) -> SettlementConfig {
+pub(crate) fn settlement_config(config: &Config) -> SettlementConfig {
+    let section = &config.settlement;
+    let chain_id = config.payment.terms().map(|terms| terms.network.chain_id());
+    let of_chain = chain_id.and_then(|id| config.chains.confirmations(id));
     let okx = match (
         &section.okx_api_key,
         &section.okx_secret_key,
@@ -317,9 +342,12 @@ pub(crate) fn settlement_config(section: &SettlementSection) -> SettlementConfig
         gas: GasPolicy {
             gas_cap: section.gas_cap,
             contract_wallets: section.contract_wallets,
+            max_fee_per_gas: u128::from(section.max_fee_gwei).saturating_mul(1_000_000_000),
         },
+        records: None,
         chain: ChainOptions {
-            confirmations: section.confirmations,
+            // The purpose's number wins over the chain's.
+            confirmations: section.confirmations.or(of_chain).unwrap_or(0),
             ..ChainOptions::default()
         },
     }
@@ -329,4 +357,28 @@ pub(crate) fn settlement_config(section: &SettlementSection) -> SettlementConfig
 pub(crate) fn ledger_url(folder: &std::path::Path) -> String {
     let file: PathBuf = folder.join("service.db");
     format!("sqlite://{}", file.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::Address;
+    use server_config::ChainTable;
+
+    use super::*;
+
+    #[test]
+    fn the_confirmations_of_the_purpose_win_over_those_of_the_chain() {
+        let mut config = Config::default();
+        config.payment.pay_to = Some(Address::repeat_byte(7).into());
+        assert_eq!(settlement_config(&config).chain.confirmations, 0);
+        let table = |confirmations| ChainTable {
+            confirmations,
+            ..ChainTable::default()
+        };
+        config.chains.0.insert("196".to_owned(), table(Some(5)));
+        config.chains.0.insert("8453".to_owned(), table(Some(9)));
+        assert_eq!(settlement_config(&config).chain.confirmations, 5);
+        config.settlement.confirmations = Some(0);
+        assert_eq!(settlement_config(&config).chain.confirmations, 0);
+    }
 }

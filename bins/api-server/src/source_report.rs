@@ -14,6 +14,35 @@ pub(crate) struct Unavailable {
     pub(crate) source: &'static str,
 }
 
+/// A list of an answer that is not whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Cut {
+    /// `data.` and the path.
+    pub(crate) field: String,
+    /// Rows that are shown.
+    pub(crate) shown: usize,
+    /// Rows that there are.
+    pub(crate) total: usize,
+}
+
+impl Cut {
+    /// The list at `place` below `data`; `None` when nothing is left out.
+    pub(crate) fn of(place: &str, shown: usize, total: usize) -> Option<Self> {
+        (total > shown).then(|| Self {
+            field: format!("data.{place}"),
+            shown,
+            total,
+        })
+    }
+
+    /// It in another answer, where what was at `from` is at `to`; `None` for a list that is not taken over.
+    pub(crate) fn moved(self, from: &str, to: &str) -> Option<Self> {
+        let rest = self.field.strip_prefix(from)?;
+        let field = format!("{to}{rest}");
+        Some(Self { field, ..self })
+    }
+}
+
 /// The sources of an answer and the gaps that they left, collected source by source.
 #[derive(Debug, Default)]
 pub(crate) struct SourceReport {
@@ -21,6 +50,8 @@ pub(crate) struct SourceReport {
     pub(crate) sources: Vec<Provenance>,
     /// Every member that could not be had.
     pub(crate) unavailable: Vec<Unavailable>,
+    /// Every list that is not whole.
+    pub(crate) cut: Vec<Cut>,
 }
 
 impl SourceReport {
@@ -57,6 +88,12 @@ impl SourceReport {
             sources: other.sources,
         });
         self.unavailable.extend(other.unavailable);
+        self.cut.extend(other.cut);
+    }
+
+    /// Says of how many rows `shown` are shown of the list at `place`, if that is not all.
+    pub(crate) fn cut(&mut self, place: &str, shown: usize, total: usize) {
+        self.cut.extend(Cut::of(place, shown, total));
     }
 
     /// The first source that gave something.

@@ -47,7 +47,7 @@ use data_sources::x_api::XApi;
 use data_sources::yahoo::Yahoo;
 use data_sources::{Clock, Source, UpstreamSpec};
 use jiff::Timestamp;
-use ledger::SqliteShelf;
+use storage::SqliteStore;
 
 pub(crate) use self::accounts::Accounts;
 pub(crate) use self::ai::Ai;
@@ -63,6 +63,8 @@ use crate::answer::Beginnings;
 use crate::config::{Config, DatasetsSection};
 use crate::context::Context;
 use crate::error::ServeError;
+use crate::memory::Memory;
+use crate::reviewed::Unreviewed;
 use crate::snapshots::{NewsDigest, Running, Snapshots, YieldPools, holder};
 
 /// The adapters of every upstream, by domain, and the clock by which data ages.
@@ -82,9 +84,13 @@ pub struct Sources {
     pub(crate) snapshots: Snapshots,
     /// How answers began last.
     pub(crate) beginnings: Beginnings,
+    /// What was read of tokens before.
+    pub(crate) memory: Memory,
+    /// What the aggregator named and nobody has reviewed.
+    pub(crate) unreviewed: Unreviewed,
     running: Running,
     gathers: DatasetsSection,
-    shelf: Option<Arc<SqliteShelf>>,
+    store: Option<Arc<SqliteStore>>,
 }
 
 impl Sources {
@@ -99,7 +105,7 @@ impl Sources {
         let defillama = connect.one("defillama", Defillama::new)?;
         Ok(Self {
             context: connect.context(),
-            accounts: Accounts::connect(&connect, okx.clone(), evm.clone())?,
+            accounts: Accounts::connect(&connect, okx.clone(), evm.clone(), defillama.clone())?,
             ai: Ai::connect(&connect)?,
             chain: Chain::connect(&connect, evm.clone())?,
             defi: Defi::new(okx.clone(), evm, defillama.clone(), clock),
@@ -110,46 +116,48 @@ impl Sources {
             tradfi: Tradfi::connect(&connect)?,
             snapshots: Snapshots::default(),
             beginnings: Beginnings::default(),
+            memory: Memory::default(),
+            unreviewed: Unreviewed::default(),
             running: Running::default(),
             gathers: config.datasets,
-            shelf: None,
+            store: None,
         })
     }
 
     /// With a place for what is kept beside payments. Without one, what needs it is refused.
     #[must_use]
-    pub fn with_shelf(mut self, shelf: Arc<SqliteShelf>) -> Self {
+    pub fn with_store(mut self, store: Arc<SqliteStore>) -> Self {
         let clock = self.context.clock().clone();
-        self.running.tidy(shelf.clone(), clock.clone());
+        self.running.tidy(store.clone(), clock.clone());
         if self.gathers.news {
             let digest = NewsDigest {
                 desk: self.news.desk.clone(),
             };
             let clock = clock.clone();
-            self.news.digest = self.running.start(digest, shelf.clone(), clock, holder());
+            self.news.digest = self.running.start(digest, store.clone(), clock, holder());
         }
         if self.gathers.yields {
             let pools = YieldPools::new(self.defi.defillama.clone());
-            self.defi.pools = self.running.start(pools, shelf.clone(), clock, holder());
+            self.defi.pools = self.running.start(pools, store.clone(), clock, holder());
         }
         self.snapshots = Snapshots {
             news: self.news.digest.clone(),
             yields: self.defi.pools.clone(),
         };
-        self.shelf = Some(shelf);
+        self.store = Some(store);
         self
     }
 
     /// What is kept beside payments: datasets and artifacts.
-    pub(crate) fn shelf(&self) -> Option<&Arc<SqliteShelf>> {
-        self.shelf.as_ref()
+    pub(crate) fn store(&self) -> Option<&Arc<SqliteStore>> {
+        self.store.as_ref()
     }
 
-    /// Keeps the counters of the upstreams' quotas on the shelf and goes on where they stand there. Without a shelf they
+    /// Keeps the counters of the upstreams' quotas in the store and goes on where they stand there. Without a store they
     /// are counted in memory.
     pub(crate) async fn keep_quotas(&self) {
-        if let Some(shelf) = &self.shelf {
-            limits::keep_quotas(self, shelf).await;
+        if let Some(store) = &self.store {
+            limits::keep_quotas(self, store).await;
         }
     }
 

@@ -81,6 +81,7 @@ fn text_of(module: &str) -> String {
     paths.push(source().join(format!("{module}.rs")));
     let texts = paths
         .iter()
+        .filter(|path| path.extension().is_some_and(|kind| kind == "rs"))
         .map(|path| code(&fs::read_to_string(path).unwrap()));
     texts.collect()
 }

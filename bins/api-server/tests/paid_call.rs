@@ -13,7 +13,7 @@ mod support;
 
 use alloy_primitives::{U256, keccak256};
 use reqwest::Method;
-use route_catalog::Operation;
+use route_catalog::{ExampleCall, Operation};
 use serde_json::{Value, json};
 use support::buyer::header_of;
 use support::{TOKEN, World};
@@ -218,11 +218,7 @@ async fn routes_without_a_custody_provider_refuse_uncharged() {
         Operation::AuditYieldWatch,
     ] {
         let route = operation.route();
-        let (query, body) = route.example_call();
-        let query = url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(query)
-            .finish();
-        let target = format!("{}?{query}", route.path);
+        let ExampleCall { target, body, .. } = route.example_call();
         let method = Method::from_bytes(route.method.as_str().as_bytes()).unwrap();
         let mut draft = world.buyer.draft(method.clone(), &target).await;
         // Those that wait for a transaction take longer.

@@ -32,16 +32,20 @@ to its newest part.
 
 **Families.** A budget covers a family: all sources of an upstream, one of its hosts, or the group of sources that the table
 names. After `429` the family, and nothing else, is left alone for as long as the upstream says, or for 15 s when it does not
-say; the call is tried again only when it named a second or less. After `402` it is left alone for at least an hour and at most a day, its state is
-`payment_required`, and calls are refused with `upstream_payment_required`.
+say; the call is tried again only when it named a second or less, and until then the family is held for everybody else. After `402`
+it is left alone for at least an hour and at most a day, its state is `payment_required`, and calls are refused with
+`upstream_payment_required`.
 
 **Quotas.** `monthly_quota` and `daily_quota` bound the calls (tries) of a month or a day of the calendar in UTC. Unless they are
 given, the quota of the table below holds; 0 is none. A quota is paced: at any time at most its linear share of the period so far,
 plus a tenth of it, has been spent, and never more than the quota. Beyond that calls are refused with `upstream_quota_spent` and the
-time at which the next one is due. Counters are kept beside the ledger. They are written before the calls that they count, in
+time at which the next one is due. Counters are kept beside the ledger, and by the agent rail in the file of its `[storage]`. They are written before the calls that they count, in
 slices of a thousandth of the quota (at least 1 and at most 100 calls), so that a crash counts up to a slice too much and never
 too little. A counter that cannot be written refuses calls. An upstream's month may begin on another day than the first: leave
-room for that. With a paid plan, set the quota of the plan (OKX has none unless it is set).
+room for that. With a paid plan, set the quota of the plan. OKX publishes no quotas of its plans that could be relied on, so it has
+none unless `monthly_quota` is set; a trial key is said to allow one request a second, less than the budgets below. CoinGecko's
+key is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to `https://pro-api.coingecko.com` (or `base_url`),
+and there is no quota unless `monthly_quota` is set.
 
 **Several servers** that ask from one address or with one key set `servers = N` (1 to 8) in the table of the upstream: every budget
 and quota is divided by it. `api-server` and `mcp-server` on one machine are two servers for Hyperliquid. Servers that share a ledger
@@ -51,7 +55,9 @@ file share the counters of quotas too, so the divided quota is then that of all 
 age, or the refusal `older_than_max_age`. The floor is 2 s for what is fresh for 4 to 40 s (prices, markets, accounts), half of that
 time for less (order books 1 s), a twentieth for more, and at most 30 s (scans, macro data, news). Longer ones: coins of CoinGecko and
 CoinPaprika 15 s, DefiLlama's lists and charts and Hyperliquid's list of dexes 1 minute, token lists, contracts and other lists
-5 minutes. That there is no such thing is kept like a value, for at most a minute.
+5 minutes. What is asked for whenever it is needed has a floor too, and no older value behind it: the history of a Hyperliquid
+account 10 s (the same kind and span; one that ends now ends when it was read), the balances of an account at OKX and at an
+explorer 5 s. That there is no such thing is kept like a value, for at most a minute.
 
 `/status` shows `budget_left`, `budget_limit`, `window_seconds`, `quota_left` and `quota_resets_at` of each source; the metrics
 `svc_upstream_budget_left`, `svc_upstream_budget_limit`, `svc_upstream_quota_left` and `svc_upstream_quota_limit` say the same. A recording
@@ -59,7 +65,17 @@ CoinPaprika 15 s, DefiLlama's lists and charts and Hyperliquid's list of dexes 1
 
 The agent rail has budgets of its own: LI.FI 70 quotes in 2 hours without a key and 90 in a minute with one, Circle 30 requests in a
 second, Hyperliquid weight 1,100 in a minute, each host of Polymarket 200 requests in 10 seconds. What LI.FI says is left is believed
-when it is less, so that a restarted server does not start from nothing.
+when it is less. Quotas are none unless `daily_quota` or `monthly_quota` set them; they are paced as above. With `[storage]` quotas and what
+is used of budgets for a minute or longer go on after a restart where they stood; without it they are kept in memory.
+
+## Attribution
+
+These want something to be said of them where their data is shown. Answers that rest on them carry it in `meta.attribution`, and
+the page of the server has all of it:
+
+ATTRIBUTIONS
+News carry their publisher and link, posts the link to the post. Upstreams are asked under the name of the service: the header
+`User-Agent` is `BRAND-api-server/VERSION (+CONTACT or PUBLIC_URL)`.
 
 ## Table
 
@@ -92,7 +108,10 @@ fn limits(spec: &UpstreamSpec) -> String {
 }
 
 fn table() -> String {
-    let mut page = INTRODUCTION.to_owned();
+    let attributions: String = data_sources::attributions()
+        .map(|of| format!("- `{}`: [{}]({})\n", of.upstream, of.text, of.url))
+        .collect();
+    let mut page = INTRODUCTION.replace("ATTRIBUTIONS\n", &format!("{attributions}\n"));
     page.push_str(
         "| Name | Address | Key | Budget | Quota | Sources |\n|---|---|---|---|---|---|\n",
     );

@@ -44,6 +44,12 @@ pub(crate) struct Verify {
     /// The reviewed fee configuration (TOML)
     #[arg(long, value_name = "FILE")]
     pub(crate) fees: PathBuf,
+    /// Accept a bridge plan for an `eoa` whose code nobody read on the source chain
+    #[arg(long)]
+    pub(crate) allow_unread_accounts: bool,
+    /// Refuse a plan with transactions that was not run before it was given, unless its account lacks the input
+    #[arg(long)]
+    pub(crate) require_simulation: bool,
     /// Judge as if it were this time [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
     pub(crate) now: Option<UtcSeconds>,

@@ -7,7 +7,8 @@ use std::{
 };
 
 use plan_builder::{
-    FeeDocument, Policy, Refusal, Request, Verified, rail_of_plan, verify as verify_plan,
+    FeeDocument, Policy, Refusal, Request, SimulationMode, Verified, rail_of_plan,
+    verify as verify_plan,
 };
 use plan_checks::UtcSeconds;
 use serde_json::json;
@@ -49,7 +50,11 @@ pub(crate) fn verify(arguments: &Verify) -> Outcome {
 fn judge(arguments: &Verify) -> Result<Result<Verified, Refusal>, SourceError> {
     let plan = source::read(&arguments.plan)?;
     let request = source::read(&arguments.request)?;
-    let policy = policy(&arguments.fees)?;
+    let mut policy = policy(&arguments.fees)?;
+    policy.allow_unread_accounts = arguments.allow_unread_accounts;
+    if arguments.require_simulation {
+        policy.simulation = SimulationMode::Required;
+    }
     let now = arguments.now.unwrap_or_else(clock);
     Ok(rail_of_plan(&plan)
         .and_then(|rail| Request::parse(rail, &request))

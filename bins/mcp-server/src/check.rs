@@ -1,4 +1,7 @@
-//! `check-config`: who will be paid for plans, in words that an operator can compare with what was meant.
+//! `check-config`: who will be paid for plans and what is kept where, in words that an operator can compare with what was
+//! meant. Nothing is asked here; [`online`] asks.
+
+pub(crate) mod online;
 
 use std::fmt::Write as _;
 
@@ -6,8 +9,9 @@ use plan_checks::FeePolicy;
 
 use crate::config::Config;
 
-/// Where it listens, and every recipient of a fee. Shows no secret.
+/// Where it listens, every recipient of a fee, and what is kept where. Shows no secret.
 pub(crate) fn report(config: &Config, fees: &FeePolicy) -> String {
+    let plans = &config.plans;
     let mut text = format!(
         "the configuration can be used: listening on {}, tools named {}_…\n",
         config.listen(),
@@ -20,6 +24,16 @@ pub(crate) fn report(config: &Config, fees: &FeePolicy) -> String {
         fees.version,
         fees.aggregate_cap.get()
     );
+    for chain in &fees.chains {
+        let code = chain.legs.iter().filter(|leg| leg.runs_arbitrary_code);
+        let _ = writeln!(
+            text,
+            "  swaps        on chain {}: {} reviewed legs, {} of them run code of the quote's choosing",
+            chain.chain_id,
+            chain.legs.len(),
+            code.count()
+        );
+    }
     for recipient in &fees.recipients {
         let _ = writeln!(
             text,
@@ -29,6 +43,26 @@ pub(crate) fn report(config: &Config, fees: &FeePolicy) -> String {
             recipient.address
         );
     }
+    if !fees.pm_builder_code.is_zero() {
+        let _ = writeln!(
+            text,
+            "  builder      of prediction-market orders: {}, at most {} bps",
+            fees.pm_builder_code,
+            fees.pm_max_builder_fee.get()
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  simulation   {}; chains with a node: {}",
+        plans.simulation_mode().as_str(),
+        nodes(config)
+    );
+    if plans.allow_unread_accounts {
+        let _ = writeln!(
+            text,
+            "  accounts     bridge plans are given for accounts that no node was asked about"
+        );
+    }
     if let Some(builder) = &fees.perp_builder {
         let _ = writeln!(
             text,
@@ -36,5 +70,27 @@ pub(crate) fn report(config: &Config, fees: &FeePolicy) -> String {
             builder.fee_tenth_bps, builder.address
         );
     }
+    let _ = writeln!(text, "  storage      {}", storage(config));
     text
+}
+
+/// Where what callers and this server have used of limits is kept, for `check-config` and for the log.
+pub(crate) fn storage(config: &Config) -> String {
+    match config.storage.file() {
+        Some(file) => format!("quotas, budgets and shares are kept in {file}"),
+        None => "quotas, budgets and shares are kept in memory, and begin anew at every start \
+            (storage.url is not set)"
+            .to_owned(),
+    }
+}
+
+/// The chains that can be read, by id.
+fn nodes(config: &Config) -> String {
+    let read = config.chains.0.iter();
+    let read = read.filter(|(_, table)| !table.rpc_urls.is_empty());
+    let ids: Vec<_> = read.map(|(id, _)| id.as_str()).collect();
+    if ids.is_empty() {
+        return "none".to_owned();
+    }
+    ids.join(", ")
 }

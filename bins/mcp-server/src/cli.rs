@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use data_sources::{Clock, SystemClock};
 use http_edge::{announce, shutdown_signal};
 use server_config::{ConfigError, environment, start_log};
 use tokio::io::BufReader;
@@ -63,6 +64,10 @@ enum Command {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
+        /// Also ask the nodes that it names whether the router accepts the reviewed legs. Exits 2 when it does not, 1 when a
+        /// node cannot be reached.
+        #[arg(long)]
+        online: bool,
     },
 }
 
@@ -72,6 +77,8 @@ enum Failure {
     Config(String),
     /// 1: anything else.
     Other(String),
+    /// What the lines on standard output say.
+    Found(u8),
 }
 
 impl From<ConfigError> for Failure {
@@ -108,6 +115,7 @@ pub fn run() -> ExitCode {
             let (message, code) = match failure {
                 Failure::Config(message) => (message, 2),
                 Failure::Other(message) => (message, 1),
+                Failure::Found(code) => return ExitCode::from(code),
             };
             drop(writeln!(io::stderr(), "mcp-server: {message}"));
             ExitCode::from(code)
@@ -134,13 +142,28 @@ fn execute(command: Command) -> Result<(), Failure> {
                 .collect();
             print(&lines.join("\n"))
         }
-        Command::CheckConfig { config } => {
-            let config = Config::load(&config, environment())?;
-            let policy = policy::read_to_serve(&config.plans)?;
-            let report = check::report(&config, &policy.fees);
-            Parts::with_policy(&config, policy)?;
-            print(&report)
-        }
+        Command::CheckConfig { config, online } => check_config(&config, online),
+    }
+}
+
+fn check_config(path: &Path, online: bool) -> Result<(), Failure> {
+    let config = Config::load(path, environment())?;
+    let policy = policy::read_to_serve(&config.plans)?;
+    let report = check::report(&config, &policy.fees);
+    let fees = policy.fees.clone();
+    Parts::with_policy(&config, policy)?;
+    print(&report)?;
+    if !online {
+        return Ok(());
+    }
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let nodes = Upstreams::new(&config, &clock).map_err(ServeError::from)?;
+    let findings = runtime()?.block_on(check::online::ask(&config, &fees, &nodes));
+    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    print(&lines.join("\n"))?;
+    match check::online::exit_code(&findings) {
+        0 => Ok(()),
+        code => Err(Failure::Found(code)),
     }
 }
 
@@ -149,10 +172,17 @@ fn serve(path: &Path) -> Result<(), Failure> {
     start_log(&config.log);
     let parts = open(&config)?.shared(&config);
     runtime()?.block_on(async {
+        tracing::info!("{}", check::storage(&config));
+        let kept = parts.keep(&config).await?;
         let service = Service::compose(&config, parts).await?;
         let shutdown = shutdown_signal();
         announce(service.local_addr());
+        let keeping = kept.clone().map(|kept| tokio::spawn(kept.keep_up()));
         service.run(shutdown).await;
+        if let (Some(kept), Some(keeping)) = (kept, keeping) {
+            keeping.abort();
+            kept.save().await;
+        }
         Ok(())
     })
 }
@@ -161,19 +191,20 @@ fn serve_stdio(path: &Path) -> Result<(), Failure> {
     let config = Config::load(path, environment())?;
     start_log(&config.log);
     let parts = open(&config)?;
-    let dispatcher = Arc::new(dispatcher(&config, parts.toolbox));
     let runtime = runtime()?;
     let served = runtime.block_on(async {
+        let _kept = parts.keep(&config).await?;
+        let dispatcher = Arc::new(dispatcher(&config, parts.toolbox));
         let input = BufReader::new(tokio::io::stdin());
         let most = config.server.max_body_bytes;
         tokio::select! {
-            served = stdio::serve(dispatcher, most, input, tokio::io::stdout()) => served,
+            served = stdio::serve(dispatcher, most, input, tokio::io::stdout()) => Ok(served?),
             () = shutdown_signal() => Ok(()),
         }
     });
     // A thread may still wait for a line that never comes.
     runtime.shutdown_background();
-    Ok(served?)
+    served
 }
 
 /// The parts of a server whose plans will be signed.

@@ -2,6 +2,7 @@
 
 mod plans;
 mod shares;
+mod storage;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -12,12 +13,13 @@ use serde::Deserialize;
 use server_config::Configuration;
 use url::Url;
 
-pub use plans::PlansSection;
+pub use plans::{PlansSection, PriceSource};
 pub use server_config::{
     ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
     UpstreamTable, Upstreams,
 };
 pub use shares::{ShareTable, SharesSection};
+pub use storage::StorageSection;
 
 /// Where the server listens unless `server.listen` says otherwise.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8403);
@@ -40,8 +42,8 @@ pub struct Config {
     pub payment: toml::Table,
     /// As [`Self::payment`].
     pub settlement: toml::Table,
-    /// As [`Self::payment`].
-    pub storage: toml::Table,
+    /// What outlives a restart, and where it is kept.
+    pub storage: StorageSection,
     /// As [`Self::payment`].
     pub credit: toml::Table,
     /// As [`Self::payment`].
@@ -128,6 +130,7 @@ impl Configuration for Config {
             problems.push(Problem::new(key, TEST_NETWORK));
         }
         self.chains.check(problems);
+        self.storage.check(problems);
         self.log.check(problems);
     }
 }

@@ -9,4 +9,4 @@ mod reply;
 pub(crate) use endpoint::Endpoint;
 pub(crate) use guard::Guard;
 pub(crate) use operations::Operations;
-pub use operations::{Health, NoUpstreams, Observed};
+pub use operations::{Health, Limits, NoUpstreams, Observed};

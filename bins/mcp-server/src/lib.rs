@@ -5,6 +5,7 @@ mod cli;
 pub mod config;
 mod demo;
 mod http;
+mod limits_file;
 mod mcp;
 mod observe;
 mod policy;
@@ -18,7 +19,7 @@ mod upstreams;
 
 pub use cli::run;
 pub use config::{Config, ConfigError};
-pub use http::{Health, NoUpstreams, Observed};
+pub use http::{Health, Limits, NoUpstreams, Observed};
 pub use mcp::{Annotations, RawArguments, ToolCall, ToolDescription, ToolResult, Toolbox};
 pub use policy::PolicyError;
 pub use serve::{Parts, ServeError, Service};

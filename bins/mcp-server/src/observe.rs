@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use data_sources::gauges;
 use metrics::{
     Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram,
     gauge, histogram,
@@ -29,9 +30,6 @@ const STATUSES: [&str; 12] = [
     "200", "202", "204", "400", "403", "404", "405", "406", "408", "413", "415", "503",
 ];
 
-/// The states of an upstream, of which it is in one.
-const STATES: [&str; 4] = ["ok", "degraded", "disabled", "unavailable"];
-
 static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
 /// The process's metrics, installed at the first call; `None` when another recorder is installed.
@@ -55,10 +53,7 @@ pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
 fn describe() {
     describe_gauge!("svc_build_info", "always 1; its label is the version");
     describe_gauge!("svc_mcp_calls_in_flight", "tool calls that are worked on");
-    describe_gauge!(
-        "svc_upstream_state",
-        "1 for the state that an upstream is in, as the last calls saw it"
-    );
+    gauges::describe();
     describe_counter!(
         "svc_mcp_messages_total",
         "requests and notifications by method"
@@ -73,17 +68,6 @@ fn describe() {
         "time from a call's message to its result"
     );
     describe_counter!("svc_http_answers_total", "answers by status");
-}
-
-/// Says in which state each upstream is.
-pub(crate) fn upstreams<'a>(seen: impl Iterator<Item = (&'a str, &'a str)>) {
-    for (upstream, state) in seen {
-        for name in STATES {
-            let is_in = if name == state { 1.0 } else { 0.0 };
-            gauge!("svc_upstream_state", "upstream" => upstream.to_owned(), "state" => name)
-                .set(is_in);
-        }
-    }
 }
 
 /// Folds recorded samples into their buckets from time to time, so that they take no memory when nobody scrapes.

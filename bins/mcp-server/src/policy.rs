@@ -75,6 +75,8 @@ pub(crate) fn read(plans: &PlansSection) -> Result<Policy, PolicyError> {
     };
     let mut policy = Policy::new(fees(path)?);
     policy.validity = validity;
+    policy.simulation = plans.simulation_mode();
+    policy.allow_unread_accounts = plans.allow_unread_accounts;
     Ok(policy)
 }
 

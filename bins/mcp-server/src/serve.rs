@@ -8,10 +8,12 @@ use data_sources::{Clock, SystemClock};
 use http_edge::{Drained, Server};
 use jiff::Timestamp;
 use plan_builder::Policy;
+use storage::StoreError;
 use thiserror::Error;
 
 use crate::config::Config;
 use crate::http::{Endpoint, Guard, Health, Operations};
+use crate::limits_file::LimitsFile;
 use crate::mcp::{About, Dispatcher, Toolbox};
 use crate::observe;
 use crate::policy::{self, PolicyError};
@@ -37,6 +39,9 @@ pub enum ServeError {
     /// An upstream cannot be set up.
     #[error("{0}")]
     Upstream(#[from] UpstreamError),
+    /// The file of what outlives a restart cannot be used.
+    #[error("storage.url: {0}")]
+    Storage(#[from] StoreError),
 }
 
 /// What a server is composed of, for those who bring their own parts.
@@ -63,7 +68,7 @@ impl Parts<Tools<Upstreams>> {
     /// An upstream that cannot be set up.
     pub(crate) fn with_policy(config: &Config, policy: Policy) -> Result<Self, ServeError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let upstreams = Upstreams::new(config, &clock)?;
+        let upstreams = Upstreams::new(config, &clock)?.reviewed_by(&policy.fees);
         let tools = Tools::new(config.brand(), upstreams.clone(), policy, clock, entropy);
         Ok(Self {
             toolbox: tools,
@@ -77,11 +82,26 @@ impl Parts<Tools<Upstreams>> {
         self.toolbox = self.toolbox.shared(|rail| config.plans.shares.rules(rail));
         self
     }
+
+    /// Goes on where the last server stood that used the configured file, and keeps there what is used from now on. `None`
+    /// without a file: then everything is kept in memory.
+    ///
+    /// # Errors
+    /// A file that cannot be used, or that another server uses.
+    pub(crate) async fn keep(&self, config: &Config) -> Result<Option<LimitsFile>, ServeError> {
+        let Some(file) = config.storage.file() else {
+            return Ok(None);
+        };
+        let kept = LimitsFile::open(&file, self.toolbox.shares(), Arc::new(SystemClock)).await?;
+        self.toolbox.ports().keep_limits(&kept.limits()).await;
+        Ok(Some(kept))
+    }
 }
 
 /// A server that listens.
 pub struct Service<T> {
     server: Server,
+    health: Arc<dyn Health>,
     endpoint: Arc<Endpoint<Throttle<T>>>,
 }
 
@@ -107,12 +127,13 @@ impl<T: Toolbox> Service<T> {
         let operations = Operations::new(
             config.brand().to_owned(),
             Timestamp::now(),
-            parts.health,
+            parts.health.clone(),
             server.draining(),
         );
         let dispatcher = dispatcher(config, parts.toolbox);
         Ok(Self {
             server,
+            health: parts.health,
             endpoint: Arc::new(Endpoint::new(dispatcher, guard, operations, &limits)),
         })
     }
@@ -126,8 +147,10 @@ impl<T: Toolbox> Service<T> {
     /// Serves until `shutdown` resolves; then requests in flight are finished.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Drained {
         let upkeep = tokio::spawn(observe::keep_metrics());
+        let looks = tokio::spawn(self.health.keep());
         let drained = self.server.serve(self.endpoint, shutdown).await;
         upkeep.abort();
+        looks.abort();
         drained
     }
 }

@@ -5,8 +5,9 @@
 //! is dry ([`credit::Newcomers`]). A call takes the most that its plan can cost before anything is asked, and gives back
 //! what it did not use; what the server knows already costs nothing.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use credit::{Cost, Newcomers, OutOfCredit, Refill, Rules, Taken};
 use data_sources::Meter;
@@ -67,9 +68,10 @@ impl ShareRules {
 #[must_use]
 pub(crate) const fn most(rail: Rail) -> u32 {
     match rail {
-        Rail::Swap => 2,
-        Rail::Bridge | Rail::PerpOrder => 4,
-        Rail::PmOrder => 6,
+        // A quote, a second one without an exchange that is not reviewed, two prices in one request, a simulation.
+        Rail::Swap => 4,
+        Rail::Bridge | Rail::PerpOrder => 5,
+        Rail::PmOrder => 7,
     }
 }
 
@@ -77,7 +79,12 @@ pub(crate) const fn most(rail: Rail) -> u32 {
 pub(crate) struct Shares {
     rails: [Mutex<Newcomers>; Rail::ALL.len()],
     clock: Monotonic,
+    /// What has changed since it was last written; empty where nobody writes it.
+    changed: OnceLock<Mutex<HashSet<Key>>>,
 }
+
+/// A rail's pool, or the share of an address in it.
+pub(crate) type Key = (Rail, Option<IpAddr>);
 
 impl Shares {
     /// Everything full, with the rules of each rail.
@@ -86,6 +93,7 @@ impl Shares {
         Self {
             rails: Rail::ALL.map(|rail| Mutex::new(Newcomers::new(rules(rail).rules(), now))),
             clock,
+            changed: OnceLock::new(),
         }
     }
 
@@ -99,6 +107,7 @@ impl Shares {
             .of(rail)
             .take(client, cost, millis(&self.clock))
             .map_err(|refused| out_of_share(rail, refused))?;
+        self.note((rail, taken.share_of()));
         Ok(Share {
             shares: self,
             rail,
@@ -107,12 +116,66 @@ impl Shares {
         })
     }
 
+    /// Sets a pool or share to the `level` that it had some time ago, under the name that [`Self::level`] gave it. What is not
+    /// known any more is left out.
+    pub(crate) fn resume(&self, name: &str, level: u64, since_ms: u64) {
+        let (rail, address) = match name.split_once(' ') {
+            None => (name, None),
+            Some((rail, address)) => match address.parse() {
+                Ok(address) => (rail, Some(address)),
+                Err(_) => return,
+            },
+        };
+        let Some(rail) = Rail::ALL.into_iter().find(|known| known.as_str() == rail) else {
+            return;
+        };
+        let (now, left) = (millis(&self.clock), Cost::micro_usd(level));
+        let mut newcomers = self.of(rail);
+        match address {
+            None => newcomers.restore_pool(left, since_ms, now),
+            Some(address) => newcomers.restore_share(address, left, since_ms, now),
+        }
+    }
+
+    /// What has changed since the last time this was asked; from the first time on changes are noted.
+    pub(crate) fn changed(&self) -> Vec<Key> {
+        lock(self.changed.get_or_init(Mutex::default))
+            .drain()
+            .collect()
+    }
+
+    /// The name and the level of a pool or share.
+    pub(crate) fn level(&self, (rail, address): Key) -> (String, u64) {
+        let now = millis(&self.clock);
+        let mut newcomers = self.of(rail);
+        let rail = rail.as_str();
+        let (name, left) = match address {
+            None => (rail.to_owned(), newcomers.left_in_pool(now)),
+            Some(address) => (
+                format!("{rail} {address}"),
+                newcomers.left_in_share(address, now),
+            ),
+        };
+        (name, left.as_micro_usd())
+    }
+
+    /// Notes that a pool or share has changed.
+    pub(crate) fn note(&self, key: Key) {
+        if let Some(changed) = self.changed.get() {
+            lock(changed).insert(key);
+        }
+    }
+
     fn of(&self, rail: Rail) -> MutexGuard<'_, Newcomers> {
         let at = Rail::ALL.iter().position(|found| *found == rail);
         let [first, ..] = &self.rails;
         let newcomers = at.and_then(|at| self.rails.get(at)).unwrap_or(first);
-        newcomers.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(newcomers)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What was taken for one call. What its requests did not use is given back at its end, also when the caller goes away.
@@ -134,7 +197,11 @@ impl Drop for Share<'_> {
     fn drop(&mut self) {
         if let Some(taken) = self.taken.take() {
             let spent = REQUEST.times(self.meter.usage().upstream_calls);
+            let of = taken.share_of();
             self.shares.of(self.rail).give_back(taken, spent);
+            self.shares.note((self.rail, of));
+            // More than was taken comes out of the pool.
+            self.shares.note((self.rail, None));
         }
     }
 }
@@ -167,10 +234,10 @@ mod tests {
     use super::*;
 
     const RULES: ShareRules = ShareRules {
-        pool: 4,
-        pool_per_hour: 2,
-        address: 2,
-        address_per_hour: 60,
+        pool: 8,
+        pool_per_hour: 4,
+        address: 4,
+        address_per_hour: 120,
     };
 
     fn shares() -> (Shares, Arc<AtomicU64>) {
@@ -223,6 +290,40 @@ mod tests {
         assert!(shares.take(Rail::Swap, client).is_err());
         drop(held);
         assert!(shares.take(Rail::Swap, client).is_ok());
+    }
+
+    #[test]
+    fn what_callers_have_left_is_named_and_found_again() {
+        let (before, _) = shares();
+        let client = address("2001:db8::1");
+        call(&before, client).unwrap();
+        // Nobody writes it down yet, so nothing was noted.
+        assert!(before.changed().is_empty());
+        call(&before, client).unwrap();
+        call(&before, client).unwrap();
+        let mut levels: Vec<(String, u64)> = before
+            .changed()
+            .into_iter()
+            .map(|key| before.level(key))
+            .collect();
+        levels.sort();
+        let named = |name: &str, level| (name.to_owned(), level);
+        assert_eq!(levels, [named("swap", 0), named("swap 2001:db8::1", 0)]);
+        assert!(before.changed().is_empty());
+
+        let (after, seconds) = shares();
+        for (name, level) in levels {
+            after.resume(&name, level, 60_000);
+        }
+        // What nobody knows any more is left out.
+        for unknown in ["", "lottery", "swap nobody", "lottery 192.0.2.1"] {
+            after.resume(unknown, 0, 0);
+        }
+        // A share comes back by two in a minute, and one minute has passed: a plan may cost four.
+        assert!(call(&after, client).is_err());
+        call(&after, address("192.0.2.1")).unwrap();
+        seconds.store(60, Ordering::Relaxed);
+        call(&after, client).unwrap();
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Tools<P> {
     policy: Policy,
     clock: Arc<dyn Clock>,
     entropy: Entropy,
-    shares: Option<Shares>,
+    shares: Option<Arc<Shares>>,
 }
 
 impl<P: Ports> Tools<P> {
@@ -67,8 +67,18 @@ impl<P: Ports> Tools<P> {
     /// refused as `rate_limited`, before anything is asked.
     #[must_use]
     pub fn shared(mut self, rules: impl Fn(Rail) -> ShareRules) -> Self {
-        self.shares = Some(Shares::new(rules, monotonic()));
+        self.shares = Some(Arc::new(Shares::new(rules, monotonic())));
         self
+    }
+
+    /// What callers have left of their shares; `None` where nobody shares.
+    pub(crate) fn shares(&self) -> Option<Arc<Shares>> {
+        self.shares.clone()
+    }
+
+    /// What the constructors ask.
+    pub(crate) fn ports(&self) -> &P {
+        &self.ports
     }
 
     /// Builds one plan, out of the caller's share.

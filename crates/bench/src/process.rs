@@ -138,6 +138,16 @@ impl Server {
         })
     }
 
+    /// Ends it without asking.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn kill(&mut self) -> Result<(), BenchError> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Asks it to end, and waits until it has.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ mod growth;
 mod mcp;
 mod paid;
 mod plans;
+mod settling;
 mod site;
 mod unpaid;
 
@@ -83,11 +84,13 @@ pub enum Group {
     Plans,
     /// Tool calls over MCP.
     Mcp,
+    /// Settlements by transactions of our own, with 1, 8 and 64 in flight.
+    Settling,
 }
 
 impl Group {
     /// All of them, in the order in which they are taken.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Unpaid,
         Self::Paid,
         Self::Growth,
@@ -95,6 +98,7 @@ impl Group {
         Self::Data,
         Self::Plans,
         Self::Mcp,
+        Self::Settling,
     ];
 }
 
@@ -114,6 +118,7 @@ pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report
             Group::Data => data::run(site, effort, &mut report).await?,
             Group::Plans => plans::run(effort, &mut report).await?,
             Group::Mcp => mcp::run(site, effort, &mut report).await?,
+            Group::Settling => settling::run(site, effort, &mut report).await?,
         }
     }
     Ok(report)

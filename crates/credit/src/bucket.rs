@@ -22,6 +22,16 @@ impl Bucket {
         }
     }
 
+    /// What was `left` some milliseconds before `now_ms`, refilled since.
+    pub(crate) fn refilled(refill: &Refill, left: Cost, since_ms: u64, now_ms: u64) -> Self {
+        let gained = since_ms.saturating_mul(refill.per_second.as_micro_usd());
+        let level = scaled(left).saturating_add(gained);
+        Self {
+            level: level.min(scaled(refill.capacity)),
+            at: now_ms,
+        }
+    }
+
     /// Takes `cost`, or says for how many seconds the caller has to wait until it could be taken.
     pub(crate) fn take(&mut self, refill: &Refill, cost: Cost, now_ms: u64) -> Result<(), u64> {
         self.refill(refill, now_ms);

@@ -5,4 +5,4 @@ mod cost;
 mod newcomers;
 
 pub use cost::Cost;
-pub use newcomers::{MAX_ADDRESSES, Newcomers, OutOfCredit, Refill, Rules, Taken};
+pub use newcomers::{MAX_ADDRESSES, Newcomers, OutOfCredit, Refill, Rules, Spent, Taken};

@@ -50,6 +50,24 @@ impl Taken {
     pub fn cost(&self) -> Cost {
         self.cost
     }
+
+    /// The address whose share it was taken from; `None` when it was the pool.
+    #[must_use]
+    pub fn share_of(&self) -> Option<IpAddr> {
+        match self.purse {
+            Purse::Pool => None,
+            Purse::Address(address) => Some(address),
+        }
+    }
+}
+
+/// What one call has cost, by who pays for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// The pool.
+    pub pool: Cost,
+    /// The share of an address.
+    pub address: Option<(IpAddr, Cost)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,17 +138,42 @@ impl Newcomers {
     }
 
     /// Gives back what of `taken` was not spent. What was spent beyond it comes out of the pool, as far as that holds it.
-    pub fn give_back(&mut self, taken: Taken, spent: Cost) {
-        self.pool.drain(spent.minus(taken.cost));
+    /// Returns who has paid how much, for whoever writes it down.
+    pub fn give_back(&mut self, taken: Taken, spent: Cost) -> Spent {
+        let beyond = spent.minus(taken.cost);
+        self.pool.drain(beyond);
         let rest = taken.cost.minus(spent);
         match taken.purse {
-            Purse::Pool => self.pool.give_back(&self.rules.pool, rest),
+            Purse::Pool => {
+                self.pool.give_back(&self.rules.pool, rest);
+                Spent {
+                    pool: spent,
+                    address: None,
+                }
+            }
             Purse::Address(address) => {
                 // A share that was forgotten since is full again.
                 if let Some(share) = self.shares.get_mut(&address) {
                     share.give_back(&self.rules.address, rest);
                 }
+                Spent {
+                    pool: beyond,
+                    address: Some((address, spent.minus(beyond))),
+                }
             }
+        }
+    }
+
+    /// Takes what was spent before and has not come back yet, as a process does at its start: of the pool, and of shares.
+    pub fn restore(
+        &mut self,
+        pool: Cost,
+        shares: impl IntoIterator<Item = (IpAddr, Cost)>,
+        now_ms: u64,
+    ) {
+        self.pool.drain(pool);
+        for (address, missing) in shares {
+            self.share(address, now_ms).drain(missing);
         }
     }
 
@@ -138,6 +181,27 @@ impl Newcomers {
     #[must_use]
     pub fn left_in_pool(&mut self, now_ms: u64) -> Cost {
         self.pool.left(&self.rules.pool, now_ms)
+    }
+
+    /// What is left of the share of an address; the whole of it for one that is not held.
+    #[must_use]
+    pub fn left_in_share(&mut self, address: IpAddr, now_ms: u64) -> Cost {
+        let refill = self.rules.address;
+        match self.shares.peek_mut(&address) {
+            Some(share) => share.left(&refill, now_ms),
+            None => refill.capacity,
+        }
+    }
+
+    /// Sets the pool to what was `left` in it `since_ms` milliseconds ago, and what has come in since.
+    pub fn restore_pool(&mut self, left: Cost, since_ms: u64, now_ms: u64) {
+        self.pool = Bucket::refilled(&self.rules.pool, left, since_ms, now_ms);
+    }
+
+    /// Sets the share of an address to what was `left` of it `since_ms` milliseconds ago, and what has come in since.
+    pub fn restore_share(&mut self, address: IpAddr, left: Cost, since_ms: u64, now_ms: u64) {
+        let share = Bucket::refilled(&self.rules.address, left, since_ms, now_ms);
+        self.shares.insert(address, share);
     }
 
     fn share(&mut self, address: IpAddr, now_ms: u64) -> &mut Bucket {

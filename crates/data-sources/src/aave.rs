@@ -206,6 +206,8 @@ impl Read {
             apy_pct: apy::of_liquidity_rate(self.reserve.liquidity_rate)?,
             is_base: true,
             tvl_usd: self.worth(unlent)?,
+            // A loan is paid back in what was lent.
+            il_risk: Some(false),
             source: SOURCE,
         })
     }

@@ -8,8 +8,9 @@ use serde_json::Value;
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::{SourceError, SourceErrorKind},
+    json::read_json,
     provenance::Sourced,
-    source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
+    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     text::clean,
     transport::{Limits, QUOTED_CHARS},
 };
@@ -32,6 +33,7 @@ upstream!(
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.up_to_bytes(64 * 1024),
+        conduct: Conduct::DATA,
     }
 );
 

@@ -12,7 +12,7 @@ use crate::{
     error::{Error, SourceError},
     generated::{self, INSTRUCTIONS, LIMITS, MAX_SEARCHES, MAX_TOKENS},
     provenance::{Provenance, Sourced},
-    source::{Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     transport::Limits,
 };
 
@@ -38,6 +38,7 @@ upstream!(
         families: Families::One(Rate::per_minute(60)),
         quota: QuotaSpec::NONE,
         models: true,
+        conduct: Conduct::DATA,
         limits: Limits {
             max_body_bytes: 4 * 1024 * 1024,
             ..LIMITS

@@ -3,30 +3,32 @@
 //! Where it is not allowed to serve it answers 451, which is an outage of this venue and of nothing
 //! else. The list of funding intervals holds exceptions only; what is not in it pays every 8 hours.
 
-pub(crate) mod exchange;
+mod answers;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use readings::{
     Figure,
     derivatives::{
-        CoinReading, Funding, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
+        CoinReading, FundingInterval, LongShort, OpenInterest, Part, Venue, VenueReading,
         coin_of_contract, contract_for,
     },
 };
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use self::exchange::{Assembly, Millis, malformed, not_listed, rows};
+use self::answers::{Exception, Interest, Premium, Ratio, Refusal};
 use crate::{
     budget::{Families, Family, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
+    perpetuals::{AGES, Assembly, Exchange, Perpetuals, not_listed},
     provenance::{Clock, Sourced},
-    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, Reply, Transport, TransportError},
+    wire::{malformed, rows},
 };
 
 const FUNDING: &str = "binance.funding";
@@ -37,6 +39,8 @@ const RATIO: &str = "binance.long-short";
 /// The code of a symbol that does not exist.
 const INVALID_SYMBOL: i64 = -1121;
 /// The period of the long/short ratio.
+/// How far behind the others a row of the list may be.
+const STANDSTILL: SignedDuration = SignedDuration::from_mins(10);
 const PERIOD: &str = "5m";
 
 /// Binance futures. Clones share everything.
@@ -44,8 +48,7 @@ const PERIOD: &str = "5m";
 pub struct Binance {
     source: Source,
     intervals: Cached<(), Intervals>,
-    readings: Cached<String, VenueReading>,
-    all: Cached<(), Arc<Vec<CoinReading>>>,
+    kept: Perpetuals,
     interests: Cached<String, Option<Figure>>,
 }
 
@@ -75,6 +78,7 @@ impl Binance {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.
@@ -94,9 +98,8 @@ impl Binance {
                 Ages::seconds(3600, 86_400).with_floor(300),
                 clock.clone(),
             ),
-            readings: Cached::new(500, Ages::seconds(20, 300), clock.clone()),
-            all: Cached::new(1, Ages::seconds(20, 300), clock.clone()),
-            interests: Cached::new(500, Ages::seconds(20, 300), clock),
+            kept: Perpetuals::new(clock.clone()),
+            interests: Cached::new(500, AGES, clock),
         })
     }
 
@@ -116,12 +119,7 @@ impl Binance {
         coin: &str,
         max_age: Option<Duration>,
     ) -> Result<Sourced<VenueReading>, Error> {
-        let (this, of) = (self.clone(), coin.to_owned());
-        self.readings
-            .get(coin.to_owned(), max_age, move || async move {
-                this.fetch(&of).await
-            })
-            .await
+        self.kept.reading(self, coin, max_age).await
     }
 
     /// Every perpetual against USDT with its coin: funding and mark price, without open interest,
@@ -134,10 +132,7 @@ impl Binance {
         &self,
         max_age: Option<Duration>,
     ) -> Result<Sourced<Arc<Vec<CoinReading>>>, Error> {
-        let this = self.clone();
-        self.all
-            .get((), max_age, move || async move { this.fetch_all().await })
-            .await
+        self.kept.all(self, max_age).await
     }
 
     /// Open interest of the contract of `coin`, in coins.
@@ -161,7 +156,9 @@ impl Binance {
         let per_coin = |units: Figure| units.0.checked_mul(contract.coins).map(Figure);
         Ok(asked.map(|units| units.and_then(per_coin)))
     }
+}
 
+impl Exchange for Binance {
     async fn fetch(&self, coin: &str) -> Result<Sourced<VenueReading>, Error> {
         let contract = contract_for(Venue::Binance, coin);
         let name = contract.name.as_str();
@@ -199,17 +196,28 @@ impl Binance {
         let now = self.source.now();
         let spoiled = |kind| self.source.spoiled(FUNDING, kind);
         let premiums: Vec<Premium> = rows(&list.value, "$").map_err(spoiled)?;
+        let timed = |premium: Premium| Some((premium.time.past(now, "$[].time").ok()?, premium));
+        let premiums: Vec<_> = premiums.into_iter().filter_map(timed).collect();
+        let newest = premiums.iter().map(|(time, _)| *time).max();
+        let stands_still =
+            |time: Timestamp| newest.is_some_and(|newest| newest.duration_since(time) > STANDSTILL);
         let mut times = Vec::new();
         let mut readings = BTreeMap::new();
-        for premium in premiums {
+        for (time, premium) in premiums {
             let Some((coin, contract)) = coin_of_contract(Venue::Binance, &premium.symbol) else {
                 continue;
             };
-            let Ok(time) = premium.time.past(now, "$[].time") else {
-                continue;
-            };
-            times.push(time);
             let mut reading = VenueReading::empty(Venue::Binance, &contract.name);
+            // A row that stood still while the others moved on is of a suspended contract: it says nothing of now, and does
+            // not age the others.
+            if stands_still(time) {
+                for part in [Part::Funding, Part::MarkPx] {
+                    reading.lacks(part, "contract_suspended", FUNDING);
+                }
+                readings.insert(coin, reading);
+                continue;
+            }
+            times.push(time);
             premium.fill(&mut reading, Some(&intervals.value));
             readings.insert(coin, reading.per_coin(&contract));
         }
@@ -221,7 +229,9 @@ impl Binance {
         sourced.sources.extend(intervals.sources);
         Ok(sourced)
     }
+}
 
+impl Binance {
     async fn premium(&self, name: &str) -> Result<Sourced<Premium>, Error> {
         let path = format!("/fapi/v1/premiumIndex?symbol={name}");
         let now = self.source.now();
@@ -341,68 +351,4 @@ fn same(observed: &str, asked: &str) -> Result<(), SourceErrorKind> {
         "the contract that was asked for",
         observed,
     ))
-}
-
-#[derive(Deserialize)]
-struct Refusal {
-    code: i64,
-    #[serde(default)]
-    msg: String,
-}
-
-#[derive(Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Premium {
-    symbol: String,
-    mark_price: Figure,
-    #[serde(default, deserialize_with = "Figure::or_none")]
-    last_funding_rate: Option<Figure>,
-    next_funding_time: Millis,
-    time: Millis,
-}
-
-impl Premium {
-    fn fill(
-        &self,
-        reading: &mut VenueReading,
-        intervals: Option<&BTreeMap<String, FundingInterval>>,
-    ) {
-        reading.mark_px = Some(self.mark_price);
-        // Without the list of exceptions the rate is of an unknown interval; the gap is named already.
-        let Some(intervals) = intervals else { return };
-        let interval = intervals.get(&self.symbol).copied();
-        let interval = interval.unwrap_or(FundingInterval::EIGHT_HOURS);
-        let Some(rate) = self.last_funding_rate else {
-            return reading.lacks(Part::Funding, "not_named_by_source", FUNDING);
-        };
-        match Funding::new(rate.0, interval, self.next_funding_time.0, FUNDING) {
-            Ok(funding) => reading.funding = Some(funding),
-            Err(_) => reading.lacks(Part::Funding, "upstream_implausible", FUNDING),
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Exception {
-    symbol: String,
-    funding_interval_hours: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Interest {
-    symbol: String,
-    #[serde(default, deserialize_with = "Figure::or_none")]
-    open_interest: Option<Figure>,
-    time: Millis,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Ratio {
-    symbol: String,
-    long_account: Figure,
-    short_account: Figure,
-    timestamp: Millis,
 }

@@ -1,6 +1,6 @@
 //! Blockscout: token balances, one explorer for each chain that has one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::{Address, U256};
 use readings::{
@@ -11,11 +11,13 @@ use serde::Deserialize;
 
 use crate::{
     budget::{Families, QuotaSpec, Rate},
+    cached::{Ages, Cached},
     error::{Error, SourceError, SourceErrorKind},
-    provenance::Sourced,
-    source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
+    json::read_json,
+    provenance::{Clock, Sourced},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::Limits,
+    transport::{Limits, Transport, TransportError},
 };
 
 const TOKEN_BALANCES: &str = "blockscout.token-balances";
@@ -25,10 +27,21 @@ const MAX_SYMBOL_CHARS: usize = 32;
 /// More decimals than any token has.
 const MAX_DECIMALS: u8 = 36;
 
-upstream!(
-    /// Blockscout: token balances, one explorer for each chain that has one.
-    Blockscout,
-    UpstreamSpec {
+/// For so long the same account is not asked for again.
+const FLOOR: Duration = Duration::from_secs(5);
+/// Accounts that are kept, each of one chain: as many as the budget of an explorer lets through at once.
+const KEPT: usize = 128;
+
+/// Blockscout: token balances, one explorer for each chain that has one. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Blockscout {
+    source: Source,
+    tokens: Cached<(u64, Address), Vec<Holding>>,
+}
+
+impl Blockscout {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "blockscout",
         urls: &[
             ("base_url", "https://base.blockscout.com"),
@@ -46,10 +59,30 @@ upstream!(
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
-    }
-);
+        conduct: Conduct::DATA,
+    };
 
-impl Blockscout {
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when an address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            tokens: Cached::new(KEPT, Ages::floor(FLOOR), clock),
+        })
+    }
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// Whether there is an explorer for a chain.
     #[must_use]
     pub fn covers(chain_id: u64) -> bool {
@@ -57,7 +90,8 @@ impl Blockscout {
     }
 
     /// The fungible tokens that an account has, as the explorer of a chain has indexed them; the native coin is not among
-    /// them. An account that the explorer never saw has none.
+    /// them. An account that the explorer never saw has none. Asked again within five seconds, it is told as it was, with its
+    /// age.
     ///
     /// # Errors
     ///
@@ -74,6 +108,16 @@ impl Blockscout {
             let source = TOKEN_BALANCES;
             return Err(SourceError { source, kind }.into());
         };
+        let this = self.clone();
+        let fetch = move || async move { this.read_tokens(url, account).await };
+        self.tokens.get((chain_id, account), None, fetch).await
+    }
+
+    async fn read_tokens(
+        &self,
+        url: &'static str,
+        account: Address,
+    ) -> Result<Sourced<Vec<Holding>>, Error> {
         let path = format!(
             "/api/v2/addresses/{}/token-balances",
             account.to_checksum(None)

@@ -5,10 +5,12 @@
 //!   is a sliding window: there is no burst on top of it.
 //! - A **family** ([`Families`]) is what one budget covers. A pause that the upstream asks for covers
 //!   the same family and nothing else.
+//!   Where there is a [`QuotaStore`], what is used of windows of a minute and longer survives a restart.
 //! - A **quota** ([`QuotaSpec`]) bounds the calls of a day or a month. It survives a restart by way of
 //!   a [`QuotaStore`], and is paced: see [`QuotaSpec`].
 
 mod gate;
+mod kept;
 mod quota;
 mod rate;
 mod store;
@@ -25,7 +27,7 @@ pub(crate) use self::{
 pub use self::{
     quota::QuotaSpec,
     rate::{Families, Family, Rate},
-    store::{QuotaStore, QuotaStoreError},
+    store::{QuotaStore, QuotaStoreError, Stored},
 };
 
 /// What is left of a family's budget.

@@ -17,14 +17,15 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use crate::{
-    binance::exchange::{Assembly, Millis, malformed, not_listed, rows},
     budget::{Families, QuotaSpec, Rate},
-    cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
+    perpetuals::{Assembly, Exchange, Perpetuals, not_listed},
     provenance::{Clock, Sourced},
-    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
+    wire::{Millis, malformed, rows},
 };
 
 const TICKERS: &str = "bybit.tickers";
@@ -41,8 +42,7 @@ const PERIOD: &str = "1h";
 #[derive(Clone, Debug)]
 pub struct Bybit {
     source: Source,
-    readings: Cached<String, VenueReading>,
-    all: Cached<(), Arc<Vec<CoinReading>>>,
+    kept: Perpetuals,
 }
 
 impl Bybit {
@@ -56,6 +56,7 @@ impl Bybit {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.
@@ -70,8 +71,7 @@ impl Bybit {
     ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            readings: Cached::new(500, Ages::seconds(20, 300), clock.clone()),
-            all: Cached::new(1, Ages::seconds(20, 300), clock),
+            kept: Perpetuals::new(clock),
         })
     }
 
@@ -91,12 +91,7 @@ impl Bybit {
         coin: &str,
         max_age: Option<Duration>,
     ) -> Result<Sourced<VenueReading>, Error> {
-        let (this, of) = (self.clone(), coin.to_owned());
-        self.readings
-            .get(coin.to_owned(), max_age, move || async move {
-                this.fetch(&of).await
-            })
-            .await
+        self.kept.reading(self, coin, max_age).await
     }
 
     /// Every linear perpetual against USDT with its coin, without long/short ratios.
@@ -108,12 +103,11 @@ impl Bybit {
         &self,
         max_age: Option<Duration>,
     ) -> Result<Sourced<Arc<Vec<CoinReading>>>, Error> {
-        let this = self.clone();
-        self.all
-            .get((), max_age, move || async move { this.fetch_all().await })
-            .await
+        self.kept.all(self, max_age).await
     }
+}
 
+impl Exchange for Bybit {
     async fn fetch(&self, coin: &str) -> Result<Sourced<VenueReading>, Error> {
         let contract = contract_for(Venue::Bybit, coin);
         let name = contract.name.as_str();
@@ -149,7 +143,9 @@ impl Bybit {
         let value = Arc::new(readings.into_iter().collect());
         Ok(Sourced { value, sources }.as_of(Some(time)))
     }
+}
 
+impl Bybit {
     async fn ticker(&self, name: &str) -> Result<Sourced<Ticker>, Error> {
         let path = format!("/v5/market/tickers?category=linear&symbol={name}");
         let list = self.open::<Listed<Ticker>>(TICKERS, &path, name).await?;

@@ -13,12 +13,10 @@ use tokio::sync::watch;
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     meter::Meter,
-    provenance::{Clock, Provenance, SourceStatus, Sourced},
+    provenance::{Clock, SourceStatus, Sourced},
     recent::Recent,
 };
 
-/// How long a failure is not repeated: callers that wait behind one must not queue up another.
-const FAILURE_KEPT: Duration = Duration::from_secs(2);
 /// How long a caller waits for a newer value while an older one could be served.
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -37,6 +35,8 @@ pub struct Ages {
     pub fresh: Duration,
     /// Up to this age it is served when a newer one cannot be had, and says so.
     pub stale: Duration,
+    /// For how long a failure is not repeated: callers that wait behind one must not queue up another.
+    pub failure: Duration,
 }
 
 impl Ages {
@@ -56,6 +56,19 @@ impl Ages {
             floor,
             fresh,
             stale,
+            failure: Duration::from_secs(2),
+        }
+    }
+
+    /// For what is asked for whenever it is needed: the same question within the floor gets the same
+    /// value, with its age. An older value is never served.
+    #[must_use]
+    pub const fn floor(floor: Duration) -> Self {
+        Self {
+            floor,
+            fresh: floor,
+            stale: floor,
+            failure: Duration::from_secs(2),
         }
     }
 
@@ -79,19 +92,38 @@ impl Ages {
 ///
 /// Of any number of callers one fetches. The fetch runs in a task of its own: a caller that goes
 /// away does not end it for the others.
-pub struct Cached<K, T> {
-    slots: Recent<K, Arc<Slot<T>>>,
+pub struct Cached<K, T, E = Error> {
+    slots: Recent<K, Arc<Slot<T, E>>>,
     ages: Ages,
     clock: Arc<dyn Clock>,
 }
 
-struct Slot<T> {
-    state: Mutex<State<T>>,
+/// Why a fetch gives no value.
+pub trait Failure: From<SourceError> + Clone + Send + Sync + 'static {
+    /// What is said beside an older value that is served instead.
+    fn reason(&self) -> String;
+
+    /// Whether the upstream did its work and there is no such thing.
+    fn is_absence(&self) -> bool;
 }
 
-struct State<T> {
+impl Failure for Error {
+    fn reason(&self) -> String {
+        self.reason()
+    }
+
+    fn is_absence(&self) -> bool {
+        matches!(self, Self::NotFound { .. } | Self::NotPriced { .. })
+    }
+}
+
+struct Slot<T, E> {
+    state: Mutex<State<T, E>>,
+}
+
+struct State<T, E> {
     value: Option<Held<T>>,
-    failure: Option<(Timestamp, Error)>,
+    failure: Option<(Timestamp, E)>,
     flight: Option<watch::Receiver<()>>,
     /// Whether the last fetch ended without any outcome.
     broken_off: bool,
@@ -103,10 +135,11 @@ struct Held<T> {
     sourced: Sourced<T>,
 }
 
-impl<K, T> Cached<K, T>
+impl<K, T, E> Cached<K, T, E>
 where
     K: Hash + Eq + Send + Sync + 'static,
     T: Clone + Send + Sync + 'static,
+    E: Failure,
 {
     /// An empty one.
     pub fn new(capacity: usize, ages: Ages, clock: Arc<dyn Clock>) -> Self {
@@ -123,7 +156,7 @@ where
     ///
     /// A value up to [`Ages::floor`] old is served to everybody, so it may be older than `max_age`: it
     /// is the caller who compares. That there is no such thing is kept like a value, for a minute at
-    /// most; any other failure for two seconds.
+    /// most; any other failure for [`Ages::failure`].
     ///
     /// # Errors
     ///
@@ -133,9 +166,9 @@ where
         key: K,
         max_age: Option<Duration>,
         fetch: impl FnOnce() -> F + Send,
-    ) -> Result<Sourced<T>, Error>
+    ) -> Result<Sourced<T>, E>
     where
-        F: Future<Output = Result<Sourced<T>, Error>> + Send + 'static,
+        F: Future<Output = Result<Sourced<T>, E>> + Send + 'static,
     {
         let slot = self
             .slots
@@ -159,11 +192,11 @@ where
                 .is_some_and(|held| held.age(started) <= stale);
             let failed = state.failure.as_ref().filter(|(at, error)| {
                 let age = age(started, *at);
-                age < FAILURE_KEPT || (error.is_absence() && age <= fresh.min(ABSENCE_KEPT))
+                age < self.ages.failure || (error.is_absence() && age <= fresh.min(ABSENCE_KEPT))
             });
             if let Some((_, error)) = failed {
                 return match &state.value {
-                    Some(held) if older => Ok(held.served(Some(error))),
+                    Some(held) if older => Ok(held.served(Some(error.reason()))),
                     _ => Err(error.clone()),
                 };
             }
@@ -191,15 +224,15 @@ where
             // A fetch that broke off left the old value in its place, of whatever age that is.
             (Some(held), None) if landed && !state.broken_off => Ok(held.sourced.clone()),
             (Some(held), failure) if held.age(now) <= stale => {
-                let other = match state.broken_off {
-                    true => interrupted(),
-                    false => still_refreshing(held),
+                let reason = match failure {
+                    Some((_, error)) => error.reason(),
+                    None if state.broken_off => interrupted().kind.reason(),
+                    None => SourceErrorKind::Refreshing.reason(),
                 };
-                let error = failure.as_ref().map_or(&other, |(_, error)| error);
-                Ok(held.served(Some(error)))
+                Ok(held.served(Some(reason)))
             }
             (_, Some((_, error))) => Err(error.clone()),
-            _ => Err(interrupted()),
+            _ => Err(interrupted().into()),
         }
     }
 
@@ -213,8 +246,8 @@ where
 
     fn start(
         &self,
-        slot: Arc<Slot<T>>,
-        fetch: impl Future<Output = Result<Sourced<T>, Error>> + Send + 'static,
+        slot: Arc<Slot<T, E>>,
+        fetch: impl Future<Output = Result<Sourced<T>, E>> + Send + 'static,
     ) -> watch::Receiver<()> {
         let (sender, receiver) = watch::channel(());
         let clock = self.clock.clone();
@@ -245,13 +278,13 @@ where
 }
 
 /// Ends a flight however its task ends.
-struct Landing<T> {
-    slot: Arc<Slot<T>>,
+struct Landing<T, E> {
+    slot: Arc<Slot<T, E>>,
     broken_off: bool,
     _sender: watch::Sender<()>,
 }
 
-impl<T> Drop for Landing<T> {
+impl<T, E> Drop for Landing<T, E> {
     fn drop(&mut self) {
         let mut state = self.slot.lock();
         state.flight = None;
@@ -259,7 +292,7 @@ impl<T> Drop for Landing<T> {
     }
 }
 
-impl<T> Slot<T> {
+impl<T, E> Slot<T, E> {
     fn empty() -> Self {
         Self {
             state: Mutex::new(State {
@@ -271,7 +304,7 @@ impl<T> Slot<T> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, State<T, E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -282,13 +315,13 @@ impl<T: Clone> Held<T> {
     }
 
     /// The value as kept; with the reason why it is not newer, as stale.
-    fn served(&self, error: Option<&Error>) -> Sourced<T> {
+    fn served(&self, reason: Option<String>) -> Sourced<T> {
         let mut served = self.sourced.clone();
         for source in &mut served.sources {
             source.cached = true;
             source.latency_ms = 0;
-            if let (Some(error), SourceStatus::Ok) = (error, &source.status) {
-                let reason = error.reason();
+            if let (Some(reason), SourceStatus::Ok) = (&reason, &source.status) {
+                let reason = reason.clone();
                 source.status = SourceStatus::Stale { reason };
             }
         }
@@ -301,26 +334,14 @@ fn age(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(then)).unwrap_or(Duration::ZERO)
 }
 
-fn source_of(sources: &[Provenance]) -> &'static str {
-    sources.first().map_or("cache", |source| source.source)
-}
-
-fn still_refreshing<T>(held: &Held<T>) -> Error {
-    let kind = SourceErrorKind::Refreshing;
-    let source = source_of(&held.sourced.sources);
-    SourceError { source, kind }.into()
-}
-
-fn interrupted() -> Error {
-    let kind = SourceErrorKind::Unreachable;
+fn interrupted() -> SourceError {
     SourceError {
         source: "cache",
-        kind,
+        kind: SourceErrorKind::Unreachable,
     }
-    .into()
 }
 
-impl<K, T> Clone for Cached<K, T> {
+impl<K, T, E> Clone for Cached<K, T, E> {
     fn clone(&self) -> Self {
         Self {
             slots: self.slots.clone(),
@@ -330,7 +351,7 @@ impl<K, T> Clone for Cached<K, T> {
     }
 }
 
-impl<K, T> std::fmt::Debug for Cached<K, T> {
+impl<K, T, E> std::fmt::Debug for Cached<K, T, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cached")
             .field("ages", &self.ages)

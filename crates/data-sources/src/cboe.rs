@@ -13,13 +13,14 @@ use readings::{
 use serde::Deserialize;
 
 use crate::{
-    binance::exchange::malformed,
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::{Clock, Sourced},
-    source::{KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Transport, TransportError},
+    wire::malformed,
 };
 
 const VIX: &str = "cboe.vix";
@@ -46,6 +47,7 @@ impl Cboe {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.

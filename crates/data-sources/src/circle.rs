@@ -3,20 +3,20 @@
 //! Fees are fractions of a basis point in JSON numbers; they are read from the number's own text.
 //! Whoever exceeds the rate limit is locked out for five minutes, so nothing is asked in that time.
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
 
 use alloy_primitives::U256;
 use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReason};
 use plan_checks::{Decimal, UtcSeconds};
-use reqwest::header::HeaderMap;
 
 use crate::{
-    adapter::{Adapter, Fault, Setting},
-    budget::{BudgetState, Rate},
+    budget::{BudgetState, Families, QuotaSpec, Rate},
     error::SourceErrorKind,
     json::{Json, Object},
     provenance::{Clock, Mode},
-    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
+    rail::Fault,
+    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Circle's public host.
@@ -52,6 +52,8 @@ pub struct CircleConfig {
     pub limits: Limits,
     /// How many servers ask from the same address: each takes its share of the budget.
     pub servers: NonZeroU32,
+    /// Calls in a day and in a month of the calendar; they are shared like the budget.
+    pub quota: QuotaSpec,
 }
 
 impl Default for CircleConfig {
@@ -62,6 +64,7 @@ impl Default for CircleConfig {
             mode: Mode::Live,
             limits: Limits::default(),
             servers: NonZeroU32::MIN,
+            quota: QuotaSpec::NONE,
         }
     }
 }
@@ -69,10 +72,27 @@ impl Default for CircleConfig {
 /// Circle as a provider of [`BridgeFees`].
 #[derive(Debug)]
 pub struct Circle {
-    adapter: Adapter,
+    source: Source,
 }
 
 impl Circle {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
+        name: NAME,
+        urls: &[("base_url", DEFAULT_BASE_URL)],
+        key: KeyRule::Keyless,
+        sources: &SOURCES,
+        families: Families::One(RATE),
+        quota: QuotaSpec::NONE,
+        models: false,
+        limits: Limits::USUAL,
+        conduct: Conduct {
+            usual_pause: LOCKOUT,
+            shortest_pause: LOCKOUT,
+            ..Conduct::PLANS
+        },
+    };
+
     /// Connects nothing yet: reads the configuration and keeps the client.
     ///
     /// # Errors
@@ -83,33 +103,37 @@ impl Circle {
         config: CircleConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
-        let setting = Setting {
-            name: NAME,
+        let said = SourceConfig {
+            urls: BTreeMap::from([("base_url".to_owned(), config.base_url)]),
             enabled: config.enabled,
-            budget: Some((RATE, config.servers)),
-            lockout: LOCKOUT,
-            usual_hold: LOCKOUT,
-            clock,
+            mode: config.mode,
+            servers: config.servers,
+            daily_quota: Some(config.quota.daily),
+            monthly_quota: Some(config.quota.monthly),
+            ..SourceConfig::default()
         };
-        let upstream = transport.upstream(&config.base_url, config.limits, config.mode)?;
-        Ok(Self {
-            adapter: Adapter::new(upstream, NAME, setting),
-        })
+        let source = Source::limited(transport, Self::SPEC, said, config.limits, clock)?;
+        Ok(Self { source })
+    }
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// Whether calls are made to the upstream or to a recording.
     pub fn mode(&self) -> Mode {
-        self.adapter.mode()
+        self.source.mode()
     }
 
     /// How each of [`SOURCES`] has been doing.
     pub fn health(&self) -> Vec<SourceHealth> {
-        self.adapter.health(&SOURCES)
+        self.source.health()
     }
 
     /// What is left of what we may ask it: requests in a second. Nothing for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
-        self.adapter.budget().into_iter().collect()
+        self.source.budget()
     }
 
     async fn ask<T>(
@@ -118,11 +142,11 @@ impl Circle {
         path: &str,
         subject: &str,
         not_found: Option<&(dyn Fn() -> Fault + Sync)>,
-        read: impl FnOnce(&Json<'_>) -> Result<T, SourceErrorKind>,
+        read: impl FnOnce(&Json<'_>) -> Result<T, SourceErrorKind> + Send,
     ) -> Result<T, PortError> {
-        let call = Call::get(source, path);
-        self.adapter
-            .ask(&call, &HeaderMap::new(), |reply| {
+        let ask = self.source.get(source, path).accepts_any();
+        self.source
+            .ask_port(ask, |reply| {
                 refused(reply, subject, not_found).map_or(Ok(()), Err)?;
                 Ok(read(&Json::document(&reply.body)?)?)
             })
@@ -140,13 +164,14 @@ impl BridgeFees for Circle {
         let query = if forward { "?forward=true" } else { "" };
         let path = format!("/v2/burn/USDC/fees/{source_domain}/{destination_domain}{query}");
         let subject = format!("route from domain {source_domain} to domain {destination_domain}");
-        let no_route = || {
-            Fault::Answer(PortErrorReason::NoRoute {
-                detail: subject.clone(),
+        // Only routes that exist are asked for: that there are no fees for one is the service's word, not the caller's mistake.
+        let no_fees = || {
+            Fault::Answer(PortErrorReason::Refused {
+                detail: format!("no fees for the {subject}"),
             })
         };
-        let read_at = self.adapter.now_utc();
-        self.ask(FEES, &path, &subject, Some(&no_route), |rows| {
+        let read_at = self.source.now_utc();
+        self.ask(FEES, &path, &subject, Some(&no_fees), |rows| {
             fees(rows, forward, read_at)
         })
         .await

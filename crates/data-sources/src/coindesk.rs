@@ -11,9 +11,10 @@ use serde_json::Value;
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::{SourceError, SourceErrorKind},
+    json::read_json,
     news::{articles, html_title, label},
     provenance::Sourced,
-    source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
+    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     text::clean,
     transport::{Limits, QUOTED_CHARS},
 };
@@ -40,6 +41,7 @@ upstream!(
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.within_seconds(10),
+        conduct: Conduct::DATA,
     }
 );
 

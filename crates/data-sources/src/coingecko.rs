@@ -20,9 +20,12 @@ use crate::{
     cached::{Ages, Cached},
     ports::TokenSnapshot,
     provenance::Clock,
-    source::{Ask, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Ask, Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Transport, TransportError},
 };
+
+/// Where keys of paid plans are taken.
+const PRO_URL: &str = "https://pro-api.coingecko.com";
 
 /// CoinGecko. Clones share everything.
 #[derive(Clone, Debug)]
@@ -51,23 +54,21 @@ impl Coingecko {
         quota: QuotaSpec::monthly(10_000),
         models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
+        conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet. The option `plan = "pro"` says that the key is one of a paid plan.
+    /// Connects nothing yet. The option `plan = "pro"` says that the key is one of a paid plan, which goes to another host.
     ///
     /// # Errors
     ///
     /// A [`TransportError`] when the address cannot be used.
     pub fn new(
         transport: &Transport,
-        mut config: SourceConfig,
+        config: SourceConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
         let paid = config.options.get("plan").is_some_and(|plan| plan == "pro");
-        if paid {
-            // The usual quota is that of the free plan; those of the paid ones differ.
-            config.monthly_quota = config.monthly_quota.or(Some(0));
-        }
+        let config = if paid { of_paid_plan(config) } else { config };
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
             paid,
@@ -99,6 +100,15 @@ impl Coingecko {
     }
 }
 
+/// The same for a key of a paid plan, unless an operator says otherwise: it is taken at another host, and the usual quota is
+/// that of the free plan.
+fn of_paid_plan(mut config: SourceConfig) -> SourceConfig {
+    config.monthly_quota = config.monthly_quota.or(Some(0));
+    let url = config.urls.entry("base_url".to_owned());
+    url.or_insert_with(|| PRO_URL.to_owned());
+    config
+}
+
 /// A coin's name as it may stand in a path.
 fn is_slug(id: &str) -> bool {
     (1..=100).contains(&id.len())
@@ -111,6 +121,21 @@ fn is_slug(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_paid_plan_has_its_host_and_no_usual_quota() {
+        let usual = of_paid_plan(SourceConfig::default());
+        assert_eq!(usual.urls["base_url"], PRO_URL);
+        assert_eq!(usual.monthly_quota, Some(0));
+        let said = SourceConfig {
+            urls: [("base_url".to_owned(), "https://a.test".to_owned())].into(),
+            monthly_quota: Some(500_000),
+            ..SourceConfig::default()
+        };
+        let said = of_paid_plan(said);
+        assert_eq!(said.urls["base_url"], "https://a.test");
+        assert_eq!(said.monthly_quota, Some(500_000));
+    }
 
     #[test]
     fn only_names_become_part_of_a_path() {

@@ -21,8 +21,9 @@ use crate::{
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::{Clock, Sourced},
-    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
@@ -101,6 +102,7 @@ impl Coinpaprika {
         quota: QuotaSpec::monthly(20_000),
         models: false,
         limits: Limits::USUAL.within_seconds(2),
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.

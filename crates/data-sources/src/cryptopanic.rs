@@ -13,9 +13,10 @@ use url::form_urlencoded;
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::SourceError,
+    json::read_json,
     news::{articles, html_title, label},
     provenance::Sourced,
-    source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
+    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     transport::Limits,
 };
 
@@ -35,6 +36,7 @@ upstream!(
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     }
 );
 

@@ -7,6 +7,7 @@
 mod chains;
 mod chart;
 pub(crate) mod coins;
+mod pair;
 mod pools;
 mod protocols;
 
@@ -27,7 +28,7 @@ use crate::{
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     provenance::Clock,
-    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Transport, TransportError},
 };
 
@@ -72,6 +73,7 @@ impl Defillama {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.within_seconds(20),
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.

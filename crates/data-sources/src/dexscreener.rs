@@ -1,9 +1,10 @@
 //! DexScreener: pairs of decentralised exchanges, by token and by text.
 //!
 //! Its habits: no match is `null`, prices are text and volumes numbers, any figure may be missing,
-//! chains have names of their own, and it does not say when it looked.
+//! chains have names of their own, and it does not say when it looked
+//! or when a pair was traded last: only in which of four windows it was.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::Address;
 use readings::{
@@ -21,8 +22,9 @@ use crate::{
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::{Clock, Sourced},
-    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, Transport, TransportError},
 };
@@ -56,6 +58,8 @@ struct Row {
     price_usd: Option<Figure>,
     #[serde(default, deserialize_with = "Figure::lenient")]
     price_native: Option<Figure>,
+    #[serde(default)]
+    txns: Option<BTreeMap<String, Trades>>,
     volume: Option<ByTime>,
     price_change: Option<ByTime>,
     liquidity: Option<Liquidity>,
@@ -72,11 +76,24 @@ struct Token {
     name: Option<String>,
 }
 
+/// How many trades there were in a window.
+#[derive(Deserialize)]
+struct Trades {
+    #[serde(default)]
+    buys: Option<u64>,
+    #[serde(default)]
+    sells: Option<u64>,
+}
+
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ByTime {
     #[serde(deserialize_with = "Figure::lenient")]
+    m5: Option<Figure>,
+    #[serde(deserialize_with = "Figure::lenient")]
     h1: Option<Figure>,
+    #[serde(deserialize_with = "Figure::lenient")]
+    h6: Option<Figure>,
     #[serde(deserialize_with = "Figure::lenient")]
     h24: Option<Figure>,
 }
@@ -98,6 +115,7 @@ impl Dexscreener {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.within_seconds(3),
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.
@@ -219,12 +237,33 @@ fn pair(row: Row) -> Option<DexPair> {
         price_usd: above_zero(row.price_usd),
         price_native: above_zero(row.price_native),
         liquidity_usd: measure(row.liquidity.and_then(|liquidity| liquidity.usd)),
+        traded_within_seconds: traded_within(row.txns.as_ref(), &volume),
         volume_24h_usd: measure(volume.h24),
         change_1h_pct: change.h1,
         change_24h_pct: change.h24,
         market_cap_usd: above_zero(row.market_cap),
         fdv_usd: above_zero(row.fdv),
     })
+}
+
+/// The shortest window in which there was a trade, or something was traded, in seconds.
+fn traded_within(trades: Option<&BTreeMap<String, Trades>>, volume: &ByTime) -> Option<u64> {
+    let windows = [
+        ("m5", 300, volume.m5),
+        ("h1", 3_600, volume.h1),
+        ("h6", 21_600, volume.h6),
+        ("h24", 86_400, volume.h24),
+    ];
+    let traded = |name: &str, volume: Option<Figure>| {
+        let counted = trades.and_then(|trades| trades.get(name));
+        let count = counted.map(|of| of.buys.unwrap_or(0).saturating_add(of.sells.unwrap_or(0)));
+        count.is_some_and(|count| count > 0)
+            || measure(volume).is_some_and(|usd| !usd.get().is_zero())
+    };
+    let mut windows = windows.into_iter();
+    windows
+        .find(|(name, _, volume)| traded(name, *volume))
+        .map(|(_, seconds, _)| seconds)
 }
 
 fn token(row: Token) -> Option<DexToken> {
@@ -254,5 +293,39 @@ fn malformed(expected: &'static str) -> SourceErrorKind {
         path: "$".to_owned(),
         expected,
         observed: "others".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn the_last_trade_lies_in_the_shortest_window_that_has_one() {
+        let within = |row: Value| {
+            let trades: Option<BTreeMap<String, Trades>> =
+                serde_json::from_value(row["txns"].clone()).unwrap();
+            let volume: Option<ByTime> = serde_json::from_value(row["volume"].clone()).unwrap();
+            traded_within(trades.as_ref(), &volume.unwrap_or_default())
+        };
+        let some = json!({"buys": 0, "sells": 2});
+        let none = json!({"buys": 0, "sells": 0});
+        assert_eq!(within(json!({"txns": {"m5": some, "h1": some}})), Some(300));
+        assert_eq!(
+            within(json!({"txns": {"m5": none, "h1": some}})),
+            Some(3600)
+        );
+        // Without counts the volume tells it.
+        assert_eq!(
+            within(json!({"volume": {"m5": 0, "h6": 12.5, "h24": 900}})),
+            Some(21_600)
+        );
+        assert_eq!(
+            within(json!({"txns": {"h24": none}, "volume": {"h24": 0}})),
+            None
+        );
+        assert_eq!(within(json!({})), None);
     }
 }

@@ -61,11 +61,6 @@ impl Error {
         }
     }
 
-    /// Whether the upstream did its work and there is no such thing.
-    pub(crate) fn is_absence(&self) -> bool {
-        matches!(self, Self::NotFound { .. } | Self::NotPriced { .. })
-    }
-
     /// The source that failed, when one did.
     pub fn source_id(&self) -> Option<&'static str> {
         match self {
@@ -203,7 +198,7 @@ pub enum SourceErrorKind {
     /// The body is not what the interface promises.
     #[error("malformed answer at {path}: expected {expected}, got {observed}")]
     Malformed {
-        /// Place in the body, as a JSON pointer or, when it starts with `$`, as a JSON path.
+        /// Place in the body, as a JSON path.
         path: String,
         /// What should be there.
         expected: &'static str,

@@ -20,7 +20,6 @@ use std::{
 
 use alloy_primitives::{Address, B256, Bytes, b256};
 use jiff::Timestamp;
-use plan_builder::ports::PortErrorReason;
 use readings::chain::{Network, Record};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -30,15 +29,15 @@ pub use self::{
     endpoints::{PUBLIC_ENDPOINTS, source},
 };
 use crate::{
-    adapter::Fault,
     cached::{Ages, Cached},
     error::{Error, SourceError, SourceErrorKind},
     json::Json,
-    provenance::{Clock, Mode, Provenance, SourceStatus, Sourced},
+    provenance::{Clock, Mode, Provenance, Sourced},
     rpc::{
-        EndpointHealth, RpcConfig,
-        endpoint::{Endpoint, Outcome, Revert},
+        self, EndpointHealth, RpcConfig,
+        endpoint::{Endpoint, NodeError, Outcome, Revert},
     },
+    source::UpstreamSpec,
     transport::{Transport, TransportError},
 };
 
@@ -51,6 +50,8 @@ pub const SOURCES: [&str; 6] = [
     BLOCK,
     "rpc.gas-price",
 ];
+
+static SPEC: UpstreamSpec = rpc::node(&SOURCES);
 
 const CALL: &str = "rpc.call";
 const TRANSACTION: &str = "rpc.transaction";
@@ -120,15 +121,15 @@ impl EvmReader {
         let mut limits = config.limits;
         limits.max_body_bytes = limits.max_body_bytes.max(MAX_BODY_BYTES);
         let endpoint = |chain_id: u64, (index, url): (usize, &secrecy::SecretString)| {
-            let upstream = transport.endpoint(url.expose_secret(), limits, config.mode)?;
-            let position = index.saturating_add(1);
-            Ok(Endpoint::new(
-                upstream,
-                &SOURCES,
+            Endpoint::new(
+                transport,
+                &SPEC,
+                url.expose_secret(),
+                config.mode,
+                limits,
                 clock.clone(),
-                chain_id,
-                position,
-            ))
+                (chain_id, index.saturating_add(1)),
+            )
         };
         let mut chains = BTreeMap::new();
         for (chain_id, urls) in &config.chains {
@@ -241,23 +242,25 @@ impl EvmReader {
         call: &'static str,
         method: &'static str,
         params: &Value,
-        read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
+        read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind> + Send + Sync,
     ) -> Result<Sourced<Result<T, Revert>>, SourceError> {
         let chain = self.chain(chain_id)?;
         let mut failure = SourceErrorKind::Unreachable;
         for (place, endpoint) in chain.in_order() {
-            match endpoint.ask_timed(call, method, params, &read).await {
-                Ok((Outcome::NoMethod, _)) => failure = no_method(method),
-                Ok((outcome, latency)) => {
-                    chain.last_good.store(place, Ordering::Relaxed);
-                    let value = match outcome {
+            match endpoint.ask(call, method, params, &read).await {
+                Ok(told) => {
+                    let value = match told.value {
                         Outcome::Value(value) => Ok(value),
                         Outcome::Reverted(revert) => Err(revert),
-                        Outcome::NoMethod => continue,
+                        Outcome::NoMethod => {
+                            failure = no_method(method);
+                            continue;
+                        }
                     };
-                    return Ok(self.sourced(chain_id, value, latency));
+                    chain.last_good.store(place, Ordering::Relaxed);
+                    return Ok(of_chain(chain_id, value, told.sources));
                 }
-                Err(fault) => failure = kind(fault),
+                Err(error) => failure = kind(error),
             }
         }
         let source = endpoints::source(chain_id);
@@ -266,23 +269,14 @@ impl EvmReader {
             kind: failure,
         })
     }
+}
 
-    fn sourced<T>(&self, chain_id: u64, value: T, latency: std::time::Duration) -> Sourced<T> {
-        let provenance = Provenance {
-            source: endpoints::source(chain_id),
-            status: SourceStatus::Ok,
-            as_of: None,
-            fetched_at: self.now(),
-            latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
-            mode: self.mode(),
-            cached: false,
-            reference: false,
-        };
-        Sourced {
-            value,
-            sources: vec![provenance],
-        }
+/// What a node told, as the chain's: which node it was is not said.
+fn of_chain<T>(chain_id: u64, value: T, mut sources: Vec<Provenance>) -> Sourced<T> {
+    for node in &mut sources {
+        node.source = endpoints::source(chain_id);
     }
+    Sourced { value, sources }
 }
 
 impl Chain {
@@ -312,22 +306,15 @@ fn no_method(method: &'static str) -> SourceErrorKind {
 }
 
 /// What a node's failure is called among sources.
-fn kind(fault: Fault) -> SourceErrorKind {
-    match fault {
-        Fault::Upstream(kind) => kind,
-        Fault::Answer(PortErrorReason::RateLimited { retry_after }) => {
-            SourceErrorKind::RateLimited {
-                retry_after: retry_after.map(|pause| pause.as_secs().max(1)),
-            }
-        }
-        Fault::Answer(PortErrorReason::Refused { detail }) => SourceErrorKind::Business {
-            code: "refused".to_owned(),
-            message: detail,
-        },
-        Fault::Answer(other) => SourceErrorKind::Business {
-            code: "unsuitable_node".to_owned(),
-            message: other.to_string(),
-        },
+fn kind(error: NodeError) -> SourceErrorKind {
+    let business = |code: &str, message| SourceErrorKind::Business {
+        code: code.to_owned(),
+        message,
+    };
+    match error {
+        NodeError::Source(error) => error.kind,
+        NodeError::Refused(message) => business("refused", message),
+        NodeError::Unsuitable(message) => business("unsuitable_node", message),
     }
 }
 

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::Sourced,
-    source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
+    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     text::clean,
     transport::{Limits, QUOTED_CHARS},
 };
@@ -30,6 +31,7 @@ upstream!(
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     }
 );
 

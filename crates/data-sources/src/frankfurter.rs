@@ -10,13 +10,14 @@ use readings::{
 use serde::Deserialize;
 
 use crate::{
-    binance::exchange::malformed,
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::{Clock, Sourced},
-    source::{KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Transport, TransportError},
+    wire::malformed,
 };
 
 const RATES: &str = "frankfurter.rates";
@@ -63,6 +64,7 @@ impl Frankfurter {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.

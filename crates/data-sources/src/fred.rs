@@ -14,13 +14,14 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 
 use crate::{
-    binance::exchange::malformed,
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::{Clock, Sourced},
-    source::{KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Media, Transport, TransportError},
+    wire::malformed,
 };
 
 const SERIES: &str = "fred.series";
@@ -84,6 +85,7 @@ impl Fred {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.
@@ -250,7 +252,7 @@ fn newest(
         previous: values.next().map(|(_, value)| value),
         as_of,
         source,
-        delayed_minutes: 24 * 60,
+        delayed_minutes: 0,
         lag_sessions: series.lag_sessions,
         live: false,
     })

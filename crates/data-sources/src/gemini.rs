@@ -9,7 +9,7 @@ use crate::{
     error::{Error, SourceError, SourceErrorKind},
     generated::{self, LIMITS, UNUSABLE_MODEL},
     provenance::Sourced,
-    source::{Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     transport::Reply,
 };
 
@@ -29,6 +29,7 @@ upstream!(
         families: Families::One(Rate::per_minute(60)),
         quota: QuotaSpec::NONE,
         models: true,
+        conduct: Conduct::DATA,
         limits: LIMITS,
     }
 );

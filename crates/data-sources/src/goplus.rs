@@ -19,8 +19,9 @@ use crate::{
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceError, SourceErrorKind},
+    json::read_json,
     provenance::{Clock, Sourced},
-    source::{Ask, Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Ask, Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
@@ -61,6 +62,7 @@ impl Goplus {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet. With `api_key` and `secret_key` (its app key and app secret) calls are

@@ -3,47 +3,42 @@
 //! Universes and dexes are kept for a short while, because one address may ask little; the mark price
 //! is read for every plan, together with the universe that its position belongs to.
 
+pub(crate) mod info;
 mod universe;
+pub(crate) mod wire;
 
-use std::{
-    collections::BTreeMap,
-    num::NonZeroU32,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
 
 use alloy_primitives::Address;
 use plan_builder::ports::{PerpAsset, PerpVenue, PortError, PortErrorReason};
-use reqwest::header::HeaderMap;
+use plan_checks::perp_order::Collateral;
 use serde_json::{Value, json};
 
-use self::universe::{Dexes, Universe};
+pub use self::info::DEFAULT_BASE_URL;
+use self::{
+    info::USUAL,
+    universe::{Dexes, Tokens, Universe},
+};
 use crate::{
-    adapter::{Adapter, Fault, Setting, USUAL_HOLD},
-    budget::{BudgetState, Rate},
+    budget::{BudgetState, QuotaSpec},
+    cached::{Ages, Cached},
+    error::SourceErrorKind,
     json::Json,
-    kept::Kept,
-    provenance::{Clock, Mode},
+    provenance::{Clock, Mode, Sourced},
+    rail::Fault,
+    source::{Conduct, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
-/// Hyperliquid's public host.
-pub const DEFAULT_BASE_URL: &str = "https://api.hyperliquid.xyz";
-
 /// Ids of the sources this adapter provides, as they appear in `/status`.
-pub const SOURCES: [&str; 4] = [META, DEXES, CONTEXTS, BUILDER_FEE];
+pub const SOURCES: [&str; 5] = [META, DEXES, CONTEXTS, BUILDER_FEE, TOKENS];
 
-const NAME: &str = "hyperliquid";
 const META: &str = "hyperliquid.meta";
 const DEXES: &str = "hyperliquid.perp-dexs";
 const CONTEXTS: &str = "hyperliquid.meta-and-asset-ctxs";
 const BUILDER_FEE: &str = "hyperliquid.max-builder-fee";
-
-/// Weight in a minute of one address, of which the venue allows 1,200.
-pub(crate) const RATE: Rate = Rate::per_minute(1_100);
-/// Weight of every request that is made here.
-const WEIGHT: u32 = 20;
+const TOKENS: &str = "hyperliquid.spot-meta";
 
 /// Longest name of a coin; what is longer is not asked for.
 const MAX_COIN_CHARS: usize = 32;
@@ -53,6 +48,10 @@ const DEX_SIZE: u32 = 10_000;
 const DEPLOYED: u32 = 100_000;
 /// First id that is not a perpetual's any more.
 const BEYOND_PERPETUALS: u32 = 100_000_000;
+/// More dexes than the venue has.
+const MAX_DEXES: usize = 512;
+/// For how long a failure to read a universe is not repeated.
+const FAILURE_KEPT: Duration = Duration::from_secs(1);
 
 /// How Hyperliquid is reached; reading takes no key.
 #[derive(Clone, Debug)]
@@ -69,6 +68,8 @@ pub struct HyperliquidConfig {
     pub universe_ttl: Duration,
     /// How many servers ask from the same address: each takes its share of the budget.
     pub servers: NonZeroU32,
+    /// Calls in a day and in a month of the calendar; they are shared like the budget.
+    pub quota: QuotaSpec,
 }
 
 impl Default for HyperliquidConfig {
@@ -80,21 +81,25 @@ impl Default for HyperliquidConfig {
             limits: Limits::default(),
             universe_ttl: Duration::from_secs(60),
             servers: NonZeroU32::MIN,
+            quota: QuotaSpec::NONE,
         }
     }
 }
 
-/// Hyperliquid as a [`PerpVenue`].
-#[derive(Debug)]
+/// Hyperliquid as a [`PerpVenue`]. Clones share everything.
+#[derive(Clone, Debug)]
 pub struct Hyperliquid {
-    adapter: Adapter,
-    universe_ttl: Duration,
-    dexes: Kept<Dexes>,
+    source: Source,
+    dexes: Cached<(), Arc<Dexes>, PortErrorReason>,
     /// By dex; only those that the list of dexes names.
-    universes: Mutex<BTreeMap<String, Arc<Kept<Universe>>>>,
+    universes: Cached<String, Arc<Universe>, PortErrorReason>,
+    tokens: Cached<(), Arc<Tokens>, PortErrorReason>,
 }
 
 impl Hyperliquid {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &info::spec(&SOURCES, Limits::USUAL, Conduct::PLANS);
+
     /// Connects nothing yet: reads the configuration and keeps the client.
     ///
     /// # Errors
@@ -105,48 +110,59 @@ impl Hyperliquid {
         config: HyperliquidConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
-        let setting = Setting {
-            name: NAME,
+        let said = SourceConfig {
+            urls: BTreeMap::from([("base_url".to_owned(), config.base_url)]),
             enabled: config.enabled,
-            budget: Some((RATE, config.servers)),
-            lockout: Duration::ZERO,
-            usual_hold: USUAL_HOLD,
-            clock,
+            mode: config.mode,
+            servers: config.servers,
+            daily_quota: Some(config.quota.daily),
+            monthly_quota: Some(config.quota.monthly),
+            ..SourceConfig::default()
         };
-        let upstream = transport.upstream(&config.base_url, config.limits, config.mode)?;
+        // Until it is as old as the time to live: what is exactly that old is read again.
+        let young = config.universe_ttl.saturating_sub(Duration::from_nanos(1));
+        let ages = Ages {
+            failure: FAILURE_KEPT,
+            ..Ages::floor(young)
+        };
         Ok(Self {
-            adapter: Adapter::new(upstream, NAME, setting),
-            universe_ttl: config.universe_ttl,
-            dexes: Kept::default(),
-            universes: Mutex::default(),
+            source: Source::limited(transport, Self::SPEC, said, config.limits, clock.clone())?,
+            dexes: Cached::new(1, ages, clock.clone()),
+            universes: Cached::new(MAX_DEXES, ages, clock.clone()),
+            tokens: Cached::new(1, ages, clock),
         })
+    }
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// Whether calls are made to the upstream or to a recording.
     pub fn mode(&self) -> Mode {
-        self.adapter.mode()
+        self.source.mode()
     }
 
     /// How each of [`SOURCES`] has been doing.
     pub fn health(&self) -> Vec<SourceHealth> {
-        self.adapter.health(&SOURCES)
+        self.source.health()
     }
 
-    /// What is left of what we may ask it: weight in a minute; a call weighs 20, and a plan takes up to four. Nothing for a recording.
+    /// What is left of what we may ask it: weight in a minute; a call weighs 20, and a plan takes up to five. Nothing for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
-        self.adapter.budget().into_iter().collect()
+        self.source.budget()
     }
 
     async fn ask<T>(
         &self,
         source: &'static str,
         request: Value,
-        read: impl FnOnce(&Json<'_>) -> Result<T, Fault>,
-    ) -> Result<T, PortError> {
+        read: impl FnOnce(&Json<'_>) -> Result<T, Fault> + Send,
+    ) -> Result<Sourced<T>, PortErrorReason> {
         let body = request.to_string();
-        let call = Call::post(source, "/info", &body).weighing(WEIGHT);
-        self.adapter
-            .ask(&call, &HeaderMap::new(), |reply| {
+        let ask = info::ask(&self.source, source, &body, USUAL).accepts_any();
+        self.source
+            .ask(ask, |reply| {
                 refused(reply).map_or(Ok(()), Err)?;
                 read(&Json::document(&reply.body)?)
             })
@@ -158,43 +174,84 @@ impl Hyperliquid {
         if dex.is_empty() {
             return Ok(0);
         }
-        let fetch = || {
-            self.ask(DEXES, json!({"type": "perpDexs"}), |body| {
-                Ok(universe::dexes(body)?)
-            })
+        let this = self.clone();
+        let fetch = || async move {
+            let request = json!({"type": "perpDexs"});
+            this.ask(DEXES, request, |body| Ok(Arc::new(universe::dexes(body)?)))
+                .await
         };
-        let dexes = self
-            .dexes
-            .get(self.universe_ttl, || self.adapter.now(), fetch)
-            .await?;
-        dexes.index_of(dex).ok_or_else(|| self.unknown_dex(dex))
+        let dexes = self.dexes.get((), None, fetch).await;
+        let dexes = dexes.map_err(|reason| self.source.port_error(reason))?;
+        dexes
+            .value
+            .index_of(dex)
+            .ok_or_else(|| self.unknown_dex(dex))
     }
 
     /// The universe of a dex that exists, at most as old as configured.
     async fn universe(&self, dex: &str) -> Result<Arc<Universe>, PortError> {
-        let kept = {
-            let mut universes = self
-                .universes
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            universes.entry(dex.to_owned()).or_default().clone()
-        };
-        let fetch = || {
-            self.ask(META, of_dex("meta", dex), |body| {
-                known(body, dex)?;
-                Ok(Universe::read(body)?)
+        let (this, of) = (self.clone(), dex.to_owned());
+        let fetch = || async move {
+            this.ask(META, of_dex("meta", &of), |body| {
+                Ok(Arc::new(Universe::read(&body.object()?)?))
             })
-        };
-        kept.get(self.universe_ttl, || self.adapter.now(), fetch)
             .await
+        };
+        let universe = self.universes.get(dex.to_owned(), None, fetch).await;
+        let universe = universe.map_err(|reason| self.source.port_error(reason))?;
+        Ok(universe.value)
+    }
+
+    /// The name of a token that a dex is settled in.
+    async fn collateral(&self, token: u32) -> Result<String, PortError> {
+        // The first token of the venue, which is never another one.
+        if token == 0 {
+            return Ok(Collateral::USDC.to_owned());
+        }
+        let this = self.clone();
+        let fetch = || async move {
+            let request = json!({"type": "spotMeta"});
+            this.ask(TOKENS, request, |body| {
+                Ok(Arc::new(universe::tokens(body)?))
+            })
+            .await
+        };
+        let tokens = self.tokens.get((), None, fetch).await;
+        let tokens = tokens.map_err(|reason| self.source.port_error(reason))?;
+        tokens
+            .value
+            .name_of(token)
+            .map(str::to_owned)
+            .ok_or_else(|| {
+                let observed = format!("no token {token}");
+                self.malformed(TOKENS, "$.tokens", "the collateral of the dex", observed)
+            })
+    }
+
+    /// An answer that contradicts another one.
+    fn malformed(
+        &self,
+        source: &'static str,
+        path: &str,
+        expected: &'static str,
+        observed: String,
+    ) -> PortError {
+        let kind = SourceErrorKind::Malformed {
+            path: path.to_owned(),
+            expected,
+            observed,
+        };
+        self.source.port_error(self.source.spoiled(source, kind))
     }
 
     fn unknown_dex(&self, dex: &str) -> PortError {
-        self.adapter.error(no_dex(dex))
+        self.source.port_error(PortErrorReason::Unknown {
+            subject: format!("dex {}", clean(dex, MAX_COIN_CHARS)),
+        })
     }
 
     fn unknown_coin(&self, coin: &str) -> PortError {
-        self.adapter.error(PortErrorReason::Unknown {
+        self.source.port_error(PortErrorReason::Unknown {
             subject: format!("coin {}", clean(coin, MAX_COIN_CHARS)),
         })
     }
@@ -217,15 +274,26 @@ impl PerpVenue for Hyperliquid {
         if self.universe(dex).await?.find(coin).is_none() {
             return Err(self.unknown_coin(coin));
         }
-        let read_at = self.adapter.now_utc();
-        let (universe, marks) = self
+        let read_at = self.source.now_utc();
+        let told = self
             .ask(CONTEXTS, of_dex("metaAndAssetCtxs", dex), |body| {
-                known(body, dex)?;
                 Ok(universe::with_marks(body)?)
             })
-            .await?;
-        let (index, entry) = universe.find(coin).ok_or_else(|| self.unknown_coin(coin))?;
-        let asset_id = asset_id(dex_index, index).ok_or_else(|| self.unknown_coin(coin))?;
+            .await;
+        let told = told.map_err(|reason| self.source.port_error(reason))?;
+        let (universe, marks) = told.value;
+        // The coin is in the universe that was read before: an answer without it, or a position that no id has, is the
+        // venue's contradiction.
+        let contradicts =
+            |expected, observed| self.malformed(CONTEXTS, "$[0].universe", expected, observed);
+        let (index, entry) = universe
+            .find(coin)
+            .ok_or_else(|| contradicts("the coin that meta lists", "others".to_owned()))?;
+        let asset_id = asset_id(dex_index, index).ok_or_else(|| {
+            let observed = format!("asset {index} of dex {dex_index}");
+            contradicts("a position that has an asset id", observed)
+        })?;
+        let collateral = self.collateral(universe.collateral).await?;
         Ok(PerpAsset {
             coin: entry.name.clone(),
             dex: dex.to_owned(),
@@ -235,6 +303,8 @@ impl PerpVenue for Hyperliquid {
             size_decimals: entry.size_decimals,
             max_leverage: entry.max_leverage,
             delisted: entry.delisted,
+            collateral_token: universe.collateral,
+            collateral,
             mark_price: usize::try_from(index)
                 .ok()
                 .and_then(|at| marks.get(at).copied().flatten()),
@@ -248,8 +318,11 @@ impl PerpVenue for Hyperliquid {
             "user": format!("{user:#x}"),
             "builder": format!("{builder:#x}"),
         });
-        self.ask(BUILDER_FEE, request, |body| Ok(body.integer()?))
-            .await
+        let told = self
+            .ask(BUILDER_FEE, request, |body| Ok(body.integer()?))
+            .await;
+        told.map(|told| told.value)
+            .map_err(|reason| self.source.port_error(reason))
     }
 }
 
@@ -259,23 +332,6 @@ fn of_dex(kind: &str, dex: &str) -> Value {
         return json!({"type": kind});
     }
     json!({"type": kind, "dex": dex})
-}
-
-/// An unknown dex is answered with `null` and status 200.
-fn known(body: &Json<'_>, dex: &str) -> Result<(), Fault> {
-    if body.is_null() {
-        return Err(Fault::Answer(no_dex(dex)));
-    }
-    Ok(())
-}
-
-fn no_dex(dex: &str) -> PortErrorReason {
-    let subject = if dex.is_empty() {
-        "first dex".to_owned()
-    } else {
-        format!("dex {}", clean(dex, MAX_COIN_CHARS))
-    };
-    PortErrorReason::Unknown { subject }
 }
 
 /// The id on the wire, when it is a perpetual's.

@@ -24,17 +24,18 @@ use readings::derivatives::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use self::kept::OldestFills;
+use self::{history::Histories, kept::OldestFills};
 pub use self::{history::Told, predicted::Predicted};
 use crate::{
-    binance::exchange::{malformed, not_listed},
-    budget::{Families, QuotaSpec},
     cached::{Ages, Cached},
-    error::Error,
-    hyperliquid::RATE,
+    error::{Error, SourceErrorKind},
+    hyperliquid::info::{self, Weight},
+    json::Json,
+    perpetuals::not_listed,
     provenance::{Clock, Sourced},
-    source::{KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
-    transport::{Limits, Transport, TransportError, Weigh},
+    source::{Conduct, Source, SourceConfig, UpstreamSpec},
+    transport::{Limits, Transport, TransportError},
+    wire::malformed,
 };
 
 const MARKETS: &str = "hyperliquid.markets";
@@ -48,33 +49,6 @@ const SPOT: &str = "hyperliquid.spot-account";
 const ORDERS: &str = "hyperliquid.open-orders";
 const ROLE: &str = "hyperliquid.role";
 const HISTORY: &str = "hyperliquid.history";
-
-/// Weight of books, accounts and mids.
-const LIGHT: Weight = Weight::fixed(2);
-/// Weight of most calls.
-const USUAL: Weight = Weight::fixed(20);
-/// Weight of a role.
-const HEAVY: Weight = Weight::fixed(60);
-/// Weight of the candles that are asked for: 20, and 1 for every 60 of them.
-const CANDLE_WEIGHT: Weight = Weight::fixed(22);
-
-/// What the venue counts for a call.
-#[derive(Clone, Copy, Debug)]
-struct Weight {
-    /// The most that the call can weigh, charged before it is made.
-    most: u32,
-    /// What it weighed.
-    of: Option<Weigh>,
-}
-
-impl Weight {
-    const fn fixed(weight: u32) -> Self {
-        Self {
-            most: weight,
-            of: None,
-        }
-    }
-}
 
 /// Longest name of a coin or a dex.
 const MAX_NAME_CHARS: usize = 32;
@@ -95,23 +69,19 @@ pub struct HyperliquidInfo {
     orders: Cached<(Address, String), Arc<Vec<OpenOrder>>>,
     roles: Cached<Address, String>,
     oldest: Cached<Address, OldestFills>,
+    histories: Histories,
 }
 
 impl HyperliquidInfo {
     /// What is known of it before it is asked.
-    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
-        name: "hyperliquid",
-        urls: &[("base_url", "https://api.hyperliquid.xyz")],
-        key: KeyRule::Keyless,
-        sources: &[
+    pub const SPEC: &'static UpstreamSpec = &info::spec(
+        &[
             MARKETS, DEXS, CATEGORIES, BOOK, CANDLES, PREDICTED, ACCOUNT, SPOT, ORDERS, ROLE,
             HISTORY,
         ],
-        families: Families::One(RATE),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
-    };
+        Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
+        Conduct::DATA,
+    );
 
     /// Connects nothing yet.
     ///
@@ -141,7 +111,8 @@ impl HyperliquidInfo {
             spot: Cached::new(500, Ages::seconds(5, 30), clock.clone()),
             orders: Cached::new(500, Ages::seconds(5, 30), clock.clone()),
             roles: Cached::new(500, Ages::seconds(600, 3600), clock.clone()),
-            oldest: Cached::new(500, Ages::seconds(60, 60), clock),
+            oldest: Cached::new(500, Ages::seconds(60, 60), clock.clone()),
+            histories: history::histories(clock),
         })
     }
 
@@ -150,22 +121,33 @@ impl HyperliquidInfo {
         &self.source
     }
 
-    /// Asks `/info`; `null` is `None`.
+    /// Asks `/info` for an answer of the form `T`; `null` is `None`.
     async fn info<T: DeserializeOwned + Send>(
         &self,
         source: &'static str,
         body: &Value,
         weight: Weight,
     ) -> Result<Sourced<Option<T>>, Error> {
+        self.told(source, body, weight, |json| json.typed()).await
+    }
+
+    /// Asks `/info` for what `read` makes of the answer; `null` is `None`.
+    async fn told<T: Send>(
+        &self,
+        source: &'static str,
+        body: &Value,
+        weight: Weight,
+        read: impl FnOnce(&Json<'_>) -> Result<T, SourceErrorKind> + Send,
+    ) -> Result<Sourced<Option<T>>, Error> {
         let body = body.to_string();
-        let ask = self.source.post(source, "/info", &body);
-        let ask = ask.weighing(weight.most).weighed_by(weight.of);
+        let ask = info::ask(&self.source, source, &body, weight);
         self.source
             .ask(ask, |reply| {
-                if reply.body.trim_ascii() == b"null" {
-                    return Ok(None);
+                let json = Json::document(&reply.body)?;
+                match json.is_null() {
+                    true => Ok(None),
+                    false => Ok(Some(read(&json)?)),
                 }
-                Ok(Some(read_json(&reply.body)?))
             })
             .await
     }
@@ -178,6 +160,15 @@ impl HyperliquidInfo {
         weight: Weight,
     ) -> Result<Sourced<T>, Error> {
         let answer = self.info(source, body, weight).await?;
+        self.some(source, answer)
+    }
+
+    /// An answer that must not be `null`.
+    fn some<T>(
+        &self,
+        source: &'static str,
+        answer: Sourced<Option<T>>,
+    ) -> Result<Sourced<T>, Error> {
         let Some(value) = answer.value else {
             return Err(self
                 .source

@@ -1,6 +1,8 @@
 //! Reading of untrusted JSON whose numbers stay as they were written: no float is ever made of one.
 //! Every disappointment says its place as a JSON path.
 
+mod typed;
+
 use std::{collections::BTreeMap, fmt};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -11,7 +13,8 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::{error::SourceErrorKind, text::clean, transport::not_json};
+pub(crate) use self::typed::read_json;
+use crate::{decimal, error::SourceErrorKind, text::clean, transport::not_json};
 
 /// Text quoted in an error is cut to this many characters.
 const QUOTED_CHARS: usize = 80;
@@ -56,6 +59,24 @@ impl<'a> Json<'a> {
         })
     }
 
+    /// A document that was parsed before, as what stands at `path` of a whole one.
+    pub(crate) fn of(raw: &'a RawValue, path: &str) -> Self {
+        Self {
+            text: raw.get(),
+            path: path.to_owned(),
+        }
+    }
+
+    /// The same as it was written, to be kept.
+    pub(crate) fn to_raw(&self) -> Read<Box<RawValue>> {
+        RawValue::from_string(self.text.to_owned()).map_err(|error| not_json(&error))
+    }
+
+    /// As it was written.
+    pub(crate) fn raw(&self) -> &'a str {
+        self.text
+    }
+
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
@@ -78,6 +99,17 @@ impl<'a> Json<'a> {
         })
     }
 
+    /// A member of an object; `null` is not enough.
+    pub(crate) fn member(&self, key: &str) -> Read<Self> {
+        self.object()?.member(key)
+    }
+
+    /// A member of an object that says something: one that is missing, `null` or `""` does not.
+    pub(crate) fn find(&self, key: &str) -> Option<Self> {
+        let member = self.object().ok()?.find(key);
+        member.filter(|member| member.text != "\"\"")
+    }
+
     pub(crate) fn elements(&self) -> Read<Vec<Self>> {
         let elements: Vec<&RawValue> =
             serde_json::from_str(self.text).map_err(|_| self.malformed("a list"))?;
@@ -86,6 +118,12 @@ impl<'a> Json<'a> {
             path: format!("{}[{index}]", self.path),
         };
         Ok(elements.into_iter().enumerate().map(at).collect())
+    }
+
+    /// The only element of a list.
+    pub(crate) fn only(&self) -> Read<Self> {
+        let [only] = self.exactly("a list of one element")?;
+        Ok(only)
     }
 
     /// The elements of a list of `N`.
@@ -151,6 +189,25 @@ impl<'a> Json<'a> {
             _ => number(self.text),
         };
         decimal.ok_or_else(|| self.malformed("an unsigned decimal number of at most 36 digits"))
+    }
+
+    /// A string with a plain decimal number of any length, as it was written.
+    pub(crate) fn decimal_text(&self) -> Read<decimal::Decimal> {
+        self.text()
+            .ok()
+            .and_then(|text| decimal::Decimal::parse(&text).ok())
+            .ok_or_else(|| self.malformed("a string with a plain decimal number"))
+    }
+
+    /// A string, or an integer as its digits: some members are documented as either.
+    pub(crate) fn code(&self) -> Read<String> {
+        let integer = is_digits(self.text.strip_prefix('-').unwrap_or(self.text));
+        match integer {
+            true => Ok(self.text.to_owned()),
+            false => self
+                .text()
+                .map_err(|_| self.malformed("a string or an integer")),
+        }
     }
 
     /// A string of decimal digits within 256 bits.

@@ -1,9 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 pub mod aave;
-mod adapter;
 pub mod alternative_me;
 pub mod anthropic;
+mod attribution;
 pub mod binance;
 pub mod blockscout;
 mod budget;
@@ -25,25 +25,26 @@ pub mod fal;
 pub mod fourbyte;
 pub mod frankfurter;
 pub mod fred;
+pub mod gauges;
 pub mod gemini;
 mod generated;
 pub mod goplus;
 pub mod hyperliquid;
 pub mod hyperliquid_info;
 mod json;
-mod kept;
 pub mod lifi;
 pub mod lunarcrush;
 mod meter;
 pub mod news;
-mod node;
 pub mod okx;
 pub mod okx_futures;
 pub mod openai;
+mod perpetuals;
 pub mod perplexity;
 pub mod polymarket;
 mod ports;
 mod provenance;
+mod rail;
 mod recent;
 mod reviewed;
 pub mod rpc;
@@ -52,16 +53,19 @@ mod source;
 pub mod sourcify;
 pub mod transport;
 pub mod treasury;
+mod wire;
 pub mod x_api;
 pub mod yahoo;
 
 use readings::text;
 
 pub use self::{
+    attribution::{Attribution, attribution, attributions},
     budget::{
         BudgetState, Families, Family, QuotaSpec, QuotaState, QuotaStore, QuotaStoreError, Rate,
+        Stored,
     },
-    cached::{Ages, Cached},
+    cached::{Ages, Cached, Failure},
     calldata::Refusal,
     decimal::{Decimal, DecimalError, SlippagePercent},
     error::{Error, RequestError, SourceError, SourceErrorKind},
@@ -72,5 +76,5 @@ pub use self::{
     },
     provenance::{Clock, ClockFrom, Mode, Provenance, SourceStatus, Sourced, SystemClock},
     reviewed::{CHAIN_ID, NATIVE_COIN, ReviewedContracts, SourceToken},
-    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
 };

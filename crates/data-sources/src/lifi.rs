@@ -6,20 +6,20 @@
 mod failure;
 mod quote;
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc};
 
 use plan_builder::ports::{PortError, SwapAsk, SwapQuote, SwapQuotes};
 use plan_checks::{BasisPoints, Decimal};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;
 
 use crate::{
-    adapter::{Adapter, Setting, USUAL_HOLD},
-    budget::{BudgetState, Rate},
+    budget::{BudgetState, Families, QuotaSpec, Rate},
     json::Json,
     provenance::{Clock, Mode},
-    transport::{Call, Limits, SourceHealth, Transport, TransportError},
+    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Limits, SourceHealth, Transport, TransportError},
 };
 
 /// LI.FI's public interface, with its version.
@@ -34,7 +34,13 @@ const SOURCE: &str = "lifi.quote";
 const KEYLESS: Rate = Rate::per(70, 7_200);
 /// Quotes with a key: LI.FI allows 100 in a minute.
 const WITH_KEY: Rate = Rate::per_minute(90);
-const API_KEY: HeaderName = HeaderName::from_static("x-lifi-api-key");
+const API_KEY: &str = "x-lifi-api-key";
+/// 10 s and two tries: a quote asks several exchanges, and each one counts against a limit of 75 in
+/// two hours.
+const LIMITS: Limits = Limits {
+    attempts: 2,
+    ..Limits::USUAL.within_seconds(10)
+};
 
 /// How LI.FI is reached.
 #[derive(Clone, Debug)]
@@ -51,23 +57,20 @@ pub struct LifiConfig {
     pub limits: Limits,
     /// How many servers ask from the same address: each takes its share of the budget.
     pub servers: NonZeroU32,
+    /// Calls in a day and in a month of the calendar; they are shared like the budget.
+    pub quota: QuotaSpec,
 }
 
 impl Default for LifiConfig {
-    /// 10 s and two tries: a quote asks several exchanges, and each one counts against a limit of
-    /// 75 in two hours.
     fn default() -> Self {
         Self {
             base_url: DEFAULT_BASE_URL.to_owned(),
             api_key: None,
             enabled: true,
             mode: Mode::Live,
-            limits: Limits {
-                timeout: Duration::from_secs(10),
-                attempts: 2,
-                ..Limits::default()
-            },
+            limits: LIMITS,
             servers: NonZeroU32::MIN,
+            quota: QuotaSpec::NONE,
         }
     }
 }
@@ -75,11 +78,15 @@ impl Default for LifiConfig {
 /// LI.FI as a provider of [`SwapQuotes`].
 #[derive(Debug)]
 pub struct Lifi {
-    adapter: Adapter,
-    headers: HeaderMap,
+    source: Source,
 }
 
 impl Lifi {
+    /// What is known of it before it is asked, without a key.
+    pub const SPEC: &'static UpstreamSpec = &spec(KEYLESS);
+    /// The same with a key.
+    pub const SPEC_WITH_KEY: &'static UpstreamSpec = &spec(WITH_KEY);
+
     /// Connects nothing yet: reads the configuration and keeps the client.
     ///
     /// # Errors
@@ -91,61 +98,79 @@ impl Lifi {
         config: LifiConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
-        let mut headers = HeaderMap::new();
-        if let Some(key) = &config.api_key {
-            let mut value =
-                HeaderValue::from_str(key.expose_secret()).map_err(|_| TransportError::Key)?;
-            value.set_sensitive(true);
-            headers.insert(API_KEY, value);
+        let sendable = |key: &SecretString| HeaderValue::from_str(key.expose_secret()).is_ok();
+        if !config.api_key.as_ref().is_none_or(sendable) {
+            return Err(TransportError::Key);
         }
-        let rate = match config.api_key {
-            Some(_) => WITH_KEY,
-            None => KEYLESS,
+        let spec = match config.api_key {
+            Some(_) => Self::SPEC_WITH_KEY,
+            None => Self::SPEC,
         };
-        let setting = Setting {
-            name: NAME,
+        let said = SourceConfig {
+            urls: BTreeMap::from([("base_url".to_owned(), config.base_url)]),
+            api_key: config.api_key,
             enabled: config.enabled,
-            budget: Some((rate, config.servers)),
-            lockout: Duration::ZERO,
-            usual_hold: USUAL_HOLD,
-            clock,
+            mode: config.mode,
+            servers: config.servers,
+            daily_quota: Some(config.quota.daily),
+            monthly_quota: Some(config.quota.monthly),
+            ..SourceConfig::default()
         };
-        let upstream = transport.upstream(&config.base_url, config.limits, config.mode)?;
-        Ok(Self {
-            adapter: Adapter::new(upstream, NAME, setting),
-            headers,
-        })
+        let source = Source::limited(transport, spec, said, config.limits, clock)?;
+        Ok(Self { source })
+    }
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// Whether calls are made to the upstream or to a recording.
     pub fn mode(&self) -> Mode {
-        self.adapter.mode()
+        self.source.mode()
     }
 
     /// How each of [`SOURCES`] has been doing.
     pub fn health(&self) -> Vec<SourceHealth> {
-        self.adapter.health(&SOURCES)
+        self.source.health()
     }
 
     /// What is left of what we may ask it: quotes in two hours, or in a minute with a key. Nothing for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
-        self.adapter.budget().into_iter().collect()
+        self.source.budget()
     }
 }
 
 impl SwapQuotes for Lifi {
     async fn quote(&self, ask: &SwapAsk) -> Result<SwapQuote, PortError> {
         let path = format!("/quote?{}", query(ask));
-        let call = Call::get(SOURCE, &path);
-        let read_at = self.adapter.now_utc();
-        self.adapter
-            .ask(&call, &self.headers, |reply| {
+        let ask = self
+            .source
+            .get(SOURCE, &path)
+            .secret_header(API_KEY, "", self.source.api_key());
+        let read_at = self.source.now_utc();
+        self.source
+            .ask_port(ask.accepts_any(), |reply| {
                 if let Some(fault) = failure::of(reply) {
                     return Err(fault);
                 }
                 Ok(quote::read(&Json::document(&reply.body)?, NAME, read_at)?)
             })
             .await
+    }
+}
+
+const fn spec(rate: Rate) -> UpstreamSpec {
+    UpstreamSpec {
+        name: NAME,
+        urls: &[("base_url", DEFAULT_BASE_URL)],
+        key: KeyRule::Optional,
+        sources: &SOURCES,
+        families: Families::One(rate),
+        quota: QuotaSpec::NONE,
+        models: false,
+        limits: LIMITS,
+        conduct: Conduct::PLANS,
     }
 }
 
@@ -165,6 +190,17 @@ fn query(ask: &SwapAsk) -> String {
         .append_pair("integrator", &ask.integrator)
         .append_pair("allowBridges", "none")
         .append_pair("allowDestinationCall", "false");
+    for (name, tools) in [
+        ("allowExchanges", &ask.allow_tools),
+        ("denyExchanges", &ask.deny_tools),
+    ] {
+        for tool in tools {
+            query.append_pair(name, tool);
+        }
+    }
+    if let Some(most) = ask.max_price_impact {
+        query.append_pair("maxPriceImpact", &fraction(most));
+    }
     if ask.fee.get() != 0 {
         query.append_pair("fee", &fraction(ask.fee));
     }
@@ -209,6 +245,9 @@ mod tests {
             max_slippage: BasisPoints::new(50).unwrap(),
             integrator: "svc&fee=0.1 #ü".to_owned(),
             fee: BasisPoints::new(30).unwrap(),
+            allow_tools: Vec::new(),
+            deny_tools: Vec::new(),
+            max_price_impact: None,
         };
         let account = format!("0x{}", "cc".repeat(20));
         assert_eq!(
@@ -224,5 +263,13 @@ mod tests {
         );
         ask.fee = BasisPoints::new(0).unwrap();
         assert!(!query(&ask).contains("&fee="));
+
+        // Lists are repeated members, as LI.FI's OpenAPI document has them.
+        ask.allow_tools = vec!["0x".to_owned(), "kyberswap".to_owned()];
+        ask.deny_tools = vec!["bebop".to_owned()];
+        ask.max_price_impact = BasisPoints::new(300);
+        assert!(query(&ask).ends_with(
+            "&allowDestinationCall=false&allowExchanges=0x&allowExchanges=kyberswap&denyExchanges=bebop&maxPriceImpact=0.03"
+        ));
     }
 }

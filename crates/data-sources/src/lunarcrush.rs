@@ -12,9 +12,10 @@ use serde_json::Value;
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceError, SourceErrorKind},
+    json::read_json,
     news::label,
     provenance::Sourced,
-    source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
+    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     transport::Limits,
 };
 
@@ -36,6 +37,7 @@ upstream!(
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     }
 );
 

@@ -18,7 +18,7 @@ pub use self::{
 };
 pub(crate) use self::{
     markup::{html_title, label, plain_title},
-    post::{post_url, symbols_in, x_handle},
+    post::{post_url, x_handle},
 };
 use crate::error::SourceErrorKind;
 

@@ -16,24 +16,29 @@ mod social;
 mod swap;
 mod tokens;
 
-use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroU32,
+    sync::Arc,
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 pub use self::auth::Credentials;
 use crate::{
     budget::{Families, Family, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{SourceError, SourceErrorKind},
-    node::Node,
+    json::{Json, read_json},
     ports::TokenSnapshot,
     provenance::{Clock, Mode, Provenance, Sourced},
     reviewed::ReviewedContracts,
-    source::{Ask, Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Ask, Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, QUOTED_CHARS, SourceHealth, Transport, TransportError, not_json},
+    transport::{Limits, QUOTED_CHARS, SourceHealth, Transport, TransportError},
 };
 
 /// OKX's public host.
@@ -60,6 +65,7 @@ pub static SPEC: UpstreamSpec = UpstreamSpec {
         "okx.sentiment",
         "okx.vibe",
         "okx.balances",
+        balances::CHAINS,
         "okx.defi",
         "okx.quote",
     ],
@@ -94,7 +100,7 @@ pub static SPEC: UpstreamSpec = UpstreamSpec {
         },
         Family {
             name: "balances",
-            sources: &["okx.balances"],
+            sources: &["okx.balances", balances::CHAINS],
             rate: Rate::per_minute(60),
         },
         Family {
@@ -106,8 +112,11 @@ pub static SPEC: UpstreamSpec = UpstreamSpec {
     quota: QuotaSpec::NONE,
     models: false,
     limits: Limits::USUAL,
+    conduct: Conduct::DATA,
 };
 
+/// Where the data of an envelope are.
+const DATA: &str = "$.data";
 /// Code of a success.
 const SUCCESS: &str = "0";
 
@@ -163,8 +172,10 @@ pub struct Okx {
     source: Source,
     config: Arc<OkxConfig>,
     tokens: Cached<(), TokenSnapshot>,
+    balance_chains: Cached<(), Arc<BTreeSet<u64>>>,
     markets: market::Markets,
     security: security::Scans,
+    balances: balances::Balances,
 }
 
 impl Okx {
@@ -195,7 +206,9 @@ impl Okx {
             source,
             config: Arc::new(config),
             security: security::Scans::new(&clock),
+            balances: balances::kept(clock.clone()),
             tokens: Cached::new(1, ages, clock.clone()),
+            balance_chains: Cached::new(1, balances::CHAINS_AGES, clock.clone()),
             markets: market::Markets::new(clock),
         })
     }
@@ -226,8 +239,9 @@ impl Okx {
         source: &'static str,
         path_and_query: &str,
         body: Option<&str>,
-    ) -> Result<(Value, Provenance), SourceError> {
-        let Sourced { value, sources } = self.open(source, path_and_query, body, Ok).await?;
+    ) -> Result<(Box<RawValue>, Provenance), SourceError> {
+        let kept = |data: &Json<'_>| data.to_raw();
+        let Sourced { value, sources } = self.open(source, path_and_query, body, kept).await?;
         let provenance = sources.into_iter().next();
         Ok((
             value,
@@ -242,7 +256,7 @@ impl Okx {
         path_and_query: &str,
         body: Option<&str>,
     ) -> Result<Sourced<T>, SourceError> {
-        let typed = |data: Value| read_json(data.to_string().as_bytes());
+        let typed = |data: &Json<'_>| read_json(data.raw().as_bytes());
         self.open(source, path_and_query, body, typed).await
     }
 
@@ -251,7 +265,7 @@ impl Okx {
         source: &'static str,
         path_and_query: &str,
         body: Option<&str>,
-        read: impl FnOnce(Value) -> Result<T, SourceErrorKind> + Send,
+        read: impl FnOnce(&Json<'_>) -> Result<T, SourceErrorKind> + Send,
     ) -> Result<Sourced<T>, SourceError> {
         let (ask, method): (Ask<'_>, _) = match body {
             Some(body) => (self.source.post(source, path_and_query, body), "POST"),
@@ -263,12 +277,11 @@ impl Okx {
         };
         self.source
             .ask(ask.signed(sign), |reply| {
-                let json = serde_json::from_slice(&reply.body).map_err(|error| not_json(&error))?;
-                let data = open(json).map_err(|kind| match answers_the_caller(&kind) {
+                let data = open(&reply.body).map_err(|kind| match answers_the_caller(&kind) {
                     true => Fault::Answer(SourceError { source, kind }),
                     false => Fault::Upstream(kind),
                 })?;
-                Ok(read(data)?)
+                Ok(read(&data)?)
             })
             .await
     }
@@ -297,27 +310,20 @@ impl std::fmt::Debug for Okx {
 
 /// `{"code": "0", "data": …, "msg": ""}`: anything but code 0 is a failure, whatever the HTTP
 /// status says.
-fn open(mut envelope: Value) -> Result<Value, SourceErrorKind> {
-    let root = Node::root(&envelope);
-    let code = root.member("code")?.code()?;
+fn open(body: &[u8]) -> Result<Json<'_>, SourceErrorKind> {
+    let envelope = Json::document(body)?.object()?;
+    let code = envelope.member("code")?.code()?;
     if code != SUCCESS {
-        let message = root
-            .find("msg")
-            .and_then(|msg| msg.text().ok())
-            .unwrap_or("");
+        let message = envelope.find("msg").and_then(|msg| msg.text().ok());
         return Err(match code.as_str() {
             "50011" => SourceErrorKind::RateLimited { retry_after: None },
             _ => SourceErrorKind::Business {
                 code: clean(&code, 16),
-                message: clean(message, QUOTED_CHARS),
+                message: clean(&message.unwrap_or_default(), QUOTED_CHARS),
             },
         });
     }
-    root.member("data")?;
-    Ok(envelope
-        .get_mut("data")
-        .map(Value::take)
-        .unwrap_or_default())
+    envelope.member("data")
 }
 
 /// Whether a business failure is about the request (no liquidity, amount too small, …) rather than
@@ -330,10 +336,10 @@ fn answers_the_caller(kind: &SourceErrorKind) -> bool {
 }
 
 /// Milliseconds since the epoch as OKX writes them, in a string.
-fn timestamp(node: &Node<'_>) -> Result<Timestamp, SourceErrorKind> {
+fn timestamp(json: &Json<'_>) -> Result<Timestamp, SourceErrorKind> {
     let millis =
-        i64::try_from(node.atoms()?).map_err(|_| node.malformed("a time in milliseconds"))?;
-    Timestamp::from_millisecond(millis).map_err(|_| node.malformed("a time in milliseconds"))
+        i64::try_from(json.digits()?).map_err(|_| json.malformed("a time in milliseconds"))?;
+    Timestamp::from_millisecond(millis).map_err(|_| json.malformed("a time in milliseconds"))
 }
 
 /// An address as OKX wants it in a request.
@@ -343,23 +349,27 @@ fn lower(address: alloy_primitives::Address) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn opened(envelope: Value) -> Result<String, SourceErrorKind> {
+        open(envelope.to_string().as_bytes()).map(|data| data.raw().to_owned())
+    }
 
     #[test]
     fn an_envelope_is_open_only_with_code_zero() {
         assert_eq!(
-            open(json!({"code": "0", "data": [], "msg": ""})),
-            Ok(json!([]))
+            opened(json!({"code": "0", "data": [], "msg": ""})),
+            Ok("[]".to_owned())
         );
         assert_eq!(
-            open(json!({"code": 0, "data": [1], "msg": ""})),
-            Ok(json!([1]))
+            opened(json!({"code": 0, "data": [1], "msg": ""})),
+            Ok("[1]".to_owned())
         );
         for code in [json!("82000"), json!(82000)] {
             let refused =
-                open(json!({"code": code, "data": [], "msg": "Insufficient\u{202e} liquidity"}));
+                opened(json!({"code": code, "data": [], "msg": "Insufficient\u{202e} liquidity"}));
             assert_eq!(
                 refused,
                 Err(SourceErrorKind::Business {
@@ -369,7 +379,7 @@ mod tests {
             );
         }
         assert_eq!(
-            open(json!({"code": "50011", "data": []})),
+            opened(json!({"code": "50011", "data": []})),
             Err(SourceErrorKind::RateLimited { retry_after: None })
         );
         for broken in [
@@ -380,7 +390,7 @@ mod tests {
             json!(null),
         ] {
             assert!(matches!(
-                open(broken),
+                opened(broken),
                 Err(SourceErrorKind::Malformed { .. })
             ));
         }

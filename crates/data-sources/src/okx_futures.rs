@@ -17,14 +17,15 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use crate::{
-    binance::exchange::{Assembly, Millis, malformed, not_listed, rows},
     budget::{Families, Family, QuotaSpec, Rate},
-    cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
+    perpetuals::{Assembly, Exchange, Perpetuals, not_listed},
     provenance::{Clock, Sourced},
-    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
+    wire::{Millis, malformed, rows},
 };
 
 const FUNDING: &str = "okx-futures.funding";
@@ -45,8 +46,7 @@ const STANDSTILL: SignedDuration = SignedDuration::from_mins(10);
 #[derive(Clone, Debug)]
 pub struct OkxFutures {
     source: Source,
-    readings: Cached<String, VenueReading>,
-    all: Cached<(), Arc<Vec<CoinReading>>>,
+    kept: Perpetuals,
 }
 
 impl OkxFutures {
@@ -71,6 +71,7 @@ impl OkxFutures {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.
@@ -85,8 +86,7 @@ impl OkxFutures {
     ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            readings: Cached::new(500, Ages::seconds(20, 300), clock.clone()),
-            all: Cached::new(1, Ages::seconds(20, 300), clock),
+            kept: Perpetuals::new(clock),
         })
     }
 
@@ -106,12 +106,7 @@ impl OkxFutures {
         coin: &str,
         max_age: Option<Duration>,
     ) -> Result<Sourced<VenueReading>, Error> {
-        let (this, of) = (self.clone(), coin.to_owned());
-        self.readings
-            .get(coin.to_owned(), max_age, move || async move {
-                this.fetch(&of).await
-            })
-            .await
+        self.kept.reading(self, coin, max_age).await
     }
 
     /// Every perpetual against USDT with its coin, without long/short ratios.
@@ -123,12 +118,11 @@ impl OkxFutures {
         &self,
         max_age: Option<Duration>,
     ) -> Result<Sourced<Arc<Vec<CoinReading>>>, Error> {
-        let this = self.clone();
-        self.all
-            .get((), max_age, move || async move { this.fetch_all().await })
-            .await
+        self.kept.all(self, max_age).await
     }
+}
 
+impl Exchange for OkxFutures {
     async fn fetch(&self, coin: &str) -> Result<Sourced<VenueReading>, Error> {
         let contract = contract_for(Venue::Okx, coin);
         let name = contract.name.as_str();
@@ -188,7 +182,9 @@ impl OkxFutures {
             sources,
         })
     }
+}
 
+impl OkxFutures {
     /// The only row of an answer about `name`.
     async fn one<R: Row>(
         &self,

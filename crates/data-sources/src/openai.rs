@@ -15,7 +15,7 @@ use crate::{
     error::{Error, SourceErrorKind},
     generated::{self, INSTRUCTIONS, LIMITS, MAX_TOKENS},
     provenance::Sourced,
-    source::{Ask, Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Ask, Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     transport::Reply,
 };
 
@@ -38,6 +38,7 @@ upstream!(
         families: Families::One(Rate::per_minute(60)),
         quota: QuotaSpec::NONE,
         models: true,
+        conduct: Conduct::DATA,
         limits: LIMITS,
     }
 );

@@ -9,7 +9,7 @@ use crate::{
     error::{Error, SourceErrorKind},
     generated::{self, INSTRUCTIONS, LIMITS, MAX_TOKENS},
     provenance::Sourced,
-    source::{Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     transport::{Limits, Reply},
 };
 
@@ -29,6 +29,7 @@ upstream!(
         families: Families::One(Rate::per_minute(60)),
         quota: QuotaSpec::NONE,
         models: true,
+        conduct: Conduct::DATA,
         limits: Limits {
             max_body_bytes: 4 * 1024 * 1024,
             ..LIMITS

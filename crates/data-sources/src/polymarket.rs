@@ -4,21 +4,21 @@
 mod market;
 mod readings;
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc};
 
-use alloy_primitives::U256;
-use plan_builder::ports::{PmMarket, PmVenue, PortError, PortErrorReason};
-use reqwest::header::HeaderMap;
+use alloy_primitives::{B256, U256};
+use plan_builder::ports::{PmBuilderFee, PmMarket, PmVenue, PortError, PortErrorReason};
 use serde_json::Value;
 
 use crate::{
-    adapter::{Adapter, Fault, Setting, USUAL_HOLD},
-    budget::{BudgetState, Rate},
+    budget::{BudgetState, Families, Family, QuotaSpec, Rate},
     error::SourceErrorKind,
     json::Json,
     provenance::{Clock, Mode},
+    rail::Fault,
+    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Call, Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
 /// Public host of the order book.
@@ -27,7 +27,15 @@ pub const DEFAULT_CLOB_URL: &str = "https://clob.polymarket.com";
 pub const DEFAULT_GAMMA_URL: &str = "https://gamma-api.polymarket.com";
 
 /// Ids of the sources this adapter provides, as they appear in `/status`.
-pub const SOURCES: [&str; 6] = [VERSION, TOKEN, MARKET, TICK_SIZE, NEG_RISK, GAMMA];
+pub const SOURCES: [&str; 7] = [
+    VERSION,
+    TOKEN,
+    MARKET,
+    TICK_SIZE,
+    NEG_RISK,
+    BUILDER_FEES,
+    GAMMA,
+];
 
 const NAME: &str = "polymarket";
 const VERSION: &str = "polymarket.version";
@@ -35,7 +43,12 @@ const TOKEN: &str = "polymarket.markets-by-token";
 const MARKET: &str = "polymarket.clob-markets";
 const TICK_SIZE: &str = "polymarket.tick-size";
 const NEG_RISK: &str = "polymarket.neg-risk";
+const BUILDER_FEES: &str = "polymarket.builder-fees";
 const GAMMA: &str = "polymarket.gamma";
+
+/// The hosts, by their keys in a configuration.
+const CLOB_URL: &str = "clob_url";
+const GAMMA_URL: &str = "gamma_url";
 
 /// Requests of one address at one host. The lists of markets, which allow the least, allow 300.
 const RATE: Rate = Rate::per(200, 10);
@@ -58,6 +71,8 @@ pub struct PolymarketConfig {
     pub limits: Limits,
     /// How many servers ask from the same address: each takes its share of the budget.
     pub servers: NonZeroU32,
+    /// Calls in a day and in a month of the calendar; they are shared like the budget.
+    pub quota: QuotaSpec,
 }
 
 impl Default for PolymarketConfig {
@@ -69,6 +84,7 @@ impl Default for PolymarketConfig {
             mode: Mode::Live,
             limits: Limits::default(),
             servers: NonZeroU32::MIN,
+            quota: QuotaSpec::NONE,
         }
     }
 }
@@ -76,11 +92,34 @@ impl Default for PolymarketConfig {
 /// Polymarket as a [`PmVenue`].
 #[derive(Debug)]
 pub struct Polymarket {
-    clob: Adapter,
-    gamma: Adapter,
+    source: Source,
 }
 
 impl Polymarket {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
+        name: NAME,
+        urls: &[(CLOB_URL, DEFAULT_CLOB_URL), (GAMMA_URL, DEFAULT_GAMMA_URL)],
+        key: KeyRule::Keyless,
+        sources: &SOURCES,
+        families: Families::Groups(&[
+            Family {
+                name: CLOB_URL,
+                sources: &[VERSION, TOKEN, MARKET, TICK_SIZE, NEG_RISK],
+                rate: RATE,
+            },
+            Family {
+                name: GAMMA_URL,
+                sources: &[GAMMA],
+                rate: RATE,
+            },
+        ]),
+        quota: QuotaSpec::NONE,
+        models: false,
+        limits: Limits::USUAL,
+        conduct: Conduct::PLANS,
+    };
+
     /// Connects nothing yet: reads the configuration and keeps the client.
     ///
     /// # Errors
@@ -91,50 +130,41 @@ impl Polymarket {
         config: PolymarketConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
-        let adapter = |url: &str, family: &str| {
-            let setting = Setting {
-                name: NAME,
-                enabled: config.enabled,
-                budget: Some((RATE, config.servers)),
-                lockout: Duration::ZERO,
-                usual_hold: USUAL_HOLD,
-                clock: clock.clone(),
-            };
-            let upstream = transport.upstream(url, config.limits, config.mode)?;
-            Ok(Adapter::new(upstream, family, setting))
+        let said = SourceConfig {
+            urls: BTreeMap::from([
+                (CLOB_URL.to_owned(), config.clob_url),
+                (GAMMA_URL.to_owned(), config.gamma_url),
+            ]),
+            enabled: config.enabled,
+            mode: config.mode,
+            servers: config.servers,
+            daily_quota: Some(config.quota.daily),
+            monthly_quota: Some(config.quota.monthly),
+            ..SourceConfig::default()
         };
-        Ok(Self {
-            clob: adapter(&config.clob_url, "polymarket.clob_url")?,
-            gamma: adapter(&config.gamma_url, "polymarket.gamma_url")?,
-        })
+        let source = Source::limited(transport, Self::SPEC, said, config.limits, clock)?;
+        Ok(Self { source })
+    }
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// Whether calls are made to the upstream or to a recording.
     pub fn mode(&self) -> Mode {
-        self.clob.mode()
+        self.source.mode()
     }
 
     /// How each of [`SOURCES`] has been doing.
     pub fn health(&self) -> Vec<SourceHealth> {
-        let (gamma, clob): (Vec<_>, Vec<_>) = SOURCES.iter().partition(|source| **source == GAMMA);
-        let mut health = self.clob.health(&clob);
-        health.extend(self.gamma.health(&gamma));
-        health
+        self.source.health()
     }
 
     /// What is left of what we may ask each of its hosts: requests in ten seconds. Nothing for a
     /// recording.
     pub fn budget(&self) -> Vec<BudgetState> {
-        let hosts = [&self.clob, &self.gamma];
-        hosts.into_iter().filter_map(Adapter::budget).collect()
-    }
-
-    fn adapter(&self, source: &str) -> &Adapter {
-        if source == GAMMA {
-            &self.gamma
-        } else {
-            &self.clob
-        }
+        self.source.budget()
     }
 
     async fn ask<T>(
@@ -142,12 +172,28 @@ impl Polymarket {
         source: &'static str,
         path: &str,
         token_id: U256,
-        read: impl FnOnce(&Json<'_>) -> Result<T, Fault>,
+        read: impl FnOnce(&Json<'_>) -> Result<T, Fault> + Send,
     ) -> Result<T, PortError> {
-        let call = Call::get(source, path);
-        self.adapter(source)
-            .ask(&call, &HeaderMap::new(), |reply| {
-                refused(reply, token_id).map_or(Ok(()), Err)?;
+        self.ask_about(source, path, &|| unknown(token_id), read)
+            .await
+    }
+
+    /// With what a 404 of the venue's own says.
+    async fn ask_about<T>(
+        &self,
+        source: &'static str,
+        path: &str,
+        not_found: &(dyn Fn() -> PortErrorReason + Sync),
+        read: impl FnOnce(&Json<'_>) -> Result<T, Fault> + Send,
+    ) -> Result<T, PortError> {
+        let host = match source {
+            GAMMA => GAMMA_URL,
+            _ => CLOB_URL,
+        };
+        let ask = self.source.get(source, path).at(host).accepts_any();
+        self.source
+            .ask_port(ask, |reply| {
+                refused(reply, not_found).map_or(Ok(()), Err)?;
                 read(&Json::document(&reply.body)?)
             })
             .await
@@ -157,7 +203,7 @@ impl Polymarket {
 impl PmVenue for Polymarket {
     async fn market(&self, token_id: U256) -> Result<PmMarket, PortError> {
         // Before the first question: no part of the answer is older.
-        let read_at = self.clob.now_utc();
+        let read_at = self.source.now_utc();
         let token_path = format!("/markets-by-token/{token_id}");
         let tick_path = format!("/tick-size?token_id={token_id}");
         let neg_risk_path = format!("/neg-risk?token_id={token_id}");
@@ -190,8 +236,8 @@ impl PmVenue for Polymarket {
             .await?;
         market::agreed(token_id, &pair, tick_size, neg_risk, &book, &listed).map_err(
             |dispute| {
-                self.adapter(dispute.source)
-                    .spoiled(dispute.source, &dispute.kind)
+                let spoiled = self.source.spoiled(dispute.source, dispute.kind);
+                self.source.port_error(spoiled)
             },
         )?;
         Ok(PmMarket {
@@ -209,6 +255,18 @@ impl PmVenue for Polymarket {
             read_at,
         })
     }
+
+    async fn builder_fee(&self, code: B256) -> Result<PmBuilderFee, PortError> {
+        let path = format!("/fees/builder-fees/{code:#x}");
+        // The code is the operator's: a venue that does not know it says nothing about the caller.
+        let unknown_code = || PortErrorReason::Refused {
+            detail: "the venue does not know the configured builder code".to_owned(),
+        };
+        self.ask_about(BUILDER_FEES, &path, &unknown_code, |body| {
+            Ok(readings::builder_fee(body)?)
+        })
+        .await
+    }
 }
 
 fn unknown(token_id: U256) -> PortErrorReason {
@@ -225,7 +283,7 @@ fn unlisted(token_id: U256) -> PortErrorReason {
 }
 
 /// What a status other than 2xx says about the request or about the venue: `{"error": "…"}`.
-fn refused(reply: &Reply, token_id: U256) -> Option<Fault> {
+fn refused(reply: &Reply, not_found: &(dyn Fn() -> PortErrorReason + Sync)) -> Option<Fault> {
     let kind = reply.failure()?;
     let body: Option<Value> = serde_json::from_slice(&reply.body).ok();
     let message = body
@@ -233,7 +291,7 @@ fn refused(reply: &Reply, token_id: U256) -> Option<Fault> {
         .and_then(|body| body.get("error")?.as_str())
         .map(|message| clean(message, MAX_MESSAGE_CHARS));
     Some(match (reply.status.as_u16(), message) {
-        (404, Some(_)) => Fault::Answer(unknown(token_id)),
+        (404, Some(_)) => Fault::Answer(not_found()),
         (400 | 422, message) => Fault::Answer(PortErrorReason::Refused {
             detail: message.unwrap_or_else(|| kind.to_string()),
         }),

@@ -2,7 +2,7 @@
 //! at.
 
 use alloy_primitives::{Address, FixedBytes, address, fixed_bytes};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The chain all four swap routes work on.
 pub const CHAIN_ID: u64 = 196;
@@ -20,8 +20,8 @@ pub const NATIVE_COIN: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee
 /// let reviewed = ReviewedContracts::default();
 /// assert!(!reviewed.routers.contains(&reviewed.spender), "approvals never go to the router");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct ReviewedContracts {
     /// Name of this set; part of every answer that relied on it.
     pub version: String,
@@ -44,6 +44,27 @@ pub struct ReviewedContracts {
 }
 
 impl ReviewedContracts {
+    /// What keeps the set from being used, in words; nothing when it can be.
+    pub fn problem(&self) -> Option<String> {
+        let forbidden = |address: &Address| address.is_zero() || *address == NATIVE_COIN;
+        let said = if self.version.trim().is_empty() || self.version.len() > 64 {
+            "version: expected 1 to 64 characters".to_owned()
+        } else if self.chain_id != CHAIN_ID {
+            format!("chain_id: expected {CHAIN_ID}, observed {}", self.chain_id)
+        } else if self.routers.is_empty() || self.routers.iter().any(forbidden) {
+            "routers: expected one or more contracts".to_owned()
+        } else if forbidden(&self.spender) || self.routers.contains(&self.spender) {
+            "spender: expected a contract that is no router".to_owned()
+        } else if self.selectors.is_empty() {
+            "selectors: expected one or more".to_owned()
+        } else if self.source_tokens.is_empty() {
+            "source_tokens: expected one or more".to_owned()
+        } else {
+            return None;
+        };
+        Some(said)
+    }
+
     /// The source token at `address`.
     pub fn source_token(&self, address: Address) -> Option<&SourceToken> {
         self.source_tokens
@@ -93,7 +114,7 @@ impl Default for ReviewedContracts {
 }
 
 /// A token that a swap may start from (service document 2.2: USDT or USDG).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceToken {
     /// Its contract.
@@ -102,4 +123,55 @@ pub struct SourceToken {
     pub symbol: String,
     /// Its unit: the caller's amount is converted with it.
     pub decimals: u8,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_that_approves_its_router_cannot_be_used() {
+        let good = ReviewedContracts::default();
+        assert_eq!(good.problem(), None);
+        let router = *good.routers.first().unwrap();
+        for (bad, key) in [
+            (
+                ReviewedContracts {
+                    spender: router,
+                    ..good.clone()
+                },
+                "spender",
+            ),
+            (
+                ReviewedContracts {
+                    routers: Vec::new(),
+                    ..good.clone()
+                },
+                "routers",
+            ),
+            (
+                ReviewedContracts {
+                    selectors: Vec::new(),
+                    ..good.clone()
+                },
+                "selectors",
+            ),
+            (
+                ReviewedContracts {
+                    chain_id: 1,
+                    ..good.clone()
+                },
+                "chain_id",
+            ),
+            (
+                ReviewedContracts {
+                    version: " ".to_owned(),
+                    ..good
+                },
+                "version",
+            ),
+        ] {
+            assert!(bad.problem().unwrap().starts_with(key), "{key}");
+        }
+    }
 }

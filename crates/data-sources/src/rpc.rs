@@ -12,11 +12,13 @@ use plan_checks::Step;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use self::endpoint::{Endpoint, Outcome};
+use self::endpoint::{Endpoint, NodeError, Outcome, nothing};
 use crate::{
+    budget::{Families, QuotaSpec},
     error::SourceErrorKind,
     json::Json,
     provenance::{Clock, Mode},
+    source::{Conduct, KeyRule, UpstreamSpec},
     transport::{Limits, SourceHealth, Transport, TransportError},
 };
 
@@ -28,6 +30,33 @@ const CHAIN_ID: &str = "rpc.chain-id";
 const CODE: &str = "rpc.code";
 const CALL: &str = "rpc.call";
 const SIMULATE: &str = "rpc.simulate";
+
+/// 3 s and one try for each endpoint: the next endpoint is the better second try.
+const LIMITS: Limits = Limits {
+    attempts: 1,
+    ..Limits::USUAL.within_seconds(3)
+};
+
+static SPEC: UpstreamSpec = node(&SOURCES);
+
+/// What is known of a node that is asked for `sources`. Nodes have no limits that could be known, and
+/// others stand beside one that has had enough.
+pub(crate) const fn node(sources: &'static [&'static str]) -> UpstreamSpec {
+    UpstreamSpec {
+        name: NAME,
+        urls: &[],
+        key: KeyRule::Keyless,
+        sources,
+        families: Families::UNLIMITED,
+        quota: QuotaSpec::NONE,
+        models: false,
+        limits: LIMITS,
+        conduct: Conduct {
+            usual_pause: Duration::from_secs(2),
+            ..Conduct::PLANS
+        },
+    }
+}
 
 /// The endpoints by chain.
 #[derive(Clone, Debug)]
@@ -48,11 +77,7 @@ impl Default for RpcConfig {
         Self {
             chains: BTreeMap::new(),
             mode: Mode::Live,
-            limits: Limits {
-                timeout: Duration::from_secs(3),
-                attempts: 1,
-                ..Limits::default()
-            },
+            limits: LIMITS,
         }
     }
 }
@@ -87,16 +112,15 @@ impl RpcReader {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, TransportError> {
         let endpoint = |chain_id: u64, (index, url): (usize, &SecretString)| {
-            let url = url.expose_secret();
-            let upstream = transport.endpoint(url, config.limits, config.mode)?;
-            let position = index.saturating_add(1);
-            Ok(Endpoint::new(
-                upstream,
-                &SOURCES,
+            Endpoint::new(
+                transport,
+                &SPEC,
+                url.expose_secret(),
+                config.mode,
+                config.limits,
                 clock.clone(),
-                chain_id,
-                position,
-            ))
+                (chain_id, index.saturating_add(1)),
+            )
         };
         let mut chains = BTreeMap::new();
         for (chain_id, urls) in &config.chains {
@@ -131,17 +155,18 @@ impl RpcReader {
         source: &'static str,
         method: &str,
         params: &Value,
-        read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind>,
+        read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind> + Send + Sync,
     ) -> Result<Outcome<T>, PortError> {
+        let read = |result: Option<&Json<'_>>| read(result.ok_or_else(nothing)?);
         let mut failure = None;
         for endpoint in self.endpoints(chain_id) {
             match endpoint.ask(source, method, params, &read).await {
-                Ok(Outcome::NoMethod) => {}
-                Ok(outcome) => return Ok(outcome),
-                Err(error) if matches!(error.reason, PortErrorReason::Refused { .. }) => {
-                    return Err(error);
-                }
-                Err(error) => failure = Some(error),
+                Ok(told) => match told.value {
+                    Outcome::NoMethod => {}
+                    outcome => return Ok(outcome),
+                },
+                Err(error @ NodeError::Refused(_)) => return Err(port_error(error)),
+                Err(error) => failure = Some(port_error(error)),
             }
         }
         failure.map_or(Ok(Outcome::NoMethod), Err)
@@ -162,9 +187,23 @@ impl RpcReader {
                 detail: format!("no endpoint of chain {chain_id} offers {method}"),
             }
         };
-        PortError {
-            source_name: NAME,
-            reason,
+        port_error(reason)
+    }
+}
+
+fn port_error(reason: impl Into<PortErrorReason>) -> PortError {
+    PortError {
+        source_name: NAME,
+        reason: reason.into(),
+    }
+}
+
+impl From<NodeError> for PortErrorReason {
+    fn from(error: NodeError) -> Self {
+        match error {
+            NodeError::Source(error) => error.into(),
+            NodeError::Refused(detail) => Self::Refused { detail },
+            NodeError::Unsuitable(detail) => Self::Unavailable { detail },
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::SourceError,
     provenance::{Clock, Sourced},
-    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Media, Transport, TransportError},
 };
 
@@ -38,6 +38,7 @@ macro_rules! feed {
                 families: Families::One(Rate::per_minute(10)),
                 quota: QuotaSpec::NONE,
                 models: false,
+                conduct: Conduct::DATA,
                 limits: LIMITS,
             },
         }
@@ -114,6 +115,7 @@ static SPEC: UpstreamSpec = UpstreamSpec {
     families: Families::EachAddress(Rate::per_minute(10)),
     quota: QuotaSpec::NONE,
     models: false,
+    conduct: Conduct::DATA,
     limits: LIMITS,
 };
 

@@ -11,8 +11,9 @@ use crate::{
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::{Clock, Sourced},
-    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
@@ -62,6 +63,7 @@ impl Sourcify {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.up_to_bytes(4 * 1024 * 1024),
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.

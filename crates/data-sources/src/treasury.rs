@@ -12,13 +12,13 @@ use readings::{
 };
 
 use crate::{
-    binance::exchange::malformed,
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
-    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Media, Transport, TransportError},
+    wire::malformed,
 };
 
 const CURVE: &str = "treasury.yield-curve";
@@ -58,6 +58,7 @@ impl Treasury {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL.within_seconds(10),
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.

@@ -1,25 +1,32 @@
-//! X: posts of a list of accounts, with a key. Texts are read for symbols and not kept: the terms
+//! X: posts of a list of accounts, with a key. Texts are read for what they say and not kept: the terms
 //! forbid to pass them on.
 
 use jiff::{SignedDuration, Timestamp};
-use readings::{Figure, social::Post};
+use readings::{
+    Figure,
+    social::{Content, Post, Posts},
+};
 use serde::Deserialize;
 use serde_json::Value;
+use url::form_urlencoded;
 
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::{SourceError, SourceErrorKind},
-    news::{post_url, symbols_in, x_handle},
+    json::read_json,
+    news::{post_url, x_handle},
     provenance::{Mode, Sourced},
-    source::{Fault, KeyRule, UpstreamSpec, read_json, upstream},
+    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     transport::Limits,
 };
 
 const SOURCE: &str = "x.list";
 /// How far a post may be ahead of our clock.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
-/// Older posts are not told of.
-const WINDOW: SignedDuration = SignedDuration::from_hours(24);
+/// Older posts are not told of: a day, and the day before it to compare with.
+const WINDOW: SignedDuration = SignedDuration::from_hours(48);
+/// Most pages that are read, of up to a hundred posts each.
+const PAGES: usize = 3;
 
 upstream!(
     /// X: posts of a list of accounts, with a key.
@@ -33,6 +40,7 @@ upstream!(
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     }
 );
 
@@ -44,6 +52,14 @@ struct Answer {
     includes: Includes,
     #[serde(default)]
     errors: Option<Vec<Value>>,
+    #[serde(default)]
+    meta: Meta,
+}
+
+#[derive(Default, Deserialize)]
+struct Meta {
+    #[serde(default)]
+    next_token: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -89,19 +105,63 @@ struct Metrics {
 }
 
 impl XApi {
-    /// Posts of the last day in the operator's list: `GET /2/lists/{id}/tweets`. One call reads up to
-    /// a hundred, each of which is paid for.
+    /// Posts of the last two days in the operator's list: `GET /2/lists/{id}/tweets`, newest first. One call reads up to
+    /// a hundred, each of which is paid for; further pages are read until the two days are covered, three at most.
     ///
     /// # Errors
     ///
-    /// A [`SourceError`]; disabled without a key or without `list_id`.
-    pub async fn posts(&self) -> Result<Sourced<Vec<Post>>, SourceError> {
+    /// A [`SourceError`]; disabled without a key or without `list_id`. A further page that fails only shortens what is
+    /// covered.
+    pub async fn posts(&self) -> Result<Sourced<Posts>, SourceError> {
+        let since = self.source.now().checked_sub(WINDOW);
+        let since = since.unwrap_or(Timestamp::UNIX_EPOCH);
+        let first = self.page(None).await?;
+        let (mut all, mut next, mut oldest) =
+            (first.value.posts, first.value.next, first.value.oldest);
+        for _ in 1..PAGES {
+            let reaches = oldest.is_some_and(|oldest| oldest <= since);
+            let Some(token) = next.take().filter(|_| !reaches) else {
+                break;
+            };
+            let Ok(page) = self.page(Some(&token)).await else {
+                next = Some(token);
+                break;
+            };
+            all.extend(page.value.posts);
+            next = page.value.next;
+            oldest = page.value.oldest.or(oldest);
+        }
+        let covered_from = match (next, oldest) {
+            (Some(_), Some(oldest)) => oldest.max(since),
+            // The list ends within the window.
+            _ => since,
+        };
+        all.retain(|post| post.at >= since);
+        Ok(Sourced {
+            value: Posts {
+                posts: all,
+                covered_from,
+            },
+            sources: first.sources,
+        })
+    }
+
+    /// Whether the operator has chosen a list.
+    pub fn has_list(&self) -> bool {
+        self.list().is_ok()
+    }
+
+    async fn page(&self, token: Option<&str>) -> Result<Sourced<Page>, SourceError> {
         let now = self.source.now();
         let list = self.list()?;
-        let path = format!(
+        let mut path = format!(
             "/2/lists/{list}/tweets?max_results=100&tweet.fields=created_at,public_metrics,lang,author_id\
              &expansions=author_id&user.fields=public_metrics"
         );
+        if let Some(token) = token {
+            path.push_str("&pagination_token=");
+            path.extend(form_urlencoded::byte_serialize(token.as_bytes()));
+        }
         let ask = self.source.get(SOURCE, &path).secret_header(
             "authorization",
             "Bearer ",
@@ -110,7 +170,7 @@ impl XApi {
         self.source
             .ask(ask, |reply| {
                 let answer: Answer = read_json(&reply.body)?;
-                posts(answer, now).map_err(Fault::<SourceError>::Upstream)
+                page(answer, now).map_err(Fault::<SourceError>::Upstream)
             })
             .await
     }
@@ -131,7 +191,16 @@ impl XApi {
     }
 }
 
-fn posts(answer: Answer, now: Timestamp) -> Result<Vec<Post>, SourceErrorKind> {
+/// One page of a list.
+struct Page {
+    posts: Vec<Post>,
+    /// The time of its oldest post, of accounts that are not known as well.
+    oldest: Option<Timestamp>,
+    next: Option<String>,
+}
+
+fn page(answer: Answer, now: Timestamp) -> Result<Page, SourceErrorKind> {
+    let next = answer.meta.next_token;
     let Some(rows) = answer.data else {
         // A list without posts has no `data`; an answer with errors alone is a failure.
         return match answer.errors {
@@ -139,14 +208,22 @@ fn posts(answer: Answer, now: Timestamp) -> Result<Vec<Post>, SourceErrorKind> {
                 code: "errors".to_owned(),
                 message: format!("{} errors", errors.len()),
             }),
-            _ => Ok(Vec::new()),
+            _ => Ok(Page {
+                posts: Vec::new(),
+                oldest: None,
+                next: None,
+            }),
         };
     };
     let users = answer.includes.users;
-    Ok(rows
-        .into_iter()
-        .filter_map(|row| post(row, &users, now))
-        .collect())
+    let time = |row: &Value| row.get("created_at")?.as_str()?.parse::<Timestamp>().ok();
+    let oldest = rows.iter().filter_map(time).min();
+    let posts = rows.into_iter().filter_map(|row| post(row, &users, now));
+    Ok(Page {
+        posts: posts.collect(),
+        oldest,
+        next,
+    })
 }
 
 fn post(row: Value, users: &[User], now: Timestamp) -> Option<Post> {
@@ -181,7 +258,7 @@ fn post(row: Value, users: &[User], now: Timestamp) -> Option<Post> {
         handle,
         followers,
         at: at.min(now),
-        symbols: symbols_in(&row.text),
+        content: Content::read(&row.text),
         reactions,
     })
 }

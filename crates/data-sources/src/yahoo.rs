@@ -1,4 +1,5 @@
-//! Yahoo charts, unofficial: a second look at values that another source has, never the only one.
+//! Yahoo charts, unofficial: a second look at values that another source has, and futures that another source confirms;
+//! never the only one.
 //!
 //! From data centres it often answers "Too Many Requests" in plain text.
 
@@ -9,14 +10,15 @@ use readings::{Decimal, Figure, macro_data::Instrument};
 use serde::Deserialize;
 
 use crate::{
-    binance::exchange::malformed,
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::{Clock, Sourced},
-    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec, read_json},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
+    wire::malformed,
 };
 
 const CHART: &str = "yahoo.chart";
@@ -28,6 +30,26 @@ const LOOKED_AT: [(&Instrument, &str, &str); 3] = [
     (&Instrument::NASDAQ, "^IXIC", "%5EIXIC"),
 ];
 
+/// Futures that expire next, by instrument: Yahoo's symbol, and the symbol as it stands in a path.
+const FUTURES: [(&Instrument, &str, &str); 5] = [
+    (&Instrument::GOLD, "GC=F", "GC%3DF"),
+    (&Instrument::SILVER, "SI=F", "SI%3DF"),
+    (&Instrument::COPPER, "HG=F", "HG%3DF"),
+    (&Instrument::NATGAS, "NG=F", "NG%3DF"),
+    (&Instrument::WTI_FUTURE, "CL=F", "CL%3DF"),
+];
+
+/// A price of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// The price.
+    pub price: Decimal,
+    /// The close of the session before; `None` when the chart does not have it.
+    pub previous: Option<Decimal>,
+    /// The time of the price.
+    pub as_of: Timestamp,
+}
+
 /// How far ahead of ours its clock may be, in seconds.
 const AHEAD: i64 = 300;
 
@@ -35,7 +57,7 @@ const AHEAD: i64 = 300;
 #[derive(Clone, Debug)]
 pub struct Yahoo {
     source: Source,
-    charts: Cached<&'static str, (Decimal, Timestamp)>,
+    charts: Cached<&'static str, Quote>,
 }
 
 impl Yahoo {
@@ -49,6 +71,7 @@ impl Yahoo {
         quota: QuotaSpec::NONE,
         models: false,
         limits: Limits::USUAL,
+        conduct: Conduct::DATA,
     };
 
     /// Connects nothing yet.
@@ -63,7 +86,7 @@ impl Yahoo {
     ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            charts: Cached::new(8, Ages::seconds(300, 3600), clock),
+            charts: Cached::new(16, Ages::seconds(300, 3600), clock),
         })
     }
 
@@ -77,6 +100,13 @@ impl Yahoo {
         LOOKED_AT.iter().map(|(instrument, ..)| *instrument)
     }
 
+    /// The futures that are read: the instrument and the contract's name.
+    pub fn futures() -> impl Iterator<Item = (&'static Instrument, &'static str)> {
+        FUTURES
+            .iter()
+            .map(|(instrument, contract, _)| (*instrument, *contract))
+    }
+
     /// Its price of `instrument` and the time of it, read again when the kept one was fetched longer ago
     /// than `max_age`.
     ///
@@ -87,8 +117,9 @@ impl Yahoo {
         &self,
         instrument: &Instrument,
         max_age: Option<Duration>,
-    ) -> Result<Sourced<(Decimal, Timestamp)>, Error> {
-        let found = LOOKED_AT.iter().find(|(known, ..)| *known == instrument);
+    ) -> Result<Sourced<Quote>, Error> {
+        let mut all = LOOKED_AT.iter().chain(&FUTURES);
+        let found = all.find(|(known, ..)| *known == instrument);
         let Some((instrument, symbol, path)) = found else {
             return Err(not_found(instrument.symbol));
         };
@@ -105,15 +136,15 @@ impl Yahoo {
         instrument: &'static Instrument,
         symbol: &str,
         path: &str,
-    ) -> Result<Sourced<(Decimal, Timestamp)>, Error> {
+    ) -> Result<Sourced<Quote>, Error> {
         let path = format!("/v8/finance/chart/{path}?range=5d&interval=1d");
         let now = self.source.now();
         let ask = self.source.get(CHART, &path).accepts(&[404]);
-        let read: Sourced<(Decimal, Timestamp)> = self
+        let read: Sourced<Quote> = self
             .source
             .ask(ask, |reply| {
                 let answer: Answer = read_json(&reply.body)?;
-                let meta = answer.chart.opened(symbol)?;
+                let ChartRow { meta, indicators } = answer.chart.opened(symbol)?;
                 if meta.symbol != symbol {
                     let path = "$.chart.result[0].meta.symbol";
                     return Err(
@@ -132,10 +163,15 @@ impl Yahoo {
                 let time = time.ok_or_else(|| {
                     malformed(path, "a time that has come", meta.regular_market_time)
                 })?;
-                Ok((price, time))
+                let previous = indicators.previous();
+                Ok(Quote {
+                    price,
+                    previous: previous.filter(|price| instrument.believes(*price)),
+                    as_of: time,
+                })
             })
             .await?;
-        let time = read.value.1;
+        let time = read.value.as_of;
         Ok(read.as_of(Some(time)))
     }
 }
@@ -170,6 +206,29 @@ struct ChartError {
 #[derive(Deserialize)]
 struct ChartRow {
     meta: Meta,
+    #[serde(default)]
+    indicators: Indicators,
+}
+
+/// Daily values, the present day's last.
+#[derive(Default, Deserialize)]
+struct Indicators {
+    #[serde(default)]
+    quote: Vec<Closes>,
+}
+
+#[derive(Deserialize)]
+struct Closes {
+    #[serde(default)]
+    close: Vec<Option<Figure>>,
+}
+
+impl Indicators {
+    /// The close before the last one.
+    fn previous(&self) -> Option<Decimal> {
+        let closes = self.quote.first()?.close.iter().rev();
+        closes.flatten().nth(1).map(|close| close.0)
+    }
 }
 
 #[derive(Deserialize)]
@@ -181,7 +240,7 @@ struct Meta {
 }
 
 impl Chart {
-    fn opened(self, symbol: &str) -> Result<Meta, Fault<Error>> {
+    fn opened(self, symbol: &str) -> Result<ChartRow, Fault<Error>> {
         if let Some(error) = self.error {
             if error.code == "Not Found" {
                 return Err(Fault::Answer(not_found(symbol)));
@@ -193,6 +252,6 @@ impl Chart {
         }
         let row = self.result.and_then(|rows| rows.into_iter().next());
         let row = row.ok_or_else(|| malformed("$.chart.result", "a chart", "none"))?;
-        Ok(row.meta)
+        Ok(row)
     }
 }

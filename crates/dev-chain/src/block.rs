@@ -8,7 +8,7 @@ use alloy_consensus::{
     transaction::{Recovered, TransactionInfo},
 };
 use alloy_eips::{eip4895::Withdrawals, eip7685::EMPTY_REQUESTS_HASH};
-use alloy_primitives::{Address, B256, Bloom, Log};
+use alloy_primitives::{Address, B256, Bloom, Bytes, Log};
 use alloy_rpc_types_eth as rpc;
 
 use crate::evm::{BENEFICIARY, BlockContext};
@@ -36,6 +36,7 @@ impl Block {
         context: BlockContext,
         parent_hash: B256,
         transactions: Vec<MinedTransaction>,
+        branch: u64,
     ) -> Self {
         let mut logs_bloom = Bloom::ZERO;
         for mined in &transactions {
@@ -60,6 +61,11 @@ impl Block {
                 .last()
                 .map_or(0, |last| last.receipt.cumulative_gas_used()),
             timestamp: context.timestamp,
+            // Tells the blocks of one branch from those of another with the same content.
+            extra_data: match branch {
+                0 => Bytes::new(),
+                branch => branch.to_be_bytes().into(),
+            },
             mix_hash: context.randomness(),
             base_fee_per_gas: Some(context.base_fee),
             blob_gas_used: Some(0),

@@ -53,6 +53,7 @@ impl Default for DevChainBuilder {
                 base_fee: BASE_FEE,
                 mining: Mining::Auto,
                 clock: system_clock(),
+                legacy: false,
             },
             receipt_polls: 0,
             accounts: Vec::new(),
@@ -90,6 +91,14 @@ impl DevChainBuilder {
     #[must_use]
     pub fn base_fee(mut self, wei: u64) -> Self {
         self.settings.base_fee = wei;
+        self
+    }
+
+    /// Makes the chain one without a base fee (EIP-1559): blocks show none, and it is zero.
+    #[must_use]
+    pub fn legacy(mut self) -> Self {
+        self.settings.legacy = true;
+        self.settings.base_fee = 0;
         self
     }
 

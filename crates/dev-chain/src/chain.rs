@@ -11,7 +11,7 @@ use crate::{
     contract::Token,
     error::DevChainError,
     fault::Fault,
-    node::Node,
+    node::{Fate, Node},
     rpc::{self, Reply},
 };
 
@@ -96,6 +96,42 @@ impl DevChain {
         let mut node = self.lock();
         node.mine(usize::MAX);
         node.head().number
+    }
+
+    /// A second node that has seen what this one has, and sees nothing of it from now on: one that lags behind, or, when it makes
+    /// blocks of its own, one on another fork.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        let mut node = self.lock().clone();
+        node.leave_branch();
+        Self::new(node)
+    }
+
+    /// Sets the base fee from the next block on, in wei per gas. What waits and offers less goes on waiting.
+    pub fn set_base_fee(&self, wei: u64) {
+        self.lock().settings.base_fee = wei;
+    }
+
+    /// Takes the newest `depth` blocks back and makes as many others and one more, all empty, in their place. The transactions that were in them
+    /// have this fate; with [`Fate::Waiting`] the next block takes them in.
+    pub fn reorganise(&self, depth: u64, fate: Fate) {
+        self.lock().reorganise(depth, fate);
+    }
+
+    /// Shows the receipts of a block that holds whatever is ready and is not made: it has the next number and a hash that no block
+    /// will have. They show until the next block is made or [`drop_preconfirmed`](Self::drop_preconfirmed).
+    pub fn preconfirm(&self) {
+        self.lock().preconfirm();
+    }
+
+    /// Takes back what [`preconfirm`](Self::preconfirm) shows; the transactions have this fate.
+    pub fn drop_preconfirmed(&self, fate: Fate) {
+        self.lock().drop_preconfirmed(fate);
+    }
+
+    /// Accepts the next so many raw transactions and forgets them.
+    pub fn forget_sends(&self, times: u32) {
+        self.lock().faults.forget_sends(times);
     }
 
     /// Lets something go wrong from the next request on.

@@ -76,11 +76,12 @@ impl Fault {
 }
 
 /// The faults still to come, and how long receipts are held back.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     pending: Vec<Fault>,
     receipt_polls: u32,
     polled: HashMap<B256, u32>,
+    forgotten_sends: u32,
 }
 
 /// A fault that strikes now.
@@ -112,6 +113,18 @@ impl Faults {
         };
         self.pending.retain(|fault| fault.times > 0);
         Some(strike)
+    }
+
+    /// The next so many raw transactions are accepted and forgotten.
+    pub(crate) fn forget_sends(&mut self, times: u32) {
+        self.forgotten_sends = times;
+    }
+
+    /// Counts an accepted transaction; whether it is to be forgotten.
+    pub(crate) fn forgets(&mut self) -> bool {
+        let forgets = self.forgotten_sends > 0;
+        self.forgotten_sends = self.forgotten_sends.saturating_sub(1);
+        forgets
     }
 
     /// From now on, the receipt of each transaction is withheld for this many requests.

@@ -26,7 +26,7 @@ pub use self::{
     contract::Contract,
     error::{DevChainError, ExecutionError},
     fault::{BadAnswer, Fault},
-    node::Mining,
+    node::{Fate, Mining},
     rpc::Reply,
     server::RpcServer,
     spec::{

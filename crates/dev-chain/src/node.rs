@@ -48,9 +48,12 @@ pub(crate) struct Settings {
     pub(crate) base_fee: u64,
     pub(crate) mining: Mining,
     pub(crate) clock: Clock,
+    /// Whether blocks show no base fee, as those of chains without EIP-1559.
+    pub(crate) legacy: bool,
 }
 
 /// A chain and everything that happened on it.
+#[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) settings: Settings,
     pub(crate) state: State,
@@ -61,6 +64,19 @@ pub(crate) struct Node {
     head: Head,
     numbers: HashMap<B256, u64>,
     places: HashMap<B256, (u64, usize)>,
+    /// A block that is shown through its receipts before it is made, and that need never be.
+    preconfirmed: Option<Block>,
+    /// Rises with every reorganisation and every preconfirmation.
+    branch: u64,
+}
+
+/// What becomes of the transactions of blocks that are taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// They wait for another block.
+    Waiting,
+    /// They are forgotten.
+    Dropped,
 }
 
 /// The newest block, in short.
@@ -90,10 +106,12 @@ impl Node {
             head: Head::default(),
             numbers: HashMap::new(),
             places: HashMap::new(),
+            preconfirmed: None,
+            branch: 0,
             settings,
         };
         let context = node.context(0, node.now());
-        node.append(Block::seal(context, B256::ZERO, Vec::new()));
+        node.append(Block::seal(context, B256::ZERO, Vec::new(), 0));
         node
     }
 
@@ -152,7 +170,15 @@ impl Node {
 
     /// A block as it would be mined now without a transaction.
     pub(crate) fn pending_block(&self) -> Block {
-        Block::seal(self.next_context(), self.head.hash, Vec::new())
+        Block::seal(self.next_context(), self.head.hash, Vec::new(), self.branch)
+    }
+
+    /// The place in the preconfirmed block of a transaction.
+    pub(crate) fn locate_preconfirmed(&self, transaction: B256) -> Option<(&Block, usize)> {
+        let block = self.preconfirmed.as_ref()?;
+        let mut mined = block.transactions.iter();
+        let index = mined.position(|mined| *mined.transaction.tx_hash() == transaction)?;
+        Some((block, index))
     }
 
     /// The block and the place in it of a transaction.
@@ -178,17 +204,83 @@ impl Node {
 
     fn take(&mut self, transaction: Recovered<TxEnvelope>) -> Result<B256, Refusal> {
         let hash = *transaction.tx_hash();
+        if self.faults.forgets() {
+            return Ok(hash);
+        }
         self.pool.insert(transaction)?;
         if self.settings.mining == Mining::Auto {
             while self
                 .pool
-                .next_ready(self.state.latest(), &HashSet::new())
+                .next_ready(self.state.latest(), self.settings.base_fee, &HashSet::new())
                 .is_some()
             {
                 self.mine(1);
             }
         }
         Ok(hash)
+    }
+
+    /// From now on blocks have other hashes than those of a copy.
+    pub(crate) fn leave_branch(&mut self) {
+        self.branch = self.branch.saturating_add(1 << 32);
+    }
+
+    /// Shows the receipts of a block that holds whatever is ready, without making it. The block that is made next has another
+    /// hash.
+    pub(crate) fn preconfirm(&mut self) {
+        let mut proposed = self.clone();
+        self.branch = self.branch.saturating_add(1);
+        proposed.branch = self.branch;
+        proposed.mine(usize::MAX);
+        self.preconfirmed = proposed.blocks.pop();
+        self.branch = self.branch.saturating_add(1);
+    }
+
+    /// Takes the preconfirmed block back; its transactions have the fate.
+    pub(crate) fn drop_preconfirmed(&mut self, fate: Fate) {
+        let Some(block) = self.preconfirmed.take() else {
+            return;
+        };
+        if fate == Fate::Dropped {
+            for mined in &block.transactions {
+                self.pool.evict(*mined.transaction.tx_hash());
+            }
+        }
+    }
+
+    /// Takes the newest blocks back and makes as many others and one more, all empty.
+    pub(crate) fn reorganise(&mut self, depth: u64, fate: Fate) {
+        let depth = depth.min(self.head.number);
+        let mut gone = Vec::new();
+        for _ in 0..depth {
+            let Some(block) = self.blocks.pop() else {
+                break;
+            };
+            self.numbers.remove(&block.hash());
+            self.state.revert_block();
+            for mined in &block.transactions {
+                self.places.remove(mined.transaction.tx_hash());
+            }
+            gone.push(block);
+        }
+        if let Some(block) = self.blocks.last() {
+            self.head = Head {
+                number: block.number(),
+                timestamp: block.timestamp(),
+                hash: block.hash(),
+            };
+        }
+        self.branch = self.branch.saturating_add(1);
+        for _ in 0..=depth {
+            self.mine(0);
+        }
+        if fate == Fate::Waiting {
+            for block in gone.into_iter().rev() {
+                for mined in block.transactions {
+                    self.pool.put_back(mined.transaction);
+                }
+            }
+        }
     }
 
     /// Appends an empty block if the clock has moved on since the newest one.
@@ -204,9 +296,13 @@ impl Node {
         let mut mined: Vec<MinedTransaction> = Vec::new();
         let mut gas_used: u64 = 0;
         let mut too_large = HashSet::new();
+        self.preconfirmed = None;
         self.state.begin_block();
         while mined.len() < most {
-            let Some(transaction) = self.pool.next_ready(self.state.latest(), &too_large) else {
+            let ready = self
+                .pool
+                .next_ready(self.state.latest(), context.base_fee, &too_large);
+            let Some(transaction) = ready else {
                 break;
             };
             if gas_used.saturating_add(transaction.gas_limit()) > context.gas_limit {
@@ -223,7 +319,7 @@ impl Node {
             gas_used = gas_used.saturating_add(done.result.tx_gas_used());
             mined.push(mined_transaction(transaction, done.result, gas_used));
         }
-        self.append(Block::seal(context, self.head.hash, mined));
+        self.append(Block::seal(context, self.head.hash, mined, self.branch));
     }
 
     /// Calls a contract on the newest state, without fee.

@@ -8,13 +8,13 @@ use alloy_primitives::{Address, B256};
 use crate::{admission::Refusal, state::StateAt};
 
 /// The transactions that were accepted and are not in a block yet, one for each sender and nonce.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
     waiting: BTreeMap<(Address, u64), Waiting>,
     arrivals: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Waiting {
     transaction: Recovered<TxEnvelope>,
     arrival: u64,
@@ -47,19 +47,34 @@ impl Pool {
         Ok(())
     }
 
-    /// The one to run next on this state: of those whose turn it is, the first to arrive.
+    /// The one to run next on this state: of those whose turn it is and that pay the base fee, the first to arrive. The others go on
+    /// waiting, as with a miner.
     pub(crate) fn next_ready(
         &self,
         state: StateAt<'_>,
+        base_fee: u64,
         skip: &HashSet<B256>,
     ) -> Option<Recovered<TxEnvelope>> {
         self.waiting
             .iter()
             .filter(|((sender, nonce), waiting)| {
-                state.nonce(*sender) == *nonce && !skip.contains(waiting.transaction.tx_hash())
+                state.nonce(*sender) == *nonce
+                    && waiting.transaction.max_fee_per_gas() >= u128::from(base_fee)
+                    && !skip.contains(waiting.transaction.tx_hash())
             })
             .min_by_key(|(_, waiting)| waiting.arrival)
             .map(|(_, waiting)| waiting.transaction.clone())
+    }
+
+    /// Takes a transaction back in whose block is gone, unless another one has its nonce by now.
+    pub(crate) fn put_back(&mut self, transaction: Recovered<TxEnvelope>) {
+        let key = (transaction.signer(), transaction.nonce());
+        self.arrivals = self.arrivals.saturating_add(1);
+        let arrival = self.arrivals;
+        self.waiting.entry(key).or_insert(Waiting {
+            transaction,
+            arrival,
+        });
     }
 
     /// Forgets the transaction.

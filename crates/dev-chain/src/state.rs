@@ -12,7 +12,7 @@ use revm::{
 
 /// Accounts, code and storage after the newest block, and what each block changed, so that every
 /// earlier block can still be read (what node operators call an archive).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     latest: InMemoryDB,
     /// `undo[n]` holds what block `n` overwrote.
@@ -21,7 +21,7 @@ pub(crate) struct State {
 }
 
 /// The values that one block overwrote.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Undo {
     accounts: HashMap<Address, Option<AccountInfo>>,
     storage: HashMap<(Address, U256), U256>,
@@ -58,6 +58,20 @@ impl State {
             }
         }
         self.latest.commit(changes);
+    }
+
+    /// Takes the newest block back, as if it had never been made. Code stays known by its hash.
+    pub(crate) fn revert_block(&mut self) {
+        self.block_hashes.pop();
+        let Some(undo) = self.undo.pop() else { return };
+        for (address, account) in undo.accounts {
+            self.latest
+                .insert_account_info(address, account.unwrap_or_default());
+        }
+        for ((address, slot), value) in undo.storage {
+            let written = self.latest.insert_account_storage(address, slot, value);
+            infallible(written);
+        }
     }
 
     /// The state after every transaction so far.
@@ -206,5 +220,11 @@ mod tests {
         check(state.at(2), 11, 6);
         check(state.at(3), 12, 7);
         check(state.latest(), 12, 7);
+
+        state.revert_block();
+        check(state.latest(), 11, 6);
+        state.revert_block();
+        state.revert_block();
+        check(state.latest(), 0, 0);
     }
 }

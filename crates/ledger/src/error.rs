@@ -2,6 +2,8 @@
 
 use std::{io, ops::RangeInclusive, path::PathBuf};
 
+use storage::sqlite::DatabaseError;
+
 use crate::state::{EntryId, State, Transition};
 
 /// Everything that can go wrong in the journal. Nothing was written when an operation ends in one of these, unless
@@ -111,6 +113,33 @@ impl LedgerError {
             Self::CannotOpen { .. } => "ledger_cannot_open",
             Self::Storage { .. } => "ledger_storage",
             Self::Closed => "ledger_closed",
+        }
+    }
+}
+
+impl From<DatabaseError> for LedgerError {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::Full => Self::Full,
+            DatabaseError::InUse { path } => Self::InUse { path },
+            DatabaseError::Busy => Self::Busy,
+            DatabaseError::Damaged { path } => Self::Damaged { path },
+            DatabaseError::ForeignFile {
+                path,
+                expected,
+                observed,
+            } => Self::ForeignFile {
+                path,
+                expected,
+                observed,
+            },
+            DatabaseError::NewerSchema { expected, observed } => {
+                Self::NewerSchema { expected, observed }
+            }
+            DatabaseError::UnsupportedAddress { observed } => Self::UnsupportedAddress { observed },
+            DatabaseError::CannotOpen { path, kind } => Self::CannotOpen { path, kind },
+            DatabaseError::Storage { operation, code } => Self::Storage { operation, code },
+            DatabaseError::Closed => Self::Closed,
         }
     }
 }

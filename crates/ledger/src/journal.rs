@@ -7,6 +7,7 @@ use crate::{
     answer::{Settlement, StoredReceipt},
     claim::{Claim, RequestBinding},
     error::LedgerError,
+    spending::{Missing, Spent},
     state::EntryId,
     status::{PaymentRecord, PaymentStatus, Reservation},
 };
@@ -28,6 +29,9 @@ use crate::{
 /// What a payer's settled payments have earned, in micro-USD. [`settle`] and [`resolve`] add the amount of the entry, once
 /// for each entry, up to a cap; [`release`] takes what the call has cost. Both happen with the move of the entry or not at
 /// all.
+///
+/// Who has no credit pays from a pool that all such callers share, or from the share of its address. Of both the journal keeps
+/// what is missing. It comes back with time, at the rates of the options.
 ///
 /// [`start_work`]: Journal::start_work
 /// [`abandon`]: Journal::abandon
@@ -91,14 +95,14 @@ pub trait Journal: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
     /// Records that nothing was charged. The stored answer is dropped and the authorization may be reserved again,
-    /// for any request. `spent` micro-USD are taken from the payer's credit, at most what there is.
+    /// for any request. What was `spent` is taken from whoever pays for it.
     ///
     /// Only for certainty: a settlement without a verdict is [`mark_unknown`](Self::mark_unknown).
     fn release(
         &self,
         entry: EntryId,
         reason: &str,
-        spent: u64,
+        spent: Spent,
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
@@ -151,12 +155,16 @@ pub trait Journal: Send + Sync + 'static {
     /// The credit of a payer in micro-USD.
     fn credit(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
 
-    /// Takes credit from a payer for work that no release pays for, as much as there is.
+    /// Takes what was spent on work for a payer that no release pays for.
     fn debit(
         &self,
         payer: Address,
-        micro_usd: u64,
+        spent: Spent,
+        now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
+
+    /// What is missing of the newcomers' pool and of the shares of addresses.
+    fn missing(&self, now: u64) -> impl Future<Output = Result<Missing, LedgerError>> + Send;
 
     /// At start-up, before the first claim: decides what this server's previous run left open. What had not come to
     /// settlement is released, what had is unknown.

@@ -4,8 +4,7 @@ mod answer;
 mod claim;
 mod error;
 mod journal;
-mod private;
-mod shelf;
+mod spending;
 mod sqlite;
 mod state;
 mod status;
@@ -14,7 +13,7 @@ pub use answer::{Answer, Beginning, Header, Settlement, StoredAnswer, StoredRece
 pub use claim::{Claim, RequestBinding};
 pub use error::LedgerError;
 pub use journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided};
-pub use shelf::{Artifact, Record, Shelf, ShelfError, ShelfOptions, SqliteShelf};
+pub use spending::{Allowance, Missing, Spent};
 pub use sqlite::{Options, SqliteLedger, Stats};
 pub use state::{EntryId, State, Transition};
 pub use status::{PaymentRecord, PaymentStatus, Reservation};

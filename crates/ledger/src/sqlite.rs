@@ -6,13 +6,14 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use storage::sqlite::ClaimedFile;
 use tokio::sync::oneshot;
 
-use crate::{error::LedgerError, journal::Recovery, status::PaymentStatus};
+use crate::{error::LedgerError, journal::Recovery, spending::Allowance, status::PaymentStatus};
 
 mod credit;
 mod failure;
-mod location;
+mod newcomers;
 mod port;
 mod schema;
 mod seen;
@@ -41,16 +42,28 @@ pub struct Options {
     pub entry_retention_seconds: u64,
     /// The most credit of a payer, in micro-USD.
     pub credit_cap_micro_usd: u64,
+    /// The pool of those who have no credit.
+    pub pool: Allowance,
+    /// The share of each client address.
+    pub address_share: Allowance,
 }
 
 impl Default for Options {
-    /// No size limit, answers for a day, entries for 30 days, credit up to 5 USD.
+    /// No size limit, answers for a day, entries for 30 days, credit up to 5 USD, a pool of 1 USD.
     fn default() -> Self {
         Self {
             max_bytes: None,
             retention_seconds: 86_400,
             entry_retention_seconds: 30 * 86_400,
             credit_cap_micro_usd: 5_000_000,
+            pool: Allowance {
+                capacity: 1_000_000,
+                per_second: 500,
+            },
+            address_share: Allowance {
+                capacity: 2_000,
+                per_second: 5,
+            },
         }
     }
 }
@@ -89,9 +102,9 @@ impl SqliteLedger {
     /// [`NewerSchema`](LedgerError::NewerSchema), [`CannotOpen`](LedgerError::CannotOpen),
     /// [`UnsupportedAddress`](LedgerError::UnsupportedAddress), [`Full`](LedgerError::Full).
     pub fn open(path_or_url: &str, options: Options) -> Result<Self, LedgerError> {
-        let location = location::claim(path_or_url)?;
-        let path = location.path().to_owned();
-        let database = Database::open(location, options.max_bytes)?;
+        let file = ClaimedFile::claim(path_or_url)?;
+        let path = file.path().to_owned();
+        let database = Database::open(file, options.max_bytes)?;
         let counters = Arc::new(Counters::default());
         let marks = Arc::new(Mutex::new(Vec::new()));
         let (queue, requests) = mpsc::channel();

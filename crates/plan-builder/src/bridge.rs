@@ -7,6 +7,7 @@
 mod account;
 mod build;
 mod join;
+mod min_fee;
 mod payload;
 mod request;
 #[cfg(test)]
@@ -60,6 +61,7 @@ impl RailPlan for BridgeRail {
             fast_allowance,
             control,
             caps: policy.fees.bridge_caps,
+            allow_unread_accounts: policy.allow_unread_accounts,
             chain_id: payload.chain_id,
             commitment,
         };
@@ -95,12 +97,14 @@ impl RailPlan for BridgeRail {
                 upfront_fees: Cow::Borrowed("not_used"),
                 version: Cow::Owned(policy.fees.version.clone()),
             },
+            disclosure: None,
             adapter_owned_fields: &["nonce", "gas", "serialization"],
             required_capabilities: vec![Cow::Borrowed(match account.kind {
                 AccountKind::Eoa => "send_evm_transaction",
                 AccountKind::Safe => "execute_safe_transaction",
             })],
             onchain_replay_boundary: "signer_account_nonce",
+            typed_data: None,
         })
     }
 

@@ -9,15 +9,17 @@ use plan_checks::{Assertion, CheckReport, Rail};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 use crate::{
+    device::DeviceDisplay,
     digest,
     exports::Exports,
     rail::{AccountKind, RailPlan},
     simulation::Simulation,
+    swap::Disclosure,
     wire::{Eip55, Time, Word},
 };
 
 /// The version of this form.
-pub(crate) const SCHEMA_VERSION: &str = "1.0";
+pub(crate) const SCHEMA_VERSION: &str = "1.1";
 
 pub(crate) type Text = Cow<'static, str>;
 
@@ -34,6 +36,9 @@ pub(crate) struct Body<'a, P, F> {
     pub(crate) account_binding: AccountBinding,
     pub(crate) artifact_id: String,
     pub(crate) assertions: Vec<AssertionRecord<'a>>,
+    pub(crate) device_display: DeviceDisplay,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) disclosure: Option<Disclosure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) exports: Option<Exports>,
     pub(crate) fee_attribution: F,
@@ -97,10 +102,16 @@ impl<'de> Deserialize<'de> for RailRecord {
     }
 }
 
+const AFTER_A_REVERTED_CALL: &str = "A reverted call undoes itself only: the allowance that the step approve has set stays. \
+    Send payload.steps[0] (approve_reset) again to clear it, before anything else is signed for this token.";
+
 /// What the plan does not guarantee (service document 2.5).
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplayDisclosure {
+    /// What to do about the allowance when the last step reverts; absent for orders, which approve nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) after_a_reverted_call: Option<Text>,
     pub(crate) artifact_role: Text,
     pub(crate) freshness_boundary: Text,
     pub(crate) onchain_replay_boundary: Text,
@@ -108,8 +119,14 @@ pub(crate) struct ReplayDisclosure {
 }
 
 impl ReplayDisclosure {
-    pub(crate) const fn with_boundary(boundary: &'static str) -> Self {
+    /// `approves`: whether the plan leaves an allowance behind when its last step reverts.
+    pub(crate) const fn with_boundary(boundary: &'static str, approves: bool) -> Self {
         Self {
+            after_a_reverted_call: if approves {
+                Some(Cow::Borrowed(AFTER_A_REVERTED_CALL))
+            } else {
+                None
+            },
             artifact_role: Cow::Borrowed("construction_aid"),
             freshness_boundary: Cow::Borrowed("valid_until"),
             onchain_replay_boundary: Cow::Borrowed(boundary),

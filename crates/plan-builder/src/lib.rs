@@ -2,6 +2,7 @@
 
 mod arguments;
 pub mod bridge;
+mod device;
 mod digest;
 mod envelope;
 mod exports;
@@ -24,7 +25,10 @@ pub use self::{
     arguments::Problem,
     exports::ExportSet,
     plan::{Request, rail_of_plan, verify},
-    policy::{FeeConfigError, FeeDocument, FeeProblem, LifeSeconds, Moment, Policy, Validity},
+    policy::{
+        FeeConfigError, FeeDocument, FeeProblem, LifeSeconds, Moment, Policy, SimulationMode,
+        Validity,
+    },
     profile::AccountProfile,
     rail::AccountKind,
     refusal::Refusal,

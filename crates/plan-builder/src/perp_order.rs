@@ -101,7 +101,7 @@ impl RailPlan for PerpOrderRail {
 
     fn terms(
         request: &PerpOrderRequest,
-        _: &PerpOrderPayload,
+        payload: &PerpOrderPayload,
         policy: &Policy,
         _: &Self::Facts,
     ) -> Result<Terms<FeeAttribution>, Failure> {
@@ -120,9 +120,11 @@ impl RailPlan for PerpOrderRail {
                 Some(_) => &["order_owner", "vault_address"],
             },
             fees: FeeAttribution::of(&policy.fees),
+            disclosure: None,
             adapter_owned_fields: &["nonce", "gas", "serialization"],
             required_capabilities,
             onchain_replay_boundary: "venue_signer_nonce",
+            typed_data: Some(payload.example_hashes()),
         })
     }
 

@@ -10,11 +10,10 @@ mod request;
 
 use std::borrow::Cow;
 
-use alloy_primitives::B256;
-use plan_checks::{Commitment, Failure, UtcSeconds, Violation, pm_order as checks};
+use plan_checks::{Commitment, Decimal, Failure, UtcSeconds, Violation, pm_order as checks};
 use serde::{Deserialize, Serialize};
 
-use self::payload::{PmOrderPayload, Venue};
+use self::payload::{BuilderFee, PmOrderPayload, Venue};
 pub(crate) use self::request::PROPERTIES;
 pub use self::request::PmOrderRequest;
 use crate::{
@@ -22,9 +21,9 @@ use crate::{
     envelope::Text,
     policy::LifeSeconds,
     ports::PmVenue,
-    rail::{RailPlan, Terms},
+    rail::{RailPlan, Terms, TypedDataHashes},
     seal::Judged,
-    wire::Word,
+    wire::{Exact, Word},
 };
 
 /// Builds the plan of an order from the market of its token as the venue describes it now.
@@ -38,7 +37,12 @@ pub async fn build<V: PmVenue>(
     moment: &Moment,
 ) -> Result<Sealed, Refusal> {
     let market = venue.market(request.token_id.0).await?;
-    let payload = draft::payload(request, &market, policy.fees.pm_builder_code, moment);
+    let code = policy.fees.pm_builder_code;
+    let builder_fee = match code.is_zero() {
+        true => None,
+        false => Some(venue.builder_fee(code).await?),
+    };
+    let payload = draft::payload(request, &market, code, builder_fee, moment);
     Judged::<PmOrderRail>::judge(request, payload, policy, moment)?.seal()
 }
 
@@ -63,7 +67,11 @@ impl RailPlan for PmOrderRail {
             &payload.text(&salt),
             request.as_asked(),
             payload.market.as_facts(),
-            policy.fees.pm_builder_code,
+            checks::PmBuilder {
+                code: policy.fees.pm_builder_code,
+                max_fee: policy.fees.pm_max_builder_fee,
+                fee: payload.builder_fee.map(BuilderFee::as_read),
+            },
             commitment,
         )
     }
@@ -72,7 +80,7 @@ impl RailPlan for PmOrderRail {
         request: &PmOrderRequest,
         payload: &PmOrderPayload,
         policy: &Policy,
-        _: &Self::Facts,
+        facts: &Self::Facts,
     ) -> Result<Terms<FeeAttribution>, Failure> {
         // Labels and disclosures that no check decodes follow from the side, or from nothing.
         let [prerequisite] = &payload.prerequisites;
@@ -88,7 +96,8 @@ impl RailPlan for PmOrderRail {
             kind: profile.kind,
             chain_id: profile.chain_id,
             roles: &["maker", "signer"],
-            fees: FeeAttribution::of(policy.fees.pm_builder_code, &policy.fees.version),
+            fees: FeeAttribution::of(&facts.builder, &policy.fees.version),
+            disclosure: None,
             // The exchange has no nonce, and the caller sends no transaction: these are what signer and credentials add.
             adapter_owned_fields: &["signature", "owner", "authenticated_headers"],
             required_capabilities: vec![
@@ -96,6 +105,12 @@ impl RailPlan for PmOrderRail {
                 Cow::Borrowed("polymarket_l2_api_credentials"),
             ],
             onchain_replay_boundary: "venue_order_hash",
+            typed_data: Some(TypedDataHashes {
+                domain: facts.decoded.domain.separator(),
+                message: facts.decoded.order.struct_hash(),
+                digest: facts.decoded.order_hash,
+                is_readable: true,
+            }),
         })
     }
 
@@ -115,27 +130,39 @@ impl RailPlan for PmOrderRail {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeeAttribution {
     builder_code: Word,
+    /// Basis points of what the order is worth, when another order matches it.
+    maker_fee_bps: Exact,
+    /// The most that either may be.
+    max_fee_bps: u16,
     mechanism: Text,
     platform_fee: Text,
     rate: Text,
+    /// Basis points of what the order is worth, when it matches another order.
+    taker_fee_bps: Exact,
     version: Text,
 }
 
 impl FeeAttribution {
-    fn of(builder_code: B256, version: &str) -> Self {
-        let (mechanism, rate) = if builder_code.is_zero() {
+    fn of(builder: &checks::PmBuilder, version: &str) -> Self {
+        let (mechanism, rate) = if builder.code.is_zero() {
             ("none", "no builder fee")
         } else {
             (
                 "venue_builder_code",
-                "set at the venue for this code; added to the platform fee",
+                "read at the venue, which sets it for this code when the order matches; added to the platform fee",
             )
         };
+        let fee = |read: fn(checks::PmBuilderFee) -> Decimal| {
+            Exact(builder.fee.map_or(Decimal::ZERO, read))
+        };
         Self {
-            builder_code: Word(builder_code),
+            builder_code: Word(builder.code),
+            maker_fee_bps: fee(|fee| fee.maker_bps),
+            max_fee_bps: builder.max_fee.get(),
             mechanism: mechanism.into(),
             platform_fee: "set by the venue when the order matches; no member of the order".into(),
             rate: rate.into(),
+            taker_fee_bps: fee(|fee| fee.taker_bps),
             version: version.to_owned().into(),
         }
     }

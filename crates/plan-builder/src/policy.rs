@@ -4,6 +4,7 @@ mod fees;
 
 use plan_checks::{FeePolicy, UtcSeconds, commitment::MAX_LIFE_SECONDS};
 
+pub(crate) use self::fees::is_tool_key;
 pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem};
 
 /// Everything versioned that a plan depends on.
@@ -13,16 +14,56 @@ pub struct Policy {
     pub fees: FeePolicy,
     /// How long plans live.
     pub validity: Validity,
+    /// Whether plans are run before they are given.
+    pub simulation: SimulationMode,
+    /// Whether a bridge plan for an account with a key is given where no endpoint can say whether it is a contract.
+    pub allow_unread_accounts: bool,
 }
 
 impl Policy {
-    /// A policy with the default lives.
+    /// A policy with the default lives, that prefers a simulation and requires accounts to be read.
     #[must_use]
     pub const fn new(fees: FeePolicy) -> Self {
         Self {
             fees,
             validity: Validity::DEFAULT,
+            simulation: SimulationMode::Preferred,
+            allow_unread_accounts: false,
         }
+    }
+}
+
+/// Whether plans with transactions are run before they are given. Orders have none, and are not run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum SimulationMode {
+    /// A plan that could not be run is not given, except to an account that does not hold the input yet: what nobody can run
+    /// is said in the plan.
+    Required,
+    /// A plan that could not be run is given, and says so.
+    #[default]
+    Preferred,
+    /// No plan is run.
+    Off,
+}
+
+impl SimulationMode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Required, Self::Preferred, Self::Off];
+
+    /// The word in a configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Required => "required",
+            Self::Preferred => "preferred",
+            Self::Off => "off",
+        }
+    }
+
+    /// From its word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
     }
 }
 

@@ -4,7 +4,8 @@
 use std::{future::Future, time::Duration};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use plan_checks::{BasisPoints, Decimal, Step, UtcSeconds};
+pub use plan_checks::pm_order::PmBuilderFee;
+use plan_checks::{BasisPoints, Decimal, Step, UtcSeconds, swap::PriceReading};
 
 /// Why a port gave nothing usable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +74,24 @@ pub trait SwapQuotes: Send + Sync {
     /// # Errors
     /// [`PortError`]
     fn quote(&self, ask: &SwapAsk) -> impl Future<Output = Result<SwapQuote, PortError>> + Send;
+
+    /// The prices of both tokens by a source that is not the aggregator; `None` where nothing is configured or one of them
+    /// is not known. What is missing stands in the plan as missing.
+    fn independent_price(
+        &self,
+        _ask: &SwapAsk,
+    ) -> impl Future<Output = Option<IndependentPrice>> + Send {
+        async { None }
+    }
+}
+
+/// The prices of a swap's two tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndependentPrice {
+    /// Name of the source (`defillama`).
+    pub source: String,
+    /// What it says.
+    pub reading: PriceReading,
 }
 
 /// What is asked of the aggregator.
@@ -94,6 +113,12 @@ pub struct SwapAsk {
     pub integrator: String,
     /// The service's own fee.
     pub fee: BasisPoints,
+    /// The aggregator's keys of the exchanges that may be asked; empty for all of them.
+    pub allow_tools: Vec<String>,
+    /// Those that may not.
+    pub deny_tools: Vec<String>,
+    /// The most that the output may be worth less than the input; `None` for the aggregator's own limit.
+    pub max_price_impact: Option<BasisPoints>,
 }
 
 /// A quote, as far as the checks read it. The adapter parses; it judges nothing but form.
@@ -135,6 +160,10 @@ pub struct SwapQuote {
     pub call_value: U256,
     /// `transactionRequest.data`.
     pub call_data: Bytes,
+    /// `estimate.fromAmountUSD`, when it is there.
+    pub from_usd: Option<Decimal>,
+    /// `estimate.toAmountUSD`, when it is there.
+    pub to_usd: Option<Decimal>,
     /// When the answer was received.
     pub read_at: UtcSeconds,
 }
@@ -203,6 +232,15 @@ pub trait PmVenue: Send + Sync {
     /// # Errors
     /// [`PortError`]
     fn market(&self, token_id: U256) -> impl Future<Output = Result<PmMarket, PortError>> + Send;
+
+    /// What the venue takes for an attribution code, read now.
+    ///
+    /// # Errors
+    /// [`PortError`]
+    fn builder_fee(
+        &self,
+        code: B256,
+    ) -> impl Future<Output = Result<PmBuilderFee, PortError>> + Send;
 }
 
 /// A market as the venue describes it.
@@ -281,6 +319,10 @@ pub struct PerpAsset {
     pub max_leverage: u32,
     /// Whether it is delisted.
     pub delisted: bool,
+    /// Position of its dex' collateral in the venue's list of spot tokens (0 is USDC).
+    pub collateral_token: u32,
+    /// The name of that token, untrusted text without control characters.
+    pub collateral: String,
     /// The mark price, when the venue has one.
     pub mark_price: Option<Decimal>,
     /// When it was read.

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256};
 use plan_checks::{Commitment, Facts, Failure, Rail, UtcSeconds};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Policy, Refusal, exports::ExportSet, policy::LifeSeconds, simulation::Effect, wire::StepRecord,
+    Policy, Refusal, exports::ExportSet, policy::LifeSeconds, simulation::Effect, swap::Disclosure,
+    wire::StepRecord,
 };
 
 /// One rail. Sealing and verifying are the same code for all of them.
@@ -46,6 +47,11 @@ pub(crate) trait RailPlan {
 
     /// How long a plan lives.
     fn life(policy: &Policy) -> LifeSeconds;
+
+    /// When a plan of this payload ends at the latest, for what only its payload says.
+    fn latest(_payload: &Self::Payload, _policy: &Policy) -> Option<UtcSeconds> {
+        None
+    }
 
     /// The steps, and which exports of them were asked for. Order rails have none.
     fn evm<'a>(_request: &'a Self::Request, _payload: &'a Self::Payload) -> Option<Evm<'a>> {
@@ -86,12 +92,29 @@ pub(crate) struct Terms<F> {
     pub(crate) roles: &'static [&'static str],
     /// Fees.
     pub(crate) fees: F,
+    /// What the reader should know beside what was checked.
+    pub(crate) disclosure: Option<Disclosure>,
     /// What the caller's signer fills in.
     pub(crate) adapter_owned_fields: &'static [&'static str],
     /// What the signer needs.
     pub(crate) required_capabilities: Vec<Cow<'static, str>>,
     /// What keeps a signed plan from running twice.
     pub(crate) onchain_replay_boundary: &'static str,
+    /// What is signed of a plan without transactions.
+    pub(crate) typed_data: Option<TypedDataHashes>,
+}
+
+/// The hashes of typed data (EIP-712), by the names of ERC-8213.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TypedDataHashes {
+    /// Domain Hash.
+    pub(crate) domain: B256,
+    /// Message Hash.
+    pub(crate) message: B256,
+    /// EIP-712 Digest: what is signed.
+    pub(crate) digest: B256,
+    /// Whether the message's own members say what is signed, rather than a hash of it.
+    pub(crate) is_readable: bool,
 }
 
 /// What the bound account is.

@@ -66,6 +66,8 @@ impl Refusal {
     pub const PLAN_REBUILT: &'static str = "plan_rebuilt_exact";
     /// A simulation that does not do what the plan says.
     pub const SIMULATION: &'static str = "simulation_as_planned";
+    /// A simulation that is required and that nobody could run.
+    pub const SIMULATION_UNAVAILABLE: &'static str = "simulation_unavailable";
 
     /// Every name that is not a check of a table, with what it says: for documentation.
     pub const NAMES: &'static [(&'static str, &'static str)] = &[
@@ -122,6 +124,10 @@ impl Refusal {
         (
             Self::SIMULATION,
             "the simulated plan fails, or moves something else than it says",
+        ),
+        (
+            Self::SIMULATION_UNAVAILABLE,
+            "the operator requires a simulation, and the node could not run one; try again later",
         ),
     ];
 

@@ -5,7 +5,9 @@ use plan_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, jud
 use serde::Serialize;
 
 use crate::{
-    Moment, Policy, Refusal, digest,
+    Moment, Policy, Refusal,
+    device::DeviceDisplay,
+    digest,
     envelope::{
         self, AccountBinding, Body, RailRecord, ReplayDisclosure, SCHEMA_VERSION, Submission,
     },
@@ -69,6 +71,7 @@ impl Sealed {
 pub(crate) struct Judged<'a, R: RailPlan> {
     request: &'a R::Request,
     payload: R::Payload,
+    policy: &'a Policy,
     moment: &'a Moment,
     valid_until: UtcSeconds,
     report: CheckReport,
@@ -87,7 +90,8 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         policy: &'a Policy,
         moment: &'a Moment,
     ) -> Result<Self, Refusal> {
-        let valid_until = moment.now().saturating_add(R::life(policy).get());
+        let life = moment.now().saturating_add(R::life(policy).get());
+        let valid_until = R::latest(&payload, policy).map_or(life, |latest| latest.min(life));
         judge_age(R::read_at(&payload), moment.now())?;
         let commitment = Commitment {
             valid_until,
@@ -100,6 +104,7 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         Ok(Self {
             request,
             payload,
+            policy,
             moment,
             valid_until,
             report,
@@ -108,21 +113,14 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         })
     }
 
-    /// Runs the steps in a simulator, if it knows the chain.
+    /// Runs the steps in a simulator, as the policy says.
     ///
     /// # Errors
-    /// `simulation_as_planned`
+    /// `simulation_as_planned`, `simulation_unavailable`
     pub(crate) async fn simulate<S: Simulator>(mut self, simulator: &S) -> Result<Self, Refusal> {
         if let Some(evm) = R::evm(self.request, &self.payload) {
-            self.simulation = simulation::run(
-                simulator,
-                self.moment.now(),
-                evm.chain_id,
-                evm.account,
-                evm.steps,
-                evm.effect,
-            )
-            .await?;
+            let (mode, now) = (self.policy.simulation, self.moment.now());
+            self.simulation = simulation::run(simulator, mode, now, evm).await?;
         }
         Ok(self)
     }
@@ -196,12 +194,20 @@ pub(crate) fn body<'a, R: RailPlan>(
         chain_id,
         roles,
         fees,
+        disclosure,
         adapter_owned_fields,
         required_capabilities,
         onchain_replay_boundary,
+        typed_data,
     } = terms;
-    let exports = R::evm(request, &payload)
-        .and_then(|evm| Exports::of(evm, &labels.artifact_id, labels.created_millis));
+    let device_display = DeviceDisplay::of(kind, R::evm(request, &payload), typed_data);
+    let evm = R::evm(request, &payload);
+    let approves = evm.is_some();
+    let exports = evm.and_then(|evm| Exports::of(evm, &labels.artifact_id, labels.created_millis));
+    let as_planned = labels
+        .simulation
+        .as_ref()
+        .is_some_and(Simulation::is_as_planned);
     Ok(Body {
         account_binding: AccountBinding {
             address: Eip55::of(account),
@@ -211,12 +217,14 @@ pub(crate) fn body<'a, R: RailPlan>(
         },
         artifact_id: labels.artifact_id,
         assertions: envelope::assertions(report),
+        device_display,
+        disclosure: disclosure.map(|disclosure| disclosure.examined(as_planned)),
         exports,
         fee_attribution: fees,
         intent_digest: Word(intent_digest::<R>(request).ok_or_else(unwritable)?),
         payload,
         rail: RailRecord(rail_of::<R>()),
-        replay_disclosure: ReplayDisclosure::with_boundary(onchain_replay_boundary),
+        replay_disclosure: ReplayDisclosure::with_boundary(onchain_replay_boundary, approves),
         required_capabilities,
         schema_version: SCHEMA_VERSION.into(),
         simulation: labels.simulation,

@@ -1,16 +1,19 @@
 //! What a plan does when it is run: one simulation over all of its steps, with the balances before and after.
 
-use std::borrow::Cow;
+mod record;
+mod revert;
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use alloy_sol_types::{SolCall, sol};
 use plan_checks::{Step, StepKind, UtcSeconds};
-use serde::{Deserialize, Serialize};
 
+pub(crate) use self::record::Simulation;
+use self::record::{BalanceChange, MOST_GAS};
 use crate::{
-    Refusal,
-    ports::{SimulatedCall, Simulator},
-    wire::{self, Digits, Eip55, StepRecord, Time},
+    Refusal, SimulationMode,
+    ports::{PortError, PortErrorReason, SimulatedCall, Simulator},
+    rail::Evm,
+    wire,
 };
 
 sol! {
@@ -30,7 +33,7 @@ pub(crate) struct Effect {
     pub(crate) spent_token: Address,
     /// How much of it, at most.
     pub(crate) spent: U256,
-    /// Whether all of it is spent: a swap's router returns what its exchanges leave over.
+    /// Whether all of it is spent: a swap's router returns what its exchanges leave over, and what lay in it before.
     pub(crate) spent_exactly: bool,
     /// Who is approved for it.
     pub(crate) spender: Address,
@@ -39,113 +42,87 @@ pub(crate) struct Effect {
 }
 
 impl Effect {
+    /// Whether the input may fall by this much.
     fn allows(&self, spent: U256) -> bool {
         if self.spent_exactly {
             spent == self.spent
         } else {
-            !spent.is_zero() && spent <= self.spent
+            spent <= self.spent
         }
     }
+
+    /// How the input moves between two balances, where the plan allows that. Whoever left tokens in the router gave them to
+    /// its next caller: the account then spends less, or even gains.
+    fn change(&self, before: U256, after: U256) -> Option<BalanceChange> {
+        if let Some(gained) = after.checked_sub(before).filter(|gained| !gained.is_zero()) {
+            return (!self.spent_exactly)
+                .then(|| BalanceChange::received(self.spent_token, gained));
+        }
+        let spent = before.checked_sub(after)?;
+        self.allows(spent)
+            .then(|| BalanceChange::spent(self.spent_token, spent))
+    }
 }
 
-/// More gas than any block has: a number that JSON readers keep exact.
-const MOST_GAS: u64 = 1 << 53;
-
-/// The member `simulation`. It is an observation at one block: inside the digest, but nobody can compute it again offline.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Simulation {
-    /// When it was run.
-    at: Time,
-    /// Changes of the account's balances.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    balance_changes: Vec<BalanceChange>,
-    /// Gas of each step, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    gas_used: Vec<u64>,
-    /// How.
-    method: Cow<'static, str>,
-    /// What came of it.
-    outcome: Outcome,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BalanceChange {
-    amount: Digits,
-    direction: Direction,
-    token: Eip55,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Direction {
-    Received,
-    Spent,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Outcome {
-    /// Every step succeeded and moved what the plan says.
-    AsPlanned,
-    /// The account does not hold the input yet, so that nothing could be run.
-    InsufficientBalance,
-    /// The endpoint did not answer.
-    Unavailable,
-}
-
-const METHOD: &str = "eth_simulateV1";
-
-/// Runs a plan's steps. `None` when no simulator is configured for the chain.
+/// Runs a plan's steps. `None` when nothing is to be run, or nothing is configured that could.
 ///
 /// # Errors
-/// `simulation_as_planned`: a step fails, or something else moves than the plan says.
+/// `simulation_as_planned`: a step fails, or something else moves than the plan says. `simulation_unavailable`: a simulation is
+/// required, and there is none.
 pub(crate) async fn run<S: Simulator>(
     simulator: &S,
+    mode: SimulationMode,
     now: UtcSeconds,
-    chain_id: u64,
-    account: Address,
-    steps: &[StepRecord],
-    effect: Effect,
+    evm: Evm<'_>,
 ) -> Result<Option<Simulation>, Refusal> {
+    let Evm {
+        chain_id,
+        account,
+        steps,
+        effect,
+        ..
+    } = evm;
+    let required = match mode {
+        SimulationMode::Off => return Ok(None),
+        SimulationMode::Preferred => false,
+        SimulationMode::Required => true,
+    };
+    let unconfigured = || {
+        let chain = format!("no endpoint for chain {chain_id}");
+        required.then(|| missing(&chain)).map_or(Ok(None), Err)
+    };
     if !simulator.simulates(chain_id) {
-        return Ok(None);
+        return unconfigured();
     }
+    let unavailable = |why: Refusal| {
+        if required {
+            Err(why)
+        } else {
+            Ok(Some(Simulation::unavailable(now)))
+        }
+    };
     let reads = reads(account, effect);
     let mut calls = reads.clone();
     calls.extend(wire::steps(steps));
     calls.extend(reads.clone());
-    let record = |outcome, gas_used, balance_changes| Simulation {
-        at: Time(now),
-        balance_changes,
-        gas_used,
-        method: Cow::Borrowed(METHOD),
-        outcome,
-    };
     let outcomes = match simulator.simulate(chain_id, account, &calls).await {
-        Ok(None) => return Ok(None),
+        Ok(None) => return unconfigured(),
         Ok(Some(outcomes))
             if outcomes.len() == calls.len()
                 && outcomes.iter().all(|outcome| outcome.gas_used < MOST_GAS) =>
         {
             outcomes
         }
-        Ok(Some(_)) | Err(_) => {
-            return Ok(Some(record(Outcome::Unavailable, Vec::new(), Vec::new())));
-        }
+        Ok(Some(_)) => return unavailable(missing("an answer that is none to these calls")),
+        Err(error) => return unavailable(failed(&error)),
     };
     let (before, rest) = outcomes.split_at(reads.len());
     let (run, after) = rest.split_at(steps.len());
     let Some([held_before, _, received_before]) = words(before) else {
-        return Ok(Some(record(Outcome::Unavailable, Vec::new(), Vec::new())));
+        return unavailable(missing("balances that cannot be read"));
     };
     if held_before < effect.spent {
-        return Ok(Some(record(
-            Outcome::InsufficientBalance,
-            Vec::new(),
-            Vec::new(),
-        )));
+        return Ok(Some(Simulation::insufficient_balance(now)));
     }
     judge_steps(run, account, effect)?;
     let Some([held_after, allowance_after, received_after]) = words(after) else {
@@ -153,10 +130,7 @@ pub(crate) async fn run<S: Simulator>(
             "the balances cannot be read any more after the steps",
         ));
     };
-    let Some(spent) = held_before
-        .checked_sub(held_after)
-        .filter(|spent| effect.allows(*spent))
-    else {
+    let Some(change) = effect.change(held_before, held_after) else {
         return Err(
             refuse("the input balance does not fall as the plan says").comparing(
                 format_args!(
@@ -171,11 +145,7 @@ pub(crate) async fn run<S: Simulator>(
     if !allowance_after.is_zero() {
         return Err(refuse("an allowance is left over").comparing(0, allowance_after));
     }
-    let mut changes = vec![BalanceChange {
-        amount: Digits(spent),
-        direction: Direction::Spent,
-        token: Eip55::of(effect.spent_token),
-    }];
+    let mut changes = vec![change];
     if let Some((token, least)) = effect.received {
         let received = received_after
             .checked_sub(received_before)
@@ -183,57 +153,10 @@ pub(crate) async fn run<S: Simulator>(
         if received < least {
             return Err(refuse("less is received than the plan says").comparing(least, received));
         }
-        changes.push(BalanceChange {
-            amount: Digits(received),
-            direction: Direction::Received,
-            token: Eip55::of(token),
-        });
+        changes.push(BalanceChange::received(token, received));
     }
     let gas_used = run.iter().map(|call| call.gas_used).collect();
-    Ok(Some(record(Outcome::AsPlanned, gas_used, changes)))
-}
-
-impl Simulation {
-    /// Whether a foreign record says what the plan says.
-    ///
-    /// # Errors
-    /// `simulation_as_planned`
-    pub(crate) fn judge(&self, steps: usize, effect: Effect) -> Result<(), Refusal> {
-        let consistent = self.method == METHOD
-            && match self.outcome {
-                Outcome::AsPlanned => {
-                    self.gas_used.len() == steps
-                        && self.gas_used.iter().all(|gas| *gas < MOST_GAS)
-                        && self.moves_as(effect)
-                }
-                Outcome::InsufficientBalance | Outcome::Unavailable => {
-                    self.gas_used.is_empty() && self.balance_changes.is_empty()
-                }
-            };
-        if consistent {
-            Ok(())
-        } else {
-            Err(refuse("the recorded simulation is not one of this plan"))
-        }
-    }
-
-    fn moves_as(&self, effect: Effect) -> bool {
-        let spends = |change: &BalanceChange| {
-            change.direction == Direction::Spent
-                && change.token.address() == effect.spent_token
-                && effect.allows(change.amount.0)
-        };
-        match (self.balance_changes.as_slice(), effect.received) {
-            ([spent], None) => spends(spent),
-            ([spent, received], Some((token, least))) => {
-                spends(spent)
-                    && received.direction == Direction::Received
-                    && received.token.address() == token
-                    && received.amount.0 >= least
-            }
-            _ => false,
-        }
-    }
+    Ok(Some(Simulation::as_planned(now, gas_used, changes)))
 }
 
 /// What is read before and after: the input's balance, the allowance, the output's balance (the input's again where
@@ -265,13 +188,9 @@ fn reads(account: Address, effect: Effect) -> Vec<Step> {
 fn judge_steps(run: &[SimulatedCall], account: Address, effect: Effect) -> Result<(), Refusal> {
     for (call, kind) in run.iter().zip(StepKind::ALL) {
         if !call.success {
-            let data = call
-                .return_data
-                .get(..call.return_data.len().min(68))
-                .unwrap_or_default();
             return Err(refuse("a step fails when it is run").comparing(
                 format_args!("{} succeeds", kind.as_str()),
-                format_args!("it reverts with {}", Bytes::copy_from_slice(data)),
+                format_args!("it reverts with {}", revert::describe(&call.return_data)),
             ));
         }
     }
@@ -301,4 +220,23 @@ fn words(calls: &[SimulatedCall]) -> Option<[U256; 3]> {
 
 fn refuse(message: &str) -> Refusal {
     Refusal::new(Refusal::SIMULATION, message)
+}
+
+/// A simulation is required, and this was there instead.
+fn missing(observed: &str) -> Refusal {
+    Refusal::new(
+        Refusal::SIMULATION_UNAVAILABLE,
+        "plans are given only when they could be run, and this one could not",
+    )
+    .comparing("a simulation of every step", observed)
+}
+
+fn failed(error: &PortError) -> Refusal {
+    let refusal = missing(&error.to_string());
+    match error.reason {
+        PortErrorReason::RateLimited {
+            retry_after: Some(time),
+        } => refusal.after(time.as_secs().saturating_add(1)),
+        _ => refusal,
+    }
 }

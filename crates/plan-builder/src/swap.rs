@@ -2,31 +2,34 @@
 //! transaction, as allowance reset, approval and call.
 
 mod attribution;
+mod disclosure;
 mod payload;
 mod request;
+pub mod whitelist;
 
 use std::borrow::Cow;
 
 use plan_checks::{
     Commitment, Failure, UtcSeconds, Violation,
     fees::ReviewedChain,
-    swap::{SwapFacts, checks, decode},
+    swap::{SwapFacts, calldata::SwapCall, checks, decode},
 };
 
-pub(crate) use self::request::PROPERTIES;
 pub use self::request::{Slippage, SwapRequest};
 use self::{attribution::FeeAttribution, payload::SwapPayload};
+pub(crate) use self::{disclosure::Disclosure, request::PROPERTIES};
 use crate::{
     Moment, Policy, Refusal, Sealed,
-    policy::LifeSeconds,
-    ports::{Simulator, SwapAsk, SwapQuotes},
+    policy::{LifeSeconds, is_tool_key},
+    ports::{Simulator, SwapAsk, SwapQuote, SwapQuotes},
     rail::{AccountKind, Evm, RailPlan, Terms},
     seal::Judged,
     simulation::Effect,
     wire,
 };
 
-/// Asks for a quote and builds, checks and seals the plan of it.
+/// Asks for a quote and builds, checks and seals the plan of it. A quote over an exchange that is not reviewed is asked for
+/// once more without that exchange.
 ///
 /// # Errors
 /// `chain_unsupported` for a chain without a review, before anything is asked; the quote's failure (`quote_unavailable`,
@@ -41,12 +44,47 @@ pub async fn build<Q: SwapQuotes, S: Simulator>(
 ) -> Result<Sealed, Refusal> {
     let chain = reviewed_chain(request, policy)
         .map_err(|failure| Refusal::from(failure).at("$.chainId"))?;
-    let quote = quotes.quote(&ask(request, policy)?).await?;
-    let payload = SwapPayload::compose(request, chain, &quote);
-    Judged::<SwapRail>::judge(request, payload, policy, moment)?
-        .simulate(simulator)
-        .await?
-        .seal()
+    let mut ask = ask(request, chain, policy)?;
+    let quote = quotes.quote(&ask).await?;
+    let price = quotes.independent_price(&ask).await;
+    let judged = |quote: &SwapQuote| {
+        let payload = SwapPayload::compose(request, chain, quote, price.as_ref());
+        Judged::<SwapRail>::judge(request, payload, policy, moment)
+    };
+    let plan = match judged(&quote) {
+        Err(refusal) => match unreviewed_tool(&quote, chain, &ask) {
+            None => return Err(refusal),
+            Some(tool) => {
+                ask.deny_tools.push(tool);
+                // Where there is no other quote, the first one's refusal says why.
+                let Ok(other) = quotes.quote(&ask).await else {
+                    return Err(refusal);
+                };
+                judged(&other)?
+            }
+        },
+        plan => plan?,
+    };
+    plan.simulate(simulator).await?.seal()
+}
+
+/// The exchange of a quote with a leg that is not reviewed, by a key that can be denied and was not yet.
+fn unreviewed_tool(quote: &SwapQuote, chain: &ReviewedChain, ask: &SwapAsk) -> Option<String> {
+    let call = SwapCall::decode(&quote.call_data).ok()?;
+    let unreviewed = call
+        .legs
+        .iter()
+        .filter(|leg| leg.callTo != chain.forwarder)
+        .any(|leg| {
+            leg.callData.first_chunk().is_none_or(|function: &[u8; 4]| {
+                chain
+                    .leg(leg.callTo, (*function).into(), leg.approveTo)
+                    .is_none_or(|review| review.spender != leg.approveTo)
+            })
+        });
+    let tool = &quote.tool;
+    let deniable = is_tool_key(tool) && !ask.deny_tools.contains(tool);
+    (unreviewed && deniable).then(|| tool.clone())
 }
 
 /// The rail's plans.
@@ -68,7 +106,7 @@ impl RailPlan for SwapRail {
         reviewed_chain(request, policy)?;
         decode(
             request.asked(),
-            payload.quote.as_read(),
+            payload.readings(),
             payload.chain_id,
             &wire::steps(&payload.steps),
             &policy.fees,
@@ -89,12 +127,14 @@ impl RailPlan for SwapRail {
             chain_id: profile.chain_id,
             roles: &["sender", "receiver"],
             fees: FeeAttribution::read(facts, &policy.fees)?,
+            disclosure: Some(Disclosure::of(facts, &policy.fees)),
             adapter_owned_fields: &["nonce", "gas", "serialization"],
             required_capabilities: vec![Cow::Borrowed(match profile.kind {
                 AccountKind::Eoa => "send_evm_transaction",
                 AccountKind::Safe => "execute_safe_transaction",
             })],
             onchain_replay_boundary: "signer_account_nonce",
+            typed_data: None,
         })
     }
 
@@ -104,6 +144,19 @@ impl RailPlan for SwapRail {
 
     fn life(policy: &Policy) -> LifeSeconds {
         policy.validity.swap
+    }
+
+    /// A quote that market makers may have signed a part of stands for a shorter time than a plan may live.
+    fn latest(payload: &SwapPayload, policy: &Policy) -> Option<UtcSeconds> {
+        let chain = policy.fees.chain(payload.chain_id)?;
+        let call = SwapCall::decode(payload.call_data()?).ok()?;
+        let lives = call.legs.iter().filter_map(|leg| {
+            let function: &[u8; 4] = leg.callData.first_chunk()?;
+            chain
+                .leg(leg.callTo, (*function).into(), leg.approveTo)?
+                .max_life_seconds
+        });
+        Some(payload.quote.read_at.0.saturating_add(lives.min()?))
     }
 
     fn evm<'a>(request: &'a SwapRequest, payload: &'a SwapPayload) -> Option<Evm<'a>> {
@@ -145,7 +198,7 @@ fn reviewed_chain<'a>(
     })
 }
 
-fn ask(request: &SwapRequest, policy: &Policy) -> Result<SwapAsk, Refusal> {
+fn ask(request: &SwapRequest, chain: &ReviewedChain, policy: &Policy) -> Result<SwapAsk, Refusal> {
     let own = policy.fees.own().ok_or_else(|| {
         Refusal::new(
             checks::FEE_AMOUNT,
@@ -161,5 +214,13 @@ fn ask(request: &SwapRequest, policy: &Policy) -> Result<SwapAsk, Refusal> {
         max_slippage: request.slippage.max_bps,
         integrator: policy.fees.integrator.clone(),
         fee: own.bps,
+        allow_tools: chain
+            .tools()
+            .unwrap_or_default()
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        deny_tools: policy.fees.swap.deny_tools.clone(),
+        max_price_impact: policy.fees.swap.max_price_impact,
     })
 }

@@ -15,6 +15,7 @@ use crate::{
     envelope::Body,
     rail::{RailPlan, Terms, rail_of},
     seal::{self, Labels, intent_digest, unwritable},
+    simulation::Simulation,
     strict,
 };
 
@@ -99,7 +100,7 @@ fn taken_apart<R: RailPlan>(
         created_millis,
         simulation: given.simulation,
     };
-    judge_labels::<R>(request, &given.payload, &labels)?;
+    judge_labels::<R>(request, &given.payload, policy, &labels)?;
     let valid_until = labels.valid_until;
     let mut rebuilt_body = seal::body::<R>(request, given.payload, &report, terms, labels)?;
     let again = rebuilt_body.write::<R>().ok_or_else(unwritable)?;
@@ -140,16 +141,26 @@ fn judge_payload<R: RailPlan>(
 fn judge_labels<R: RailPlan>(
     request: &R::Request,
     payload: &R::Payload,
+    policy: &Policy,
     labels: &Labels,
 ) -> Result<(), Refusal> {
     judge_artifact_id::<R>(&labels.artifact_id)?;
-    let Some(simulation) = &labels.simulation else {
-        return Ok(());
+    let simulation = labels.simulation.as_ref();
+    let Some(evm) = R::evm(request, payload) else {
+        return match simulation {
+            Some(_) => Err(rebuilt("simulation", "nothing", "a simulation of an order")),
+            None => Ok(()),
+        };
     };
-    match R::evm(request, payload) {
-        Some(evm) => simulation.judge(evm.steps.len(), evm.effect),
-        None => Err(rebuilt("simulation", "nothing", "a simulation of an order")),
+    if !Simulation::satisfies(simulation, policy.simulation) {
+        return Err(Refusal::new(
+            Refusal::SIMULATION_UNAVAILABLE,
+            "plans are accepted only when they could be run, and this one was not",
+        ));
     }
+    simulation.map_or(Ok(()), |simulation| {
+        simulation.judge(evm.steps.len(), evm.effect)
+    })
 }
 
 /// A plan does not outlive by more than a plan's longest life the reading that it is built on.

@@ -188,7 +188,7 @@ impl<'de> Deserialize<'de> for Label {
 const LONGEST_LABEL: usize = 64;
 
 /// Neither a control character nor one that hides or reorders its neighbours.
-fn is_plain(c: char) -> bool {
+pub(crate) fn is_plain(c: char) -> bool {
     let formatting = matches!(
         c,
         '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'

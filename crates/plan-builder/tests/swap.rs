@@ -12,6 +12,8 @@
 mod arguments;
 #[path = "swap/building.rs"]
 mod building;
+#[path = "swap/market.rs"]
+mod market;
 #[path = "swap/quotes.rs"]
 mod quotes;
 #[path = "swap/sample.rs"]

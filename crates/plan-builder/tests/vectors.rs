@@ -21,8 +21,7 @@ use std::{
 
 use plan_builder::{
     FeeDocument, Moment, Policy, Refusal, Request, Sealed, bridge, perp_order, pm_order,
-    ports::{NoAccounts, NoSimulator},
-    rail_of_plan, swap, verify,
+    ports::NoSimulator, rail_of_plan, swap, verify,
 };
 use plan_checks::{Rail, UtcSeconds};
 use recorded::Recorded;
@@ -78,7 +77,10 @@ fn the_example_configuration_is_one() {
         addresses::PLACEHOLDER,
         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     );
-    assert_eq!(review(&own).unwrap().chains.len(), 1);
+    let reviewed = review(&own).unwrap();
+    assert_eq!(reviewed.chains.len(), 8);
+    // Every leg names its exchanges, so that no other one is asked.
+    assert!(reviewed.chains.iter().all(|chain| chain.tools().is_some()));
 }
 
 /// Both digests are over RFC 8785 as an independent implementation writes it.
@@ -182,11 +184,11 @@ fn labels(rail: Rail) -> &'static [&'static str] {
             "/payload/quote/call_from",
             "/payload/quote/read_at",
             "/payload/quote/source",
-            "/payload/quote/to_amount",
             "/payload/quote/tool",
         ],
         Rail::Bridge => &[
             "/artifact_id",
+            "/payload/quote/chain_min_fee",
             "/payload/quote/fast_allowance",
             "/payload/quote/read_at",
             "/payload/quote/standard_bps",
@@ -306,7 +308,7 @@ fn build(request: &Request) -> Result<Sealed, Refusal> {
                 swap::build(request, &ports, &simulator, &policy, &moment).await
             }
             Request::Bridge(request) => {
-                bridge::build(request, &ports, &NoAccounts, &simulator, &policy, &moment).await
+                bridge::build(request, &ports, &ports, &simulator, &policy, &moment).await
             }
             Request::PmOrder(request) => pm_order::build(request, &ports, &policy, &moment).await,
             Request::PerpOrder(request) => {

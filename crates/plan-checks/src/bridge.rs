@@ -46,6 +46,8 @@ pub struct Context {
     pub control: DestinationControl,
     /// The most a bridge may cost.
     pub caps: BridgeCaps,
+    /// Whether an account with a key may go unread on the source chain.
+    pub allow_unread_accounts: bool,
     /// The chain that the steps are for: `payload.chain_id`.
     pub chain_id: u64,
     /// What the plan commits to about itself.

@@ -1,7 +1,11 @@
 //! The reviewed, versioned fee configuration, as typed values (decisions section 7). Reading it from a file is the business
 //! of whoever embeds this crate.
 
+mod split;
+
 use alloy_primitives::{Address, B256, Selector, U256};
+
+pub use self::split::{FeeSplit, Rounding};
 
 /// What was reviewed about fees and swap contracts, as one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,12 +24,18 @@ pub struct FeePolicy {
     pub recipients: Vec<FeeRecipient>,
     /// What is reviewed, per chain.
     pub chains: Vec<ReviewedChain>,
+    /// What is demanded of a swap's price.
+    pub swap: SwapPricePolicy,
     /// The attribution code of prediction-market orders; zero when absent.
     pub pm_builder_code: B256,
+    /// The most that the venue may take for that code.
+    pub pm_max_builder_fee: BasisPoints,
     /// The builder fee of perpetuals orders.
     pub perp_builder: Option<PerpBuilder>,
     /// The most that a market trigger may slip from its trigger price.
     pub perp_max_trigger_slippage: BasisPoints,
+    /// How much worse than the mark price an entry's limit price may be.
+    pub perp_price_band: BasisPoints,
     /// The perpetuals whose asset id was reviewed, each coin and each id once. What the venue says of another coin is taken
     /// as it is.
     pub perp_assets: Vec<ReviewedPerpAsset>,
@@ -36,6 +46,10 @@ pub struct FeePolicy {
 impl FeePolicy {
     /// The role of the service's own recipient.
     pub const OWN: &'static str = "own";
+    /// [`Self::pm_max_builder_fee`] where none is configured: the venue's own limit for takers, 1 %.
+    pub const PM_MAX_BUILDER_FEE: BasisPoints = BasisPoints(100);
+    /// [`Self::perp_price_band`] where none is configured: 5 %, which the venue's own clients take for a market order.
+    pub const PERP_PRICE_BAND: BasisPoints = BasisPoints(500);
 
     /// What is reviewed on a chain.
     #[must_use]
@@ -76,31 +90,6 @@ impl FeeModel {
     }
 }
 
-/// How a recipient's amount is rounded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rounding {
-    /// `floor(gross * bps / 10000)`, each recipient for itself.
-    Floor,
-}
-
-impl Rounding {
-    /// The name in a configuration.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Floor => "floor",
-        }
-    }
-
-    /// A recipient's amount of a gross input, in the token's smallest unit. `None` past 256 bits.
-    #[must_use]
-    pub fn share(self, gross: U256, bps: BasisPoints) -> Option<U256> {
-        match self {
-            Self::Floor => bps.floor_of(gross),
-        }
-    }
-}
-
 /// Hundredths of a percent, at most all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BasisPoints(u16);
@@ -125,10 +114,33 @@ impl BasisPoints {
         self.0
     }
 
+    /// The least whole number of basis points of `whole` that gives at least `part`: never less than what was taken. All of
+    /// it for what is more than the whole, and for what overflows.
+    #[must_use]
+    pub fn at_least_of(part: U256, whole: U256) -> Self {
+        let scale = U256::from(Self::MAX.0);
+        let bps = part
+            .checked_mul(scale)
+            .filter(|_| !whole.is_zero())
+            .map(|scaled| scaled.div_ceil(whole));
+        match bps {
+            _ if part.is_zero() => Self(0),
+            Some(bps) if bps < scale => Self(u16::try_from(bps).unwrap_or(Self::MAX.0)),
+            _ => Self::MAX,
+        }
+    }
+
     /// `floor(amount * bps / 10000)`; `None` past 256 bits.
     #[must_use]
     pub fn floor_of(self, amount: U256) -> Option<U256> {
         Some(amount.checked_mul(U256::from(self.0))? / U256::from(Self::MAX.0))
+    }
+
+    /// `ceil(amount * bps / 10000)`; `None` past 256 bits.
+    #[must_use]
+    pub fn ceil_of(self, amount: U256) -> Option<U256> {
+        let share = amount.checked_mul(U256::from(self.0))?;
+        Some(share.div_ceil(U256::from(Self::MAX.0)))
     }
 
     /// `floor(amount * (10000 - bps) / 10000)`: the least that a slippage of these basis points allows, rounded as
@@ -166,6 +178,42 @@ pub struct ReviewedChain {
     pub legs: Vec<ReviewedLeg>,
 }
 
+impl ReviewedChain {
+    /// What was reviewed of a contract's function; of several rows the one with this spender.
+    #[must_use]
+    pub fn leg(
+        &self,
+        contract: Address,
+        function: Selector,
+        spender: Address,
+    ) -> Option<&ReviewedLeg> {
+        let known = || {
+            self.legs
+                .iter()
+                .filter(|leg| leg.contract == contract && leg.selectors.contains(&function))
+        };
+        known()
+            .find(|leg| leg.spender == spender)
+            .or_else(|| known().next())
+    }
+
+    /// The aggregator's keys of the exchanges whose legs were reviewed, each once; `None` when a leg has none, so that
+    /// nothing can be left out.
+    #[must_use]
+    pub fn tools(&self) -> Option<Vec<&str>> {
+        let mut tools: Vec<&str> = Vec::new();
+        for leg in &self.legs {
+            if leg.tools.is_empty() {
+                return None;
+            }
+            tools.extend(leg.tools.iter().map(String::as_str));
+        }
+        tools.sort_unstable();
+        tools.dedup();
+        Some(tools)
+    }
+}
+
 /// A contract that a swap leg may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedLeg {
@@ -173,6 +221,43 @@ pub struct ReviewedLeg {
     pub contract: Address,
     /// Its functions.
     pub selectors: Vec<Selector>,
+    /// Whom the router must let spend its tokens for it: the contract itself, or its own approval proxy.
+    pub spender: Address,
+    /// The aggregator's keys of the exchanges that are reached through it; quotes are asked of these only, once every leg
+    /// of the chain has some.
+    pub tools: Vec<String>,
+    /// Whether the quote chooses code that the contract then runs: the account is protected by the minimum output only.
+    pub runs_arbitrary_code: bool,
+    /// How long a quote of it stands, in seconds, where market makers may have signed a part of it.
+    pub max_life_seconds: Option<u64>,
+}
+
+impl ReviewedLeg {
+    /// A contract that is its own spender, without further marks.
+    #[must_use]
+    pub const fn new(contract: Address, selectors: Vec<Selector>) -> Self {
+        Self {
+            contract,
+            selectors,
+            spender: contract,
+            tools: Vec::new(),
+            runs_arbitrary_code: false,
+            max_life_seconds: None,
+        }
+    }
+}
+
+/// What the operator demands of a swap's price.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SwapPricePolicy {
+    /// The most that the output may be worth less than the input by the quote's own values, fees included.
+    pub max_price_impact: Option<BasisPoints>,
+    /// The most that the output may be worth less than the input by an independent price, fees included.
+    pub max_price_deviation: Option<BasisPoints>,
+    /// Whether there is no plan without an independent price.
+    pub price_required: bool,
+    /// The aggregator's keys of exchanges that are never asked.
+    pub deny_tools: Vec<String>,
 }
 
 /// The builder fee of perpetuals orders.
@@ -200,15 +285,21 @@ pub struct ReviewedPerpAsset {
 pub struct BridgeCaps {
     /// Of the amount, for the protocol's fast transfer.
     pub fast: BasisPoints,
+    /// Of the amount, for the protocol's standard transfer.
+    pub standard: BasisPoints,
     /// For forwarding, in the smallest unit of USDC.
     pub forward: U256,
+    /// For forwarding, of the amount.
+    pub forward_share: BasisPoints,
 }
 
 impl BridgeCaps {
-    /// 20 basis points and 20 USDC: above every fee in use, below what a mistake would cost.
+    /// 20 basis points, 20 USDC and a tenth of the amount: above every fee in use, below what a mistake would cost.
     pub const DEFAULT: Self = Self {
         fast: BasisPoints(20),
+        standard: BasisPoints(20),
         forward: U256::from_limbs([20_000_000, 0, 0, 0]),
+        forward_share: BasisPoints(1_000),
     };
 }
 
@@ -219,7 +310,6 @@ mod tests {
     #[test]
     fn a_configuration_names_what_it_reviews() {
         assert_eq!(FeeModel::ForwarderV2.as_str(), "B/forwarder-v2");
-        assert_eq!(Rounding::Floor.as_str(), "floor");
         let asset = |coin: &str, asset_id| ReviewedPerpAsset {
             coin: coin.to_owned(),
             asset_id,
@@ -233,9 +323,12 @@ mod tests {
             rounding: Rounding::Floor,
             recipients: Vec::new(),
             chains: Vec::new(),
+            swap: SwapPricePolicy::default(),
             pm_builder_code: B256::ZERO,
+            pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
             perp_builder: None,
             perp_max_trigger_slippage: BasisPoints::MAX,
+            perp_price_band: FeePolicy::PERP_PRICE_BAND,
             perp_assets: vec![asset("BTC", 0), asset("ETH", 1)],
             bridge_caps: BridgeCaps::DEFAULT,
         };
@@ -244,18 +337,25 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_floored_and_checked() {
+    fn what_was_taken_in_basis_points_is_never_understated() {
+        let of = |part: u64, whole: u64| {
+            BasisPoints::at_least_of(U256::from(part), U256::from(whole)).get()
+        };
+        assert_eq!(of(2_500_000, 1_000_000_007), 25);
+        assert_eq!(of(2_500_001, 1_000_000_000), 26);
+        assert_eq!(
+            (of(0, 0), of(0, 7), of(7, 7), of(8, 7), of(1, 0)),
+            (0, 0, 10_000, 10_000, 10_000)
+        );
+        assert_eq!(of(1, 1_000_000_000), 1);
+        assert_eq!(
+            BasisPoints::at_least_of(U256::MAX, U256::MAX),
+            BasisPoints::MAX
+        );
         let bps = BasisPoints::new(30).unwrap();
-        assert_eq!(
-            Rounding::Floor.share(U256::from(999), bps),
-            Some(U256::from(2))
-        );
-        assert_eq!(
-            Rounding::Floor.share(U256::from(1_000_000_007), bps),
-            Some(U256::from(3_000_000))
-        );
-        assert_eq!(Rounding::Floor.share(U256::MAX, bps), None);
-        assert_eq!(BasisPoints::new(10_001), None);
+        assert_eq!(bps.ceil_of(U256::from(999)), Some(U256::from(3)));
+        assert_eq!(bps.ceil_of(U256::from(10_000)), Some(U256::from(30)));
+        assert_eq!(bps.ceil_of(U256::MAX), None);
     }
 
     #[test]

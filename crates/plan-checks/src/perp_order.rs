@@ -26,8 +26,8 @@ pub use self::{
         AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, MAX_APPROVED_BUILDER_FEE, MAX_BUILDER_FEE,
         PRIMARY_TYPE,
     },
-    numbers::{MIN_NOTIONAL_USD, PRICE_BAND_PERCENT, price_on_tick, size_on_lot, worst_price},
-    plan::{Ask, Domain, Example, Plan, Recipe, TriggerAsk, Venue},
+    numbers::{MIN_NOTIONAL_USD, price_on_tick, size_on_lot, worst_price},
+    plan::{Ask, Collateral, Domain, Example, Plan, Recipe, TriggerAsk, Venue},
     wire::{WireAction, WireBuilder, WireOrder, WireOrderKind},
 };
 use crate::{
@@ -52,6 +52,7 @@ pub struct PerpOrderFacts {
     action: Action,
     builder: Option<PerpBuilder>,
     max_trigger_slippage: BasisPoints,
+    price_band: BasisPoints,
     /// What is reviewed about the requested coin.
     reviewed: Option<ReviewedPerpAsset>,
     commitment: Commitment,
@@ -78,6 +79,7 @@ impl PerpOrderFacts {
             action,
             builder: policy.perp_builder,
             max_trigger_slippage: policy.perp_max_trigger_slippage,
+            price_band: policy.perp_price_band,
             reviewed,
             commitment,
         })
@@ -122,7 +124,7 @@ impl Facts for PerpOrderFacts {
         },
         Check {
             name: "perp_asset_bound",
-            establishes: "every decoded asset id is that of the requested coin, as reviewed or else as the venue says, in the perpetuals range and not delisted",
+            establishes: "every decoded asset id is that of the requested coin, as reviewed or else as the venue says, in the perpetuals range and not delisted; its collateral is named",
             judge: assets::asset,
         },
         Check {
@@ -142,7 +144,7 @@ impl Facts for PerpOrderFacts {
         },
         Check {
             name: "perp_min_notional",
-            establishes: "limit price times size is at least 10 USD",
+            establishes: "limit price times size is at least 10 USD, unless the order only reduces",
             judge: numbers::min_notional,
         },
         Check {
@@ -152,7 +154,7 @@ impl Facts for PerpOrderFacts {
         },
         Check {
             name: "perp_tpsl_direction",
-            establishes: "at most one take-profit and one stop-loss, each on its side of the entry and of the mark price",
+            establishes: "at most one take-profit and one stop-loss, each on its side of the entry, and of the mark price unless the entry rests first",
             judge: triggers::direction,
         },
         Check {
@@ -197,7 +199,7 @@ impl Facts for PerpOrderFacts {
         },
         Check {
             name: "perp_price_band",
-            establishes: "the entry pays at most 95 % more, or asks at most 95 % less, than the mark price",
+            establishes: "the entry pays at most the configured share more, or asks at most that share less, than the mark price",
             judge: numbers::band,
         },
         Check {

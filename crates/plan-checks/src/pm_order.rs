@@ -19,7 +19,7 @@ pub use self::{
     text::{Approval, DomainText, Member, Message, Post, RestOrder, TypedData, TypedOrder},
     typed_data::Domain,
 };
-use crate::{Check, Commitment, Decimal, Facts, Rail, UtcSeconds, commitment};
+use crate::{BasisPoints, Check, Commitment, Decimal, Facts, Rail, UtcSeconds, commitment};
 
 /// Name of the check of who makes and signs.
 pub const MAKER: &str = "pm_maker_signer_account_bound";
@@ -75,8 +75,8 @@ pub struct PmOrderFacts {
     pub request: PmOrderRequest,
     /// The market as the plan discloses it.
     pub market: PmMarketFacts,
-    /// The reviewed attribution code; zero for none.
-    pub builder_code: B256,
+    /// The reviewed attribution code, and what the venue takes for it.
+    pub builder: PmBuilder,
     /// What the members of the plan say.
     pub decoded: DecodedOrder,
     /// What the plan commits to about itself.
@@ -135,6 +135,26 @@ pub struct PmMarketFacts {
     pub closed: bool,
     /// When it was read.
     pub read_at: UtcSeconds,
+}
+
+/// An attribution code, and what it costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PmBuilder {
+    /// The reviewed code; zero for none.
+    pub code: B256,
+    /// The most that the venue may take for it.
+    pub max_fee: BasisPoints,
+    /// What the venue says that it takes.
+    pub fee: Option<PmBuilderFee>,
+}
+
+/// What the venue takes for an attribution code, in basis points of what the order is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PmBuilderFee {
+    /// When the order is matched by another.
+    pub maker_bps: Decimal,
+    /// When the order matches another.
+    pub taker_bps: Decimal,
 }
 
 /// An order as the exchange verifies it.
@@ -247,14 +267,14 @@ impl PmOrderFacts {
         plan: &TypedOrder<'_>,
         request: PmOrderRequest,
         market: PmMarketFacts,
-        builder_code: B256,
+        builder: PmBuilder,
         commitment: Commitment,
     ) -> Result<Self, crate::Failure> {
         let decoded = DecodedOrder::decode(plan)?;
         Ok(Self {
             request,
             market,
-            builder_code,
+            builder,
             decoded,
             commitment,
         })
@@ -311,7 +331,7 @@ impl Facts for PmOrderFacts {
         },
         Check {
             name: BUILDER,
-            establishes: "the builder code is the configured one or zero; the metadata is zero",
+            establishes: "the builder code is the configured one or zero, and its fee within the configured cap; the metadata is zero",
             judge: Self::judge_builder,
         },
         Check {

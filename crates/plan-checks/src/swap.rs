@@ -2,19 +2,23 @@
 //! ("Model B", decisions section 5).
 //!
 //! The router itself protects nobody from a hostile quote: it pulls any token ever approved to it, calls what it is told to,
-//! binds no integrator, and its fee forwarder checks no recipient. [`decode`] reads what the plan's own bytes say; the twelve
+//! binds no integrator, and its fee forwarder checks no recipient. [`decode`] reads what the plan's own bytes say; the
 //! checks of [`SwapFacts`] compare it with the request, the quote and the reviewed configuration.
 
 pub mod calldata;
 pub mod checks;
+mod price;
+mod read;
 
 use alloy_primitives::{Address, Selector, U256};
-use alloy_sol_types::SolCall as _;
 
-use self::calldata::{SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call};
+pub use self::{
+    price::{MAX_PRICE_AGE_SECONDS, PriceReading},
+    read::decode,
+};
 use crate::{
-    BasisPoints, Commitment, Failure, FeePolicy, Step, Steps, Violation,
-    fees::{ReviewedChain, Rounding},
+    BasisPoints, Commitment, Decimal, Steps, UtcSeconds,
+    fees::{FeeSplit, ReviewedLeg, Rounding, SwapPricePolicy},
 };
 
 /// What the plan's bytes say, next to what was asked, quoted and reviewed. The opaque calldata of exchange legs behind its
@@ -39,12 +43,12 @@ pub struct SwapFacts {
     pub receiver: Address,
     /// `_minAmountOut`, in the output token's smallest unit.
     pub min_amount_out: U256,
-    /// The first leg.
-    pub fee_leg: FeeLeg,
-    /// The legs after it, at least one.
+    /// The fee leg, the first one; absent only where no recipient is due anything of this input.
+    pub fee_leg: Option<FeeLeg>,
+    /// The exchange legs, at least one.
     pub legs: Vec<ExchangeLeg>,
-    /// Sum of the amounts of those legs that start from the input token; `None` past 256 bits.
-    pub exchanged: Option<U256>,
+    /// What the first exchange leg starts from, in the input token's smallest unit.
+    pub exchanged: U256,
     /// Digest and expiry.
     pub commitment: Commitment,
 }
@@ -53,7 +57,37 @@ impl SwapFacts {
     /// Sum of all fee distributions, in the input token's smallest unit; `None` past 256 bits.
     #[must_use]
     pub fn total_fees(&self) -> Option<U256> {
-        checked_sum(self.fee_leg.distributions.iter().map(|d| d.amount))
+        checked_sum(self.distributions().iter().map(|part| part.amount))
+    }
+
+    /// To whom the fee leg pays; nobody without one.
+    #[must_use]
+    pub fn distributions(&self) -> &[Distribution] {
+        self.fee_leg
+            .as_ref()
+            .map_or(&[], |leg| leg.distributions.as_slice())
+    }
+
+    /// What is taken off the input but paid to nobody, and stays in the router; `None` past 256 bits.
+    #[must_use]
+    pub fn left_in_router(&self) -> Option<U256> {
+        self.asked
+            .from_amount
+            .checked_sub(self.exchanged)?
+            .checked_sub(self.total_fees()?)
+    }
+
+    /// By how much the quoted output is worth less than the input, by the quote's own values.
+    #[must_use]
+    pub fn price_impact(&self) -> Option<BasisPoints> {
+        price::lost(self.quoted.from_usd?, self.quoted.to_usd?)
+    }
+
+    /// By how much an output is worth less than the input, by the independent price.
+    #[must_use]
+    pub fn price_deviation(&self, output: U256) -> Option<BasisPoints> {
+        let reading = self.quoted.price?;
+        reading.deviation(self.asked.from_amount, output)
     }
 }
 
@@ -111,9 +145,17 @@ pub struct SwapQuoted {
     pub call_chain_id: u64,
     /// Native coin that the transaction carries, in wei.
     pub call_value: U256,
+    /// What the input is worth in US dollars, as the quote says.
+    pub from_usd: Option<Decimal>,
+    /// What the expected output is worth in US dollars, as the quote says.
+    pub to_usd: Option<Decimal>,
+    /// The prices of another source.
+    pub price: Option<PriceReading>,
+    /// When the quote was received.
+    pub read_at: UtcSeconds,
 }
 
-/// The part of a [`FeePolicy`] that judges swaps on one chain.
+/// The part of a [`FeePolicy`](crate::FeePolicy) that judges swaps on one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedSwap {
     /// The integrator's exact string.
@@ -124,14 +166,18 @@ pub struct ReviewedSwap {
     pub own: Address,
     /// Its share of the gross input.
     pub own_share: BasisPoints,
-    /// How the share is rounded.
+    /// How the shares are rounded.
     pub rounding: Rounding,
+    /// What they are of this input, in the order of `recipients`; `None` past 256 bits.
+    pub split: Option<FeeSplit>,
     /// The most that all recipients together may take of the gross input.
     pub aggregate_cap: BasisPoints,
     /// The aggregator's router.
     pub router: Address,
     /// Its fee forwarder.
     pub forwarder: Address,
+    /// What is demanded of the price.
+    pub price: SwapPricePolicy,
 }
 
 /// The fee leg: the router's call of the reviewed forwarder, with the calldata of that call decoded.
@@ -160,19 +206,19 @@ pub struct Distribution {
     pub amount: U256,
 }
 
-/// A leg after the fee leg.
+/// An exchange leg.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExchangeLeg {
     /// The contract that the router calls.
     pub target: Address,
     /// The first four bytes of the call; `None` when there are fewer.
     pub selector: Option<Selector>,
-    /// Whether contract and function are on the chain's reviewed list.
-    pub call_reviewed: bool,
+    /// Whether anything follows them: the router refuses a call that is a selector only.
+    pub has_arguments: bool,
+    /// What was reviewed of this contract and function; `None` when they are not on the chain's list.
+    pub review: Option<ReviewedLeg>,
     /// Whom the router lets spend its tokens.
     pub spender: Address,
-    /// Whether that is the called contract or another one of the reviewed list.
-    pub spender_reviewed: bool,
     /// The token that the leg starts from.
     pub sending: Address,
     /// The token that the leg ends in.
@@ -181,195 +227,14 @@ pub struct ExchangeLeg {
     pub deposit: Option<U256>,
 }
 
-/// Reads the plan's bytes. `policy` must have reviewed the chain that was asked for: there are no facts without a review.
-///
-/// # Errors
-/// By the name of the check that the bytes belong to: `erc20_allowance_reset_ordered` for the steps and the approvals,
-/// `agg_targets_value_bound` for calldata that is not the canonical encoding of a reviewed swap function,
-/// `agg_fee_recipient_exact` for a first leg that is no call of the reviewed fee forwarder,
-/// `agg_fee_recipient_set_versioned` for a fee body that is not canonical.
-pub fn decode(
-    asked: SwapAsked,
-    quoted: SwapQuoted,
-    plan_chain_id: u64,
-    steps: &[Step],
-    policy: &FeePolicy,
-    commitment: Commitment,
-) -> Result<SwapFacts, Failure> {
-    let mut steps = Steps::decode(steps)?;
-    let chain = policy.chain(asked.chain_id).ok_or_else(|| {
-        targets(Violation::new(
-            "the chain is not reviewed",
-            "a reviewed chain",
-            asked.chain_id,
-        ))
-    })?;
-    let data = std::mem::take(&mut steps.call.data);
-    let call = swap_call(&data, chain)?;
-    let Some((first, rest)) = call._swapData.split_first() else {
-        return Err(targets(Violation::new(
-            "the swap has no legs",
-            "a fee leg and at least one exchange leg",
-            0,
-        )));
-    };
-    let fee_leg = fee_leg(first, chain)?;
-    if rest.is_empty() {
-        return Err(targets(Violation::new(
-            "the swap has no exchange leg",
-            "a fee leg and at least one exchange leg",
-            "a fee leg",
-        )));
+impl ExchangeLeg {
+    /// Whether contract, function and spender are those of the chain's reviewed list.
+    #[must_use]
+    pub fn is_reviewed(&self) -> bool {
+        self.review
+            .as_ref()
+            .is_some_and(|review| review.spender == self.spender)
     }
-    let exchanged = checked_sum(
-        rest.iter()
-            .filter(|leg| leg.sendingAssetId == asked.from_token)
-            .map(|leg| leg.fromAmount),
-    );
-    let legs = rest.iter().map(|leg| exchange_leg(leg, chain)).collect();
-    Ok(SwapFacts {
-        asked,
-        quoted,
-        plan_chain_id,
-        reviewed: reviewed(policy, chain)?,
-        steps,
-        integrator: call._integrator,
-        referrer: call._referrer,
-        receiver: call._receiver,
-        min_amount_out: call._minAmountOut,
-        fee_leg,
-        legs,
-        exchanged,
-        commitment,
-    })
-}
-
-fn swap_call(
-    data: &[u8],
-    chain: &ReviewedChain,
-) -> Result<swapTokensMultipleV3ERC20ToERC20Call, Failure> {
-    let selector = Selector::from(swapTokensMultipleV3ERC20ToERC20Call::SELECTOR);
-    if !chain.selectors.contains(&selector) {
-        return Err(targets(Violation::new(
-            "the router's function is not reviewed on this chain",
-            "a reviewed function",
-            selector,
-        )));
-    }
-    calldata::decode_swap(data).map_err(|error| {
-        targets(Violation::new(
-            "the call is not the canonical encoding of the reviewed swap function",
-            "swapTokensMultipleV3ERC20ToERC20",
-            error,
-        ))
-    })
-}
-
-fn fee_leg(leg: &SwapData, chain: &ReviewedChain) -> Result<FeeLeg, Failure> {
-    let refuse = |message, expected: &dyn std::fmt::Display, observed: &dyn std::fmt::Display| {
-        Failure::new(
-            checks::FEE_RECIPIENT,
-            Violation::new(message, expected, observed),
-        )
-    };
-    if leg.callTo != chain.forwarder {
-        return Err(refuse(
-            "the first leg does not call the reviewed fee forwarder",
-            &chain.forwarder,
-            &leg.callTo,
-        ));
-    }
-    if !leg.callData.starts_with(&forwardERC20FeesCall::SELECTOR) {
-        return Err(refuse(
-            "the first leg calls another function of the fee forwarder",
-            &Selector::from(forwardERC20FeesCall::SELECTOR),
-            &crate::abi::selector_text(&leg.callData),
-        ));
-    }
-    let fees = calldata::decode_fees(&leg.callData).map_err(|error| {
-        Failure::new(
-            checks::FEE_SET,
-            Violation::new(
-                "the fee leg is not the canonical encoding of its function",
-                "forwardERC20Fees",
-                error,
-            ),
-        )
-    })?;
-    Ok(FeeLeg {
-        spender: leg.approveTo,
-        sending: leg.sendingAssetId,
-        receiving: leg.receivingAssetId,
-        deposit: leg.requiresDeposit.then_some(leg.fromAmount),
-        token: fees._token,
-        distributions: fees
-            ._distributions
-            .iter()
-            .map(|part| Distribution {
-                recipient: part.recipient,
-                amount: part.amount,
-            })
-            .collect(),
-    })
-}
-
-fn exchange_leg(leg: &SwapData, chain: &ReviewedChain) -> ExchangeLeg {
-    let selector = leg
-        .callData
-        .first_chunk::<4>()
-        .map(|bytes| Selector::from(*bytes));
-    let call_reviewed = selector.is_some_and(|selector| {
-        chain
-            .legs
-            .iter()
-            .any(|known| known.contract == leg.callTo && known.selectors.contains(&selector))
-    });
-    let spender_reviewed = leg.approveTo == leg.callTo
-        || chain
-            .legs
-            .iter()
-            .any(|known| known.contract == leg.approveTo);
-    ExchangeLeg {
-        target: leg.callTo,
-        selector,
-        call_reviewed,
-        spender: leg.approveTo,
-        spender_reviewed,
-        sending: leg.sendingAssetId,
-        receiving: leg.receivingAssetId,
-        deposit: leg.requiresDeposit.then_some(leg.fromAmount),
-    }
-}
-
-fn reviewed(policy: &FeePolicy, chain: &ReviewedChain) -> Result<ReviewedSwap, Failure> {
-    let own = policy.own().ok_or_else(|| {
-        Failure::new(
-            checks::FEE_AMOUNT,
-            Violation::new(
-                "the configuration has no recipient of the service",
-                format_args!("a recipient with the role {}", FeePolicy::OWN),
-                "none",
-            ),
-        )
-    })?;
-    Ok(ReviewedSwap {
-        integrator: policy.integrator.clone(),
-        recipients: policy
-            .recipients
-            .iter()
-            .map(|recipient| recipient.address)
-            .collect(),
-        own: own.address,
-        own_share: own.bps,
-        rounding: policy.rounding,
-        aggregate_cap: policy.aggregate_cap,
-        router: chain.router,
-        forwarder: chain.forwarder,
-    })
-}
-
-fn targets(violation: Violation) -> Failure {
-    Failure::new(checks::TARGETS, violation)
 }
 
 fn checked_sum(amounts: impl IntoIterator<Item = U256>) -> Option<U256> {

@@ -25,11 +25,11 @@ pub mod text;
 
 pub use self::{
     explain::{
-        Action, ChainName, Contract, Explanation, ShownApproval, ShownAsset, ShownCall,
-        ShownChange, ShownTransfer, Status, Warning, explain,
+        Action, ChainName, Contract, Evidence, Explanation, MAX_SHOWN, ShownApproval, ShownAsset,
+        ShownCall, ShownChange, ShownTransfer, Status, Warning, explain,
     },
     knowledge::{ContractFacts, Knowledge, Needs, TokenFacts},
     network::{NETWORKS, Network},
-    record::{BlockRef, Log, Outcome, Receipt, Record, Transaction},
+    record::{BlockRef, Log, Outcome, Receipt, Record, Testimony, Transaction},
     signature::Confidence,
 };

@@ -7,8 +7,10 @@
 mod account;
 mod book;
 mod contract;
+mod depth;
 mod funding;
 mod history;
+mod levels;
 mod market;
 mod perp;
 mod venue;
@@ -17,12 +19,14 @@ pub use self::{
     account::{Account, MarginSummary, OpenOrder, Position, SpotBalance},
     book::{Book, Candle, Crossed, Impossible, Level},
     contract::{Contract, coin_of, coin_of_contract, contract_for},
+    depth::{Band, Depth, depth},
     funding::{Funding, FundingInterval, Unbelievable},
     history::{
         Cursor, CursorError, Fill, FundingPayment, HistoryItem, HistoryKind, HistoryKinds,
         LedgerUpdate, Page, Window, page,
     },
-    market::{Aggregate, SymbolMarket, top_by_open_interest},
+    levels::{PriceLevel, Structure, structure},
+    market::{Aggregate, RankedBy, SymbolMarket, top_by_open_interest},
     perp::{PerpContext, PerpMarket},
     venue::{CoinReading, LongShort, Missing, OpenInterest, Part, Venue, VenueReading},
 };

@@ -135,6 +135,19 @@ pub fn share_pct(part: Decimal, whole: Decimal) -> Option<Decimal> {
     part.checked_div(whole)?.checked_mul(Decimal::ONE_HUNDRED)
 }
 
+/// The sum of some numbers; `None` beyond what a decimal holds.
+#[must_use]
+pub fn sum(numbers: impl IntoIterator<Item = Decimal>) -> Option<Decimal> {
+    let mut numbers = numbers.into_iter();
+    numbers.try_fold(Decimal::ZERO, |sum, number| sum.checked_add(number))
+}
+
+/// The mean of some numbers; `None` of none, and beyond what a decimal holds.
+#[must_use]
+pub fn mean(numbers: &[Decimal]) -> Option<Decimal> {
+    sum(numbers.iter().copied())?.checked_div(Decimal::from(numbers.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,4 +15,6 @@ pub mod symbol;
 pub mod text;
 pub mod token;
 
-pub use self::figure::{Decimal, Figure, FigureError, median, percent_change, share_pct};
+pub use self::figure::{
+    Decimal, Figure, FigureError, mean, median, percent_change, share_pct, sum,
+};

@@ -3,6 +3,7 @@
 //! for stale data.
 
 mod calendar;
+mod catalysts;
 mod dollar;
 mod instrument;
 mod reading;
@@ -10,8 +11,9 @@ mod set;
 
 pub use self::{
     calendar::{Market, MarketState, chicago_time, new_york_date},
+    catalysts::{Catalyst, CatalystKind, covers, upcoming},
     dollar::{DollarRates, derived_index},
-    instrument::{Instrument, Unit, instruments},
+    instrument::{Basis, Instrument, Unit, instruments},
     reading::{CrossCheck, Implausible, Observation, Reading},
     set::{Dollar, MacroData, Volatility, Yields, spread_bp},
 };

@@ -86,9 +86,10 @@ pub struct Portfolio {
     /// The account.
     #[serde(serialize_with = "checksummed")]
     pub address: Address,
-    /// The sum over the chains that could be read, without flagged tokens; `None` when no chain could.
+    /// The sum of the values that are known, without flagged tokens; `None` when none is.
     pub total_usd: Option<Figure>,
-    /// Whether the sum is that of everything: every chain read, every token seen and valued.
+    /// Whether the sum is that of everything: every chain covered, its native balance read, every token seen and
+    /// valued.
     pub total_usd_complete: bool,
     /// What sources say flagged tokens are worth; not in the sum.
     pub flagged_usd: Figure,
@@ -108,10 +109,13 @@ pub struct ChainBalances {
     pub reasons: Vec<String>,
     /// Which tokens were looked for.
     pub coverage: Coverage,
-    /// The sum of the values that are known, without flagged tokens.
+    /// The sum of the values that are known, without flagged tokens; `None` when none is and there may be some. Zero only
+    /// when everything was read and nothing is there.
     pub usd: Option<Figure>,
     /// The balances above zero, the most valuable first, flagged ones last.
     pub tokens: Option<Vec<Balance>>,
+    /// How many balances above zero there are, shown or not.
+    pub tokens_total: Option<usize>,
     /// Balances that are not shown.
     #[serde(skip_serializing_if = "is_zero")]
     pub tokens_left_out: usize,
@@ -242,10 +246,16 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
                 coverage,
                 usd: None,
                 tokens: None,
+                tokens_total: None,
                 tokens_left_out: 0,
             };
         }
     };
+    // The chain's own coin counts as read only when somebody read it: an index lists what is there, and leaves out what
+    // it does not know in the same way as what is not there.
+    let native_read = holdings.iter().any(|holding| {
+        holding.asset == Asset::Native && (holding.raw.is_some() || holding.amount.is_some())
+    });
     let mut tokens: Vec<Balance> = holdings
         .into_iter()
         .filter(|holding| match (holding.raw, holding.amount) {
@@ -270,6 +280,7 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
     };
     let honest = || tokens.iter().filter(|token| token.risk != Risk::High);
     because(coverage == Coverage::ListedTokens, "only_listed_tokens");
+    because(!native_read, "native_balance_unread");
     because(
         tokens
             .iter()
@@ -296,13 +307,16 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
     } else {
         ChainStatus::Partial
     };
+    let valued = honest().any(|token| token.value_usd.is_some());
+    let usd = usd.filter(|_| valued || status == ChainStatus::Ok);
     tokens.sort_by(|one, other| {
         let rank = |token: &Balance| (token.risk == Risk::High, std::cmp::Reverse(token.value_usd));
         rank(one)
             .cmp(&rank(other))
             .then_with(|| one.address.cmp(&other.address))
     });
-    let tokens_left_out = tokens.len().saturating_sub(MAX_SHOWN);
+    let tokens_total = tokens.len();
+    let tokens_left_out = tokens_total.saturating_sub(MAX_SHOWN);
     tokens.truncate(MAX_SHOWN);
     ChainBalances {
         chain_id,
@@ -311,6 +325,7 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
         coverage,
         usd: usd.map(Figure),
         tokens: Some(tokens),
+        tokens_total: Some(tokens_total),
         tokens_left_out,
     }
 }

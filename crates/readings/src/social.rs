@@ -1,11 +1,15 @@
-//! Social media: the tone of what is posted about tokens, and who posts.
+//! Social media: the tone of what is posted about tokens, who posts, and what they say.
 
 mod digest;
 mod mood;
+mod opinion;
+mod post;
 mod voice;
 
 pub use self::{
-    digest::{Post, PostDigest, PostPoint, digest},
+    digest::{Change, PostDigest, Stance, Statement, Topic, digest},
     mood::{Mood, MoodLabel, SymbolMood, TrendPoint},
-    voice::{Leaders, MAX_VOICES, TokenVoices, TopVoice, Voice, leaders},
+    opinion::{Coverage, LEAST_LEADERS, Leader, Opinion, Opinions, TokenOpinion, opinions},
+    post::{Claim, ClaimKind, Content, Post, Posts},
+    voice::{MAX_VOICES, TokenVoices, Voice},
 };

@@ -93,6 +93,9 @@ fn ask(from_amount: u64) -> SwapAsk {
         max_slippage: BasisPoints::new(100).unwrap(),
         integrator: "svc".to_owned(),
         fee: BasisPoints::new(30).unwrap(),
+        allow_tools: Vec::new(),
+        deny_tools: Vec::new(),
+        max_price_impact: None,
     }
 }
 
@@ -203,7 +206,7 @@ async fn every_route_of_the_bridge_has_its_fees() {
     // X Layer has fees at Circle, but no recording.
     assert!(matches!(
         reason(world.circle.fees(37, 6, false).await),
-        PortErrorReason::NoRoute { .. } | PortErrorReason::Unavailable { .. }
+        PortErrorReason::Refused { .. } | PortErrorReason::Unavailable { .. }
     ));
 }
 

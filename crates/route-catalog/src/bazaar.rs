@@ -1,10 +1,11 @@
-//! The `extensions` of a 402: `bazaar`, which tells registries what a route takes and answers, and
-//! `payment-identifier`.
+//! The `extensions` of a 402: `bazaar`, which tells registries what a route takes and answers, `payment-identifier`, and
+//! `availability` where the route is not served.
 
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
-    Method, Route,
+    Method, Route, Unserved,
+    offering::AVAILABILITY,
     parameter::COMMON_QUERY,
     schema::{self, Detail},
 };
@@ -16,8 +17,11 @@ const LONGEST_TEXT: usize = 66;
 const JSON_SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The `extensions` member of a route's challenge.
-pub(crate) fn extensions(route: &Route) -> Map<String, Json> {
+pub(crate) fn extensions(route: &Route, unserved: Option<&Unserved>) -> Map<String, Json> {
     let mut extensions = Map::new();
+    if let Some(unserved) = unserved {
+        extensions.insert(AVAILABILITY.into(), unserved.extension());
+    }
     extensions.insert("bazaar".into(), bazaar(route));
     extensions.insert("payment-identifier".into(), payment_identifier());
     extensions
@@ -27,7 +31,7 @@ pub(crate) fn extensions(route: &Route) -> Map<String, Json> {
 fn bazaar(route: &Route) -> Json {
     let query = route.query.iter().chain(&COMMON_QUERY);
     let query_schema = schema::open_object(query, Detail::Compact);
-    let query_example = schema::example_call(route, route.query);
+    let shown = || route.query.iter().filter(|known| route.shows(known));
     let method = route.method.as_str();
 
     let mut input = json!({"type": "http", "method": method});
@@ -40,7 +44,7 @@ fn bazaar(route: &Route) -> Json {
     if route.takes_body() {
         merge(
             &mut input,
-            json!({"bodyType": "json", "body": schema::example_call(route, route.body)}),
+            json!({"bodyType": "json", "body": route.example_call().body}),
         );
         let body = schema::of_members(route.body, &[], Detail::Compact);
         merge(
@@ -49,7 +53,10 @@ fn bazaar(route: &Route) -> Json {
         );
         required.push("body");
     } else {
-        merge(&mut input, json!({"queryParams": query_example}));
+        merge(
+            &mut input,
+            json!({"queryParams": schema::examples(shown())}),
+        );
     }
 
     let object = json!({"type": "object"});
@@ -193,8 +200,8 @@ mod tests {
     #[test]
     fn extensions_of_a_read_and_of_a_write() {
         insta::with_settings!({sort_maps => true}, {
-            insta::assert_json_snapshot!("price", extensions(Operation::Price.route()));
-            insta::assert_json_snapshot!("swap", extensions(Operation::Swap.route()));
+            insta::assert_json_snapshot!("price", extensions(Operation::Price.route(), None));
+            insta::assert_json_snapshot!("swap", extensions(Operation::Swap.route(), None));
         });
     }
 }

@@ -1,9 +1,9 @@
 //! The table rendered under one operator's terms.
 
-use x402_wire::{AuthorizationKey, Network, Offer};
+use x402_wire::{Asset, AuthorizationKey, Network, Offer};
 
 use crate::{
-    CatalogConfig, CatalogError, Operation,
+    CatalogConfig, CatalogError, Offering, Operation,
     challenge::{Challenge, ChallengePieces, Refusal},
 };
 
@@ -40,6 +40,8 @@ pub struct Catalog {
     brand: String,
     contact: Option<String>,
     network: Network,
+    assets: Vec<Asset>,
+    offering: Offering,
     entries: Vec<Entry>,
 }
 
@@ -50,19 +52,29 @@ struct Entry {
 }
 
 impl Catalog {
-    /// Renders the table.
+    /// Renders the table for a server that serves all of it.
     ///
     /// # Errors
     ///
     /// [`CatalogError`] when the public URL cannot begin a resource URL.
     pub fn new(config: &CatalogConfig) -> Result<Self, CatalogError> {
+        Self::offering(config, Offering::default())
+    }
+
+    /// Renders the table for a server that does not serve all of it, or cannot settle every scheme. Every document says
+    /// so of the operations concerned, and so does their 402.
+    ///
+    /// # Errors
+    ///
+    /// As [`Catalog::new`].
+    pub fn offering(config: &CatalogConfig, offering: Offering) -> Result<Self, CatalogError> {
         let base_url = config.base_url()?;
         let entries = Operation::ALL
             .iter()
             .map(|operation| {
                 let route = operation.route();
                 let offer = config.terms.offer(route.price);
-                let pieces = ChallengePieces::new(route, &offer, &base_url);
+                let pieces = ChallengePieces::new(route, &offer, &base_url, &offering);
                 Entry { offer, pieces }
             })
             .collect();
@@ -71,6 +83,8 @@ impl Catalog {
             brand: config.brand.clone(),
             contact: config.contact.clone(),
             network: config.terms.network,
+            assets: config.terms.assets.clone(),
+            offering,
             entries,
         })
     }
@@ -153,8 +167,27 @@ impl Catalog {
         &self.brand
     }
 
-    pub(crate) fn contact(&self) -> Option<&str> {
+    /// A mail address or URL of whoever runs the service.
+    pub fn contact(&self) -> Option<&str> {
         self.contact.as_deref()
+    }
+
+    /// What is not served, and what cannot be paid with.
+    pub fn offered(&self) -> &Offering {
+        &self.offering
+    }
+
+    /// The tokens that are paid in, in the order of the options.
+    pub fn assets(&self) -> &[Asset] {
+        &self.assets
+    }
+
+    /// The network that payments are made on, as people call it: `X Layer (eip155:196)`.
+    pub fn network_name(&self) -> String {
+        match self.network.chain_id() {
+            196 => format!("X Layer ({})", self.network),
+            _ => self.network.to_string(),
+        }
     }
 
     /// The network that payments are made on.

@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use x402_wire::{Offer, X402_VERSION, push_ascii_escaped};
 
-use crate::{Next, Route, bazaar, render::sorted_ascii_json};
+use crate::{Next, Offering, Route, bazaar, render::sorted_ascii_json};
 
 /// The two parts of a 402 answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,15 +45,27 @@ pub(crate) struct ChallengePieces {
     tail_start: String,
     /// From the end of the URL up to the text of the error.
     tail_middle: String,
+    /// `,"unpayable_schemes":[…]`, or nothing when every scheme can be paid.
+    unpayable: String,
+}
+
+/// The member of `refusal` that names the schemes nobody can pay with.
+fn unpayable(offering: &Offering) -> String {
+    let schemes: Vec<_> = offering.unpayable.iter().map(|s| s.as_str()).collect();
+    match schemes.is_empty() {
+        true => String::new(),
+        false => format!(",\"unpayable_schemes\":{}", json!(schemes)),
+    }
 }
 
 impl ChallengePieces {
-    pub(crate) fn new(route: &Route, offer: &Offer, base_url: &str) -> Self {
+    pub(crate) fn new(route: &Route, offer: &Offer, base_url: &str, offering: &Offering) -> Self {
         let accepts: Vec<String> = offer
             .options()
             .map(|requirements| requirements.to_json())
             .collect();
-        let extensions = sorted_ascii_json(&bazaar::extensions(route).into());
+        let extensions = bazaar::extensions(route, offering.of(route.operation));
+        let extensions = sorted_ascii_json(&extensions.into());
         let mut prefix = format!(
             r#"{{"x402Version":{X402_VERSION},"accepts":[{}],"extensions":{extensions},"#,
             accepts.join(",")
@@ -73,6 +85,7 @@ impl ChallengePieces {
             prefix,
             tail_start,
             tail_middle,
+            unpayable: unpayable(offering),
         }
     }
 
@@ -97,7 +110,7 @@ impl ChallengePieces {
         json.push_str(&self.prefix);
         self.push_tail(&mut json, query, error);
         if let Some(refusal) = refusal {
-            refusal.push_member(&mut json);
+            refusal.push_member(&mut json, &self.unpayable);
         }
         json.push('}');
         json.into_bytes()
@@ -123,7 +136,7 @@ impl ChallengePieces {
 
 impl Refusal<'_> {
     /// Appends `,"refusal":{…}`.
-    fn push_member(&self, json: &mut String) {
+    fn push_member(&self, json: &mut String, unpayable: &str) {
         json.push_str(r#","refusal":{"code":""#);
         push_ascii_escaped(json, self.code);
         json.push_str(r#"","reason":""#);
@@ -134,6 +147,7 @@ impl Refusal<'_> {
         push_ascii_escaped(json, self.request_id);
         json.push_str(r#"","next":"#);
         self.next.push_json(json);
+        json.push_str(unpayable);
         json.push('}');
     }
 }

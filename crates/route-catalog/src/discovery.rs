@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use crate::{Catalog, Operation, Presence, render::sorted};
+use crate::{
+    Catalog, Group, Operation, Presence,
+    render::{dollars, sorted, sorted_ascii_json},
+};
 
 /// How to pay, in one paragraph; also `info.x-guidance` of OpenAPI.
 pub(crate) const GUIDANCE: &str = "Call a route without payment: the 402 answer carries the \
@@ -20,7 +23,7 @@ pub(crate) const GUIDANCE: &str = "Call a route without payment: the 402 answer 
      data is; max_age refuses older data uncharged.";
 
 impl Catalog {
-    /// The document at `/.well-known/x402`: every resource's URL, once.
+    /// The document at `/.well-known/x402`: every resource's URL, once, and which operations are not served.
     pub fn well_known(&self) -> Json {
         let mut resources: Vec<String> = Vec::new();
         for operation in Operation::ALL {
@@ -29,7 +32,20 @@ impl Catalog {
                 resources.push(url);
             }
         }
-        sorted(json!({"version": 1, "resources": resources, "instructions": GUIDANCE}))
+        let unavailable = self.offered().unserved.iter().map(|(operation, unserved)| {
+            json!({
+                "url": self.resource_url(*operation, None),
+                "method": operation.route().method.as_str(),
+                "reason": unserved.reason,
+                "needs": unserved.needs,
+            })
+        });
+        sorted(json!({
+            "version": 1,
+            "resources": resources,
+            "unavailable": unavailable.collect::<Json>(),
+            "instructions": GUIDANCE,
+        }))
     }
 
     /// The document at `/llms.txt`.
@@ -40,38 +56,88 @@ impl Catalog {
              wallet actions, paid per call on {} with x402.\n\n{GUIDANCE}\n\n\
              - [OpenAPI]({base}/openapi.json): every parameter and answer\n\
              - [Freshness]({base}/freshness): the age of every dataset, free\n\
-             - [Status]({base}/status): the state of every source, free\n\n## Routes\n\n",
+             - [Status]({base}/status): the state of every source and route, free\n",
             self.brand(),
-            self.network()
+            self.network_name()
         );
-        for operation in Operation::ALL {
-            let route = operation.route();
+        if let Some(contact) = self.contact() {
             // Writing to a `String` cannot fail.
+            let _ = writeln!(text, "- Contact: {contact}");
+        }
+        text.push_str(
+            "\n## Assets\n\nAll have six decimals: 1000 of the smallest unit are $0.001.\n\n",
+        );
+        for asset in self.assets() {
             let _ = writeln!(
                 text,
-                "- {} {base}{} (${}): {}",
-                route.method, route.path, route.price, route.description
+                "- {} on {}: {} (EIP-712 name `{}`, version `{}`)",
+                asset.name,
+                self.network_name(),
+                asset.address,
+                asset.name,
+                asset.version
             );
-            for parameter in route.query.iter().chain(route.body) {
-                let presence = match parameter.presence {
-                    Presence::Required => "required".to_owned(),
-                    Presence::Optional => "optional".to_owned(),
-                    Presence::Default(text) => format!("default {text}"),
-                };
-                let _ = writeln!(
-                    text,
-                    "  - `{}` ({presence}): {} {}.",
-                    parameter.name,
-                    parameter.description,
-                    capitalised(&parameter.rule.expected())
-                );
+        }
+        for scheme in &self.offered().unpayable {
+            let _ = writeln!(
+                text,
+                "- Options with scheme `{}` cannot be paid here; pay with another one.",
+                scheme.as_str()
+            );
+        }
+        for group in Group::ALL {
+            let _ = writeln!(text, "\n## {}\n", group.title());
+            for operation in group.operations() {
+                self.push_llms_route(&mut text, operation);
             }
         }
         text
     }
+
+    /// One route of `/llms.txt`, with a call that works as it is written.
+    fn push_llms_route(&self, text: &mut String, operation: Operation) {
+        let (route, base) = (operation.route(), self.base_url());
+        let unserved = self.offered().of(operation);
+        let said = unserved.map_or_else(String::new, |unserved| {
+            format!("[{}] ", capitalised(&unserved.sentence()))
+        });
+        let _ = writeln!(
+            text,
+            "- {} {base}{} ({}): {said}{}",
+            route.method,
+            route.path,
+            dollars(route.price),
+            route.description
+        );
+        let call = route.example_call();
+        let body = match route.takes_body() {
+            true => format!(" with the body `{}`", sorted_ascii_json(&call.body)),
+            false => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "  - Example: {} {base}{}{body}",
+            route.method, call.target
+        );
+        for parameter in route.query.iter().chain(route.body) {
+            let presence = match parameter.presence {
+                Presence::Required => "required".to_owned(),
+                Presence::Optional => "optional".to_owned(),
+                Presence::Default(text) => format!("default {text}"),
+            };
+            let _ = writeln!(
+                text,
+                "  - `{}` ({presence}): {} {}.",
+                parameter.name,
+                parameter.description,
+                capitalised(&parameter.rule.expected())
+            );
+        }
+    }
 }
 
-fn capitalised(text: &str) -> String {
+/// With a capital first letter.
+pub(crate) fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(chars).collect()

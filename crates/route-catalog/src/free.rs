@@ -31,8 +31,20 @@ pub struct PathParameter {
 const ADDRESS_PATTERN: &str = "^0x[a-fA-F0-9]{40}$";
 
 /// Every unpaid endpoint.
-pub static FREE_ROUTES: [FreeRoute; 11] = [
+pub static FREE_ROUTES: [FreeRoute; 13] = [
     free("/", "index", "A page for people", "text/html"),
+    free(
+        "/icon.svg",
+        "icon",
+        "The icon of the service",
+        "image/svg+xml",
+    ),
+    free(
+        "/favicon.ico",
+        "favicon",
+        "The icon of the service, small",
+        "image/x-icon",
+    ),
     free("/healthz", "healthz", "The process is up", JSON),
     FreeRoute {
         may_be_unready: true,

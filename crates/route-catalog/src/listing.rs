@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use crate::{Counts, Operation, Parameter, Route, render::sorted};
+use crate::{
+    Counts, Operation, Parameter, Route,
+    render::{dollars, sorted},
+};
 
 /// The Markdown table of all routes, for the documentation. `page` gives the link to the page of an operation that has one.
 pub fn docs_table(page: impl Fn(Operation) -> Option<String>) -> String {
@@ -25,8 +28,11 @@ pub fn docs_table(page: impl Fn(Operation) -> Option<String>) -> String {
         // Writing to a `String` cannot fail.
         let _ = writeln!(
             table,
-            "| {} | {path} | ${} | {parameters} | {} | {} |",
-            route.method, route.price, route.summary, route.refuses
+            "| {} | {path} | {} | {parameters} | {} | {} |",
+            route.method,
+            dollars(route.price),
+            route.summary,
+            route.refuses
         );
     }
     table
@@ -39,10 +45,10 @@ pub fn routes_table() -> String {
         let route = operation.route();
         let _ = writeln!(
             table,
-            "{:<6}  {:<26}  ${:<6}  {}",
+            "{:<6}  {:<26}  {:<7}  {}",
             route.method.as_str(),
             route.path,
-            route.price.to_string(),
+            dollars(route.price),
             route.summary
         );
     }

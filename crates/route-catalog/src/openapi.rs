@@ -5,7 +5,7 @@ mod operation;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Catalog, FREE_ROUTES, FreeRoute, Operation, discovery::GUIDANCE, render};
+use crate::{Catalog, FREE_ROUTES, FreeRoute, Group, Operation, discovery::GUIDANCE, render};
 
 /// The version of the paid interface (service document 9). Routes carry none in their path.
 const API_VERSION: &str = "1.0.0";
@@ -19,7 +19,10 @@ impl Catalog {
             let item = paths.entry(route.path).or_insert_with(|| json!({}));
             if let Some(item) = item.as_object_mut() {
                 let method = route.method.as_str().to_ascii_lowercase();
-                item.insert(method, operation::paid(route, self.network()));
+                item.insert(
+                    method,
+                    operation::paid(route, self.network(), self.offered()),
+                );
             }
         }
         for route in FREE_ROUTES {
@@ -35,9 +38,11 @@ impl Catalog {
                                 Every 200 is an object with `data` and `meta`. A field that could \
                                 not be had is null and listed in `meta.unavailable`.",
                 "contact": self.contact_object(),
+                "x-logo": {"url": format!("{}/icon.svg", self.base_url()), "altText": self.brand()},
                 "x-guidance": GUIDANCE,
             },
             "servers": [{"url": self.base_url()}],
+            "tags": tags(),
             "security": [],
             "paths": paths,
             "components": components::all(),
@@ -61,6 +66,19 @@ impl Catalog {
         }
         contact
     }
+}
+
+/// The tags of operations: paid or free, the family, and what registries leave out.
+fn tags() -> Json {
+    let groups = Group::ALL
+        .iter()
+        .map(|group| json!({"name": group.slug(), "description": group.title()}));
+    let charges = [
+        json!({"name": "paid", "description": "Paid by the call"}),
+        json!({"name": "free", "description": "Free of charge"}),
+        json!({"name": operation::UNAVAILABLE, "description": "Not served in this configuration; see x-availability"}),
+    ];
+    charges.into_iter().chain(groups).collect()
 }
 
 fn free(route: &FreeRoute) -> Json {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{Parameter, Route, parameter::COMMON_QUERY};
+use crate::{Parameter, Route, parameter::COMMON_QUERY, render::dollars};
 
 /// A page in Markdown: price, parameters, when the call is refused, and an answer.
 ///
@@ -19,8 +19,11 @@ pub fn docs_page(
     // Writing to a `String` cannot fail.
     let _ = write!(
         page,
-        "# {} {}\n\n{}\n\n**Price** ${} per delivered answer.\n\n",
-        route.method, route.path, route.description, route.price
+        "# {} {}\n\n{}\n\n**Price** {} per delivered answer.\n\n",
+        route.method,
+        route.path,
+        route.description,
+        dollars(route.price)
     );
     let members = route.query.iter().chain(route.body);
     let _ = write!(
@@ -40,14 +43,26 @@ pub fn docs_page(
     for constraint in route.constraints {
         let _ = write!(page, "\n{constraint}.\n");
     }
+    let datasets: Vec<_> = route
+        .datasets
+        .iter()
+        .map(|dataset| format!("`{}`", dataset.name()))
+        .collect();
     let ids: Vec<_> = sources.iter().map(|id| format!("`{id}`")).collect();
-    let _ = write!(
+    let _ = writeln!(
         page,
         "\n## Freshness and sources\n\nThe answer below counts as fresh up to an age of {fresh_seconds} s (`meta.max_age_seconds`): one \
-         of several parts is\nfresh while each part is. Older data is labelled `stale`, or refused when the caller sends `max_age`. In \
-         the answer\nbelow: {}.\n",
+         of several parts is\nfresh while each part is, by the bounds in `meta.sections`. Older data is labelled `stale`, or refused when the caller sends `max_age`. In \
+         the answer\nbelow: {}.",
         ids.join(", ")
     );
+    if !datasets.is_empty() {
+        let _ = writeln!(
+            page,
+            "It reads, or falls back on, datasets whose age `/freshness` tells for free: {}.",
+            datasets.join(", ")
+        );
+    }
     let _ = write!(
         page,
         "\n## Refused without charge\n\nWhen {}; when a parameter is not valid; and as every route, see [ERRORS](../ERRORS.md).\n",

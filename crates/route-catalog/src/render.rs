@@ -1,6 +1,19 @@
 //! JSON text that is the same in every build.
 
 use serde_json::Value as Json;
+use x402_wire::MicroUsd;
+
+/// A price as people write one: `$0.10`, `$0.001`.
+#[must_use]
+pub fn dollars(price: MicroUsd) -> String {
+    let text = price.to_string();
+    let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    match digits {
+        0 => format!("${text}.00"),
+        1 => format!("${text}0"),
+        _ => format!("${text}"),
+    }
+}
 
 /// Compact ASCII JSON with the members of every object sorted by name, whatever order the map type
 /// of the build keeps.
@@ -25,5 +38,22 @@ pub(crate) fn sorted(json: Json) -> Json {
         }
         Json::Array(entries) => entries.into_iter().map(sorted).collect(),
         scalar => scalar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_have_two_digits_at_least() {
+        for (price, text) in [
+            ("0.1", "$0.10"),
+            ("0.05", "$0.05"),
+            ("0.001", "$0.001"),
+            ("2", "$2.00"),
+        ] {
+            assert_eq!(dollars(MicroUsd::dollars(price)), text);
+        }
     }
 }

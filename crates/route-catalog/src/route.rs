@@ -4,7 +4,7 @@ use std::fmt;
 
 use x402_wire::MicroUsd;
 
-use crate::{Operation, Parameter, schema};
+use crate::{Operation, Parameter};
 
 /// A paid route: everything that is known about it without running it.
 ///
@@ -37,6 +37,8 @@ pub struct Route {
     pub constraints: &'static [Constraint],
     /// The legs whose absence refuses the call uncharged with `core_data_missing`.
     pub core: &'static [&'static str],
+    /// The datasets that the work reads, or falls back on: `/freshness` tells the age of each before anything is paid.
+    pub datasets: &'static [Dataset],
     /// What the work behind the route costs when it ends without a paid answer.
     pub work: WorkClass,
     /// How long the work may take, in seconds. A payment whose window closes earlier is refused
@@ -53,24 +55,40 @@ impl Route {
         !self.body.is_empty()
     }
 
-    /// The smallest call that shows what the route does: its query as pairs, and its body.
-    ///
-    /// Parameters that must be given have their examples; so has an address that would otherwise be the payer's own.
-    pub fn example_call(&self) -> (Vec<(&'static str, &'static str)>, serde_json::Value) {
-        let call = schema::example_call(self, self.query);
-        let given = |name: &str| call.get(name).is_some();
-        let others = given("pool");
-        let query = self
-            .query
-            .iter()
-            .filter(|parameter| given(parameter.name) || (parameter.name == "address" && !others))
-            .map(|parameter| (parameter.name, parameter.example));
-        (query.collect(), schema::example_call(self, self.body))
-    }
-
     /// Where the parameters named in [`Route::constraints`] are given: `body` or `query`.
     pub const fn place(&self) -> &'static str {
         if self.takes_body() { "body" } else { "query" }
+    }
+}
+
+/// What is kept on the service's side and read by several routes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dataset {
+    /// The tokens of the home chain.
+    TokenList,
+    /// The news, gathered every hour.
+    News,
+    /// The yields, gathered every half hour.
+    YieldPools,
+}
+
+impl Dataset {
+    /// Every dataset.
+    pub const ALL: [Self; 3] = [Self::TokenList, Self::News, Self::YieldPools];
+
+    /// Its name in `/freshness`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TokenList => "token-list",
+            Self::News => "news",
+            Self::YieldPools => "yield-pools",
+        }
+    }
+
+    /// The operations that read it, by the table.
+    pub fn operations(self) -> impl Iterator<Item = Operation> {
+        let all = Operation::ALL.into_iter();
+        all.filter(move |operation| operation.route().datasets.contains(&self))
     }
 }
 
@@ -127,6 +145,16 @@ pub enum Constraint {
     Requires(&'static str, &'static str),
     /// The first time is not after the second.
     Ordered(&'static str, &'static str),
+}
+
+impl Constraint {
+    /// The names of a group of which exactly one is given.
+    pub(crate) const fn exactly_one(&self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::ExactlyOne(names) => Some(names),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Constraint {

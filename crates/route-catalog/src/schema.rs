@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
-    Constraint, Parameter, Route, Rule,
+    Constraint, Parameter, Rule,
     rule::{MAX_LINE_ENTRY_CHARS, MAX_SYMBOL_CHARS, MAX_UINT256_DIGITS, chain_list},
 };
 
@@ -173,21 +173,6 @@ pub(crate) fn examples<'a>(members: impl Iterator<Item = &'a Parameter>) -> Json
         .map(|member| (member.name.to_owned(), member.example_json()))
         .collect::<Map<_, _>>()
         .into()
-}
-
-/// The shortest example call: the required members, and of alternatives the first.
-pub(crate) fn example_call(route: &Route, members: &[Parameter]) -> Json {
-    let first_of_group = |name: &str| {
-        route.constraints.iter().any(|constraint| match constraint {
-            Constraint::ExactlyOne(names) => names.first() == Some(&name),
-            _ => false,
-        })
-    };
-    examples(
-        members
-            .iter()
-            .filter(|member| member.is_required() || first_of_group(member.name)),
-    )
 }
 
 /// A schema that an example answer and its siblings satisfy: the types of the example, where every

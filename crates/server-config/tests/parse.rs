@@ -211,3 +211,21 @@ fn a_file_that_cannot_be_read_is_named() {
     std::fs::write(&path, "own.number = 3").unwrap();
     assert_eq!(load::<Config>(&path, []).unwrap().own.number, 3);
 }
+
+#[test]
+fn only_coingecko_has_a_plan() {
+    let config: Config = parse("[upstreams.coingecko]\nplan = \"pro\"", []).unwrap();
+    let table = config.upstreams.table("coingecko");
+    assert_eq!(table.options().collect::<Vec<_>>(), [("plan", "pro")]);
+    for (name, expected) in [
+        ("coingecko", "expected \"free\" or \"pro\""),
+        ("coinpaprika", "only coingecko has plans"),
+    ] {
+        let refused = refusal(&format!("[upstreams.{name}]\nplan = \"max\""));
+        let key = format!("upstreams.{name}.plan");
+        assert!(
+            refused.contains(&key) && refused.contains(expected),
+            "{refused}"
+        );
+    }
+}

@@ -123,6 +123,11 @@ impl ChainReader {
         self.inner.network
     }
 
+    /// How many blocks must stand above a transaction's before it counts.
+    pub(crate) fn confirmations(&self) -> u64 {
+        self.inner.options.confirmations
+    }
+
     /// Compares the chain id and every asset's `DOMAIN_SEPARATOR()` with the configuration. Whatever has
     /// been confirmed is not asked again.
     ///

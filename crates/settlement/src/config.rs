@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
 use secrecy::SecretString;
 use thiserror::Error;
-use x402_wire::{AuthorizationKey, Payment, Scheme, SignatureStanding, Terms};
+use tx_sender::Store;
+use x402_wire::{Authorization, AuthorizationKey, Payment, Scheme, SignatureStanding, Terms};
 
 use crate::http::Http;
 use crate::{
@@ -120,6 +122,9 @@ pub struct SettlementConfig {
     pub timeouts: Timeouts,
     /// Mode `onchain`: what a settlement may cost.
     pub gas: GasPolicy,
+    /// Mode `onchain`: where the transactions that are sent are recorded, by this process alone. Without it they are recorded in memory,
+    /// and what is on its way when the process ends is found on the chain only.
+    pub records: Option<Arc<dyn Store>>,
     /// How the chain is read.
     pub chain: ChainOptions,
 }
@@ -162,6 +167,7 @@ impl AnySettler {
         let SettlementConfig { mode, timeouts, .. } = config;
         let missing = |key| SettlementError::Missing { key, mode };
         observe::describe();
+        tx_sender::describe();
         let http = Http::new(timeouts.connect)?;
         let network = terms.network;
         let chain = match &config.rpc_url {
@@ -195,7 +201,13 @@ impl AnySettler {
                 let key = config
                     .private_key
                     .ok_or(missing("settlement.private_key"))?;
-                let settler = OnchainSettler::new(chain, &key, timeouts, config.gas)?;
+                let gas = config.gas;
+                let settler = match config.records {
+                    Some(records) => {
+                        OnchainSettler::recorded(chain, &key, timeouts, gas, records).await?
+                    }
+                    None => OnchainSettler::new(chain, &key, timeouts, gas)?,
+                };
                 Ok(Self::Onchain(settler))
             }
         }
@@ -252,6 +264,14 @@ impl Settler for AnySettler {
 
     async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {
         each!(self, settler => settler.is_void(key, valid_before).await)
+    }
+
+    async fn is_spent(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<bool, Cause> {
+        each!(self, settler => settler.is_spent(key, authorization).await)
     }
 
     async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {

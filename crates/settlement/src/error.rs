@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
 use thiserror::Error;
+use tx_sender::{Hold, SenderError};
 use x402_wire::Network;
 
 use crate::Mode;
@@ -13,6 +14,9 @@ use crate::Mode;
 /// merely unreachable is not an error here, it is asked again before the first payment.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettlementError {
+    /// The records of own transactions cannot be read.
+    #[error(transparent)]
+    Records(Box<SenderError>),
     /// A key that the mode needs.
     #[error("{key} is required when the settlement mode is `{mode}`")]
     Missing {
@@ -65,6 +69,7 @@ impl SettlementError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
+            Self::Records(error) => error.code(),
             Self::Missing { .. } => "settlement_key_missing",
             Self::Url { .. } => "settlement_url_invalid",
             Self::PrivateKey { .. } => "settlement_private_key_invalid",
@@ -294,6 +299,12 @@ pub enum Cause {
         /// What it has, in wei.
         balance: U256,
     },
+    /// Something holds the transactions of the settling account.
+    #[error("the transactions of the settling account are held: {0}")]
+    Held(Box<Hold>),
+    /// The records of the settling account's transactions cannot be used.
+    #[error(transparent)]
+    Records(Box<SenderError>),
     /// The settlements before this one take longer than the payment is valid.
     #[error("{waiting} settlements wait to be sent, and the payment would end before its turn")]
     QueueTooLong {
@@ -338,6 +349,8 @@ impl Cause {
             Self::NotLocated => "transaction_not_located",
             Self::Inconclusive { .. } => "refusal_inconclusive",
             Self::NoGas { .. } => "no_gas",
+            Self::Held(hold) => hold.code(),
+            Self::Records(error) => error.code(),
             Self::QueueTooLong { .. } => "settlement_queue_too_long",
             Self::Clock { .. } => "clock_disagrees",
             Self::ExactUnsupported { .. } => "exact_unsupported",

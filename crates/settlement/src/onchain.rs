@@ -1,22 +1,22 @@
 //! Settling without a facilitator: the authorization is sent to its token from an account of our own.
 
-mod account;
 mod funds;
 mod prepare;
 mod queue;
+mod transactions;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use alloy_primitives::{Address, B256, U256};
-use alloy_signer_local::PrivateKeySigner;
-use secrecy::{ExposeSecret, SecretString};
-use tokio::time::Instant;
-use x402_wire::{AuthorizationKey, Payment, Reason, Scheme};
+use secrecy::SecretString;
+use tx_sender::{LocalKey, MemoryStore, Sender, State, Store, TransactionSigner};
+use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme};
 
-use self::account::{Account, SendFault};
 use self::funds::Funds;
 use self::prepare::Obstacle;
-use self::queue::Place;
+use self::queue::{Place, Queue};
+use self::transactions::Known;
 use crate::answer;
 use crate::chain::{Finding, Proof, RECEIPT, RpcFault, TransactionOutcome, proof};
 use crate::reason::is_used;
@@ -33,6 +33,8 @@ pub struct GasPolicy {
     /// Whether payers that have code are served: contract wallets, and accounts that have delegated (EIP-7702).
     /// Their own code runs in the settlement and is paid for with our gas, at most up to the cap.
     pub contract_wallets: bool,
+    /// The most that one gas may cost, in wei. While the market is above it, nothing new is sent.
+    pub max_fee_per_gas: u128,
 }
 
 impl Default for GasPolicy {
@@ -41,6 +43,7 @@ impl Default for GasPolicy {
         Self {
             gas_cap: 200_000,
             contract_wallets: true,
+            max_fee_per_gas: 100_000_000_000,
         }
     }
 }
@@ -48,10 +51,13 @@ impl Default for GasPolicy {
 /// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on EVM,
 /// settlement phase; EIP-3009). Scheme `aggr_deferred` needs the broker and is refused.
 ///
-/// One instance owns its key: its transactions leave in order, and their receipts are awaited concurrently.
+/// One instance owns its key. Its transactions are recorded before they are sent; several are on their way at a time, at fees that follow the
+/// market, and each is watched until 64 blocks stand above it (see `tx_sender`).
 pub struct OnchainSettler {
     chain: ChainReader,
-    account: Account,
+    account: Address,
+    sender: Sender,
+    queue: Queue,
     funds: Funds,
     /// Settlements that have begun and are not in a block yet: each may still cost what one costs at most.
     open: AtomicUsize,
@@ -60,7 +66,7 @@ pub struct OnchainSettler {
 }
 
 impl OnchainSettler {
-    /// A settler that pays its gas with `private_key`, 32 bytes as hexadecimal digits.
+    /// A settler that pays its gas with `private_key`, 32 bytes as hexadecimal digits, and records its transactions in memory.
     ///
     /// # Errors
     /// [`SettlementError::PrivateKey`].
@@ -70,16 +76,47 @@ impl OnchainSettler {
         timeouts: Timeouts,
         policy: GasPolicy,
     ) -> Result<Self, SettlementError> {
-        let signer: PrivateKeySigner =
-            private_key.expose_secret().trim().parse().map_err(|_| {
-                SettlementError::PrivateKey {
-                    key: "settlement.private_key",
-                }
-            })?;
-        let account = Account::new(signer, chain.network().chain_id());
+        let records = Arc::new(MemoryStore::default());
+        Self::over(chain, private_key, timeouts, policy, records)
+    }
+
+    /// The same with records that outlive the process. No other process may use them at the same time.
+    ///
+    /// # Errors
+    /// [`SettlementError::PrivateKey`], and [`SettlementError::Records`] when they cannot be read.
+    pub async fn recorded(
+        chain: ChainReader,
+        private_key: &SecretString,
+        timeouts: Timeouts,
+        policy: GasPolicy,
+        records: Arc<dyn Store>,
+    ) -> Result<Self, SettlementError> {
+        let settler = Self::over(chain, private_key, timeouts, policy, records)?;
+        match settler.sender.resume().await {
+            Ok(0) => {}
+            Ok(lanes) => tracing::info!(lanes, "the previous run left transactions open"),
+            Err(error) => return Err(SettlementError::Records(Box::new(error))),
+        }
+        Ok(settler)
+    }
+
+    fn over(
+        chain: ChainReader,
+        private_key: &SecretString,
+        timeouts: Timeouts,
+        policy: GasPolicy,
+        records: Arc<dyn Store>,
+    ) -> Result<Self, SettlementError> {
+        let signer = LocalKey::from_hex(private_key).map_err(|_| SettlementError::PrivateKey {
+            key: "settlement.private_key",
+        })?;
+        let account = signer.account();
+        let sender = transactions::sender(&chain, Arc::new(signer), timeouts, policy, records);
         Ok(Self {
             chain,
             account,
+            sender,
+            queue: Queue::default(),
             funds: Funds::default(),
             open: AtomicUsize::new(0),
             timeouts,
@@ -90,36 +127,19 @@ impl OnchainSettler {
     /// The account that pays the gas.
     #[must_use]
     pub fn address(&self) -> Address {
-        self.account.address()
+        self.account
+    }
+
+    /// The sender of the account's transactions.
+    #[must_use]
+    pub fn sender(&self) -> &Sender {
+        &self.sender
     }
 
     /// The chain reader.
     #[must_use]
     pub fn chain(&self) -> &ChainReader {
         &self.chain
-    }
-
-    /// Waits until the transaction is in a canonical block. A node that does not answer is asked again.
-    async fn receipt(&self, hash: B256) -> Result<TransactionOutcome, Cause> {
-        let after = self.timeouts.receipt;
-        let deadline = Instant::now() + after;
-        loop {
-            match self.chain.outcome(hash).await {
-                Ok(Some(outcome)) => return Ok(outcome),
-                Ok(None) => {}
-                Err(cause) => {
-                    tracing::debug!(transaction = %hash, code = cause.code(), "receipt not readable, asking again");
-                }
-            }
-            let next = Instant::now() + self.timeouts.poll_interval;
-            if next > deadline {
-                return Err(Cause::Timeout {
-                    call: RECEIPT,
-                    after,
-                });
-            }
-            tokio::time::sleep_until(next).await;
-        }
     }
 
     async fn conclude(&self, payment: &Payment, outcome: &TransactionOutcome) -> Settlement {
@@ -139,7 +159,11 @@ impl OnchainSettler {
             Ok(Finding::Open) if is_used(&reason) => {
                 unknown(transaction, answer::inconclusive(&reason))
             }
-            Ok(Finding::Spent | Finding::Open | Finding::Expired) => Settlement::Failed {
+            Ok(Finding::Spent) => Settlement::Failed {
+                transaction,
+                reason: Reason::Cancelled,
+            },
+            Ok(Finding::Open | Finding::Expired) => Settlement::Failed {
                 transaction,
                 reason,
             },
@@ -220,25 +244,17 @@ impl Settler for OnchainSettler {
             return Settlement::rejected(Reason::UnsupportedScheme);
         }
         let _open = Place::take(&self.open);
-        let outgoing = match self.prepare(payment).await {
-            Ok(outgoing) => outgoing,
+        let key = match self.known(payment).await {
+            Ok(Known::Next(key)) => key,
+            Ok(Known::Attempt(record)) => return self.resume(payment, &record).await,
+            Err(cause) => return Settlement::NotSent { cause },
+        };
+        match self.prepare(payment).await {
+            Ok(request) => self.send(payment, &key, request).await,
             Err(Obstacle::Refused { reason, message }) => {
-                return self.refused_unsent(payment, reason, message).await;
+                self.refused_unsent(payment, reason, message).await
             }
-            Err(Obstacle::Unreadable(cause)) => return Settlement::NotSent { cause },
-        };
-        let hash = match self.account.send(self.chain.rpc(), &outgoing).await {
-            Ok(hash) => hash,
-            Err(SendFault::NotSent(cause)) => return Settlement::NotSent { cause },
-            Err(SendFault::Lost { hash, cause }) => return unknown(hash.to_string(), cause),
-        };
-        tracing::info!(key = %payment.key(), transaction = %hash, "settlement sent");
-        match self.receipt(hash).await {
-            Ok(outcome) => self.conclude(payment, &outcome).await,
-            Err(cause) => {
-                self.account.resync().await;
-                unknown(hash.to_string(), cause)
-            }
+            Err(Obstacle::Unreadable(cause)) => Settlement::NotSent { cause },
         }
     }
 
@@ -248,6 +264,18 @@ impl Settler for OnchainSettler {
         transaction: Option<&str>,
         now: u64,
     ) -> Reconciliation {
+        // Higher fees give a transaction another hash: the records know which of them counts.
+        let record = match self.known(payment).await {
+            Ok(Known::Attempt(record)) => Some(record),
+            Ok(Known::Next(_)) => None,
+            Err(cause) => {
+                let transaction = transaction.map(str::to_owned);
+                return Reconciliation::Undecided { transaction, cause };
+            }
+        };
+        let hash = record.as_ref().and_then(|record| record.hash());
+        let hash = hash.map(|hash| hash.to_string());
+        let transaction = hash.as_deref().or(transaction);
         let undecided = |cause| Reconciliation::Undecided {
             transaction: transaction.map(str::to_owned),
             cause,
@@ -264,6 +292,15 @@ impl Settler for OnchainSettler {
             Err(cause) => return undecided(cause),
         };
         match self.failed(payment, transaction).await {
+            // Why is shown by what has used the authorization.
+            Ok(Some(Reconciliation::Failed { transaction, .. }))
+                if matches!(finding, Finding::Spent) =>
+            {
+                return Reconciliation::Failed {
+                    transaction,
+                    reason: Reason::Cancelled,
+                };
+            }
             Ok(Some(failed)) => return failed,
             Ok(None) => {}
             Err(cause) => return undecided(cause),
@@ -271,7 +308,7 @@ impl Settler for OnchainSettler {
         match finding {
             Finding::Spent => {
                 return Reconciliation::NotSettled {
-                    reason: Reason::InvalidExactEvmNonceAlreadyUsed,
+                    reason: Reason::Cancelled,
                 };
             }
             Finding::Expired => {
@@ -281,7 +318,14 @@ impl Settler for OnchainSettler {
             }
             Finding::Settled(_) | Finding::Open => {}
         }
-        // Unused and still usable. A transaction that waits for its block is waited for; a second one would
+        // Unused and still usable. What the sender has on its way comes into a block, or to another end, by itself.
+        if record.is_some_and(|record| !matches!(record.state, State::Prepared)) {
+            return undecided(Cause::Pending {
+                call: RECEIPT,
+                state: "waiting for a block".to_owned(),
+            });
+        }
+        // A transaction that is not in the records. One that waits for its block is waited for; a second one would
         // only burn gas.
         if let Some(hash) = transaction.and_then(|text| text.parse().ok()) {
             match self.waits(hash).await {
@@ -302,6 +346,14 @@ impl Settler for OnchainSettler {
 
     async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {
         self.chain.is_void(key, valid_before).await
+    }
+
+    async fn is_spent(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<bool, Cause> {
+        self.chain.is_spent(key, authorization).await
     }
 
     async fn readiness(&self) -> Readiness {

@@ -2,7 +2,9 @@
 
 use alloy_primitives::{Address, U256};
 use serde_json::value::RawValue;
-use x402_wire::{AuthorizationKey, Network, Payment, Reason, Scheme, SettlementResponse};
+use x402_wire::{
+    Authorization, AuthorizationKey, Network, Payment, Reason, Scheme, SettlementResponse,
+};
 
 use crate::Cause;
 use crate::answer::inconclusive;
@@ -91,6 +93,23 @@ pub trait Settler: Send + Sync + 'static {
         &self,
         _key: &AuthorizationKey,
         _valid_before: U256,
+    ) -> impl Future<Output = Result<bool, Cause>> + Send {
+        std::future::ready(Ok(false))
+    }
+
+    /// Whether a canonical block shows that the authorization was cancelled, or used for something else than the transfer
+    /// that it names: it can never make that transfer any more, however long it would have been valid. `false` also when no
+    /// chain is read, and when the node has no log of the use. Asks for more than [`is_void`](Self::is_void): the use is
+    /// searched for in the logs.
+    ///
+    /// Says nothing of a payment of scheme `aggr_deferred`, which a batch may settle all the same.
+    ///
+    /// # Errors
+    /// When the chain cannot be read.
+    fn is_spent(
+        &self,
+        _key: &AuthorizationKey,
+        _authorization: &Authorization,
     ) -> impl Future<Output = Result<bool, Cause>> + Send {
         std::future::ready(Ok(false))
     }

@@ -77,9 +77,11 @@ pub(crate) fn is_used(reason: &Reason) -> bool {
 }
 
 /// The refusal is also what a settlement looks like that has succeeded. A transaction that failed is not: it has used
-/// nothing.
+/// nothing. A code that is not listed says nothing, so it counts: the payment is unknown until the chain decides, which
+/// costs its payer some waiting, where the opposite mistake costs a second payment.
 pub(crate) fn may_have_settled(reason: &Reason) -> bool {
-    is_used(reason) || matches!(reason, Reason::UnexpectedSettleError | Reason::Other(_))
+    use Reason::{Cancelled, Other, UnexpectedSettleError};
+    is_used(reason) || matches!(reason, Cancelled | UnexpectedSettleError | Other(_))
 }
 
 /// The refusal says that the transaction it speaks of is on chain and failed.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
 use tokio::time::Instant;
-use x402_wire::{AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
+use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
 
 use crate::answer::inconclusive;
 use crate::chain::{Finding, Proof, RECEIPT};
@@ -217,7 +217,7 @@ impl<B: Settler> Settler for WithChain<B> {
         match chain.find(payment, transaction).await {
             Ok(Finding::Settled(receipt)) => Reconciliation::Settled(receipt),
             Ok(Finding::Spent) => Reconciliation::NotSettled {
-                reason: Reason::InvalidExactEvmNonceAlreadyUsed,
+                reason: Reason::Cancelled,
             },
             Ok(Finding::Expired) => Reconciliation::NotSettled {
                 reason: Reason::InvalidExactEvmPayloadAuthorizationValidBefore,
@@ -235,6 +235,17 @@ impl<B: Settler> Settler for WithChain<B> {
     async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {
         match &self.chain {
             Some(chain) => chain.is_void(key, valid_before).await,
+            None => Ok(false),
+        }
+    }
+
+    async fn is_spent(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<bool, Cause> {
+        match &self.chain {
+            Some(chain) => chain.is_spent(key, authorization).await,
             None => Ok(false),
         }
     }
@@ -287,7 +298,8 @@ async fn refused(
             cause: inconclusive(&reason),
         },
         Ok(Finding::Open) => Settlement::StillOpen { reason, message },
-        Ok(Finding::Spent | Finding::Expired) => Settlement::Rejected { reason, message },
+        Ok(Finding::Spent) => Settlement::rejected(Reason::Cancelled),
+        Ok(Finding::Expired) => Settlement::Rejected { reason, message },
         Err(cause) => Settlement::Unknown {
             transaction: None,
             cause,

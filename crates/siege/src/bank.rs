@@ -16,8 +16,7 @@ sol! {
     event Transfer(address indexed from, address indexed to, uint256 value);
     event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
     function transferWithAuthorization(
-        address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r,
-        bytes32 s
+        address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature
     ) external;
 }
 
@@ -30,16 +29,13 @@ pub struct Presented {
 }
 
 impl Presented {
-    /// Reads the body of a `/verify` or `/settle` request; `None` when it is none, or its signature no key's.
+    /// Reads the body of a `/verify` or `/settle` request; `None` when it is none.
     pub fn read(body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok()?;
         let payload = body.pointer("/paymentPayload/payload")?;
         let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str);
         let member = |name: &str| text(&format!("/authorization/{name}"));
         let number = |name: &str| U256::from_str_radix(member(name)?, 10).ok();
-        let signature: [u8; 65] = hex::decode_to_array(text("/signature")?).ok()?;
-        let [rs @ .., v] = signature;
-        let (r, s) = rs.split_at(32);
         let key = Key {
             asset: body
                 .pointer("/paymentRequirements/asset")?
@@ -56,9 +52,7 @@ impl Presented {
             validAfter: number("validAfter")?,
             validBefore: number("validBefore")?,
             nonce: key.nonce,
-            v: if v < 27 { v.saturating_add(27) } else { v },
-            r: B256::from_slice(r),
-            s: B256::from_slice(s),
+            signature: hex::decode(text("/signature")?).ok()?.into(),
         };
         Some(Self {
             key,
@@ -139,6 +133,16 @@ impl Bank {
             "data": payment.calldata,
             "gas": "0x30d40",
         })
+    }
+
+    /// Transactions of the account that settles that moved nothing.
+    pub fn failed_transactions(&self) -> u64 {
+        let transactions = self.chain.transactions();
+        let own = transactions
+            .iter()
+            .filter(|mined| mined.from == GAS_PAYER.address);
+        let failed = own.filter(|mined| !mined.success);
+        u64::try_from(failed.count()).unwrap_or(u64::MAX)
     }
 
     /// Everything that the payee was paid by authorizations, oldest first.

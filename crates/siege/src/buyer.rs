@@ -143,7 +143,8 @@ impl Buying<'_> {
             return Ok(());
         };
         let mut payment = self.sign(&offer)?;
-        let begun = (self.field.phase(), Instant::now());
+        let begun = (self.field.phase(), self.field.interruptions());
+        let since = Instant::now();
         for _ in 0..self.buyer.hang_ups {
             self.hang_up(&payment).await;
         }
@@ -152,9 +153,9 @@ impl Buying<'_> {
             match told {
                 Told::Answered => {
                     self.stands(End::Answered(payment.key));
-                    let (phase, since) = begun;
-                    if self.buyer.steady && phase == self.field.phase() {
-                        self.field.record.timed(phase, since.elapsed());
+                    let now = (self.field.phase(), self.field.interruptions());
+                    if self.buyer.steady && begun == now {
+                        self.field.record.timed(begun.0, since.elapsed());
                     }
                     return Ok(());
                 }

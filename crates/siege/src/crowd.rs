@@ -43,6 +43,9 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     join("throw-away keys", pace(2, 40, 160), |a| {
         Box::pin(payments::throw_away(a))
     });
+    join("wallets that burn gas", pace(1, 300, 1_000), |a| {
+        Box::pin(payments::burning(a))
+    });
     join("payments of others elsewhere", pace(1, 40, 160), |a| {
         Box::pin(payments::elsewhere(a))
     });
@@ -80,6 +83,9 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
         Box::pin(sockets::slow(a))
     });
     join("rail flood", pace(4, 10, 40), |a| Box::pin(rail::flood(a)));
+    join("rail, other tools", pace(2, 20, 80), |a| {
+        Box::pin(rail::other_tools(a))
+    });
     join("rail, many addresses", pace(6, 2_000, 6_000), |a| {
         Box::pin(rail::sip(a))
     });

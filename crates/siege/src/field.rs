@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ pub struct Field {
     phase: watch::Sender<Phase>,
     offers: Mutex<HashMap<String, Offer>>,
     heard: Mutex<Vec<Signed>>,
+    interruptions: AtomicU32,
 }
 
 /// How many payments of others an attacker remembers.
@@ -56,6 +58,7 @@ impl Field {
             phase: watch::Sender::new(Phase::Peace),
             offers: Mutex::default(),
             heard: Mutex::default(),
+            interruptions: AtomicU32::new(0),
         }
     }
 
@@ -67,6 +70,16 @@ impl Field {
     /// The next phase begins.
     pub fn enter(&self, phase: Phase) {
         self.phase.send_replace(phase);
+    }
+
+    /// The paid API is being killed, or listens again.
+    pub fn interrupted(&self) {
+        self.interruptions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often that has happened: a call between two different counts does not measure how long an answer takes.
+    pub fn interruptions(&self) -> u32 {
+        self.interruptions.load(Ordering::Relaxed)
     }
 
     /// Sleeps so long, or until the siege is over; whether it goes on.

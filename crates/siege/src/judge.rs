@@ -28,6 +28,8 @@ pub struct Evidence {
     pub calls: Vec<Call>,
     /// How often they may be asked.
     pub quotas: Vec<Quota>,
+    /// Settlement transactions that moved nothing.
+    pub failed_transactions: u64,
     /// What the newcomers' pool has had to give in all, in millionths of a dollar.
     pub pool: u64,
     /// What the servers' processes held.

@@ -16,6 +16,7 @@ use clap::Parser;
 use siege::SiegeError;
 use siege::judge::Finding;
 use siege::run::{Outcome, Scale, hold};
+use siege::world::Settlement;
 
 /// A hostile crowd and failing dependencies against both servers, with honest buyers beside them. Ends with 1 when a promise
 /// was broken, and with 2 when the siege could not be held.
@@ -31,6 +32,12 @@ struct Arguments {
     /// Half a minute, with generous limits of time.
     #[arg(long, conflicts_with = "minutes")]
     quick: bool,
+    /// Who settles.
+    #[arg(long, value_enum, default_value_t = Settlement::Facilitator)]
+    settlement: Settlement,
+    /// How often the paid API is killed and started again. Its memory is measured after the last time.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=20))]
+    kills: u32,
 }
 
 fn main() -> ExitCode {
@@ -50,9 +57,13 @@ fn run(arguments: &Arguments, seed: u64) -> Result<Outcome, SiegeError> {
     bench::process::raise_file_limit();
     let own = std::env::current_exe()?;
     let programs = own.parent().unwrap_or(Path::new(".")).to_owned();
-    let scale = match arguments.quick {
-        true => Scale::QUICK,
-        false => Scale::minutes(arguments.minutes),
+    let scale = Scale {
+        settlement: arguments.settlement,
+        kills: arguments.kills,
+        ..match arguments.quick {
+            true => Scale::QUICK,
+            false => Scale::minutes(arguments.minutes),
+        }
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

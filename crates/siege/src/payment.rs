@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use alloy_primitives::{Address, B256, U256, hex};
+use alloy_primitives::{Address, B256, U256, hex, keccak256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use bench::exchange::{Answer, PAYMENT_REQUIRED, PAYMENT_SIGNATURE};
@@ -133,6 +133,8 @@ impl Signed {
 #[derive(Debug, Clone)]
 pub struct Wallet {
     signer: PrivateKeySigner,
+    /// The contract that holds its money, when one does.
+    contract: Option<Address>,
 }
 
 impl Wallet {
@@ -142,12 +144,30 @@ impl Wallet {
     /// When the drawn bytes are no key, which does not happen in practice.
     pub fn draw(chance: &mut Chance) -> Result<Self, SiegeError> {
         let signer = PrivateKeySigner::from_bytes(&B256::from(chance.bytes()))?;
-        Ok(Self { signer })
+        Ok(Self {
+            signer,
+            contract: None,
+        })
     }
 
-    /// Its address.
+    /// The same key as the owner of a contract wallet, whose address is drawn from the owner's.
+    #[must_use]
+    pub fn of_contract(self) -> Self {
+        let word = keccak256(self.signer.address());
+        Self {
+            contract: Some(Address::from_word(word)),
+            ..self
+        }
+    }
+
+    /// The contract and its owner, when a contract holds the money.
+    pub fn contract(&self) -> Option<(Address, Address)> {
+        Some((self.contract?, self.signer.address()))
+    }
+
+    /// Who pays.
     pub fn address(&self) -> Address {
-        self.signer.address()
+        self.contract.unwrap_or(self.signer.address())
     }
 
     /// Signs one of the options of an offer, valid from now on for so many seconds.

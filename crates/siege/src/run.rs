@@ -19,7 +19,7 @@ use crate::payment::{Key, Wallet};
 use crate::record::{End, Phase};
 use crate::upstreams;
 use crate::weather::Weather;
-use crate::world::{Accounts, POOL_MICRO_USD, REFILL_MICRO_USD, World};
+use crate::world::{Accounts, POOL_MICRO_USD, REFILL_MICRO_USD, Settlement, World};
 use crate::{agent, crowd};
 
 /// How long a siege takes, and what is tolerated.
@@ -31,6 +31,10 @@ pub struct Scale {
     pub siege: Duration,
     /// At most, until everything is decided.
     pub calm: Duration,
+    /// Who settles.
+    pub settlement: Settlement,
+    /// How often the paid API is killed in the first half of the siege.
+    pub kills: u32,
     /// What is tolerated.
     pub tolerance: Tolerance,
 }
@@ -42,6 +46,8 @@ impl Scale {
         peace: Duration::from_secs(8),
         siege: Duration::from_secs(35),
         calm: Duration::from_secs(60),
+        settlement: Settlement::Facilitator,
+        kills: 0,
         tolerance: Tolerance {
             memory: 48 << 20,
             descriptors: 128,
@@ -57,6 +63,8 @@ impl Scale {
             peace: Duration::from_secs(30),
             siege: Duration::from_secs(minutes.saturating_mul(60)),
             calm: Duration::from_secs(300),
+            settlement: Settlement::Facilitator,
+            kills: 0,
             tolerance: Tolerance {
                 memory: 48 << 20,
                 descriptors: 128,
@@ -83,6 +91,8 @@ const STEADY: u8 = 6;
 const USUAL: u8 = 6;
 /// Honest buyers that hang up as well.
 const FLAKY: u8 = 4;
+/// Honest buyers that pay from contract wallets.
+const CONTRACTS: u8 = 2;
 /// Honest agents at the rail.
 const AGENTS: u64 = 3;
 
@@ -104,7 +114,8 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
     let cast = Cast::draw(seed)?;
     let weather = Arc::new(Weather::new(seed, cast.steady()));
     let begun = Instant::now();
-    let world = World::open(programs, &cast.accounts(), weather.clone()).await?;
+    let accounts = cast.accounts();
+    let mut world = World::open(programs, &accounts, scale.settlement, weather.clone()).await?;
     let (api, rail) = (world.api.address(), world.rail.address());
     let field = Arc::new(Field::new(api, rail, seed, cast.rich, cast.poor));
     warm_up(&field, &cast.buyers).await?;
@@ -128,7 +139,7 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
     let in_peace = world.held()?;
     field.enter(Phase::Siege);
     let warm_up = scale.siege / 3;
-    tokio::time::sleep(warm_up).await;
+    kill_and_start(&mut world, &field, scale.kills, warm_up).await?;
     let warm = world.held()?;
     tokio::time::sleep(scale.siege.saturating_sub(warm_up)).await;
 
@@ -167,6 +178,7 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
         open,
         calls: world.upstreams.calls(),
         quotas: upstreams::quotas(&Sources::specs()),
+        failed_transactions: world.failed_transactions(),
         pool: REFILL_MICRO_USD
             .saturating_mul(begun.elapsed().as_secs())
             .saturating_add(POOL_MICRO_USD),
@@ -179,6 +191,28 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
         findings: judge::judge(&evidence),
         crowd: answered,
     })
+}
+
+/// Kills the paid API so often within a time, at moments that the seed chooses, and starts it again at once.
+async fn kill_and_start(
+    world: &mut World,
+    field: &Field,
+    kills: u32,
+    within: Duration,
+) -> Result<(), SiegeError> {
+    let mut chance = Chance::of(field.seed, "kills");
+    let share = within / kills.saturating_add(1);
+    let millis = u64::try_from(share.as_millis()).unwrap_or_default();
+    for _ in 0..kills {
+        let before = chance.millis(0, millis);
+        tokio::time::sleep(before).await;
+        field.interrupted();
+        world.kill_and_start_api()?;
+        field.interrupted();
+        tokio::time::sleep(share.saturating_sub(before)).await;
+    }
+    tokio::time::sleep(share).await;
+    Ok(())
 }
 
 /// Who takes part.
@@ -208,12 +242,16 @@ impl Cast {
             ("steady", STEADY, &kept, 0),
             ("usual", USUAL, &usual, 0),
             ("flaky", FLAKY, &usual, 2),
+            ("contract", CONTRACTS, &usual, 0),
         ] {
             for (number, wallet) in (0_u8..).zip(wallets(count)?) {
                 let address = format!("10.0.{}.{number}", kind.len());
                 buyers.push(Buyer {
                     name: format!("{kind} buyer {number}"),
-                    wallet,
+                    wallet: match kind {
+                        "contract" => wallet.of_contract(),
+                        _ => wallet,
+                    },
                     address: HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("")),
                     targets: targets.clone(),
                     steady: kind == "steady",
@@ -236,6 +274,7 @@ impl Cast {
     fn accounts(&self) -> Accounts {
         let buyers = self.buyers.iter().map(|buyer| &buyer.wallet);
         Accounts {
+            contracts: buyers.clone().filter_map(Wallet::contract).collect(),
             rich: buyers.chain(&self.rich).map(Wallet::address).collect(),
             poor: self.poor.iter().map(Wallet::address).collect(),
         }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, Bytes, U256, address, hex};
 use api_server::Sources;
 use bench::process::Server;
 use data_sources::evm::PUBLIC_ENDPOINTS;
-use dev_chain::{DevChain, USDC, USDG, USDT0};
+use dev_chain::{DevChain, GAS_PAYER, USDC, USDG, USDT0};
 use tempfile::TempDir;
 
 use crate::SiegeError;
@@ -37,6 +37,43 @@ pub struct Accounts {
     pub rich: Vec<Address>,
     /// Enough for one cheap call in each asset.
     pub poor: Vec<Address>,
+    /// Contract wallets and their owners; they are among the rich.
+    pub contracts: Vec<(Address, Address)>,
+}
+
+/// Who settles payments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Settlement {
+    /// A facilitator that fails.
+    Facilitator,
+    /// The paid API, with its own gas.
+    Onchain,
+}
+
+/// Contract wallets that call every signature valid where their expression is zero, and burn all gas elsewhere. The
+/// expressions are `GASPRICE`, which a call does not pay, and `NUMBER & 1`, which differs in the next block.
+pub const BURNING_WALLETS: [(Address, &[u8]); 2] = [
+    (
+        address!("00000000000000000000000000000000000b0123"),
+        &hex!("3a"),
+    ),
+    (
+        address!("00000000000000000000000000000000000b0124"),
+        &hex!("43600116"),
+    ),
+];
+
+/// `if (expression == 0) return EIP1271_MAGIC; while (true) {}`.
+fn burning_code(expression: &[u8]) -> Bytes {
+    let endless = u8::try_from(expression.len()).map_or(u8::MAX, |length| length.saturating_add(4));
+    let valid = endless.saturating_add(4);
+    let [iszero, push1, jumpi, jumpdest, jump] = [0x15, 0x60, 0x57, 0x5b, 0x56];
+    let mut code = expression.to_vec();
+    code.extend([iszero, push1, valid, jumpi]);
+    code.extend([jumpdest, push1, endless, jump]);
+    code.push(jumpdest);
+    code.extend(hex!("631626ba7e60e01b60005260206000f3"));
+    code.into()
 }
 
 /// The servers and their dependencies.
@@ -52,7 +89,9 @@ pub struct World {
     pub upstreams: Upstreams,
     /// When dependencies fail.
     pub weather: Arc<Weather>,
-    _files: TempDir,
+    settlement: Settlement,
+    api_program: PathBuf,
+    files: TempDir,
 }
 
 impl World {
@@ -63,6 +102,7 @@ impl World {
     pub async fn open(
         programs: &Path,
         accounts: &Accounts,
+        settlement: Settlement,
         weather: Arc<Weather>,
     ) -> Result<Self, SiegeError> {
         let bank = Bank::new(chain(accounts)?);
@@ -72,15 +112,26 @@ impl World {
         let files = tempfile::Builder::new().prefix("siege-").tempdir()?;
         let proxy = format!("http://{}", upstreams.address);
         let key = write(&files, "upstream.key", "siege")?;
+        let gas_key = hex::encode_prefixed(GAS_PAYER.key);
+        let gas_key = write(&files, "gas.key", &gas_key)?;
+        let settles = match settlement {
+            Settlement::Facilitator => {
+                format!("mode = \"facilitator\"\nfacilitator_url = \"http://{facilitator}\"")
+            }
+            Settlement::Onchain => format!(
+                "mode = \"onchain\"\nprivate_key_file = \"{}\"",
+                gas_key.display()
+            ),
+        };
         let api = ApiConfig {
-            facilitator: format!("http://{facilitator}"),
+            settles,
             rpc: format!("http://{rpc}"),
             proxy: proxy.clone(),
             ledger: files.path().join("service.db"),
             key,
         };
         let api = api.to_toml();
-        let api = write(&files, "api-server.toml", &api)?;
+        let api = write(&files, API_CONFIG, &api)?;
         write(&files, "fees.toml", &bench::swap::fees())?;
         let rail = write(&files, "mcp-server.toml", &rail_config(&proxy))?;
         let start = |name: &str, config: &Path| {
@@ -93,8 +144,33 @@ impl World {
             bank,
             upstreams,
             weather,
-            _files: files,
+            settlement,
+            api_program: programs.join("api-server"),
+            files,
         })
+    }
+
+    /// Kills the paid API, and starts it again where it listened.
+    ///
+    /// # Errors
+    /// When it does not start again.
+    pub fn kill_and_start_api(&mut self) -> Result<(), SiegeError> {
+        let path = self.files.path().join(API_CONFIG);
+        let text = fs::read_to_string(&path)?;
+        let listen = format!("listen = \"{}\"", self.api.address());
+        write(&self.files, API_CONFIG, &text.replace(LISTEN, &listen))?;
+        self.api.kill()?;
+        let arguments = ["serve".as_ref(), "--config".as_ref(), path.as_os_str()];
+        self.api = Server::start(&self.api_program, arguments)?;
+        Ok(())
+    }
+
+    /// Transactions of the server's own account that moved nothing.
+    pub fn failed_transactions(&self) -> u64 {
+        match self.settlement {
+            Settlement::Facilitator => 0,
+            Settlement::Onchain => self.bank.failed_transactions(),
+        }
     }
 
     /// What the servers hold now: the paid API, the agent rail.
@@ -123,7 +199,18 @@ impl World {
 
 fn chain(accounts: &Accounts) -> Result<DevChain, SiegeError> {
     let mut builder = DevChain::builder().chain_196_assets();
-    for (holders, amount) in [(&accounts.rich, RICH), (&accounts.poor, POOR)] {
+    for (wallet, owner) in &accounts.contracts {
+        builder = builder.wallet(*wallet, *owner);
+    }
+    for (wallet, expression) in BURNING_WALLETS {
+        builder = builder.code(wallet, burning_code(expression));
+    }
+    let burning = BURNING_WALLETS.map(|(wallet, _)| wallet).to_vec();
+    for (holders, amount) in [
+        (&accounts.rich, RICH),
+        (&burning, RICH),
+        (&accounts.poor, POOR),
+    ] {
         for holder in holders {
             for token in [USDT0, USDC, USDG] {
                 builder = builder.holder(token, *holder, U256::from(amount));
@@ -141,9 +228,15 @@ fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError>
     }
 }
 
+/// The file of the paid API's configuration.
+const API_CONFIG: &str = "api-server.toml";
+/// Where it listens at first: at any port.
+const LISTEN: &str = "listen = \"127.0.0.1:0\"";
+
 /// What differs from run to run in the configuration of the paid API.
 struct ApiConfig {
-    facilitator: String,
+    /// Who settles, as lines of `[settlement]`.
+    settles: String,
     rpc: String,
     proxy: String,
     ledger: PathBuf,
@@ -156,7 +249,7 @@ impl ApiConfig {
     /// server: it keeps its budgets.
     fn to_toml(&self) -> String {
         let Self {
-            facilitator,
+            settles,
             rpc,
             proxy,
             ..
@@ -165,7 +258,7 @@ impl ApiConfig {
         let mut text = format!(
             r#"
 [server]
-listen = "127.0.0.1:0"
+{LISTEN}
 client_address_header = "x-forwarded-for"
 max_connections = 600
 header_timeout_seconds = 4
@@ -177,8 +270,7 @@ pay_to = "{PAYEE}"
 settle_budget_seconds = 8
 
 [settlement]
-mode = "facilitator"
-facilitator_url = "{facilitator}"
+{settles}
 rpc_url = "{rpc}"
 timeout_ms = 3000
 reconcile_seconds = 1
@@ -277,7 +369,7 @@ mod tests {
     #[test]
     fn nothing_outside_this_machine_is_configured() {
         let api = ApiConfig {
-            facilitator: "http://127.0.0.1:1".to_owned(),
+            settles: "facilitator_url = \"http://127.0.0.1:1\"".to_owned(),
             rpc: "http://127.0.0.1:2".to_owned(),
             proxy: "http://127.0.0.1:3".to_owned(),
             ledger: "/x.db".into(),

@@ -88,6 +88,8 @@ reasons! {
     NetworkMismatch = "network_mismatch",
     /// The signature could not be judged.
     InvalidExactEvmFailedToVerifySignature = "invalid_exact_evm_failed_to_verify_signature",
+    /// The authorization was cancelled, or used for something else than the payment: it can never pay.
+    Cancelled = "cancelled",
     /// The settlement transaction failed.
     TransactionFailed = "transaction_failed",
     /// The outcome of a settlement is not known yet. Not a failure.

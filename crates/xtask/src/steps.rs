@@ -42,6 +42,16 @@ pub fn run(cli: Cli) -> ExitCode {
             let mut recorder = cargo(["run", "--locked", "--package", "recorder", "--"]);
             command::run(recorder.args(&arguments))
         }),
+        Task::Signers => single_step("signers", || {
+            let tests = [
+                "test",
+                "--package",
+                "tx-sender",
+                "--locked",
+                "--all-features",
+            ];
+            command::run(&mut cargo(tests))
+        }),
         Task::Docs => single_step("generated docs", || {
             let mut tests = cargo(["test", "--workspace", "--locked", "generated_docs"]);
             command::run(tests.env("UPDATE_DOCS", "1"))

@@ -59,7 +59,7 @@ pub(crate) fn exit_code(findings: &[Finding]) -> u8 {
 
 /// Asks everybody that the configuration names. The order is that of the configuration's sections.
 pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
-    let timeouts = settlement_config(&config.settlement).timeouts;
+    let timeouts = settlement_config(config).timeouts;
     let mut findings = Vec::new();
     if let Some(url) = &config.settlement.rpc_url {
         let url = SecretString::from(url.clone());
@@ -210,7 +210,7 @@ async fn settler(config: &Config, terms: &Terms) -> Finding {
         SettlementMode::Okx => "settlement.okx_base_url",
         SettlementMode::Onchain => "settlement.private_key",
     };
-    let mut section = settlement_config(&config.settlement);
+    let mut section = settlement_config(config);
     if config.settlement.mode != SettlementMode::Onchain {
         // The node has lines of its own.
         section.rpc_url = None;

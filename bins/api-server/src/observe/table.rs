@@ -15,6 +15,8 @@ pub(super) const LEDGER_BYTES: &str = "svc_ledger_bytes";
 pub(super) const SETTLEMENTS_LEFT: &str = "svc_settlements_left";
 pub(super) const CLOCK_DIFFERENCE: &str = "svc_clock_difference_seconds";
 pub(super) const UPSTREAM_UP: &str = "svc_upstream_up";
+pub(super) const UPSTREAM_STATE: &str = "svc_upstream_state";
+pub(super) const UNREVIEWED: &str = "svc_unreviewed_contracts_total";
 pub(super) const HTTP_ANSWERS: &str = "svc_http_answers_total";
 pub(super) const BUILD_INFO: &str = "svc_build_info";
 
@@ -37,7 +39,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. The last four are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 18] = [
+pub(super) const METRICS: [Metric; 20] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -54,7 +56,7 @@ pub(super) const METRICS: [Metric; 18] = [
         name: PAID_CALL_SECONDS,
         kind: Histogram,
         labels: &["operation"],
-        help: "time to answer of calls that were served for the first time",
+        help: "time to answer of calls that were served for the first time. Exists for an operation from the first such call on",
     },
     Metric {
         name: PAID_CALLS_IN_FLIGHT,
@@ -115,6 +117,18 @@ pub(super) const METRICS: [Metric; 18] = [
         kind: Gauge,
         labels: &["source"],
         help: "0 when an upstream call is `unavailable` in `/status`, otherwise 1; disabled ones are not listed",
+    },
+    Metric {
+        name: UPSTREAM_STATE,
+        kind: Gauge,
+        labels: &["upstream", "state"],
+        help: "1 for the state that an upstream call is in, as in `/status`, 0 for the others",
+    },
+    Metric {
+        name: UNREVIEWED,
+        kind: Counter,
+        labels: &["kind"],
+        help: "quotes of the chain's aggregator that were refused because they name a contract or function that nobody has reviewed. `kind` is `router`, `selector` or `spender`; `/status` shows what was observed",
     },
     Metric {
         name: HTTP_ANSWERS,

@@ -9,12 +9,14 @@ use crate::answer::{Answered, Method, Object, Origin, Unavailable};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::reviewed::Unreviewed;
 
 const FRESH_SECONDS: u64 = 3600;
 
 pub(super) async fn answer(
     context: &Context,
     okx: &Okx,
+    unreviewed: &Unreviewed,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
     let token = call.parameters.address("token").unwrap_or_default();
@@ -22,6 +24,7 @@ pub(super) async fn answer(
     let found = okx
         .approval(token, amount)
         .await
+        .inspect_err(|error| unreviewed.note(error, context.now()))
         .map_err(|error| fault::reply(&error))?;
     let approval = found.value;
     let source = found

@@ -7,7 +7,7 @@ use readings::news::{DateFlag, Digest, Headline};
 use serde_json::json;
 
 use super::fault;
-use crate::answer::{Answered, Method, Unavailable};
+use crate::answer::{Answered, Cut, Method, Unavailable};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -42,6 +42,10 @@ pub(super) async fn answer(
             .unavailable
             .push(no_index("brief.fear_greed", &snapshot));
     }
+    let total = digest.headlines_total.max(digest.headlines.len());
+    answered
+        .cut
+        .extend(Cut::of("headlines", digest.headlines.len(), total));
     answered.edition = Some(snapshot.snapshot_id.clone());
     Ok(answered)
 }

@@ -1,6 +1,6 @@
 //! `GET /defi-analytics`.
 
-use readings::defi::tvl;
+use readings::defi::tvl::{self, Analytics};
 use route_catalog::ErrorCode;
 
 use super::fault;
@@ -32,6 +32,7 @@ pub(super) async fn answer(
             let message = "no protocol is known by this slug or name";
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "protocol_not_found")
         })?;
+        cuts(&mut report, &found);
         let answered = Answered::new(found, FRESH_SECONDS).with_report(report);
         return Ok(Answered {
             none: NONE,
@@ -51,6 +52,7 @@ pub(super) async fn answer(
         }
     };
     let ranked = tvl::rank(&protocols, chains.as_deref().map(Vec::as_slice));
+    cuts(&mut report, &ranked);
     let mut answered = Answered::new(ranked, FRESH_SECONDS)
         .with_report(report)
         .origin("protocols", PROTOCOLS, Method::Direct)
@@ -65,4 +67,18 @@ pub(super) async fn answer(
     }
     answered.none = NONE;
     Ok(answered)
+}
+
+/// Says of how many rows each ranking shows the first.
+fn cuts(report: &mut SourceReport, found: &Analytics) {
+    let totals = found.totals;
+    let chains = found.chains.as_ref().map_or(totals.chains, Vec::len);
+    for (place, shown, total) in [
+        ("chains", chains, totals.chains),
+        ("protocols", found.protocols.len(), totals.protocols),
+        ("gainers", found.gainers.len(), totals.gainers),
+        ("losers", found.losers.len(), totals.losers),
+    ] {
+        report.cut(place, shown, total);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use data_sources::{Provenance, Sourced};
+use data_sources::Sourced;
 use jiff::Timestamp;
 use readings::news::{Article, Headline, Ranking, Topic, rank};
 use route_catalog::ErrorCode;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::crypto_news::{snapshot, undated};
 use super::fault;
-use crate::answer::{Answered, Method, Part, Warning, fresh_together};
+use crate::answer::{Answered, Method, Part, Warning};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -43,7 +43,7 @@ pub(super) async fn answer(
     let mut parts = Vec::new();
     match searched {
         Ok(searched) => {
-            parts.push(age(&searched.sources, now));
+            parts.push(Part::of("search", &searched.sources, SEARCH_FRESH_SECONDS));
             for article in report.got(searched) {
                 let mut terms = topic.matches(&article);
                 terms.push(&keyword);
@@ -58,10 +58,8 @@ pub(super) async fn answer(
     let mut warning = None;
     match &snapshot {
         Ok(snapshot) => {
-            parts.push(Part {
-                age: snapshot.age_seconds(now),
-                fresh: NewsDigest::PACE.fresh.as_secs(),
-            });
+            let fresh = NewsDigest::PACE.fresh.as_secs();
+            parts.push(Part::at("snapshot", snapshot.as_of, fresh));
             for article in &snapshot.value.articles {
                 let terms = topic.matches(article);
                 if !terms.is_empty() {
@@ -84,7 +82,8 @@ pub(super) async fn answer(
             });
         }
     }
-    let (headlines, matched) = found.ranked(now);
+    let (headlines, matched, total) = found.ranked(now);
+    report.cut("headlines", headlines.len(), total);
     if headlines.is_empty() {
         // Nobody knows whether there is nothing before everything was looked through.
         snapshot?;
@@ -104,9 +103,11 @@ pub(super) async fn answer(
         "count": headlines.len(),
         "headlines": headlines,
     });
-    let mut answered = Answered::new(data, fresh_together(parts))
-        .with_report(report)
-        .origin("headlines", source, Method::Derived);
+    let mut answered = Answered::of_parts(data, parts).with_report(report).origin(
+        "headlines",
+        source,
+        Method::Derived,
+    );
     answered.as_of = as_of;
     answered.warnings.extend(warning);
     Ok(answered)
@@ -126,13 +127,15 @@ impl Found {
         self.articles.push(article.clone());
     }
 
-    /// The headlines, and the terms of the reports behind them: what is too old to be told matched nothing.
-    fn ranked(self, now: Timestamp) -> (Vec<Headline>, Vec<String>) {
+    /// The headlines, the terms of the reports behind them (what is too old to be told matched nothing), and how many
+    /// headlines there are.
+    fn ranked(self, now: Timestamp) -> (Vec<Headline>, Vec<String>, usize) {
         let Ranking {
             mut headlines,
             reports,
             ..
         } = rank(self.articles, now);
+        let total = headlines.len();
         headlines.truncate(MOST);
         let told: BTreeSet<String> = reports.into_iter().take(MOST).flatten().collect();
         let mut matched: Vec<String> = Vec::new();
@@ -142,21 +145,7 @@ impl Found {
                 matched.push(term);
             }
         }
-        (headlines, matched)
-    }
-}
-
-/// How old the oldest of what a search found is.
-fn age(sources: &[Provenance], now: Timestamp) -> Part {
-    let times = sources
-        .iter()
-        .map(|source| source.as_of.unwrap_or(source.fetched_at));
-    let age = times
-        .min()
-        .map_or(0, |oldest| now.duration_since(oldest).as_secs());
-    Part {
-        age: u64::try_from(age).unwrap_or_default(),
-        fresh: SEARCH_FRESH_SECONDS,
+        (headlines, matched, total)
     }
 }
 
@@ -184,21 +173,7 @@ mod tests {
             &article("An old bridge", "https://a.example/2", 80),
             &["bridge"],
         );
-        let (headlines, matched) = found.ranked(now);
+        let (headlines, matched, _) = found.ranked(now);
         assert_eq!((headlines.len(), matched), (1, vec!["lending".to_owned()]));
-    }
-
-    #[test]
-    fn a_search_that_is_stale_makes_the_answer_stale() {
-        let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
-        let fetched = now - jiff::SignedDuration::from_mins(20);
-        let search = age(&[Provenance::local("okx.news", fetched)], now);
-        let snapshot = Part {
-            age: 600,
-            fresh: 4500,
-        };
-        assert_eq!(fresh_together([search, snapshot]), SEARCH_FRESH_SECONDS);
-        assert!(search.age > SEARCH_FRESH_SECONDS);
-        assert_eq!(age(&[], now).age, 0);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use data_sources::{Error, Meter, Sourced};
 use readings::derivatives::{
-    CoinReading, OpenInterest, Part, SymbolMarket, Venue, VenueReading, coin_of,
+    CoinReading, OpenInterest, Part, RankedBy, SymbolMarket, Venue, VenueReading, coin_of,
     top_by_open_interest,
 };
 use readings::symbol::SymbolKey;
@@ -33,6 +33,7 @@ pub(super) async fn answer(
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
     let max_age = call.max_age();
+    let mut ranking = None;
     let (symbol, markets, report) = match call.parameters.text("symbol") {
         Some(text) => {
             let symbol = SymbolKey::new(text)
@@ -41,12 +42,16 @@ pub(super) async fn answer(
             (Some(market.symbol.clone()), vec![market], report)
         }
         None => {
-            let (markets, report) = overview(context, derivatives, max_age).await?;
+            let (markets, unranked, report) = overview(context, derivatives, max_age).await?;
+            ranking = Some(unranked);
             (None, markets, report)
         }
     };
     let core = report.core();
-    let data = json!({ "symbol": symbol, "markets": markets });
+    let mut data = json!({ "symbol": symbol, "markets": markets });
+    if let (Some(ranking), Value::Object(members)) = (ranking, &mut data) {
+        members.insert("ranking".to_owned(), json!(ranking));
+    }
     let mut answered = Answered::new(data, FRESH_SECONDS)
         .with_report(report)
         .origin("markets", core, Method::Direct)
@@ -127,7 +132,7 @@ async fn overview(
     context: &Context,
     derivatives: &Derivatives,
     max_age: Option<Duration>,
-) -> Result<(Vec<SymbolMarket>, SourceReport), ErrorReply> {
+) -> Result<(Vec<SymbolMarket>, RankedBy, SourceReport), ErrorReply> {
     let (hyperliquid, binance, okx, bybit) = tokio::join!(
         derivatives.hyperliquid.all(max_age),
         derivatives.binance.all(max_age),
@@ -156,10 +161,13 @@ async fn overview(
     // A rate that another venue expects is no market of its own.
     let market = |(coin, venues): (String, Vec<VenueReading>)| SymbolMarket::new(coin, venues);
     let any = !readings.is_empty();
-    let known = readings.into_iter().map(market);
-    let markets = known
+    let all: Vec<SymbolMarket> = readings.into_iter().map(market).collect();
+    let ranked_by = RankedBy::over(&all);
+    let markets: Vec<_> = all
+        .into_iter()
         .filter(|market| market.aggregate.oi_usd.is_some())
         .collect();
+    let known = markets.len();
     let top = top_by_open_interest(markets, TOP);
     if top.is_empty() {
         return Err(match any {
@@ -169,11 +177,14 @@ async fn overview(
     }
     let top = with_binance_interest(context, derivatives, top, &mut report, max_age).await;
     let top = top_by_open_interest(top, TOP);
+    report.cut("markets", top.len(), known);
+    let unranked = &ranked_by.unranked;
+    report.cut("ranking.unranked", unranked.len(), ranked_by.unranked_total);
     report.missing("markets[].venues[].long_short", "only_with_symbol", "");
     for market in &top {
         name_gaps(market, &mut report);
     }
-    Ok((top, report))
+    Ok((top, ranked_by, report))
 }
 
 /// Binance states open interest contract by contract only: asked for the coins that are shown.

@@ -1,16 +1,16 @@
 //! `GET /generate-meme`.
 //!
-//! The image is on the shelf before the answer is: a lost answer is fetched again with the same payment, and the image by
+//! The image is in the store before the answer is: a lost answer is fetched again with the same payment, and the image by
 //! its digest, without drawing or paying twice.
 
 use alloy_primitives::hex;
 use data_sources::{Error, Sourced};
 use jiff::Timestamp;
-use ledger::{Artifact, Shelf, ShelfError, SqliteShelf};
 use readings::ai::{Generated, Picture};
 use route_catalog::ErrorCode;
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use storage::{Artifact, ServerStore, SqliteStore, StoreError};
 
 use super::ai::{self, FRESH_SECONDS};
 use super::fault;
@@ -30,12 +30,12 @@ const KEPT_SECONDS: i64 = 86_400;
 pub(super) async fn answer(
     context: &Context,
     ai: &Ai,
-    shelf: Option<&SqliteShelf>,
+    store: Option<&SqliteStore>,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
     // Nothing is drawn that could not be kept: the operator pays the model for it, and nobody else would.
-    let shelf = shelf.ok_or_else(no_shelf)?;
-    shelf
+    let store = store.ok_or_else(no_store)?;
+    store
         .has_room(ROOM_BYTES, unix(context.now()))
         .await
         .map_err(|error| not_kept(&error))?;
@@ -64,7 +64,7 @@ pub(super) async fn answer(
         unix(expires_at),
     );
     let sha256 = artifact.sha256();
-    shelf
+    store
         .keep(artifact, unix(now))
         .await
         .map_err(|error| not_kept(&error))?;
@@ -102,16 +102,16 @@ fn unix(time: Timestamp) -> u64 {
     u64::try_from(time.as_second()).unwrap_or_default()
 }
 
-fn no_shelf() -> ErrorReply {
+fn no_store() -> ErrorReply {
     ErrorReply::new(
         ErrorCode::UpstreamUnavailable,
         "images cannot be kept on this server, so none is drawn",
     )
-    .detail("reason", "no_shelf")
+    .detail("reason", "no_store")
     .retryable(false)
 }
 
-fn not_kept(error: &ShelfError) -> ErrorReply {
+fn not_kept(error: &StoreError) -> ErrorReply {
     tracing::error!(code = error.code(), %error, "an image cannot be kept");
     ErrorReply::new(
         ErrorCode::UpstreamUnavailable,

@@ -55,6 +55,8 @@ pub(super) async fn answer(
         // A list that lacks one of the kinds that were asked for would tell a wrong story.
         let told = report.got(told.map_err(|error| fault::reply(&error))?);
         covered.start = covered.start.max(told.covered.start);
+        // What was read a moment ago ends there.
+        covered.end = covered.end.min(told.covered.end);
         dropped_before = dropped_before.max(told.dropped_before);
         items.extend(told.items);
     }

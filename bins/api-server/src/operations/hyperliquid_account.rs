@@ -1,10 +1,10 @@
 //! `GET /hyperliquid-account`.
 
-use data_sources::{Meter, hyperliquid_info::HyperliquidInfo};
+use data_sources::hyperliquid_info::HyperliquidInfo;
+use data_sources::{Error, Meter, Sourced};
 use std::time::Duration;
 
 use alloy_primitives::Address;
-use data_sources::{Error, Sourced};
 use readings::derivatives::Account;
 use serde_json::json;
 use tokio::task::JoinSet;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::sub_wallet::address_or_own;
 use super::yields::{Held, holdings};
-use crate::answer::{Answered, Method, Part, fresh_together};
+use crate::answer::{Answered, Method};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -15,8 +15,6 @@ use crate::sources::Accounts;
 use crate::sources::Defi;
 use crate::sources::Edition;
 
-/// Balances are read again after a moment; the markets beside them have the pace of their edition.
-const FRESH_SECONDS: u64 = 60;
 /// Members whose `null` means that there is none: a chain's own coin has no contract.
 const NONE: &[&str] = &["token_address"];
 
@@ -36,12 +34,12 @@ pub(super) async fn answer(
     let Held {
         holdings,
         unread,
+        partly_read,
         uncertain,
+        parts,
     } = held?;
     let balances = report.core();
-    let now = context.now();
-    let of_balances = Part::of(&report.sources, FRESH_SECONDS, now);
-    let of_edition = edition.as_ref().map(|edition| edition.part(now));
+    let of_edition = edition.as_ref().map(|edition| edition.part("best"));
     if let Some(edition) = &edition {
         edition.count_in(&mut report);
     }
@@ -66,21 +64,22 @@ pub(super) async fn answer(
         report.missing("total_idle_usd", "price_unknown", balances);
     }
     let priced = rows.iter().all(|row| row.usd.is_some());
-    let complete = unread.is_empty() && !uncertain && priced;
+    let complete = unread.is_empty() && partly_read.is_empty() && !uncertain && priced;
     let data = json!({
         "address": address.to_string(),
         "idle": rows,
         "total_idle_usd": total,
         "total_idle_usd_complete": complete,
         "chains_unavailable": unread,
+        "chains_partly_read": partly_read,
         "rules": {
             "min_usd": idle::MIN_USD.to_string(),
             "max_share_of_market_pct": idle::MAX_SHARE_OF_MARKET_PCT.to_string(),
-            "alternatives": "grade A or B, the same token on the same chain, before gas",
+            "alternatives": "grade A or B without impermanent loss, the same token on the same chain, before gas",
         },
     });
-    let fresh = fresh_together([of_balances].into_iter().chain(of_edition));
-    let mut answered = Answered::new(data, fresh)
+    let parts = parts.into_iter().chain(of_edition).collect();
+    let mut answered = Answered::of_parts(data, parts)
         .with_report(report)
         .origin("idle", balances, Method::Direct)
         .origin("total_idle_usd", balances, Method::Derived);

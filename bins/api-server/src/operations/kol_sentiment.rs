@@ -1,7 +1,7 @@
 //! `GET /kol-sentiment`.
 
 use data_sources::news::Leading;
-use readings::social::leaders;
+use readings::social::{LEAST_LEADERS, TokenVoices, opinions};
 
 use super::fault;
 use crate::answer::{Answered, Method, Warning};
@@ -11,10 +11,10 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::News;
 
-/// Leaders are read every half hour.
+/// Posts are read every half hour.
 const FRESH_SECONDS: u64 = 1800;
-/// The window of the leaders' source.
-const WINDOW: &str = "24h";
+/// Where posts are from.
+const POSTS: &str = "x.list";
 
 pub(super) async fn answer(
     context: &Context,
@@ -22,38 +22,50 @@ pub(super) async fn answer(
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
     let desk = &news.desk;
-    let (leading, moods) = tokio::join!(desk.leaders(call.max_age()), desk.moods(call.max_age()));
+    let (posts, leading) = tokio::join!(desk.posts(call.max_age()), desk.leaders(call.max_age()));
     let mut report = SourceReport::default();
-    let leading = leading.map_err(|error| fault::reply(&error))?;
-    // Who talks is not what they think of it: without a mood there is no sentiment to sell.
-    let mood = moods.map_err(|error| fault::core_missing("sentiment", error.reason()))?;
-    let mood = report.got(mood);
-    let failed: Vec<_> = leading
-        .failed
-        .iter()
-        .map(|(_, error)| error.clone())
-        .collect();
-    let (tokens, warning) = tokens(context, leading, &mut report);
-    for error in failed {
-        report.missing(
-            "by_token",
-            error.reason(),
-            error.source_id().unwrap_or_default(),
-        );
-    }
-    report.unavailable.dedup();
-    let told = leaders(&tokens, &mood, WINDOW)
-        .ok_or_else(|| fault::core_missing("kols", "no_opinion_leaders"))?;
-    if !told.has_mood() {
-        return Err(fault::core_missing("sentiment", "no_mood_of_these_tokens"));
+    // What the leaders think is in their posts alone: how others speak of what they mention is not it.
+    let posts = posts.map_err(|error| fault::core_missing("posts", error.reason()))?;
+    let posts = report.got(posts);
+    let (talking, mut warnings) = match leading {
+        Ok(leading) => {
+            let (talking, warning) = tokens(context, leading, &mut report);
+            (talking, warning.into_iter().collect())
+        }
+        Err(error) => {
+            report.failed(context, &error);
+            (Vec::new(), vec![unknown_leaders()])
+        }
+    };
+    let told = opinions(&posts, &talking, context.now()).ok_or_else(|| {
+        let reason = "too_few_leaders_with_an_opinion";
+        fault::core_missing("leaders", reason).detail("least", LEAST_LEADERS)
+    })?;
+    if !told.coverage.complete {
+        warnings.push(incomplete());
     }
     let mut answered = Answered::new(told, FRESH_SECONDS)
         .with_report(report)
-        .origin("top_voices", "okx.vibe", Method::Direct)
-        .origin("by_token", "okx.sentiment", Method::Derived)
-        .origin("overall", "okx.sentiment", Method::Derived);
-    answered.warnings.extend(warning);
+        .origin("leaders", POSTS, Method::Derived)
+        .origin("by_token", POSTS, Method::Derived)
+        .origin("overall", POSTS, Method::Derived);
+    answered.warnings = warnings;
     Ok(answered)
+}
+
+fn unknown_leaders() -> Warning {
+    Warning {
+        code: "leaders_of_the_list_alone",
+        message: "who else leads opinions could not be read: coverage is of the accounts in the list alone".to_owned(),
+    }
+}
+
+/// Said of a window whose posts were not all read.
+pub(super) fn incomplete() -> Warning {
+    Warning {
+        code: "posts_incomplete",
+        message: "the accounts posted more within the window than was read: earlier posts of it are missing".to_owned(),
+    }
 }
 
 /// The tokens whose leaders are known; the others are named.
@@ -61,7 +73,7 @@ pub(super) fn tokens(
     context: &Context,
     leading: Leading,
     report: &mut SourceReport,
-) -> (Vec<readings::social::TokenVoices>, Option<Warning>) {
+) -> (Vec<TokenVoices>, Option<Warning>) {
     let tokens = report.got(leading.tokens);
     let mut names = Vec::new();
     for (symbol, error) in &leading.failed {

@@ -1,15 +1,20 @@
 //! `GET /mega-report`.
 
+mod moods;
+
 use data_sources::Sourced;
 use jiff::Timestamp;
+use readings::macro_data::upcoming;
 use route_catalog::Operation;
 use serde_json::{Map, Value, json};
 
 use super::crypto_news::{core_source, no_index, snapshot, undated};
+use super::token_deep_dive::drop_none;
 use super::{
-    boxed, fault, finish, funding_rates, kol_sentiment, tradfi_data, trending_altcoins, yield_alpha,
+    boxed, defi_analytics, fault, finish, funding_rates, kol_sentiment, tradfi_data,
+    trending_altcoins, twitter_summary, yield_alpha,
 };
-use crate::answer::{Answered, Method, Part, Unavailable, Warning, fresh_together};
+use crate::answer::{Answered, Cut, Method, Part, Unavailable, Warning};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -17,13 +22,10 @@ use crate::snapshots::{Dataset, NewsDigest};
 use crate::source_report::SourceReport;
 use crate::sources::{Defi, Derivatives, News, Tokens, Tradfi};
 
-/// Headlines of a report.
-const HEADLINES: usize = 10;
-/// Rows of every other list.
-const ROWS: usize = 5;
+/// Days ahead of which scheduled events are told.
+const CATALYST_DAYS: usize = 14;
 
-/// A section that is taken from the answer of another route: its name, the route, and the members that are taken, lists
-/// among them cut.
+/// A section that is taken from the answer of another route: its name, the route, and the members that are taken, whole.
 struct Section {
     name: &'static str,
     operation: Operation,
@@ -57,6 +59,17 @@ const MACRO: Section = Section {
     list: None,
 };
 
+const LEADERS_SAID: Section = Section {
+    name: "leaders_said",
+    operation: Operation::TwitterSummary,
+    list: None,
+};
+const DEFI: Section = Section {
+    name: "defi",
+    operation: Operation::DefiAnalytics,
+    list: None,
+};
+
 pub(super) async fn answer(
     context: &Context,
     news: &News,
@@ -66,9 +79,17 @@ pub(super) async fn answer(
     tradfi: &Tradfi,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
-    let [one, two, three, four, five] =
-        [KOL_ALPHA, TRENDING, YIELD, DERIVATIVES, MACRO].map(|section| section.call(call));
-    let (digest, kols, altcoins, pools, markets, readings) = tokio::join!(
+    let sections = [
+        KOL_ALPHA,
+        TRENDING,
+        YIELD,
+        DERIVATIVES,
+        MACRO,
+        LEADERS_SAID,
+        DEFI,
+    ];
+    let [one, two, three, four, five, six, seven] = sections.map(|section| section.call(call));
+    let (digest, kols, altcoins, pools, markets, readings, said, protocols) = tokio::join!(
         snapshot(context, news),
         boxed(|| finished(context, &one, kol_sentiment::answer(context, news, &one))),
         boxed(|| finished(
@@ -82,18 +103,31 @@ pub(super) async fn answer(
             &four,
             funding_rates::answer(context, derivatives, &four)
         )),
-        boxed(|| finished(context, &five, tradfi_data::answer(context, tradfi, &five))),
+        boxed(|| finished(
+            context,
+            &five,
+            tradfi_data::answer(context, tradfi, &derivatives.hyperliquid, &five)
+        )),
+        boxed(|| finished(context, &six, twitter_summary::answer(context, news, &six))),
+        boxed(|| finished(
+            context,
+            &seven,
+            defi_analytics::answer(context, defi, &seven)
+        )),
     );
     let now = context.now();
     let mut draft = Draft::default();
     let mut headlines_source = "";
+    let mut news_change = Value::Null;
     match &digest {
         Ok(snapshot) => {
             let digest = &snapshot.value;
-            let headlines = digest
-                .headlines
-                .get(..HEADLINES)
-                .unwrap_or(&digest.headlines);
+            let headlines = &digest.headlines;
+            let total = digest.headlines_total.max(headlines.len());
+            draft
+                .report
+                .cut("sections.headlines", headlines.len(), total);
+            news_change = moods::news_change(digest, now);
             draft
                 .sections
                 .insert("headlines".to_owned(), json!(headlines));
@@ -101,10 +135,10 @@ pub(super) async fn answer(
                 .sections
                 .insert("sentiment".to_owned(), json!(digest.brief));
             draft.as_of = Some(snapshot.as_of);
-            draft.ages.push(Part {
-                age: snapshot.age_seconds(now),
-                fresh: NewsDigest::PACE.fresh.as_secs(),
-            });
+            let fresh = NewsDigest::PACE.fresh.as_secs();
+            draft
+                .ages
+                .push(Part::at("headlines", snapshot.as_of, fresh));
             draft.report.got(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
@@ -134,6 +168,8 @@ pub(super) async fn answer(
         (YIELD, pools),
         (DERIVATIVES, markets),
         (MACRO, readings),
+        (LEADERS_SAID, said),
+        (DEFI, protocols),
     ] {
         draft.add(&section, answered, now);
     }
@@ -143,8 +179,31 @@ pub(super) async fn answer(
             "headlines_and_trending_missing",
         ));
     }
-    let data = json!({ "sections": draft.sections, "missing": draft.missing });
-    let mut answered = Answered::new(data, fresh_together(draft.ages)).with_report(draft.report);
+    let of_leaders = draft
+        .sections
+        .get("leaders_said")
+        .and_then(|said| said.get("change"));
+    let change = json!({ "news": news_change, "leaders": of_leaders });
+    for (field, reason) in [
+        ("change.news", "no_snapshot"),
+        ("change.leaders", "yesterday_not_covered"),
+        ("change.news.tone", "no_article_of_the_day"),
+        ("change.news.tone_yesterday", "no_article_of_the_day"),
+    ] {
+        let place = format!("/{}", field.replace('.', "/"));
+        let there = json!({ "change": &change });
+        if there.pointer(&place).is_some_and(Value::is_null) {
+            draft.report.missing(field, reason, headlines_source);
+        }
+    }
+    let data = json!({
+        "cross_checks": moods::cross_checks(&draft.sections),
+        "change": change,
+        "catalysts": upcoming(now, CATALYST_DAYS),
+        "sections": draft.sections,
+        "missing": draft.missing,
+    });
+    let mut answered = Answered::of_parts(data, draft.ages).with_report(draft.report);
     answered.as_of = draft.as_of;
     answered.warnings = draft.warnings;
     Ok(match headlines_source {
@@ -173,29 +232,34 @@ impl Draft {
             Ok(answered) => answered,
             Err(error) => return self.missing(section.name, &error),
         };
-        self.ages.push(Part {
-            age: answered.age_seconds(now),
-            fresh: answered.fresh_seconds,
-        });
+        self.ages.extend(answered.as_parts(section.name, now));
         self.as_of = self.as_of.into_iter().chain([answered.as_of(now)]).min();
         for warning in answered.warnings {
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
             }
         }
-        let (value, inner) = match section.list {
+        let place = format!("data.sections.{}", section.name);
+        let (mut value, inner) = match section.list {
             Some(list) => (
-                cut(answered.data.get(list).cloned().unwrap_or_default()),
+                answered.data.get(list).cloned().unwrap_or_default(),
                 format!("data.{list}"),
             ),
-            None => (cut_members(answered.data.into_value()), "data".to_owned()),
+            None => (answered.data.into_value(), "data".to_owned()),
         };
+        // What the section's own answer had cut is cut here, too.
+        for cut in answered.cut {
+            if let Some(rest) = cut.field.strip_prefix(&inner) {
+                let field = format!("{place}{rest}");
+                self.report.cut.push(Cut { field, ..cut });
+            }
+        }
+        drop_none(&mut value, answered.none);
         self.sections.insert(section.name.to_owned(), value);
         self.report.got(Sourced {
             value: (),
             sources: answered.sources,
         });
-        let place = format!("data.sections.{}", section.name);
         let moved = answered.unavailable.into_iter().filter_map(|gap| {
             let rest = gap.field.strip_prefix(&inner)?;
             Some(Unavailable {
@@ -211,25 +275,6 @@ impl Draft {
         self.missing.push(name);
         self.report
             .missing(&format!("sections.{name}"), error.reason(), "");
-    }
-}
-
-/// The first rows of a list.
-fn cut(mut value: Value) -> Value {
-    if let Value::Array(rows) = &mut value {
-        rows.truncate(ROWS);
-    }
-    value
-}
-
-/// An object with each of its lists cut.
-fn cut_members(value: Value) -> Value {
-    match value {
-        Value::Object(members) => members
-            .into_iter()
-            .map(|(name, member)| (name, cut(member)))
-            .collect(),
-        other => other,
     }
 }
 

@@ -1,13 +1,16 @@
 //! `GET /portfolio`.
 
 mod fallback;
+mod native;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::Address;
 use readings::chain::NETWORKS;
-use readings::portfolio::{ChainReading, ChainStatus, Coverage, Portfolio, portfolio};
+use readings::portfolio::{ChainReading, ChainStatus, Holding, Portfolio, portfolio};
 
 use super::{fault, sub_wallet};
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Cut, Method, Part};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -31,6 +34,8 @@ pub(crate) struct Balances {
     pub(crate) portfolio: Portfolio,
     /// The sources, and what could not be had of them.
     pub(crate) report: SourceReport,
+    /// How old the balances are, and the prices of native coins that a source of its own gave.
+    pub(crate) parts: Vec<Part>,
 }
 
 pub(super) async fn answer(
@@ -46,19 +51,33 @@ pub(super) async fn answer(
     let Balances {
         portfolio,
         mut report,
+        parts,
     } = balances(context, accounts, address, &chains).await?;
     let source = report.sources.first().map_or("", |source| source.source);
+    let mut cuts = Vec::new();
     for chain in &portfolio.chains {
-        if chain.status == ChainStatus::Unavailable {
-            let reason = chain.reasons.first().map_or("unavailable", String::as_str);
-            for member in ["usd", "tokens"] {
-                report.missing(
-                    &format!("chains[].{member}"),
-                    reason,
-                    data_sources::evm::source(chain.chain_id),
-                );
-            }
+        let reason = chain.reasons.first().map_or("unavailable", String::as_str);
+        let mut missing = |member: &str| {
+            let source = data_sources::evm::source(chain.chain_id);
+            report.missing(&format!("chains[].{member}"), reason, source);
+        };
+        if let (Some(shown), Some(total)) = (&chain.tokens, chain.tokens_total)
+            && total > shown.len()
+        {
+            let place = format!("chains[chain_id={}].tokens", chain.chain_id);
+            cuts.extend(Cut::of(&place, shown.len(), total));
         }
+        if chain.usd.is_none() {
+            missing("usd");
+        }
+        if chain.status == ChainStatus::Unavailable {
+            missing("tokens");
+            missing("tokens_total");
+        }
+    }
+    report.cut.extend(cuts);
+    if portfolio.total_usd.is_none() {
+        report.missing("total_usd", "no_value_known", source);
     }
     for (reason, members) in GAPS {
         let holds = |reasons: &[String]| reasons.iter().any(|known| known == reason);
@@ -68,13 +87,15 @@ pub(super) async fn answer(
             }
         }
     }
-    Ok(Answered::new(&portfolio, FRESH_SECONDS)
+    Ok(Answered::of_parts(&portfolio, parts)
         .with_report(report)
         .origin("total_usd", source, Method::Derived)
         .origin("chains", source, Method::Direct))
 }
 
-/// What an account has on `chains`: as OKX's index knows it; without it, chain by chain from nodes and explorers.
+/// What an account has on `chains`: as OKX's index knows it on the chains that it covers, with the native balance from a
+/// node where the index lists none; on the others, and without the index, chain by chain from nodes and explorers.
+/// Native balances without a price get one that needs no key.
 ///
 /// # Errors
 ///
@@ -86,23 +107,29 @@ pub(crate) async fn balances(
     chains: &[u64],
 ) -> Result<Balances, ErrorReply> {
     let mut report = SourceReport::default();
-    let readings: Vec<ChainReading> = match accounts.okx.balances(address, chains).await {
-        Ok(sourced) => {
-            let mut found = report.got(sourced);
-            let reading = |chain_id: &u64| ChainReading {
-                chain_id: *chain_id,
-                holdings: found
-                    .remove(chain_id)
-                    .ok_or_else(|| "not_covered".to_owned()),
-                coverage: Coverage::Indexed,
-            };
-            chains.iter().map(reading).collect()
-        }
-        Err(error) => {
-            report.failed(context, &error);
-            fallback::read(context, accounts, address, chains, &mut report).await
-        }
-    };
+    let indexed = indexed(context, accounts, address, chains, &mut report).await;
+    let others: Vec<u64> = chains
+        .iter()
+        .copied()
+        .filter(|chain| !indexed.contains_key(chain))
+        .collect();
+    let mut aside = SourceReport::default();
+    let (indexed, others) = tokio::join!(
+        native::read(context, accounts, address, indexed, &mut report),
+        fallback::read(context, accounts, address, &others, &mut aside),
+    );
+    report.join(aside);
+    let mut readings: Vec<ChainReading> = indexed.into_iter().chain(others).collect();
+    let place = |reading: &ChainReading| chains.iter().position(|id| *id == reading.chain_id);
+    readings.sort_by_key(place);
+    let mut prices = SourceReport::default();
+    native::price(context, accounts, &mut readings, &mut prices).await;
+    let mut parts = vec![Part::of("balances", &report.sources, FRESH_SECONDS)];
+    if !prices.core().is_empty() {
+        let fresh = native::PRICE_FRESH_SECONDS;
+        parts.push(Part::of("native_prices", &prices.sources, fresh));
+    }
+    report.join(prices);
     let portfolio = portfolio(address, readings);
     let failed = portfolio
         .chains
@@ -118,5 +145,44 @@ pub(crate) async fn balances(
             reason.map_or("unavailable", String::as_str),
         ));
     }
-    Ok(Balances { portfolio, report })
+    Ok(Balances {
+        portfolio,
+        report,
+        parts,
+    })
+}
+
+/// What the index lists on each chain that it covers. Where it lists nothing on a chain, only its own list of chains tells
+/// whether that means anything: a chain of which nobody knows whether it is covered is left to others.
+async fn indexed(
+    context: &Context,
+    accounts: &Accounts,
+    address: Address,
+    chains: &[u64],
+    report: &mut SourceReport,
+) -> BTreeMap<u64, Vec<Holding>> {
+    let (balances, covered) = tokio::join!(
+        accounts.okx.balances(address, chains),
+        accounts.okx.balance_chains(),
+    );
+    let mut listed = match balances {
+        Ok(sourced) => report.got(sourced),
+        Err(error) => {
+            report.failed(context, &error);
+            return BTreeMap::new();
+        }
+    };
+    let covered = match covered {
+        // Which chains there are does not age the balances.
+        Ok(sourced) => report.got(sourced.as_reference()),
+        Err(error) => {
+            report.failed(context, &error);
+            std::sync::Arc::new(BTreeSet::new())
+        }
+    };
+    let of = |chain: &u64| match listed.remove(chain) {
+        Some(holdings) => Some((*chain, holdings)),
+        None => covered.contains(chain).then(|| (*chain, Vec::new())),
+    };
+    chains.iter().filter_map(of).collect()
 }

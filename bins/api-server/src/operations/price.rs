@@ -8,7 +8,9 @@ use alloy_primitives::Address;
 use data_sources::{Error, Provenance, SourceError, SourceErrorKind, Sourced, TokenPrice};
 use jiff::Timestamp;
 use readings::Figure;
-use readings::token::consensus::{Confidence, Consensus, Quote, Weakness, agree};
+use readings::token::consensus::{
+    CONTRADICTION_PCT, Confidence, Consensus, Quote, TOLERANCE_PCT, Weakness, agree,
+};
 use readings::token::market::TokenMarket;
 use readings::token::pools::{self, DexPair, platform_of};
 use serde_json::{Value, json};
@@ -16,7 +18,7 @@ use serde_json::{Value, json};
 use self::asked::Asked;
 use super::fault;
 use super::token_security::trading;
-use crate::answer::{Answered, Method, Unavailable, Warning, seconds};
+use crate::answer::{Answered, Method, Part, Unavailable, Warning, seconds};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -34,6 +36,8 @@ const INFO: &str = "okx.price-info";
 const TRADE_PATIENCE: Duration = Duration::from_millis(2_500);
 /// Digits of a price that is computed from a trade.
 const TRADED_DIGITS: u32 = 15;
+/// Why there is no price where there are quotes.
+pub(super) const CONTRADICT: &str = "prices_contradict";
 /// What stands for a source when the price is of several.
 const MEDIAN: &str = "median";
 
@@ -50,8 +54,8 @@ pub(super) struct Spot {
     pub(super) as_of: Option<Timestamp>,
     /// Dollars in the token's pools.
     pub(super) liquidity_usd: Option<Figure>,
-    /// For how many seconds all of it counts as fresh.
-    pub(super) fresh_seconds: u64,
+    /// How old the price, what confirms it and the liquidity are, and for how long each counts as fresh.
+    pub(super) parts: Vec<Part>,
 }
 
 pub(super) async fn answer(
@@ -63,7 +67,7 @@ pub(super) async fn answer(
     about(context, tokens, token, call.max_age()).await
 }
 
-/// The answer about `token`.
+/// The answer about `token`. Without a price there is nothing to sell.
 pub(super) async fn about(
     context: &Context,
     tokens: &Tokens,
@@ -74,11 +78,14 @@ pub(super) async fn about(
         .await
         .map_err(|error| fault::reply(&error))?;
     let (spot, sources) = (found.value, found.sources);
+    if spot.consensus.price_usd.is_none() {
+        return Err(spot.contradiction());
+    }
     let method = match spot.consensus.source {
         Some(_) => Method::Direct,
         None => Method::Median,
     };
-    let answered = Answered::new(spot.data(), spot.fresh_seconds)
+    let answered = Answered::of_parts(spot.data(), spot.parts.clone())
         .origin("price_usd", spot.source(), method)
         .origin("liquidity_usd", INFO, Method::Direct);
     let unavailable = gap(&spot, &sources).into_iter().collect();
@@ -88,6 +95,20 @@ pub(super) async fn about(
         warnings: spot.warnings(),
         ..answered
     })
+}
+
+/// Members of a price without a figure.
+pub(super) fn unpriced(spot: &Spot) -> Vec<Unavailable> {
+    let members = match spot.consensus.price_usd {
+        Some(_) => &[][..],
+        None => &["price_usd", "source"][..],
+    };
+    let gap = |member: &&str| Unavailable {
+        field: format!("data.{member}"),
+        reason: CONTRADICT.to_owned(),
+        source: "",
+    };
+    members.iter().map(gap).collect()
 }
 
 /// Why the liquidity is not known.
@@ -138,10 +159,11 @@ pub(super) async fn spot(
     let agreed = agree(&asked.quotes, now);
     if agreed.is_none_or(|agreed| agreed.confidence != Confidence::Confirmed) {
         let pairs = tokens.dexscreener.pairs(PLATFORM, token, kept).await;
-        let pairs = asked.take(PAIRS, pairs);
+        let pool = asked.pool(PLATFORM, token, pairs);
+        let alone = asked.quotes.is_empty();
         asked
             .quotes
-            .extend(pairs.and_then(|pairs| deepest(PLATFORM, token, &pairs)));
+            .extend(pool.filter(|quote| alone || within(quote, taken, now)));
     }
     let consensus = match agree(&asked.quotes, now) {
         Some(consensus) => consensus,
@@ -169,10 +191,8 @@ pub(super) async fn elsewhere(
     let platform = platform_of(chain_id).ok_or(Error::NotPriced { token })?;
     let mut asked = Asked::new(context);
     let pairs = tokens.dexscreener.pairs(platform, token, max_age).await;
-    let pairs = asked.take(PAIRS, pairs);
-    asked
-        .quotes
-        .extend(pairs.and_then(|pairs| deepest(platform, token, &pairs)));
+    let pool = asked.pool(platform, token, pairs);
+    asked.quotes.extend(pool);
     let Some(consensus) = agree(&asked.quotes, context.now()) else {
         return Err(asked.failure(token));
     };
@@ -194,14 +214,14 @@ fn told(
         .filter(made_of)
         .filter_map(|quote| quote.as_of)
         .min();
-    let (sources, fresh_seconds) = asked.provenance(&consensus, liquidity_usd.is_some());
+    let (sources, parts) = asked.provenance(&consensus, liquidity_usd.is_some());
     let value = Spot {
         token,
         chain_id,
         consensus,
         as_of,
         liquidity_usd,
-        fresh_seconds,
+        parts,
     };
     Sourced { value, sources }
 }
@@ -213,12 +233,22 @@ fn within(quote: &Quote, max_age: Option<Duration>, now: Timestamp) -> bool {
     limits.is_none_or(|(max_age, as_of)| age(as_of) <= max_age)
 }
 
-fn deepest(platform: &str, token: Address, pairs: &[DexPair]) -> Option<Quote> {
+/// The price of the deepest pool of `pairs`, which were fetched at a time. It is as old as the last trade can be: that it was
+/// fetched now says nothing of when anybody paid it.
+fn deepest(
+    platform: &str,
+    token: Address,
+    pairs: &[DexPair],
+    fetched_at: Timestamp,
+) -> Option<Quote> {
     let deepest = pools::spot(platform, &token.to_string(), pairs)?;
+    let traded = deepest
+        .traded_within_seconds
+        .and_then(|seconds| fetched_at.checked_sub(Duration::from_secs(seconds)).ok());
     Some(Quote {
         source: PAIRS,
         price_usd: deepest.price_usd,
-        as_of: None,
+        as_of: traded,
         liquidity_usd: Some(deepest.liquidity_usd),
         certainty_ratio: None,
     })
@@ -282,17 +312,30 @@ impl Spot {
         self.consensus.source.unwrap_or(MEDIAN)
     }
 
+    /// What a caller is told when the sources contradict each other: what each of them says.
+    fn contradiction(&self) -> ErrorReply {
+        fault::core_missing("price", CONTRADICT)
+            .detail("confidence", json!(self.consensus.confidence))
+            .detail("quotes", json!(self.consensus.used))
+            .detail("spread_pct", json!(self.consensus.spread_pct))
+            .detail("contradiction_pct", Figure(CONTRADICTION_PCT).to_string())
+    }
+
     /// The route's object.
     pub(super) fn data(&self) -> Value {
         let mut data = json!({
             "token": self.token.to_string(),
             "chain_id": self.chain_id,
             "price_usd": self.consensus.price_usd,
-            "source": self.source(),
+            "source": self.consensus.price_usd.map(|_| self.source()),
             "as_of": self.as_of.map(seconds),
             "liquidity_usd": self.liquidity_usd,
             "confidence": self.consensus.confidence,
             "quotes": self.consensus.used,
+            "rules": {
+                "tolerance_pct": Figure(TOLERANCE_PCT),
+                "contradiction_pct": Figure(CONTRADICTION_PCT),
+            },
         });
         if let (Some(spread), Value::Object(members)) = (self.consensus.spread_pct, &mut data) {
             members.insert("spread_pct".to_owned(), json!(spread));
@@ -304,14 +347,20 @@ impl Spot {
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let consensus = &self.consensus;
         let mut warnings = Vec::new();
-        if let (Confidence::Disputed, Some(spread)) = (consensus.confidence, consensus.spread_pct) {
+        let told = match (consensus.confidence, consensus.source) {
+            (Confidence::Disputed, Some(source)) => Some(format!(
+                "the price is that of {source}, with which most agree"
+            )),
+            (Confidence::Disputed, None) => Some("the price is their median".to_owned()),
+            (Confidence::Contradicted, _) => Some("there is no price".to_owned()),
+            _ => None,
+        };
+        if let (Some(told), Some(spread)) = (told, consensus.spread_pct) {
             let sources: Vec<_> = consensus.used.iter().map(|quote| quote.source).collect();
+            let sources = sources.join(" and ");
             warnings.push(Warning {
                 code: "prices_differ",
-                message: format!(
-                    "{} differ by {spread} %; the price is their median",
-                    sources.join(" and ")
-                ),
+                message: format!("{sources} differ by {spread} %; {told}"),
             });
         }
         if let Some(weakness) = consensus.weakness {
@@ -327,6 +376,7 @@ impl Spot {
 fn words(weakness: Weakness) -> &'static str {
     match weakness {
         Weakness::Old => "older than ten minutes",
+        Weakness::Untimed => "one of which nobody says when it was paid",
         Weakness::Unsure => "one that its source is not sure of",
         Weakness::Thin => "one with hardly any liquidity behind it",
         Weakness::Traded => "what ten dollars' worth of it would bring now",

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::crypto_news::{core_source, snapshot, undated};
 use super::{fault, tradfi_data};
-use crate::answer::{Answered, Method, Part, fresh_together};
+use crate::answer::{Answered, Method, Part};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -83,7 +83,14 @@ pub(super) async fn answer(
     let mut rows = Vec::new();
     let mut of_venue = SourceReport::default();
     match markets {
-        Ok(answers) => {
+        Ok((answers, dexes)) => {
+            if dexes > answers.len() {
+                report.cut("tokenized.dexes", answers.len(), dexes);
+                omitted.push(Omitted::new(
+                    "tokenized",
+                    format!("{} of {dexes} dexes were asked", answers.len()),
+                ));
+            }
             for (dex, answer) in answers {
                 match answer {
                     Ok(markets) => rows.extend(of_venue.got(markets).iter().cloned()),
@@ -106,7 +113,7 @@ pub(super) async fn answer(
     let mut parts = vec![of_macro];
     let told_by_venue = of_venue.has(MARKETS);
     if told_by_venue {
-        parts.push(Part::of(&of_venue.sources, FRESH_SECONDS, now));
+        parts.push(Part::of("tokenized", &of_venue.sources, FRESH_SECONDS));
     }
     report.unavailable.append(&mut of_venue.unavailable);
     report.got(Sourced {
@@ -125,12 +132,11 @@ pub(super) async fn answer(
     let mut core_of_news = "";
     let news = match news {
         Ok(snapshot) => {
-            let headlines = headlines(&snapshot.value, now);
+            let (headlines, total) = headlines(&snapshot.value, now);
+            report.cut("news", headlines.len(), total);
             as_of = Some(snapshot.as_of);
             let fresh = NewsDigest::PACE.fresh.as_secs();
-            let age = snapshot.age_seconds(now);
-            parts.push(Part { age, fresh });
-            parts.push(Part::of(&snapshot.sources, fresh, now));
+            parts.push(Part::at("news", snapshot.as_of, fresh));
             core_of_news = core_source(&snapshot);
             report.got(Sourced {
                 value: (),
@@ -154,8 +160,7 @@ pub(super) async fn answer(
         "news": news,
         "omitted": omitted,
     });
-    let fresh = fresh_together(parts);
-    let mut answered = Answered::new(data, fresh).with_report(report);
+    let mut answered = Answered::of_parts(data, parts).with_report(report);
     for (place, source, method) in origins {
         answered = answered.origin(place, source, method);
     }
@@ -188,8 +193,8 @@ fn origins(core: &MacroCore) -> Vec<(&'static str, &'static str, Method)> {
 /// The markets of one dex, or why there are none.
 type OfDex = (String, Result<Sourced<Arc<Vec<PerpContext>>>, Error>);
 
-/// The markets of every dex that others deployed.
-async fn markets(hyperliquid: &HyperliquidInfo, call: &Call) -> Result<Vec<OfDex>, Error> {
+/// The markets of the dexes that others deployed, and how many of those there are.
+async fn markets(hyperliquid: &HyperliquidInfo, call: &Call) -> Result<(Vec<OfDex>, usize), Error> {
     let dexs = hyperliquid.dexs(None).await?;
     let max_age = call.max_age();
     let mut calls = JoinSet::new();
@@ -202,11 +207,11 @@ async fn markets(hyperliquid: &HyperliquidInfo, call: &Call) -> Result<Vec<OfDex
     }
     let mut answers = calls.join_all().await;
     answers.sort_by(|one, other| one.0.cmp(&other.0));
-    Ok(answers)
+    Ok((answers, dexs.value.len()))
 }
 
-/// Headlines about real-world assets; when there are none, the most important ones.
-fn headlines(digest: &readings::news::Digest, now: Timestamp) -> Vec<Headline> {
+/// Headlines about real-world assets, and how many there are; when there are none, the most important ones.
+fn headlines(digest: &readings::news::Digest, now: Timestamp) -> (Vec<Headline>, usize) {
     let topic = Topic::new("rwa");
     let about = |article: &&readings::news::Article| {
         topic
@@ -218,6 +223,7 @@ fn headlines(digest: &readings::news::Digest, now: Timestamp) -> Vec<Headline> {
     if headlines.is_empty() {
         headlines = digest.headlines.clone();
     }
+    let total = headlines.len();
     headlines.truncate(HEADLINES);
-    headlines
+    (headlines, total)
 }

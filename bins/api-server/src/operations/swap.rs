@@ -9,6 +9,7 @@ use crate::answer::{Answered, Method, Object, Origin, Unavailable, seconds};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::reviewed::Unreviewed;
 
 /// A quote ages with every block; nothing older than this counts as fresh.
 const FRESH_SECONDS: u64 = 15;
@@ -16,6 +17,7 @@ const FRESH_SECONDS: u64 = 15;
 pub(super) async fn answer(
     context: &Context,
     okx: &Okx,
+    unreviewed: &Unreviewed,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
     let parameters = &call.parameters;
@@ -31,6 +33,7 @@ pub(super) async fn answer(
     let found = okx
         .swap(&request)
         .await
+        .inspect_err(|error| unreviewed.note(error, context.now()))
         .map_err(|error| fault::reply(&error))?;
     let quote = found.value;
     let source = found

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::crypto_news::{core_source, snapshot, undated};
 use super::{fault, funding_rates, token_deep_dive, token_details};
-use crate::answer::{Answered, Method, Part, Unavailable, fresh_together};
+use crate::answer::{Answered, Method, Part, Unavailable};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -48,21 +48,26 @@ pub(super) async fn answer(
     let mut report = SourceReport::default();
     let now = context.now();
     let mut ages = Vec::new();
-    let mut aged = |provenance: &[Provenance], fresh| ages.push(Part::of(provenance, fresh, now));
+    let mut aged =
+        |name, provenance: &[Provenance], fresh| ages.push(Part::of(name, provenance, fresh));
     let funding = of_the_coin(funding, coin.as_ref().ok().map(|coin| &coin.value));
     if let Ok((_, of_market)) = &funding {
-        aged(&of_market.sources, funding_rates::FRESH_SECONDS);
+        aged(
+            "derivatives",
+            &of_market.sources,
+            funding_rates::FRESH_SECONDS,
+        );
     }
     let market = market(funding, &mut report);
     if let Ok(coin) = &coin {
-        aged(&coin.sources, token_details::FRESH_SECONDS);
+        aged("price", &coin.sources, token_details::FRESH_SECONDS);
     }
     let paid = report
         .take(context, "price", coin)
         .and_then(|coin| price(&coin, &mut report));
     let social_source = core(mood.as_ref().map(|mood| mood.sources.as_slice()));
     if let Ok(mood) = &mood {
-        aged(&mood.sources, FRESH_SECONDS);
+        aged("social", &mood.sources, FRESH_SECONDS);
     }
     let said = report
         .take(context, "social", mood)
@@ -70,7 +75,7 @@ pub(super) async fn answer(
     let (mut news_source, mut as_of) = (NEWS, None);
     let news = match told {
         Ok(told) => {
-            aged(&told.sources, FRESH_SECONDS);
+            aged("news", &told.sources, FRESH_SECONDS);
             news_source = core(Ok::<_, &Error>(told.sources.as_slice()));
             Some(report.got(told))
         }
@@ -80,10 +85,7 @@ pub(super) async fn answer(
             let of_snapshot = snapshot.ok().map(|snapshot| {
                 let provenance = snapshot.provenance();
                 let fresh = NewsDigest::PACE.fresh.as_secs();
-                ages.push(Part {
-                    age: snapshot.age_seconds(now),
-                    fresh,
-                });
+                ages.push(Part::at("news", snapshot.as_of, fresh));
                 as_of = Some(snapshot.as_of);
                 news_source = core_source(&snapshot);
                 let about = |article: &&Article| mentions_symbol(article, &symbol);
@@ -110,6 +112,7 @@ pub(super) async fn answer(
     }
     let news = news.map(|articles| {
         let mut headlines = rank(articles, now).headlines;
+        report.cut("news", headlines.len().min(MOST), headlines.len());
         headlines.truncate(MOST);
         let undated = undated("news", &headlines, news_source);
         report.unavailable.extend(undated);
@@ -122,9 +125,11 @@ pub(super) async fn answer(
         "social": said,
         "derivatives": market,
     });
-    let mut answered = Answered::new(data, fresh_together(ages))
-        .with_report(report)
-        .origin("news", news_source, Method::Derived);
+    let mut answered = Answered::of_parts(data, ages).with_report(report).origin(
+        "news",
+        news_source,
+        Method::Derived,
+    );
     answered.as_of = as_of;
     Ok(match social_source {
         "" => answered,

@@ -1,25 +1,34 @@
 //! `GET /token-deep-dive`.
 
+mod checks;
 mod deep;
+mod place;
+mod trade;
 
 use std::time::Duration;
 
-use alloy_primitives::Address;
 use data_sources::Sourced;
+use readings::macro_data::{Catalyst, upcoming};
+use readings::news::rank;
 use readings::symbol::SymbolKey;
 use readings::token::coin::Coin;
 use readings::{Decimal, Figure};
-use route_catalog::{ErrorCode, HOME_CHAIN, SECURITY_CHAINS};
+use route_catalog::{ErrorCode, HOME_CHAIN};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+pub(super) use self::deep::drop_none;
 use self::deep::{Budget, Gathered, Outcome, Part};
+use self::place::Place;
+use super::crypto_news::undated;
 use super::{fault, funding_rates, kol_sentiment, price, token_details, token_security};
-use crate::answer::{Answered, Method, Object, fresh_together};
+use crate::answer::{Answered, Method, Object};
 use crate::call::Call;
 use crate::context::Context;
+use crate::memory::Memory;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
 use crate::sources::Derivatives;
 use crate::sources::News;
 use crate::sources::Security;
@@ -31,10 +40,12 @@ const CORE: Duration = Duration::from_millis(3_500);
 const PART: Duration = Duration::from_millis(2_500);
 /// Time for the answer.
 const WHOLE: Duration = Duration::from_secs(6);
+/// Days ahead of which scheduled events are told.
+const CATALYST_DAYS: usize = 14;
+/// Articles of a symbol are read again after two minutes.
+const NEWS_FRESH_SECONDS: u64 = 120;
 /// Why there are no derivatives where a venue lists another coin under the symbol.
 pub(super) const ANOTHER_COIN: &str = "derivatives_of_another_coin";
-/// Most opinion leaders that are named.
-const MAX_VOICES: usize = 5;
 
 #[derive(Serialize)]
 struct Data {
@@ -44,16 +55,37 @@ struct Data {
     derivatives: Part,
     kol_context: Part,
     dex_price: Part,
+    candles: Part,
+    pools: Part,
+    flows: Part,
+    news: Part,
+    cross_checks: Value,
+    catalysts: Vec<Catalyst>,
+}
+
+/// What a deep dive reads.
+#[derive(Clone, Copy)]
+pub(super) struct Reads<'a> {
+    pub(super) tokens: &'a Tokens,
+    pub(super) security: &'a Security,
+    pub(super) derivatives: &'a Derivatives,
+    pub(super) news: &'a News,
+    pub(super) memory: &'a Memory,
 }
 
 pub(super) async fn answer(
     context: &Context,
-    tokens: &Tokens,
-    security: &Security,
-    derivatives: &Derivatives,
-    news: &News,
+    sources: Reads<'_>,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
+    let Reads {
+        tokens,
+        security,
+        derivatives,
+        news,
+        memory,
+    } = sources;
+    let hyperliquid = &derivatives.hyperliquid;
     let text = call.parameters.text("symbol").unwrap_or_default();
     let symbol = SymbolKey::new(text)
         .ok_or_else(|| fault::bad_parameter("symbol", "expected a symbol of 1 to 64 characters"))?;
@@ -62,19 +94,45 @@ pub(super) async fn answer(
         CORE,
         token_details::details(context, tokens, &symbol, call.max_age()),
     );
-    let (core, derivatives, voices) = tokio::join!(
+    let max_age = call.max_age();
+    let (core, derivatives, voices, told) = tokio::join!(
         details,
         budget.spend(funding_rates::answer(context, derivatives, call)),
         budget.spend(kol_sentiment::answer(context, news, call)),
+        budget.spend(articles(context, news, &symbol, max_age)),
     );
     let core = core
         .map_err(|_| fault::core_missing("token_details", "time_budget_exhausted"))?
         .map_err(|error| refusal(fault::reply(&error)))?;
     let place = Place::of(&core.value);
     let derivatives = of_the_coin(derivatives, &core.value);
-    let (audited, dex_price) = tokio::join!(
+    let (audited, dex_price, candles, pools, flows) = tokio::join!(
         audited(context, security, &budget, &place, call),
         dex_price(context, tokens, &budget, &place, call),
+        budget.spend(trade::candles(
+            context,
+            hyperliquid,
+            &symbol,
+            &core.value,
+            max_age
+        )),
+        budget.spend(trade::pools(tokens, &place, max_age)),
+        budget.spend(trade::flows(context, tokens, memory, &place, max_age)),
+    );
+    let marks = match &derivatives {
+        Outcome::Ok(answered) => marks(&answered.data),
+        Outcome::Unavailable(_) | Outcome::NotApplicable(_) => Vec::new(),
+    };
+    let details = json!(&core.value);
+    let cross_checks = checks::cross_checks(
+        &checks::Parts {
+            details: Some(&details),
+            dex_price: dex_price.data(),
+            derivatives: derivatives.data(),
+            candles: candles.data(),
+            pools: pools.data(),
+        },
+        &marks,
     );
 
     let now = context.now();
@@ -93,16 +151,41 @@ pub(super) async fn answer(
             now,
         ),
         dex_price: gathered.part("dex_price", dex_price, now),
+        candles: gathered.part("candles", candles, now),
+        pools: gathered.part("pools", pools, now),
+        flows: gathered.part("flows", flows, now),
+        news: gathered.part("news", told, now),
+        cross_checks,
+        catalysts: upcoming(now, CATALYST_DAYS),
     };
     let Gathered {
         report,
         warnings,
         ages,
     } = gathered;
-    let mut answered = Answered::new(data, fresh_together(ages)).with_report(report);
+    let mut answered = Answered::of_parts(data, ages).with_report(report);
     answered.warnings = warnings;
     answered.none = &["reason"];
     Ok(answered.origin("token_details", source, Method::Direct))
+}
+
+/// Every article that its source connects with the token.
+async fn articles(
+    context: &Context,
+    news: &News,
+    symbol: &SymbolKey,
+    max_age: Option<Duration>,
+) -> Result<Answered, ErrorReply> {
+    let found = news.desk.news_of(symbol, max_age).await;
+    let found = found.map_err(|error| fault::reply(&error))?;
+    let mut report = SourceReport::default();
+    let source = found.sources.first().map_or("", |source| source.source);
+    let headlines = rank(report.got(found), context.now()).headlines;
+    report
+        .unavailable
+        .extend(undated("headlines", &headlines, source));
+    let data = json!({ "count": headlines.len(), "headlines": headlines });
+    Ok(Answered::new(data, NEWS_FRESH_SECONDS).with_report(report))
 }
 
 /// A symbol that nobody knows is not found; otherwise the core is what is missing.
@@ -189,8 +272,9 @@ async fn dex_price(
             false => price::elsewhere(context, tokens, chain_id, address, call.max_age()).await,
         };
         let found = found.map_err(|error| fault::reply(&error))?;
-        let mut answered = Answered::new(found.value.data(), found.value.fresh_seconds);
+        let mut answered = Answered::of_parts(found.value.data(), found.value.parts.clone());
         answered.warnings = found.value.warnings();
+        answered.unavailable = price::unpriced(&found.value);
         answered.sources = found.sources;
         Ok(answered)
     };
@@ -208,123 +292,41 @@ fn about_token(mut told: Answered, symbol: &SymbolKey) -> Answered {
     };
     let rows = told.data.get("by_token").and_then(Value::as_array);
     let token = rows.and_then(|rows| rows.iter().find(names)).cloned();
-    let voices = told.data.get("top_voices").and_then(Value::as_array);
-    let voices: Vec<_> = voices
-        .into_iter()
-        .flatten()
-        .take(MAX_VOICES)
-        .cloned()
-        .collect();
+    let leaders = told.data.get("leaders").and_then(Value::as_array);
+    // Each leader who has an opinion of this token, with that opinion alone.
+    let voices = leaders.into_iter().flatten().filter_map(|leader| {
+        let tokens = leader.get("tokens").and_then(Value::as_array)?;
+        let opinion = tokens.iter().find(names)?;
+        Some(json!({
+            "handle": leader.get("handle"),
+            "followers": leader.get("followers"),
+            "score": opinion.get("score"),
+            "label": opinion.get("label"),
+            "evidence_urls": leader.get("evidence_urls"),
+        }))
+    });
+    let voices: Vec<Value> = voices.collect();
+    told.cut.clear();
     told.data = Object::from(json!({
-        "kol_count": told.data.get("kol_count"),
+        "coverage": told.data.get("coverage"),
         "window": told.data.get("window"),
         "overall": told.data.get("overall"),
         "mentioned": token.is_some(),
         "token": token,
-        "top_voices": voices,
+        "voices": voices,
     }));
-    let kept = [
-        "data.overall",
-        "data.kol_count",
-        "data.window",
-        "data.token",
-    ];
-    for gap in &mut told.unavailable {
-        gap.field = gap.field.replacen("data.by_token[]", "data.token", 1);
-    }
-    told.unavailable
-        .retain(|gap| kept.iter().any(|kept| gap.field.starts_with(kept)));
+    told.unavailable.clear();
     // Nobody talks about it: that is known.
     told.none = &["token"];
     told.origins.clear();
     told
 }
 
-/// Where a coin is a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// On a chain whose contracts are scanned.
-    Contract { chain_id: u64, address: Address },
-    /// Nowhere: it is a coin of its own chain.
-    None,
-    /// Only on chains that are not scanned.
-    Elsewhere,
-    /// Nobody said.
-    Unknown,
-}
-
-impl Place {
-    /// The contract on the home chain, otherwise that on the first of the scanned chains.
-    fn of(coin: &Coin) -> Self {
-        let Some(contracts) = &coin.contracts else {
-            return Self::Unknown;
-        };
-        if contracts.is_empty() {
-            return Self::None;
-        }
-        let on = |chain_id: u64| {
-            let contract = coin.contract_on(chain_id)?;
-            let address = contract.address.parse().ok()?;
-            Some(Self::Contract { chain_id, address })
-        };
-        let scanned = SECURITY_CHAINS.iter().map(|chain| chain.id);
-        std::iter::once(HOME_CHAIN.id)
-            .chain(scanned)
-            .find_map(on)
-            .unwrap_or(Self::Elsewhere)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use readings::token::coin::{Contract, unpriced};
+    use readings::token::coin::unpriced;
 
     use super::*;
-
-    const ADDRESS: &str = "0x7777777777777777777777777777777777777777";
-
-    fn place(contracts: Option<&[(Option<u64>, &str)]>) -> Place {
-        let contract = |&(chain_id, address): &(Option<u64>, &str)| Contract {
-            chain_id,
-            platform: "somewhere".to_owned(),
-            address: address.to_owned(),
-        };
-        let coin = Coin {
-            contracts: contracts.map(|list| list.iter().map(contract).collect()),
-            ..unpriced("id".to_owned(), "EXT".to_owned(), "Example".to_owned())
-        };
-        Place::of(&coin)
-    }
-
-    #[test]
-    fn a_coin_of_its_own_chain_has_no_contract_and_an_unknown_one_may() {
-        let at = |chain_id| Place::Contract {
-            chain_id,
-            address: ADDRESS.parse().unwrap(),
-        };
-        assert_eq!(place(Some(&[])), Place::None);
-        assert_eq!(place(None), Place::Unknown);
-        assert_eq!(
-            place(Some(&[(
-                None,
-                "So11111111111111111111111111111111111111112"
-            )])),
-            Place::Elsewhere
-        );
-        assert_eq!(place(Some(&[(Some(59_144), ADDRESS)])), Place::Elsewhere);
-        assert_eq!(
-            place(Some(&[(Some(8453), ADDRESS), (Some(1), ADDRESS)])),
-            at(1)
-        );
-        assert_eq!(
-            place(Some(&[(Some(1), ADDRESS), (Some(196), ADDRESS)])),
-            at(196)
-        );
-        assert_eq!(
-            place(Some(&[(Some(1), "not an address")])),
-            Place::Elsewhere
-        );
-    }
 
     #[test]
     fn derivatives_of_another_coin_with_the_symbol_are_not_its_own() {
@@ -360,9 +362,12 @@ mod tests {
     fn leaders_are_told_as_far_as_they_talk_about_the_token() {
         let told = || Answered {
             data: Object::from(json!({
-                "kol_count": 3, "window": "24h", "overall": {"score": "0.4"},
+                "coverage": {"leaders": 3}, "window": "24h", "overall": {"score": "0.4"},
                 "by_token": [{"symbol": "BTC", "score": "0.1"}, {"symbol": "usd₮0", "score": "0.2"}],
-                "top_voices": [1, 2, 3, 4, 5, 6, 7],
+                "leaders": [
+                    {"handle": "a", "tokens": [{"symbol": "ETH", "score": "0.3"}]},
+                    {"handle": "b", "tokens": [{"symbol": "BTC", "score": "0.1"}]},
+                ],
             })),
             ..Answered::default()
         };
@@ -371,13 +376,21 @@ mod tests {
             about("$btc")["token"],
             json!({"symbol": "BTC", "score": "0.1"})
         );
+        let handles = |symbol: &str| {
+            let voices = about(symbol)["voices"].as_array().unwrap().clone();
+            voices
+                .iter()
+                .map(|voice| voice["handle"].clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(handles("BTC"), [json!("b")]);
         assert_eq!(about("USDT0")["mentioned"], true);
         let silent = about("OKB");
         assert_eq!(
             (&silent["mentioned"], &silent["token"]),
             (&json!(false), &Value::Null)
         );
-        assert_eq!(silent["top_voices"], json!([1, 2, 3, 4, 5]));
+        assert_eq!(silent["voices"], json!([]));
     }
 
     #[test]

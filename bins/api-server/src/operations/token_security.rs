@@ -6,7 +6,7 @@ pub(super) mod trading;
 
 use alloy_primitives::Address;
 use data_sources::{NATIVE_COIN, TokenList};
-use readings::security::{Check, Concentration, Holding, SecurityReport, Verdict};
+use readings::security::{Check, Holding, SecurityReport, Verdict};
 use route_catalog::{ErrorCode, HOME_CHAIN};
 
 use self::{holders::Held, scans::Scanned};
@@ -181,10 +181,4 @@ pub(super) fn origins(findings: &SecurityReport, scanned: &Scanned, at: &str) ->
         }
     }
     origins
-}
-
-/// Whether a figure is a lower bound: fewer than ten holders were counted of more that there are.
-pub(super) fn is_lower_bound(concentration: &Concentration, count: Option<u64>) -> bool {
-    let counted = u64::try_from(concentration.counted).unwrap_or(u64::MAX);
-    counted < 10 && count.is_none_or(|count| count > counted)
 }

@@ -1,9 +1,11 @@
 //! `GET /tradfi-data`.
 
+mod futures;
 mod told;
 
 use std::time::Duration;
 
+use data_sources::hyperliquid_info::HyperliquidInfo;
 use data_sources::{Meter, yahoo::Yahoo};
 use readings::macro_data::{CrossCheck, Instrument, MacroData, Observation, Reading};
 use readings::rwa::MacroCore;
@@ -41,6 +43,7 @@ const SERIES: [(&Instrument, &str); 6] = [
 pub(super) async fn answer(
     context: &Context,
     tradfi: &Tradfi,
+    hyperliquid: &HyperliquidInfo,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
     let only = match call.parameters.text("symbol") {
@@ -50,7 +53,8 @@ pub(super) async fn answer(
         })?),
         None => None,
     };
-    let Gathered { data, report } = gather(context, tradfi, only, call.max_age()).await;
+    let Gathered { data, report } =
+        gather(context, tradfi, hyperliquid, only, call.max_age()).await;
     if data.readings().next().is_none() {
         let reason = report
             .unavailable
@@ -77,7 +81,10 @@ pub(super) async fn answer(
         answered = answered.origin("yields/spread_2s10s_bp", ten.source, Method::Derived);
     }
     if !data.cross_checks.is_empty() {
-        answered = answered.origin("cross_checks", SECOND, Method::Direct);
+        for (at, check) in data.cross_checks.iter().enumerate() {
+            let place = format!("cross_checks/{at}");
+            answered = answered.origin(place, check.source, Method::Direct);
+        }
     }
     if derived {
         answered.warnings.push(crate::answer::Warning {
@@ -127,7 +134,7 @@ pub(super) async fn core(
         Some(volatility(tradfi, max_age).await)
     })
     .fill(context, &mut data, &mut report);
-    let part = Part::of(&report.sources, data.fresh_seconds(), context.now());
+    let part = Part::of("macro", &report.sources, data.fresh_seconds());
     let core = MacroCore {
         us10y: data.yields.ten_years,
         us2y: data.yields.two_years,
@@ -147,6 +154,7 @@ struct Gathered {
 async fn gather(
     context: &Context,
     tradfi: &Tradfi,
+    hyperliquid: &HyperliquidInfo,
     only: Option<&'static Instrument>,
     max_age: Option<Duration>,
 ) -> Gathered {
@@ -202,7 +210,9 @@ async fn gather(
         answers.sort_by_key(|(instrument, _)| instrument.symbol);
         answers
     };
-    let (curve, vix, rates, series, second) = tokio::join!(curve, vix, rates, series, second);
+    let futures = futures::futures(tradfi, hyperliquid, wants, max_age);
+    let (curve, vix, rates, series, second, futures) =
+        tokio::join!(curve, vix, rates, series, second, futures);
     let mut report = SourceReport::default();
     let mut data = MacroData::default();
     (curve, vix).fill(context, &mut data, &mut report);
@@ -237,14 +247,15 @@ async fn gather(
     }
     for (instrument, answer) in second {
         let place = format!("cross_checks[symbol={}]", instrument.symbol);
-        let (Some((value, as_of)), Some(reading)) =
+        let (Some(quote), Some(reading)) =
             (report.take(context, &place, answer), data.find(instrument))
         else {
             continue;
         };
         data.cross_checks
-            .push(CrossCheck::new(reading, SECOND, value, as_of));
+            .push(CrossCheck::new(reading, SECOND, quote.price, quote.as_of));
     }
+    futures.fill(context, &mut data, &mut report);
     if let Some(only) = only {
         data = data.only(only);
     }

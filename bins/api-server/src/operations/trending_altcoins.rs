@@ -5,7 +5,7 @@ use readings::token::trending::{MAX_ROWS, MentionedSymbol, Rankings, trending};
 use serde_json::json;
 
 use super::fault;
-use crate::answer::{Answered, Method, Warning};
+use crate::answer::{Answered, Method};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -55,8 +55,10 @@ pub(super) async fn answer(
         hot: hot.as_deref(),
         mentioned: mentioned.as_deref(),
     });
-    if rows.is_empty() {
-        return Err(fault::core_missing("rankings", "no_altcoin_ranked"));
+    // Three are what is sold.
+    if rows.len() < MAX_ROWS {
+        let refusal = fault::core_missing("rankings", "fewer_than_three_altcoins");
+        return Err(refusal.detail("found", rows.len()));
     }
     let core = match &searched {
         Some(_) => "coingecko.trending",
@@ -64,19 +66,12 @@ pub(super) async fn answer(
     };
     let answered_by = [searched.is_some(), hot.is_some(), mentioned.is_some()];
     let answered_by = answered_by.into_iter().filter(|answered| *answered).count();
-    let warning = (rows.len() < MAX_ROWS).then(|| Warning {
-        code: "fewer_than_three",
-        message: format!("the rankings name {} altcoins", rows.len()),
-    });
     let data = json!({ "count": rows.len(), "rankings_answered": answered_by, "altcoins": rows });
     // The ranking that the rows are of comes first, not one that failed.
     report.sources.sort_by_key(|source| source.source != core);
-    Ok(Answered {
-        warnings: warning.into_iter().collect(),
-        ..Answered::new(data, FRESH_SECONDS)
-            .with_report(report)
-            .origin("altcoins", core, Method::Derived)
-    })
+    Ok(Answered::new(data, FRESH_SECONDS)
+        .with_report(report)
+        .origin("altcoins", core, Method::Derived))
 }
 
 /// The value of a ranking that answered; a ranking that did not is named among the sources.

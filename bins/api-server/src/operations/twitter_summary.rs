@@ -1,10 +1,9 @@
 //! `GET /twitter-summary`.
 
-use data_sources::{Error, SourceErrorKind};
 use readings::social::digest;
 
 use super::fault;
-use super::kol_sentiment::tokens;
+use super::kol_sentiment::incomplete;
 use crate::answer::{Answered, Method};
 use crate::call::Call;
 use crate::context::Context;
@@ -14,49 +13,46 @@ use crate::sources::News;
 
 /// Posts are read every half hour.
 const FRESH_SECONDS: u64 = 1800;
+/// Where posts are from.
+const POSTS: &str = "x.list";
+/// Members whose `null` means that there is none: a claim may be about no token.
+const NONE: &[&str] = &["symbol"];
 
 pub(super) async fn answer(
     context: &Context,
     news: &News,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
-    let desk = &news.desk;
-    let (voices, posts, moods) = tokio::join!(
-        desk.leaders(call.max_age()),
-        desk.posts(call.max_age()),
-        desk.mood_of_majors(call.max_age()),
-    );
+    let posts = news.desk.posts(call.max_age()).await;
+    let posts = posts.map_err(|error| fault::core_missing("posts", error.reason()))?;
     let mut report = SourceReport::default();
-    let failure = voices.as_ref().err().cloned();
-    let mut optional = |leg: &Error| {
-        // A list that nobody chose is no gap.
-        if !matches!(leg, Error::Source(error) if matches!(error.kind, SourceErrorKind::Disabled { .. }))
-        {
-            report.failed(context, leg);
+    let posts = report.got(posts);
+    let told = digest(&posts, context.now())
+        .ok_or_else(|| fault::core_missing("posts", "nothing_was_said"))?;
+    if told.change.is_none() {
+        report.missing("change", "yesterday_not_covered", POSTS);
+        for field in ["topics[].posts_yesterday", "stances[].score_yesterday"] {
+            report.missing(field, "yesterday_not_covered", POSTS);
         }
-    };
-    if let Err(error) = &voices {
-        optional(error);
+    } else if told
+        .stances
+        .iter()
+        .any(|stance| stance.score_yesterday.is_none())
+    {
+        report.missing(
+            "stances[].score_yesterday",
+            "not_mentioned_yesterday",
+            POSTS,
+        );
     }
-    if let Err(error) = &posts {
-        optional(error);
+    let complete = told.complete;
+    let mut answered = Answered::new(told, FRESH_SECONDS).with_report(report);
+    for member in ["topics", "stances", "claims", "change"] {
+        answered = answered.origin(member, POSTS, Method::Derived);
     }
-    if let Err(error) = &moods {
-        optional(error);
+    if !complete {
+        answered.warnings.push(incomplete());
     }
-    let (tokens, warning) = match voices {
-        Ok(leading) => tokens(context, leading, &mut report),
-        Err(_) => (Vec::new(), None),
-    };
-    let posts = posts.map(|posts| report.got(posts)).unwrap_or_default();
-    let mood = moods.map(|moods| report.got(moods)).ok();
-    let told = digest(&tokens, &posts, mood.as_ref()).ok_or_else(|| match &failure {
-        Some(error) => fault::reply(error),
-        None => fault::core_missing("posts", "no_posts"),
-    })?;
-    let mut answered = Answered::new(told, FRESH_SECONDS)
-        .with_report(report)
-        .origin("digest", "okx.vibe", Method::Derived);
-    answered.warnings.extend(warning);
+    answered.none = NONE;
     Ok(answered)
 }

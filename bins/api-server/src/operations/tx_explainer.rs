@@ -3,7 +3,7 @@
 mod gather;
 mod search;
 
-use readings::chain::{Explanation, ShownAsset, Status, explain};
+use readings::chain::{Explanation, MAX_SHOWN, ShownAsset, Status, explain};
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::Instant;
@@ -116,6 +116,9 @@ pub(super) async fn answer(
             if *reason != "not_applicable" {
                 report.missing(&format!("{field}{member}"), reason.clone(), source);
             }
+        }
+        for (list, total) in &explained.cut {
+            report.cut(&format!("{field}{list}"), MAX_SHOWN, *total);
         }
         explanations.push(explained);
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use data_sources::{Error, Sourced};
 use readings::security::{
-    Judgement, Probe, SecurityReport, TradeSide, Traded, Trades, Verdict, vet,
+    Basis, Judgement, Probe, SecurityReport, TradeSide, Traded, Trades, Verdict, vet,
 };
 use route_catalog::HOME_CHAIN;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::price::{self, Spot};
 use super::token_security::{self, holders, holders::Held, scans, trading, trading::Trading};
-use crate::answer::{Answered, Method, Part, fresh_together, seconds};
+use crate::answer::{Answered, Method, Part, seconds};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -50,7 +50,7 @@ pub(super) async fn answer(
     let price_usd = spot
         .as_ref()
         .ok()
-        .map(|found| found.value.consensus.price_usd);
+        .and_then(|found| found.value.consensus.price_usd);
     trading
         .sell_what_cannot_be_bought(&security.okx, token, price_usd, max_age)
         .await;
@@ -60,19 +60,22 @@ pub(super) async fn answer(
         &held.with_origin(&scanned.scans),
         &holding,
         findings.holders.creator_pct,
+        findings.holders.count,
+        &trading.trades,
+    );
+    let rests_on = findings.rests_on.clone().with_market(
+        holding.concentration.as_ref(),
+        findings.holders.count,
         &trading.trades,
     );
     let warnings = spot
         .as_ref()
         .map(|found| found.value.warnings())
         .unwrap_or_default();
-    let now = context.now();
-    let rest = Part::of(&report.sources, FRESH_SECONDS, now);
-    let priced_at = spot
-        .as_ref()
-        .ok()
-        .map(|found| Part::of(&found.sources, found.value.fresh_seconds, now));
-    let fresh_seconds = fresh_together(priced_at.into_iter().chain([rest]));
+    let rest = Part::of("verdict", &report.sources, FRESH_SECONDS);
+    let of_price = spot.iter().flat_map(|found| &found.value.parts);
+    let of_price = of_price.map(|part| part.within("price"));
+    let parts: Vec<_> = [rest].into_iter().chain(of_price).collect();
     let price = priced(context, &mut report, spot, &trading);
     token_security::unknowns(&mut report, &findings, &scanned, "security.");
     gaps(&mut report, &vetting.judgement, &trading, scanned.core());
@@ -82,7 +85,7 @@ pub(super) async fn answer(
     let lower_bound = holding
         .concentration
         .as_ref()
-        .map(|found| token_security::is_lower_bound(found, findings.holders.count));
+        .map(|found| found.is_lower_bound(findings.holders.count));
     let none: &[&str] = if findings.ownership.renounced == Some(true) {
         &["owner"]
     } else {
@@ -95,6 +98,7 @@ pub(super) async fn answer(
         verdict: vetting.judgement.verdict,
         score: vetting.judgement.score,
         flags: vetting.judgement.flags(),
+        rests_on,
         rules_version: findings.rules_version,
         security: contract(&findings),
         holders: json!({
@@ -109,7 +113,7 @@ pub(super) async fn answer(
         price,
     };
     let core = scanned.core();
-    let mut answered = Answered::new(data, fresh_seconds).with_report(report);
+    let mut answered = Answered::of_parts(data, parts).with_report(report);
     answered.origins = origins;
     answered.none = none;
     answered.warnings = warnings;
@@ -126,6 +130,7 @@ struct Data {
     verdict: Verdict,
     score: Option<u32>,
     flags: Vec<&'static str>,
+    rests_on: Basis,
     rules_version: &'static str,
     security: Value,
     holders: Value,
@@ -137,7 +142,13 @@ struct Data {
 fn contract(findings: &SecurityReport) -> Value {
     let mut value = json!(findings);
     if let Some(members) = value.as_object_mut() {
-        for elsewhere in ["address", "chain_id", "rules_version", "holders"] {
+        for elsewhere in [
+            "address",
+            "chain_id",
+            "rests_on",
+            "rules_version",
+            "holders",
+        ] {
             members.remove(elsewhere);
         }
     }
@@ -282,7 +293,15 @@ fn priced(
     trading: &Trading,
 ) -> Option<Value> {
     match spot {
-        Ok(found) => Some(report.got(found).data()),
+        Ok(found) => {
+            let spot = report.got(found);
+            if spot.consensus.price_usd.is_none() {
+                for member in ["price_usd", "source"] {
+                    report.missing(&format!("price.{member}"), price::CONTRADICT, "");
+                }
+            }
+            Some(spot.data())
+        }
         Err(error) => match trading.trades.buy_price_usd() {
             Some(price) => {
                 report.failed(context, &error);

@@ -24,8 +24,10 @@ pub(super) async fn answer(
     let edition = edition(defi, context.now()).await?;
     let mut report = SourceReport::default();
     edition.count_in(&mut report);
+    let pools = market::ranked(&edition.markets);
+    report.cut("pools", pools.len(), edition.markets.len());
     let data = json!({
-        "pools": market::ranked(&edition.markets),
+        "pools": pools,
         "shown": edition.markets.len(),
         "considered": edition.seen(),
         "snapshot_id": edition.snapshot_id(),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::fault;
 use super::sub_wallet::address_or_own;
-use crate::answer::{Answered, Method, Part, Warning, fresh_together};
+use crate::answer::{Answered, Method, Part, Warning};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -47,7 +47,7 @@ pub(super) async fn answer(
         .unwrap_or_default();
     let core = report.core();
     let now = context.now();
-    let mut parts = vec![Part::of(&report.sources, FRESH_SECONDS, now)];
+    let mut parts = vec![Part::of("positions", &report.sources, FRESH_SECONDS)];
     let mut positions = merged(on_chain, indexed.to_vec());
     if lacks_health(&positions) {
         report.missing("positions[].health", "not_named_by_source", OKX);
@@ -57,7 +57,7 @@ pub(super) async fn answer(
             Ok(edition) => {
                 if fill_yields(&mut positions, &edition.markets) {
                     edition.count_in(&mut report);
-                    parts.push(edition.part(now));
+                    parts.push(edition.part("apy_pct"));
                 }
             }
             Err(_) => report.missing(
@@ -78,11 +78,11 @@ pub(super) async fn answer(
         "total_usd": total,
         "total_usd_complete": both && covered && total.is_some(),
     });
-    let fresh = fresh_together(parts);
-    let mut answered =
-        Answered::new(data, fresh)
-            .with_report(report)
-            .origin("total_usd", core, Method::Derived);
+    let mut answered = Answered::of_parts(data, parts).with_report(report).origin(
+        "total_usd",
+        core,
+        Method::Derived,
+    );
     for (at, (source, apy_source)) in origins.into_iter().enumerate() {
         answered = answered.origin(format!("positions/{at}"), source, Method::Direct);
         if let Some(apy_source) = apy_source {

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use readings::defi::{
-    chains, gas,
+    chains,
     grade::Appetite,
     market::Market,
-    recommend::{HORIZON_DAYS, Recommendation, Wish, recommend, recommend_for},
+    recommend::{HORIZON_DAYS, MAX_ROWS, Recommendation, Wish, recommend, recommend_for},
 };
 use readings::symbol::SymbolKey;
 use readings::{Decimal, Figure};
 use serde_json::json;
 
 use super::yields::{edition, gas_prices, holdings};
-use crate::answer::{Answered, Method, Part, fresh_together};
+use crate::answer::{Answered, Method, Part};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -25,8 +25,8 @@ use crate::sources::Defi;
 
 /// What is assumed when neither an amount nor an account is named, in dollars.
 const USUAL_AMOUNT_USD: i64 = 1_000;
-/// For how long balances and the price of gas count as fresh.
-const MOVING_FRESH_SECONDS: u64 = 600;
+/// For how long the price of gas counts as fresh.
+const GAS_FRESH_SECONDS: u64 = 600;
 /// Members whose `null` means that there is none.
 const NONE: &[&str] = &["address", "amount_usd", "asset"];
 
@@ -75,22 +75,36 @@ pub(super) async fn answer(
         None => None,
     };
     let wanted = gas_chains(&edition.markets, &wish);
-    let of_gas = gas_prices(context, chain, defi, call.max_age(), &wanted, &mut moving).await;
-    let now = context.now();
-    let given = !moving.core().is_empty();
-    let of_moving = given.then(|| Part::of(&moving.sources, MOVING_FRESH_SECONDS, now));
-    let fresh = fresh_together([edition.part(now)].into_iter().chain(of_moving));
+    let mut gas = SourceReport::default();
+    let of_gas = gas_prices(context, chain, defi, call.max_age(), &wanted, &mut gas).await;
+    let mut parts = vec![edition.part("markets")];
+    parts.extend(held.iter().flat_map(|held| held.parts.clone()));
+    if !gas.core().is_empty() {
+        parts.push(Part::of("gas", &gas.sources, GAS_FRESH_SECONDS));
+    }
     report.join(moving);
-    let rows: Vec<Recommendation> = match &held {
+    report.join(gas);
+    let mut rows: Vec<Recommendation> = match &held {
         Some(held) => recommend_for(&held.holdings, &edition.markets, &wish, &of_gas),
         None => recommend(&edition.markets, &wish, &of_gas),
     };
+    report.cut("recommendations", rows.len().min(MAX_ROWS), rows.len());
+    rows.truncate(MAX_ROWS);
     if rows.iter().any(|row| row.exit_liquidity_usd.is_none()) {
         report.missing(
             "recommendations[].exit_liquidity_usd",
             "not_named_by_source",
             yield_pools::SOURCE,
         );
+    }
+    if rows
+        .iter()
+        .any(|row| row.apy_after_gas_pct.is_some() && row.net_apy_pct.is_none())
+    {
+        for member in ["net_apy_pct", "breakeven_days"] {
+            let field = format!("recommendations[].{member}");
+            report.missing(&field, "costs_not_counted", yield_pools::SOURCE);
+        }
     }
     let data = json!({
         "recommendations": rows,
@@ -99,11 +113,18 @@ pub(super) async fn answer(
         "amount_assumed": address.is_none() && named.is_none(),
         "asset": asset.as_ref().map(SymbolKey::as_str),
         "horizon_days": HORIZON_DAYS,
-        "gas_method": gas::METHOD,
-        "chains_unavailable": held.map(|held| held.unread).unwrap_or_default(),
+        "rules": {
+            "low_risk": "grade A or B, and the source says that there is no impermanent loss",
+            "net_apy_pct": "less gas in and out over the horizon; null where a swap into other assets or impermanent loss \
+                            is not known, see not_counted",
+            "assumes": "the amount is held in the asset of the market",
+        },
+        "gas_method": readings::defi::gas::METHOD,
+        "chains_unavailable": held.as_ref().map(|held| held.unread.clone()).unwrap_or_default(),
+        "chains_partly_read": held.map(|held| held.partly_read).unwrap_or_default(),
         "snapshot_id": edition.snapshot_id(),
     });
-    let answered = Answered::new(data, fresh).with_report(report);
+    let answered = Answered::of_parts(data, parts).with_report(report);
     Ok(Answered {
         none: NONE,
         ..answered

@@ -8,10 +8,10 @@ use settlement::{Settler, Verification};
 use tokio::sync::OwnedSemaphorePermit;
 use x402_wire::Payment;
 
+use super::advice::unreadable;
 use super::credit_book::{CreditBook, Hold};
 use super::in_flight::Presence;
 use super::match_offer::{Matched, Proof};
-use super::recognise::unreadable;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
 use crate::observe;
@@ -46,11 +46,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             self.learn_credit(payer).await?;
         }
         let (presence, others) = self.shared.in_flight.enter(payer, proven);
-        let class = call.operation.route().work;
+        let class = call.request.operation.route().work;
         let hold = Hold::take(
             &self.shared.credit,
             proven.then_some(payer),
-            call.client,
+            call.request.client,
             class,
             self.now_ms(),
         )

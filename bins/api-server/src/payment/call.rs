@@ -6,12 +6,12 @@ use bytes::Bytes;
 use http_edge::RequestId;
 use ledger::RequestBinding;
 use route_catalog::{Operation, Problem};
-use x402_wire::{AuthorizationKey, PaymentPayload};
+use x402_wire::{Authorization, AuthorizationKey, Payment, PaymentPayload, Scheme};
 
-/// A request that carries a payment: all of it that decisions need, and none of the connection.
+/// A request for a paid operation, its body read: all of it that decisions need, and none of the connection.
 #[derive(Debug)]
-pub(crate) struct PaidCall {
-    pub(crate) request_id: RequestId,
+pub(crate) struct Request {
+    pub(crate) id: RequestId,
     pub(crate) operation: Operation,
     pub(crate) query: Option<String>,
     pub(crate) body: Bytes,
@@ -19,52 +19,67 @@ pub(crate) struct PaidCall {
     pub(crate) max_age: Result<Option<u64>, Problem>,
     /// Where the request comes from, for shares of those who have no credit.
     pub(crate) client: Option<IpAddr>,
-    /// The request without the payment.
-    pub(crate) request: RequestBinding,
+    /// What a payment for the request is bound to, but for its signature and identifier.
+    pub(crate) binding: RequestBinding,
+}
+
+/// A request and the payment that came with it.
+#[derive(Debug)]
+pub(crate) struct PaidCall {
+    pub(crate) request: Request,
     /// The request with the payment's signature and identifier.
     pub(crate) binding: RequestBinding,
     /// The authorization as the payment itself names it; `None` when its network has no chain id.
-    pub(crate) key: Option<AuthorizationKey>,
-    /// The authorization's `validBefore`, in unix seconds.
-    pub(crate) valid_before: u64,
+    pub(crate) presented: Option<Presented>,
 }
 
 impl PaidCall {
     /// The call that a payment makes of a request.
     pub(crate) fn new(request: Request, payload: &PaymentPayload) -> Self {
-        let Request {
-            request_id,
-            operation,
-            query,
-            body,
-            max_age,
-            client,
-            binding,
-        } = request;
         let signature = payload.signature().as_str();
+        let binding = request.binding.clone();
         Self {
-            request_id,
-            operation,
-            query,
-            body,
-            max_age,
-            client,
-            binding: binding.clone().for_payment(signature, payload.payment_id()),
-            request: binding,
-            key: payload.authorization_key(),
-            valid_before: u64::try_from(payload.authorization().valid_before).unwrap_or(u64::MAX),
+            binding: binding.for_payment(signature, payload.payment_id()),
+            presented: Presented::by(payload),
+            request,
         }
+    }
+
+    /// What the authorization is known by.
+    pub(super) fn key(&self) -> Option<AuthorizationKey> {
+        self.presented.as_ref().map(|presented| presented.key)
     }
 }
 
-/// A request for a paid operation, its body read.
-#[derive(Debug)]
-pub(crate) struct Request {
-    pub(crate) request_id: RequestId,
-    pub(crate) operation: Operation,
-    pub(crate) query: Option<String>,
-    pub(crate) body: Bytes,
-    pub(crate) max_age: Result<Option<u64>, Problem>,
-    pub(crate) client: Option<IpAddr>,
-    pub(crate) binding: RequestBinding,
+/// An authorization that was presented, matched to an option or not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Presented {
+    pub(super) key: AuthorizationKey,
+    pub(super) authorization: Authorization,
+    /// Whether the authorization itself is what moves the money, and not a batch of the broker's.
+    pub(super) is_exact: bool,
+}
+
+impl Presented {
+    fn by(payload: &PaymentPayload) -> Option<Self> {
+        Some(Self {
+            key: payload.authorization_key()?,
+            authorization: *payload.authorization(),
+            is_exact: payload.accepted().scheme == Scheme::Exact.as_str(),
+        })
+    }
+
+    /// The authorization of a payment.
+    pub(super) fn of(payment: &Payment) -> Self {
+        Self {
+            key: payment.key(),
+            authorization: *payment.authorization(),
+            is_exact: payment.scheme() == Scheme::Exact,
+        }
+    }
+
+    /// The end of its window, in unix seconds.
+    pub(super) fn ends_at(&self) -> u64 {
+        u64::try_from(self.authorization.valid_before).unwrap_or(u64::MAX)
+    }
 }

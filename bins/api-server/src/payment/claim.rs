@@ -6,6 +6,7 @@ use settlement::Settler;
 use x402_wire::Payment;
 
 use super::admit::Admitted;
+use super::call::Presented;
 use super::open_entry::OpenEntry;
 use super::{Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
@@ -29,19 +30,20 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         admitted: Admitted,
     ) -> Result<Box<Claimed>, Ended> {
         let payment = &admitted.payment;
-        let key = payment.key();
+        let presented = Presented::of(payment);
+        let key = presented.key;
         let claim = Claim {
             key,
             request: call.binding.clone(),
             payment_id: payment.payload().payment_id().map(str::to_owned),
             amount: payment.requirements().amount,
-            valid_before: call.valid_before,
+            valid_before: presented.ends_at(),
             now: self.now(),
         };
         let entry = match self.journal().reserve(claim).await {
             Ok(Reservation::Reserved(entry)) => entry,
             Ok(Reservation::Known(PaymentStatus::Unknown { entry, .. })) => {
-                return Err(Box::pin(self.decide_and_answer(call, &key, entry)).await);
+                return Err(Box::pin(self.decide_and_answer(call, &presented, entry)).await);
             }
             Ok(Reservation::Known(status)) => return Err(self.known(&key, status)),
             Err(error) => {
@@ -62,7 +64,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Ok(Box::new(Claimed {
             open,
             committed,
-            request: call.request.digest(),
+            request: call.request.binding.digest(),
             payment,
             work,
         }))

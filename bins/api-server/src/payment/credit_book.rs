@@ -1,8 +1,8 @@
 //! Who pays for work that ends without a paid answer.
 //!
 //! A payer's settled payments earn credit, which the journal keeps; uncharged work spends it. Whoever has none, or has not
-//! proven who it is, draws on the newcomers' pool. The most that a call can cost is held before its work begins, so that
-//! calls at the same time cannot spend the same credit.
+//! proven who it is, draws on the newcomers' pool, of which the journal keeps what is missing. The most that a call can cost is
+//! held before its work begins, so that calls at the same time cannot spend the same credit.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +11,7 @@ use alloy_primitives::Address;
 use credit::{Cost, Newcomers, OutOfCredit, Rules, Taken};
 use data_sources::Usage;
 use hashlink::LruCache;
+use ledger::{Missing, Spent};
 use route_catalog::WorkClass;
 
 /// What uncharged work costs, and what there is to pay for it.
@@ -98,6 +99,15 @@ impl CreditBook {
             payers: LruCache::new(PAYERS),
             policy,
         }
+    }
+
+    /// Takes over what newcomers have spent before this process began.
+    pub(super) fn restore(&mut self, missing: Missing, now_ms: u64) {
+        let Missing { pool, addresses } = missing;
+        let addresses = addresses.into_iter();
+        let shares = addresses.map(|(address, missing)| (address, Cost::micro_usd(missing)));
+        self.newcomers
+            .restore(Cost::micro_usd(pool), shares, now_ms);
     }
 
     /// Whether the payer's credit has been read from the journal.
@@ -216,15 +226,14 @@ impl Hold {
         matches!(self.purse, Some(Purse::Payer { .. }))
     }
 
-    /// Spends so much of what is held and gives back the rest. Returns what the journal takes from the payer's credit, in
-    /// millionths of a dollar.
-    pub(super) fn spend(mut self, spent: Cost) -> u64 {
+    /// Spends so much of what is held and gives back the rest. Returns who pays, for the journal.
+    pub(super) fn spend(mut self, spent: Cost) -> Spent {
         self.settle_up(spent)
     }
 
-    fn settle_up(&mut self, spent: Cost) -> u64 {
+    fn settle_up(&mut self, spent: Cost) -> Spent {
         let Some(purse) = self.purse.take() else {
-            return 0;
+            return Spent::NOTHING;
         };
         let mut state = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         match purse {
@@ -233,11 +242,16 @@ impl Hold {
                     account.held = account.held.minus(cost);
                     account.take(spent);
                 }
-                spent.as_micro_usd()
+                Spent::by_payer(spent.as_micro_usd())
             }
             Purse::Newcomers(taken) => {
-                state.newcomers.give_back(taken, spent);
-                0
+                let spent = state.newcomers.give_back(taken, spent);
+                let share = |(address, cost): (IpAddr, Cost)| (address, cost.as_micro_usd());
+                Spent {
+                    payer: 0,
+                    pool: spent.pool.as_micro_usd(),
+                    address: spent.address.map(share),
+                }
             }
         }
     }

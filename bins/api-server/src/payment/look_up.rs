@@ -1,9 +1,9 @@
 //! `GET /payments/{asset}/{payer}/{nonce}`: where a payment stands, free of charge. Never what it bought.
 
 use alloy_primitives::{Address, B256};
-use http::header::{self, HeaderValue};
+use http::StatusCode;
+use http::header;
 use http::request::Parts;
-use http::{Method, StatusCode};
 use http_edge::RequestId;
 use jiff::Timestamp;
 use ledger::{Journal, PaymentRecord, State};
@@ -19,29 +19,12 @@ use crate::reply::{self, ErrorReply, NO_STORE, Reply};
 /// Where payments are looked up.
 pub(crate) const PREFIX: &str = "/payments/";
 
-const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
-
-/// Answers a request below [`PREFIX`].
+/// Answers a `GET` or `HEAD` below [`PREFIX`].
 pub(crate) async fn answer<S: Settler, J: Journal, W: Worker>(
     parts: &Parts,
     processor: &PaymentProcessor<S, J, W>,
     id: RequestId,
 ) -> Reply {
-    match parts.method {
-        Method::GET | Method::HEAD => {}
-        Method::OPTIONS => {
-            let mut reply = Reply::default();
-            *reply.status_mut() = StatusCode::NO_CONTENT;
-            reply.headers_mut().insert(header::ALLOW, ALLOW);
-            return reply;
-        }
-        _ => {
-            return ErrorReply::new(ErrorCode::MethodNotAllowed, "expected GET")
-                .detail("expected", vec!["GET"])
-                .header(header::ALLOW, ALLOW)
-                .into_reply(id);
-        }
-    }
     let path = parts.uri.path().strip_prefix(PREFIX).unwrap_or_default();
     let (asset, payer, nonce) = match read(path) {
         Ok(read) => read,

@@ -37,11 +37,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         call: &PaidCall,
         payload: PaymentPayload,
     ) -> Result<Matched, Refusal> {
-        let offer = self.catalog().offer(call.operation);
+        let offer = self.catalog().offer(call.request.operation);
         let payment = Payment::matching(offer, payload).map_err(Declined::from)?;
         payment.check_terms().map_err(Declined::from)?;
         payment
-            .check_window(self.now(), self.seconds_needed(call.operation))
+            .check_window(self.now(), self.seconds_needed(call.request.operation))
             .map_err(Declined::from)?;
         let proof = self.prove(&payment).map_err(Declined::from)?;
         self.check_resource(call, &payment)?;
@@ -79,8 +79,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let Some(paid_for) = payment.payload().resource() else {
             return Ok(());
         };
-        let query = call.query.as_deref();
-        let requested = self.catalog().resource_url(call.operation, query);
+        let query = call.request.query.as_deref();
+        let requested = self.catalog().resource_url(call.request.operation, query);
         if resource::is_same(&paid_for.url, &requested) {
             return Ok(());
         }
@@ -92,17 +92,18 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 }
 
 fn parse(call: &PaidCall, payment: &Payment) -> Result<Call, Refusal> {
-    let max_age = call.max_age.clone();
+    let request = &call.request;
+    let max_age = request.max_age.clone();
     let max_age = max_age.map_err(|problem| Refusal::Parameters(vec![problem]))?;
-    let route = call.operation.route();
+    let route = request.operation.route();
     let parameters = route
-        .parse(call.query.as_deref(), &call.body)
+        .parse(request.query.as_deref(), &request.body)
         .map_err(Refusal::Parameters)?;
     Ok(Call {
-        operation: call.operation,
+        operation: request.operation,
         parameters,
         payer: payment.payer(),
-        request_id: call.request_id,
+        request_id: request.id,
         max_age,
     })
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use credit::Cost;
-use ledger::{EntryId, Journal, LedgerError};
+use ledger::{EntryId, Journal, LedgerError, Spent};
 use settlement::Settler;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -42,9 +42,10 @@ impl OpenEntry {
         }
     }
 
-    /// Gives back what the call may have cost and did not, and returns what the payer's credit pays.
-    pub(super) fn spend(&mut self, spent: Cost) -> u64 {
-        self.hold.take().map_or(0, |hold| hold.spend(spent))
+    /// Gives back what the call may have cost and did not, and returns who pays for what it did cost.
+    pub(super) fn spend(&mut self, spent: Cost) -> Spent {
+        let hold = self.hold.take();
+        hold.map_or(Spent::NOTHING, |hold| hold.spend(spent))
     }
 }
 
@@ -73,7 +74,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         false
     }
 
-    pub(super) async fn try_release(&self, entry: EntryId, reason: &str, spent: u64) -> Written {
+    pub(super) async fn try_release(&self, entry: EntryId, reason: &str, spent: Spent) -> Written {
         let released = self.journal().release(entry, reason, spent, self.now());
         released.await.map_or_else(
             |error| {

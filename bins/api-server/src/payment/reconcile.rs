@@ -5,11 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use alloy_primitives::Address;
-use ledger::{EntryId, Journal, Undecided};
+use ledger::{EntryId, Journal, Spent, Undecided};
 use settlement::{Reconciliation, Settler};
 use tokio::task::JoinSet;
-use x402_wire::{AuthorizationKey, Payment, Reason};
+use x402_wire::{Payment, Reason};
 
+use super::call::Presented;
 use super::settle::Charge;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
@@ -191,8 +192,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 self.learn_transaction(undecided, Some(transaction), reason.as_str())
                     .await;
                 self.charge_failure(entry, payment.payer()).await;
-                let valid_before = payment.authorization().valid_before;
-                match self.settler().is_void(&payment.key(), valid_before).await {
+                match self.can_never_pay(&Presented::of(&payment)).await {
                     Ok(true) => self.give_back(entry, reason).await,
                     Ok(false) | Err(_) => {
                         tracing::debug!(%entry, %reason, "an own transaction has failed; waiting for the end of its window");
@@ -229,7 +229,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if known.is_ok() && self.shared.looks.learn_failure(entry) {
             let cost = self.shared.policy.credit.transaction;
             self.credit().charge(payer, cost);
-            self.debit(payer, cost.as_micro_usd()).await;
+            self.debit(payer, Spent::by_payer(cost.as_micro_usd()))
+                .await;
         }
     }
 
@@ -238,7 +239,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         tracing::info!(%entry, %reason, "an unknown payment was not settled");
         let released = self
             .journal()
-            .release(entry, reason.as_str(), 0, self.now());
+            .release(entry, reason.as_str(), Spent::NOTHING, self.now());
         match released.await {
             Ok(()) => Decision::Released { reason },
             Err(error) => {
@@ -264,7 +265,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) async fn decide_and_answer(
         &self,
         call: &PaidCall,
-        key: &AuthorizationKey,
+        presented: &Presented,
         entry: EntryId,
     ) -> Ended {
         // The page after the entry before it: the entry itself, unless it has been decided meanwhile.
@@ -282,9 +283,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if let Decision::Released { reason } = decision {
             let message =
                 "the earlier settlement of this payment did not happen; nothing was charged";
-            let next = self.after_attempt(key, call.valid_before).await;
+            let next = self.after_attempt(presented).await;
             return Refusal::from(Declined::new(reason, message).advising(next)).into();
         }
+        let key = &presented.key;
         match self.journal().find(key, &call.binding, self.now()).await {
             Ok(Some(status)) => self.known(key, status),
             Ok(None) | Err(_) => self.pending(key, None).into(),

@@ -3,17 +3,17 @@
 use alloy_primitives::Address;
 use credit::Cost;
 use ledger::{
-    Answer, EntryId, Journal, LedgerError, Settlement as Attempt, State, StoredAnswer,
+    Answer, EntryId, Journal, LedgerError, Settlement as Attempt, Spent, State, StoredAnswer,
     StoredReceipt,
 };
 use settlement::{Call, Cause, Receipt, Settlement, Settler};
 use tokio::time::timeout;
 use x402_wire::{Payment, Reason, SettlementResponse};
 
+use super::call::Presented;
 use super::claim::Claimed;
 use super::credit_book::Earning;
 use super::open_entry::{OpenEntry, TRY_AGAIN_AFTER, Written};
-use super::recognise::ends_at;
 use super::work::Answered;
 use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
 use crate::observe;
@@ -114,7 +114,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             // The journal still has the entry as settling and would send it again: not a case for a new payment.
             return self.pending(&payment.key(), None);
         }
-        self.refused_by_settler(&payment, "", Declined::by_settler(reason, message))
+        let next = self.after_attempt(&Presented::of(&payment)).await;
+        let refused = Declined::by_settler(reason, message);
+        with_receipt(&payment, "", refused.advising(next)).into()
     }
 
     /// Our own transaction has failed. It is not sent again.
@@ -161,7 +163,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .await;
         self.debit(claimed.payment.payer(), debit).await;
         let transaction = transaction.unwrap_or_default();
-        self.refused_by_settler(&claimed.payment, &transaction, refused)
+        // Others may have seen the authorization.
+        let next = self.wait(&Presented::of(&claimed.payment));
+        with_receipt(&claimed.payment, &transaction, refused.advising(next)).into()
     }
 
     async fn not_sent(&self, claimed: Box<Claimed>, cause: &Cause) -> Refusal {
@@ -214,29 +218,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         });
     }
 
-    /// With the receipt of a settlement that was tried, and the advice to wait: others may have seen the authorization.
-    fn refused_by_settler(
-        &self,
-        payment: &Payment,
-        transaction: &str,
-        refused: Declined,
-    ) -> Refusal {
-        let network = payment.requirements().network;
-        let failed =
-            SettlementResponse::failed(&refused.reason, transaction, network, payment.payer());
-        let declined = Declined {
-            receipt: Some(failed.to_header()),
-            ..refused.advising(self.wait(&payment.key(), ends_at(payment)))
-        };
-        declined.into()
-    }
-
-    pub(super) async fn debit(&self, payer: Address, micro_usd: u64) {
-        if micro_usd == 0 {
+    pub(super) async fn debit(&self, payer: Address, spent: Spent) {
+        if spent == Spent::NOTHING {
             return;
         }
-        if let Err(error) = self.journal().debit(payer, micro_usd).await {
-            tracing::error!(code = error.code(), %error, "a payer's credit cannot be written");
+        if let Err(error) = self.journal().debit(payer, spent, self.now()).await {
+            tracing::error!(code = error.code(), %error, "what uncharged work has cost cannot be written");
         }
     }
 
@@ -310,6 +297,16 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Written::not(&error)
             }
         }
+    }
+}
+
+/// With the receipt of a settlement that was tried.
+fn with_receipt(payment: &Payment, transaction: &str, refused: Declined) -> Declined {
+    let network = payment.requirements().network;
+    let failed = SettlementResponse::failed(&refused.reason, transaction, network, payment.payer());
+    Declined {
+        receipt: Some(failed.to_header()),
+        ..refused
     }
 }
 

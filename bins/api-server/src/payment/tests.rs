@@ -1,6 +1,7 @@
 //! Tests of the payment path: each phase by itself, and all of it under faults in a seeded order.
 
 mod credit;
+mod deciding;
 mod hanging_up;
 mod known;
 mod model_journal;

@@ -4,8 +4,9 @@ use data_sources::Usage;
 use ledger::Journal;
 use route_catalog::Next;
 use settlement::{Settler, Verification};
-use x402_wire::Reason;
+use x402_wire::{Payment, Reason};
 
+use super::call::Presented;
 use super::claim::Claimed;
 use super::{Declined, Ended, PaymentProcessor, Refusal, Worker};
 
@@ -50,22 +51,33 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     async fn invalid(&self, claimed: Claimed, reason: Reason, message: Option<String>) -> Ended {
         let spent = self.shared.policy.credit.spent(Usage::default());
         self.release(claimed.open, reason.as_str(), spent).await;
-        let next = next_after(&reason, || {
-            self.catalog().payment_url(&claimed.payment.key())
-        });
+        let next = self.next_after(&reason, &claimed.payment).await;
+        // Of a nonce that is used the chain has just been asked.
+        let is_used = reason == Reason::InvalidExactEvmNonceAlreadyUsed;
         let declined = Declined::by_settler(reason, message).advising(next);
+        if is_used {
+            return Refusal::from(declined).into();
+        }
         let advised = self.advise_after_release(&claimed.payment, declined);
         advised.await.into()
     }
-}
 
-/// What the payer does about a payment that would not settle.
-fn next_after(reason: &Reason, url: impl FnOnce() -> String) -> Next {
-    match reason {
-        // It is good as soon as the account is.
-        Reason::InsufficientFunds => Next::SendSameAgain { after_seconds: 5 },
-        // It was executed, or cancelled, where this server did not see it: money may have moved.
-        Reason::InvalidExactEvmNonceAlreadyUsed => Next::LookUp { url: url() },
-        _ => Next::SignNew,
+    /// What the payer does about a payment that would not settle.
+    async fn next_after(&self, reason: &Reason, payment: &Payment) -> Next {
+        match reason {
+            // It is good as soon as the account is.
+            Reason::InsufficientFunds => Next::SendSameAgain { after_seconds: 5 },
+            // It was used where this server did not see it: money may have moved, unless the chain shows otherwise.
+            Reason::InvalidExactEvmNonceAlreadyUsed => {
+                let presented = Presented::of(payment);
+                match self.can_never_pay(&presented).await {
+                    Ok(true) => Next::SignNew,
+                    Ok(false) | Err(_) => Next::LookUp {
+                        url: self.catalog().payment_url(&presented.key),
+                    },
+                }
+            }
+            _ => Next::SignNew,
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::Pace;
 
 /// A dataset that is gathered on a schedule.
 pub(crate) trait Dataset: Send + Sync + 'static {
-    /// Its name: on the shelf, in `/freshness`, at the beginning of a snapshot's id.
+    /// Its name: in the store, in `/freshness`, at the beginning of a snapshot's id.
     const NAME: &'static str;
     /// How often it is gathered, and how old it may become.
     const PACE: Pace;

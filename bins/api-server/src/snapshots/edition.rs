@@ -1,11 +1,11 @@
-//! One edition of a dataset, in memory and as it lies on the shelf.
+//! One edition of a dataset, in memory and as it lies in the store.
 
 use alloy_primitives::{B256, hex};
 use bytes::Bytes;
 use data_sources::{Mode, Provenance, SourceStatus};
 use jiff::Timestamp;
-use ledger::Record;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use storage::DatasetRecord;
 
 use super::Gathered;
 
@@ -78,13 +78,13 @@ impl<T> Snapshot<T> {
 }
 
 impl<T: Serialize> Snapshot<T> {
-    /// As it lies on the shelf; `None` when it cannot be written.
-    pub(super) fn to_record(&self, written_at: Timestamp) -> Option<Record> {
+    /// As it lies in the store; `None` when it cannot be written.
+    pub(super) fn to_record(&self, written_at: Timestamp) -> Option<DatasetRecord> {
         let body = Body {
             sources: self.sources.iter().map(StoredSource::of).collect(),
             value: &self.value,
         };
-        Some(Record {
+        Some(DatasetRecord {
             snapshot_id: self.snapshot_id.clone(),
             as_of: u64::try_from(self.as_of.as_second()).ok()?,
             inputs_sha256: self.inputs_sha256.parse().ok()?,
@@ -95,9 +95,9 @@ impl<T: Serialize> Snapshot<T> {
 }
 
 impl<T: DeserializeOwned> Snapshot<T> {
-    /// From the shelf. `None` when it was written in another form or names a source that is not among `source_ids`:
+    /// From the store. `None` when it was written in another form or names a source that is not among `source_ids`:
     /// another version of this program wrote it, and gathering anew is cheap.
-    pub(super) fn from_record(record: &Record, source_ids: &[&'static str]) -> Option<Self> {
+    pub(super) fn from_record(record: &DatasetRecord, source_ids: &[&'static str]) -> Option<Self> {
         let body: Body<T> = serde_json::from_slice(&record.body).ok()?;
         let sources = body
             .sources
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edition_survives_the_shelf() {
+    fn an_edition_survives_the_store() {
         let snapshot = snapshot();
         assert_eq!(snapshot.snapshot_id, "numbers-1795222920-abababab");
         let record = snapshot.to_record(snapshot.as_of).unwrap();
@@ -206,7 +206,7 @@ mod tests {
         let record = snapshot().to_record(snapshot().as_of).unwrap();
         assert!(Snapshot::<Vec<u32>>::from_record(&record, &["a.one"]).is_none());
         assert!(Snapshot::<Vec<String>>::from_record(&record, &["a.one", "b.two"]).is_none());
-        let broken = Record {
+        let broken = DatasetRecord {
             body: Bytes::from_static(b"{"),
             ..record
         };

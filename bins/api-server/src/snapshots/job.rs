@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use data_sources::Clock;
 use jiff::Timestamp;
-use ledger::{Shelf, ShelfError};
+use storage::{ServerStore, StoreError};
 use tokio::sync::watch;
 
 use super::current::State;
@@ -14,12 +14,12 @@ use super::{Current, Dataset, Snapshot};
 /// How often a server that follows another looks for its edition.
 const FOLLOW_EVERY: Duration = Duration::from_secs(20);
 
-/// Keeps one dataset up to date, alone or beside other servers on the same shelf.
+/// Keeps one dataset up to date, alone or beside other servers on the same store.
 pub(crate) struct Job<D: Dataset, S> {
     dataset: D,
-    shelf: Arc<S>,
+    store: Arc<S>,
     clock: Arc<dyn Clock>,
-    /// Names this server among those that share the shelf.
+    /// Names this server among those that share the store.
     holder: String,
     state: watch::Sender<State<D::Value>>,
 }
@@ -40,12 +40,12 @@ pub(crate) enum Round {
     },
 }
 
-impl<D: Dataset, S: Shelf> Job<D, S> {
+impl<D: Dataset, S: ServerStore> Job<D, S> {
     /// Nothing is asked yet. Readers wait for [`Self::boot`].
-    pub(crate) fn new(dataset: D, shelf: Arc<S>, clock: Arc<dyn Clock>, holder: String) -> Self {
+    pub(crate) fn new(dataset: D, store: Arc<S>, clock: Arc<dyn Clock>, holder: String) -> Self {
         Self {
             dataset,
-            shelf,
+            store,
             clock,
             holder,
             state: watch::channel(State::Beginning).0,
@@ -57,7 +57,7 @@ impl<D: Dataset, S: Shelf> Job<D, S> {
         Current::watching(self.state.subscribe())
     }
 
-    /// Loads what is on the shelf, so that a restart is no outage, and gathers at once if that is not of this period.
+    /// Loads what is in the store, so that a restart is no outage, and gathers at once if that is not of this period.
     pub(crate) async fn boot(&self) -> Round {
         self.follow().await;
         let round = self.round().await;
@@ -101,7 +101,7 @@ impl<D: Dataset, S: Shelf> Job<D, S> {
         let round = match lease {
             Ok(false) => return Round::Waiting,
             Ok(true) => self.gather(now).await,
-            // A shelf that is out of order must not make the news old: this server gathers for itself.
+            // A store that is out of order must not make the news old: this server gathers for itself.
             Err(_) => self.gather(now).await,
         };
         self.give_back(&lease).await;
@@ -128,17 +128,17 @@ impl<D: Dataset, S: Shelf> Job<D, S> {
         Round::Published
     }
 
-    async fn publish(&self, snapshot: &Snapshot<D::Value>) -> Result<(), ShelfError> {
+    async fn publish(&self, snapshot: &Snapshot<D::Value>) -> Result<(), StoreError> {
         let Some(record) = snapshot.to_record(self.clock.now()) else {
             tracing::error!(dataset = D::NAME, "the snapshot cannot be written");
             return Ok(());
         };
-        self.shelf.publish(D::NAME, record).await
+        self.store.publish(D::NAME, record).await
     }
 
-    /// Takes over what is on the shelf, if it is newer than what is held; the time of what is held then.
+    /// Takes over what is in the store, if it is newer than what is held; the time of what is held then.
     async fn follow(&self) -> Option<Timestamp> {
-        match self.shelf.latest(D::NAME).await {
+        match self.store.latest(D::NAME).await {
             Ok(Some(record)) => match Snapshot::from_record(&record, &self.dataset.source_ids()) {
                 Some(snapshot) => self.hold(snapshot),
                 None => tracing::warn!(
@@ -148,7 +148,7 @@ impl<D: Dataset, S: Shelf> Job<D, S> {
                 ),
             },
             Ok(None) => {}
-            Err(error) => tracing::warn!(dataset = D::NAME, %error, "the shelf cannot be read"),
+            Err(error) => tracing::warn!(dataset = D::NAME, %error, "the store cannot be read"),
         }
         self.held()
     }
@@ -174,21 +174,21 @@ impl<D: Dataset, S: Shelf> Job<D, S> {
         }
     }
 
-    async fn lease(&self, now: Timestamp) -> Result<bool, ShelfError> {
+    async fn lease(&self, now: Timestamp) -> Result<bool, StoreError> {
         // Longer than gathering may take: nobody else begins while it does.
         let seconds =
             u32::try_from(D::PACE.patience.as_secs().saturating_add(15)).unwrap_or(u32::MAX);
         let now = u64::try_from(now.as_second()).unwrap_or(0);
-        let lease = self.shelf.lease(D::NAME, &self.holder, now, seconds).await;
+        let lease = self.store.lease(D::NAME, &self.holder, now, seconds).await;
         if let Err(error) = &lease {
             tracing::warn!(dataset = D::NAME, %error, "no lease can be had");
         }
         lease
     }
 
-    async fn give_back(&self, lease: &Result<bool, ShelfError>) {
+    async fn give_back(&self, lease: &Result<bool, StoreError>) {
         if matches!(lease, Ok(true))
-            && let Err(error) = self.shelf.give_back(D::NAME, &self.holder).await
+            && let Err(error) = self.store.give_back(D::NAME, &self.holder).await
         {
             tracing::warn!(dataset = D::NAME, %error, "the lease could not be given back");
         }

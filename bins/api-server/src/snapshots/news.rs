@@ -14,7 +14,7 @@ pub(crate) struct NewsDigest {
 }
 
 impl Dataset for NewsDigest {
-    const NAME: &'static str = "news";
+    const NAME: &'static str = route_catalog::Dataset::News.name();
     const PACE: Pace = Pace::HOURLY;
     type Value = Digest;
 

@@ -8,9 +8,9 @@ use data_sources::Clock;
 use data_sources::defillama::PoolList;
 use getrandom::fill;
 use jiff::Timestamp;
-use ledger::Shelf;
 use readings::news::Digest;
 use serde::Serialize;
+use storage::ServerStore;
 use tokio::task::JoinSet;
 
 use super::{Current, Dataset, Job, NewsDigest, YieldPools};
@@ -87,14 +87,14 @@ pub(crate) struct Running {
 
 impl Running {
     /// Keeps `dataset` up to date from now on; what routes read of it.
-    pub(crate) fn start<D: Dataset, S: Shelf>(
+    pub(crate) fn start<D: Dataset, S: ServerStore>(
         &mut self,
         dataset: D,
-        shelf: Arc<S>,
+        store: Arc<S>,
         clock: Arc<dyn Clock>,
         holder: String,
     ) -> Current<D::Value> {
-        let job = Job::new(dataset, shelf, clock, holder);
+        let job = Job::new(dataset, store, clock, holder);
         let current = job.current();
         self.jobs.spawn(job.run());
         current
@@ -102,15 +102,15 @@ impl Running {
 }
 
 impl Running {
-    /// Throws away what has expired on the shelf, now and from time to time.
-    pub(crate) fn tidy<S: Shelf>(&mut self, shelf: Arc<S>, clock: Arc<dyn Clock>) {
+    /// Throws away what has expired in the store, now and from time to time.
+    pub(crate) fn tidy<S: ServerStore>(&mut self, store: Arc<S>, clock: Arc<dyn Clock>) {
         self.jobs.spawn(async move {
             let mut ticks = tokio::time::interval(TIDY_EVERY);
             loop {
                 ticks.tick().await;
                 let now = u64::try_from(clock.now().as_second()).unwrap_or_default();
-                if let Err(error) = shelf.prune(now).await {
-                    tracing::warn!(%error, "the shelf cannot be pruned");
+                if let Err(error) = store.prune(now).await {
+                    tracing::warn!(%error, "the store cannot be pruned");
                 }
             }
         });
@@ -125,7 +125,7 @@ impl fmt::Debug for Running {
     }
 }
 
-/// A name for this server among those that share a shelf.
+/// A name for this server among those that share a store.
 pub(crate) fn holder() -> String {
     let mut bytes = [0; 8];
     // Without randomness the process number has to do.

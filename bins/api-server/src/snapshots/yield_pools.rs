@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::{Dataset, Gathered, Pace};
 
 /// The dataset's name.
-pub(crate) const NAME: &str = "yield-pools";
+pub(crate) const NAME: &str = route_catalog::Dataset::YieldPools.name();
 /// Every half hour, fresh for three quarters of one, refused after six.
 pub(crate) const PACE: Pace = Pace {
     every: Duration::from_secs(1800),

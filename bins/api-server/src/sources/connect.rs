@@ -15,6 +15,7 @@ use super::Sources;
 use crate::config::{Chains, Config, UpstreamMode, UpstreamTable};
 use crate::context::Context;
 use crate::error::ServeError;
+use crate::reviewed;
 
 /// What connecting needs.
 pub(super) struct Connect<'a> {
@@ -29,8 +30,11 @@ impl<'a> Connect<'a> {
             name: "http",
             error,
         };
+        let agent = config
+            .server
+            .user_agent("api-server", env!("CARGO_PKG_VERSION"));
         Ok(Self {
-            transport: Transport::new().map_err(client)?,
+            transport: Transport::named(&agent).map_err(client)?,
             config,
             clock,
         })
@@ -49,7 +53,8 @@ impl<'a> Connect<'a> {
 
     /// The chain's aggregator.
     pub(super) fn okx(&self) -> Result<Okx, ServeError> {
-        let config = okx(&self.config.upstreams.table("okx"));
+        let mut config = okx(&self.config.upstreams.table("okx"));
+        config.reviewed = reviewed::contracts(self.config).map_err(ServeError::Reviewed)?;
         Okx::new(&self.transport, config, self.clock.clone())
             .map_err(|error| ServeError::Upstream { name: "okx", error })
     }

@@ -98,8 +98,8 @@ impl Edition {
     }
 
     /// It as a part of an answer.
-    pub(crate) fn part(&self, now: Timestamp) -> Part {
-        Part::of(&self.snapshot.sources, EDITION_FRESH_SECONDS, now)
+    pub(crate) fn part(&self, name: &'static str) -> Part {
+        Part::of(name, &self.snapshot.sources, EDITION_FRESH_SECONDS)
     }
 
     /// Its name.

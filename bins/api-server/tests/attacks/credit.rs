@@ -3,11 +3,14 @@
 use alloy_primitives::U256;
 use api_server::Config;
 use dev_chain::{BUYER, DevChain, USDT0};
+use replay::{Recordings, ReplayServer};
 use reqwest::Method;
 
 use crate::support::World;
 use crate::support::buyer::{Answer, Buyer, header_of};
 use crate::support::facilitator::{Facilitator, Say, success, valid};
+
+const TX: &str = "0xabababababababababababababababababababababababababababababababab";
 
 /// A pool for a few calls only, and a share of each address for one more.
 fn small_pool(config: &mut Config) {
@@ -81,13 +84,21 @@ async fn throw_away_keys_empty_the_pool_and_nobody_else() {
 
 #[tokio::test]
 async fn refused_work_is_paid_for_by_what_its_payer_has_earned() {
-    let world = World::start(|config, _rpc| {
+    let mut honest = Buyer::stranger("");
+    let chain = DevChain::builder()
+        .chain_196_assets()
+        .holder(USDT0, honest.address(), U256::from(1_000_000))
+        .build()
+        .unwrap();
+    let world = World::on(chain, |config, _rpc| {
         small_pool(config);
         // The pool is as good as empty, so that only credit counts.
         config.credit.pool_micro_usd = 2_000;
     })
     .await;
+    honest.ask(world.buyer.base());
     let target = world.price();
+    is_served(&paid_from(&honest, "192.0.2.9", &target).await);
     assert_eq!(
         paid_from(&world.buyer, "192.0.2.1", &target).await.status,
         200
@@ -105,7 +116,9 @@ async fn refused_work_is_paid_for_by_what_its_payer_has_earned() {
         refused += 1;
     }
     assert!((1..200).contains(&refused), "{refused}");
-    assert_eq!(world.paid(), 2000, "only the first call was charged");
+    assert_eq!(world.paid(), 4000, "only the first calls were charged");
+    // Somebody else is served, from the same address.
+    is_served(&paid_from(&honest, "192.0.2.1", &target).await);
 }
 
 #[tokio::test]
@@ -127,6 +140,9 @@ async fn thirty_payments_of_an_account_that_can_pay_one_do_the_work_of_one() {
             request.header("payment-signature", payment).send(),
         ));
     }
+    // Among them somebody who can pay.
+    let honest = world.buyer.payment(&target).await;
+    is_served(&world.buyer.get_paid(&target, &honest).await);
     let mut served = 0;
     for call in calls {
         let response = call.await.unwrap().unwrap();
@@ -147,13 +163,13 @@ async fn thirty_payments_of_an_account_that_can_pay_one_do_the_work_of_one() {
         }
     }
     assert_eq!(served, 1);
-    assert_eq!(world.paid(), 2000);
-    assert_eq!(world.chain.transactions().len(), 1);
+    assert_eq!(world.paid(), 4000);
+    assert_eq!(world.chain.transactions().len(), 2);
 }
 
 #[tokio::test]
 async fn a_payer_without_credit_has_one_call_in_flight_where_its_balance_cannot_be_read() {
-    let facilitator = Facilitator::start(vec![valid()], vec![Say::Hang, success("0xab")]).await;
+    let facilitator = Facilitator::start(vec![valid()], vec![Say::Hang, success(TX)]).await;
     let world = World::behind(&facilitator.url).await;
     let target = world.price();
     let first = world.buyer.payment(&target).await;
@@ -170,30 +186,127 @@ async fn a_payer_without_credit_has_one_call_in_flight_where_its_balance_cannot_
     second.is_refused(429, "rate_limited");
     assert_eq!(second.body()["error"]["reason"], "one_call_at_a_time");
     assert_eq!(second.action(), "send_same_again");
+    // Another payer is served meanwhile.
+    let honest = Buyer::stranger(world.buyer.base());
+    let payment = honest.payment(&target).await;
+    is_served(&honest.get_paid(&target, &payment).await);
     drop(call.await);
 }
 
-#[tokio::test]
-async fn prompts_that_are_made_to_be_refused_run_out_and_data_is_still_served() {
-    let world = World::start(|config, _rpc| {
-        small_pool(config);
-        // No model is configured, so each prompt ends in a refusal.
-        config.credit.pool_micro_usd = 10_000;
-    })
-    .await;
-    let mut refused = 0;
-    for number in 0..100 {
-        let stranger = Buyer::stranger(world.buyer.base());
-        let target = format!("/llm-research?prompt=riddle-{number}");
-        let answer = paid_from(&stranger, "192.0.2.66", &target).await;
+/// Asks for one answer after the other until the answer is that no credit is left. Each before that is refused with `status`
+/// and not charged. Returns how many were.
+async fn until_dry(world: &World, buyer: &Buyer, target: &str, status: u16) -> usize {
+    let paid = world.paid();
+    for refused in 0..100 {
+        let answer = paid_from(buyer, "192.0.2.66", &format!("{target}-{refused}")).await;
         if answer.status == 429 {
             is_out_of_credit(&answer);
-            break;
+            assert_eq!(world.paid(), paid);
+            return refused;
         }
-        refused += 1;
+        assert_eq!(answer.status, status, "{}", answer.text);
     }
-    assert!(refused < 100, "the pool never ends");
+    panic!("the pool never ends")
+}
+
+/// A world whose model does what a scenario says, with an attacker (the buyer of the world) and somebody honest, both with
+/// money. Each call of a model costs 2,000, a verification 100, and the pool holds 10,000.
+async fn with_models(
+    scenario: &str,
+    change: impl FnOnce(&mut Config, &ReplayServer),
+) -> (World, Buyer) {
+    let mut honest = Buyer::stranger("");
+    let chain = DevChain::builder()
+        .chain_196_assets()
+        .holder(USDT0, honest.address(), U256::from(1_000_000))
+        .build()
+        .unwrap();
+    let recordings = Recordings::embedded().unwrap().with_scenario(scenario);
+    let world = World::made_of(chain, recordings, |config, replay| {
+        small_pool(config);
+        config.credit.pool_micro_usd = 10_000;
+        change(config, replay);
+    })
+    .await;
+    honest.ask(world.buyer.base());
+    // Who has paid before has credit for a call of data.
     let target = world.price();
-    let served = paid_from(&world.buyer, "192.0.2.1", &target).await;
-    assert_eq!(served.status, 200, "{}", served.text);
+    assert_eq!(paid_from(&honest, "192.0.2.1", &target).await.status, 200);
+    (world, honest)
+}
+
+#[track_caller]
+fn is_served(answer: &Answer) {
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn prompts_that_end_without_citations_are_paid_for_by_credit() {
+    let (world, honest) = with_models("openai_responses_uncited", |_config, _replay| {}).await;
+    let refused = until_dry(&world, &world.buyer, "/llm-research?prompt=riddle", 503).await;
+    let asked = world.replay.served("openai/responses_uncited.json");
+    // 4,100 are held for a call and 2,100 of them spent.
+    assert_eq!((asked, refused), (3, 3));
+    is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
+    let newcomer = paid_from(&world.buyer, "192.0.2.7", &world.price()).await;
+    is_served(&newcomer);
+}
+
+#[tokio::test]
+async fn image_prompts_that_the_provider_refuses_are_paid_for_by_credit() {
+    let scenario = "openai_images_moderation_blocked";
+    let (world, honest) = with_models(scenario, |_config, _replay| {}).await;
+    let refused = until_dry(&world, &world.buyer, "/generate-meme?prompt=riddle", 422).await;
+    let asked = world.replay.served("openai/images_moderation_blocked.json");
+    assert_eq!((asked, refused), (3, 3));
+    is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
+}
+
+/// The first model gives half an answer, which it is paid for, and the second one is asked as well.
+#[tokio::test]
+async fn a_second_paid_model_is_paid_for_by_credit_too() {
+    let (world, honest) = with_models("openai_responses_incomplete", |config, replay| {
+        // It is there, and has no answer to this.
+        let second = config.upstreams.0.get_mut("anthropic").unwrap();
+        assert!(second.set_url("base_url", format!("{}/nowhere", replay.url())));
+        config.upstreams.0.get_mut("perplexity").unwrap().enabled = Some(false);
+    })
+    .await;
+    let refused = until_dry(&world, &world.buyer, "/llm-research?prompt=riddle", 503).await;
+    let asked = world.replay.served("openai/responses_incomplete.json");
+    // All of the 4,100 that are held for a call are spent.
+    assert_eq!((asked, refused), (2, 2));
+    is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
+}
+
+/// An attacker does not get the pool anew by having the server restarted, nor do its victims lose what they have earned.
+#[tokio::test]
+async fn an_empty_pool_is_still_empty_after_a_restart() {
+    let mut world = World::start(|config, _rpc| small_pool(config)).await;
+    let target = world.price();
+    is_served(&paid_from(&world.buyer, "192.0.2.1", &target).await);
+    let from_new_key = async |world: &World| {
+        let stranger = Buyer::stranger(world.buyer.base());
+        paid_from(&stranger, "192.0.2.66", &world.price()).await
+    };
+    let mut unfunded = 0;
+    let dry = loop {
+        let answer = from_new_key(&world).await;
+        if answer.status != 402 {
+            break answer;
+        }
+        unfunded += 1;
+        assert!(unfunded < 100, "the pool never ends");
+    };
+    is_out_of_credit(&dry);
+    for _ in 0..2 {
+        world.restart().await;
+        // Neither the pool nor the share of the address.
+        is_out_of_credit(&from_new_key(&world).await);
+        is_served(&paid_from(&world.buyer, "192.0.2.66", &target).await);
+        let newcomer = Buyer::new(BUYER, world.buyer.base());
+        is_served(&paid_from(&newcomer, "192.0.2.7", &target).await);
+    }
+    // What the pool held, and not what it was refilled with, is what was spent.
+    assert!(unfunded > 40, "{unfunded}");
 }

@@ -1,7 +1,9 @@
 //! `GET /payments/{asset}/{payer}/{nonce}`: where a payment stands, never what it bought.
 
+use ledger::Journal;
 use reqwest::Method;
 use serde_json::{Value, json};
+use x402_wire::PaymentPayload;
 
 use crate::support::World;
 use crate::support::buyer::header_of;
@@ -73,6 +75,56 @@ async fn a_payment_in_flight_and_an_unknown_one_are_shown_as_such() {
         shown["since"].is_string() && shown["reason"].is_string(),
         "{shown}"
     );
+}
+
+/// A facilitator that was cut off, no chain to ask, and a window that is over: what the server would write down minutes later.
+#[tokio::test]
+async fn an_undecidable_payment_is_left_to_the_operator() {
+    let facilitator = Facilitator::start(vec![valid()], vec![Say::Drop]).await;
+    let mut world = World::behind(&facilitator.url).await;
+    let payment = signed(&world).await;
+    let header = header_of(&payment);
+    let pending = world.buyer.get_paid(&world.price(), &header).await;
+    pending.is_refused(503, "settlement_pending");
+    assert_eq!(pending.body()["error"].get("reason"), None);
+    assert_eq!(pending.action(), "send_same_again");
+
+    let key = PaymentPayload::from_header(header.as_bytes()).unwrap();
+    let key = key.authorization_key().unwrap();
+    let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap();
+    world
+        .restart_over(async |ledger| {
+            let entry = ledger.look_up(&key).await.unwrap().unwrap().entry;
+            let cause = "its window is over";
+            ledger.mark_undecidable(entry, cause, now).await.unwrap();
+        })
+        .await;
+    let asked = facilitator.settled().len();
+    let shown = world.look_up(&payment).await;
+    assert_eq!(
+        (&shown["state"], &shown["reason"]),
+        (&json!("undecidable"), &json!("its window is over"))
+    );
+    assert!(shown["since"].is_string(), "{shown}");
+    let answer = world.buyer.get_paid(&world.price(), &header).await;
+    answer.is_refused(503, "settlement_pending");
+    let error = &answer.body()["error"];
+    assert_eq!(error["reason"], "undecidable");
+    assert_eq!(error["retryable"], false);
+    assert_eq!(answer.action(), "look_up");
+    let url = answer.next()["url"].as_str().unwrap().to_owned();
+    let path = url.strip_prefix(world.buyer.base()).unwrap();
+    assert_eq!(world.buyer.get(path).await.body(), shown);
+    assert!(answer.receipt().is_some_and(|receipt| !receipt.success));
+    // It is nobody else's, and it is not asked for any more.
+    let elsewhere = world.buyer.get_paid("/all-tokens", &header).await;
+    elsewhere.is_refused(409, "payment_bound_elsewhere");
+    assert_eq!(facilitator.settled().len(), asked);
+    let metrics = world.buyer.get("/metrics").await.text;
+    for counted in ["undecidable\"} 1", "unknown\"} 0", "in_flight\"} 0"] {
+        let line = format!("svc_payments_open{{state=\"{counted}\n");
+        assert!(metrics.contains(&line), "{line}: {metrics}");
+    }
 }
 
 #[tokio::test]

@@ -77,7 +77,10 @@ fn it_is_printed_who_is_paid_what() {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         text(&output.stdout)
     };
-    insta::assert_snapshot!(check(&format!("{PAYEE}{FACILITATOR}"), &[]), @r#"
+    let printed = check(&format!("{PAYEE}{FACILITATOR}"), &[]);
+    // What follows is about upstreams and routes.
+    let paid: Vec<_> = printed.lines().take(7).collect();
+    insta::assert_snapshot!(paid.join("\n"), @r#"
     the configuration can be used: listening on 127.0.0.1:8402, paid to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed, settled by facilitator, ledger sqlite://data/service.db
       payee        0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
       asset        0x779Ded0c9e1022225f8E0630b35a9b54bE713736, name "USD₮0", version "1"

@@ -158,6 +158,14 @@ fn a_key_that_cannot_be_used_is_named() {
             "settlement.contract_wallets: ",
         ),
         (
+            "settlement.max_fee_gwei = 0",
+            "settlement.max_fee_gwei: expected 1 to 100000 gwei",
+        ),
+        (
+            "chains.196.confirmations = 65",
+            "chains.196.confirmations: expected at most 64",
+        ),
+        (
             "settlement.confirmations = 65",
             "settlement.confirmations: expected at most 64",
         ),
@@ -345,6 +353,14 @@ fn the_environment_wins_over_the_file() {
         stdout.contains(&format!("paid to {payee}, settled by onchain")),
         "{stdout}"
     );
+    // What stands in every challenge and cannot be paid, and what is refused without a key or a wallet.
+    for line in [
+        "aggr_deferred stands in every challenge and can never be paid in mode onchain",
+        "POST /swap is not served here: no_upstream_configured (needs upstreams.okx.enabled)",
+        "POST /auto-swap is not served here: no_custody_connected",
+    ] {
+        assert!(stdout.contains(line), "{line}: {stdout}");
+    }
 }
 
 #[test]

@@ -111,6 +111,36 @@ async fn sigterm_finishes_what_is_in_flight() {
     server.stop().await;
 }
 
+/// A load balancer is told first, and what it still sends meanwhile is served.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sigterm_says_draining_and_goes_on_serving_for_the_configured_time() {
+    let world = World::new(Mining::Auto).await;
+    let server = Server::start(&world.config("server.drain_seconds = 4"), &[]).await;
+    let ready = world.buyer.get(&server, "/readyz").await;
+    assert_eq!(ready.status, 200, "{}", ready.text);
+    let asked = std::time::Instant::now();
+    server.terminate();
+    let draining = eventually("readiness to end", async || {
+        let ready = world.buyer.get(&server, "/readyz").await;
+        (ready.status == 503).then(|| ready.body())
+    })
+    .await;
+    assert_eq!(draining["ready"], false);
+    assert_eq!(
+        draining["reasons"],
+        serde_json::json!([{ "component": "server", "reason": "draining" }])
+    );
+    // On new connections too.
+    let newcomer = crate::buyer::Buyer::new();
+    let payment = newcomer.sign(&server, PRICED[0], 0).await;
+    world.assert_paid(&payment, &newcomer.present(&server, &payment).await);
+    assert_eq!(newcomer.get(&server, "/healthz").await.status, 200);
+    let (status, log) = server.ended().await;
+    assert_eq!(status.code(), Some(0), "{log}");
+    let took = asked.elapsed();
+    assert!(took > std::time::Duration::from_secs(3), "{took:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_grace_period_ends() {
     let world = World::new(Mining::Auto).await;

@@ -18,6 +18,7 @@ mod disk_full;
 mod facilitator;
 mod ledger;
 mod lifecycle;
+mod limits;
 mod observation;
 mod online;
 mod server;

@@ -57,7 +57,18 @@ impl Server {
 
     /// Starts the server on a system that lets no file grow beyond so many KiB, and waits until it listens.
     pub(crate) async fn start_with_files_up_to(kib: u32, config: &Path) -> Self {
-        let limited = format!(r#"trap "" XFSZ; ulimit -f {}; exec "$@""#, kib * 2);
+        let blocks = kib * 2;
+        Self::start_after(&format!(r#"trap "" XFSZ; ulimit -f {blocks}"#), config).await
+    }
+
+    /// Starts the server on a system that gives it no more than so many descriptors, and waits until it listens.
+    pub(crate) async fn start_with_descriptors(count: u32, config: &Path) -> Self {
+        Self::start_after(&format!("ulimit -n {count}"), config).await
+    }
+
+    /// Starts the server from a shell that has done something before, and waits until it listens.
+    async fn start_after(done: &str, config: &Path) -> Self {
+        let limited = format!(r#"{done} && exec "$@""#);
         let mut command = Command::new("/bin/sh");
         command.env_clear().args(["-c", &limited, "sh"]);
         command.args([env!("CARGO_BIN_EXE_api-server"), "serve", "--config"]);

@@ -280,5 +280,5 @@ async fn without_room_for_an_image_no_model_is_asked() {
     .await;
     // Had it been asked, the reason would be that it is out of reach.
     let error = shop.refused(MEME, 503, "upstream_unavailable").await;
-    assert_eq!(error["reason"], "shelf_artifacts_full");
+    assert_eq!(error["reason"], "store_artifacts_full");
 }

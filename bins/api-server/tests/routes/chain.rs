@@ -68,6 +68,28 @@ async fn a_transaction_is_found_on_its_chain_and_explained() {
 }
 
 #[tokio::test]
+async fn a_status_says_how_many_nodes_it_rests_on() {
+    let alone = Shop::open().await.buy(TRANSFER).await;
+    assert_eq!(
+        alone["data"]["evidence"],
+        json!({"basis": "one_nodes_word", "nodes": 1, "reason": "only_one_node_configured"})
+    );
+    let warnings = alone["data"]["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|of| of["code"] == "one_nodes_word"));
+    let two = Shop::changed(|config, replay| {
+        let table = config.chains.0.get_mut("196").expect("a chain");
+        table.rpc_urls.push(replay.base_url("xlayerrpc.okx.com"));
+    })
+    .await;
+    let body = two.buy(TRANSFER).await;
+    assert_eq!(
+        body["data"]["evidence"],
+        json!({"basis": "two_nodes_agree", "nodes": 2})
+    );
+    assert_eq!(body["data"]["warnings"], json!([]));
+}
+
+#[tokio::test]
 async fn one_chain_can_be_named_and_only_that_one_is_asked() {
     let shop = Shop::open().await;
     let body = shop.buy(&format!("{TRANSFER}&chain=XLayer")).await;
@@ -196,8 +218,65 @@ async fn balances_come_with_values_and_a_sum() {
     assert_eq!(data["chains"][1]["usd"], "9.999");
     assert_eq!(body["meta"]["unavailable"], json!([]), "{body}");
     let everywhere = shop.buy(&format!("/portfolio?address={ACCOUNT}")).await;
-    assert_eq!(everywhere["data"]["chains"].as_array().unwrap().len(), 11);
+    let chains = everywhere["data"]["chains"].as_array().unwrap();
+    assert_eq!(chains.len(), 11);
     assert_eq!(everywhere["data"]["total_usd"], "200.52825");
+    // The index covers them all, and a node read the coin of each chain of which it lists none.
+    assert!(chains.iter().all(|chain| chain["status"] == "ok"));
+    assert_eq!(everywhere["data"]["total_usd_complete"], true);
+    assert_eq!(source(&everywhere, "rpc.linea").unwrap()["status"], "ok");
+    assert_eq!(
+        shop.world.replay.served("evm_rpc/balance_native_okb.json"),
+        0,
+        "what the index lists is not asked for again"
+    );
+}
+
+/// The balances of a chain that the index does not cover.
+#[tokio::test]
+async fn a_chain_that_the_index_does_not_cover_is_not_empty() {
+    let shop = Shop::in_scenario("balances_cover_two").await;
+    let body = shop.buy(&format!("/portfolio?address={ACCOUNT}")).await;
+    let data = &body["data"];
+    let chains = data["chains"].as_array().unwrap();
+    let read: Vec<_> = chains
+        .iter()
+        .filter(|chain| chain["status"] == "ok")
+        .map(|chain| chain["chain_id"].as_u64().unwrap())
+        .collect();
+    assert_eq!(read, [196, 8453]);
+    assert_eq!(data["total_usd_complete"], false);
+    // Nothing was read of the others: that is not zero.
+    for chain in chains.iter().filter(|chain| chain["status"] != "ok") {
+        assert_eq!(chain["usd"], Value::Null, "{chain}");
+    }
+    let idle = shop.buy(&format!("/idle-capital?address={ACCOUNT}")).await;
+    assert_eq!(idle["data"]["total_idle_usd_complete"], false);
+    let unread = idle["data"]["chains_unavailable"].as_array().unwrap();
+    let partly = idle["data"]["chains_partly_read"].as_array().unwrap();
+    assert_eq!(unread.len() + partly.len(), 9, "{}", idle["data"]);
+}
+
+#[tokio::test]
+async fn an_index_that_lists_no_coin_of_the_chain_needs_a_node() {
+    let shop = without_nodes(&["8453", "1"], &[]).await;
+    let body = shop.buy(&format!("/portfolio?address={ACCOUNT}")).await;
+    let data = &body["data"];
+    let chain = |id: u64| {
+        let mut chains = data["chains"].as_array().unwrap().iter();
+        chains.find(|chain| chain["chain_id"] == id).unwrap()
+    };
+    for (id, usd) in [(1, Value::Null), (8453, json!("9.999"))] {
+        assert_eq!(chain(id)["status"], "partial");
+        assert_eq!(
+            chain(id)["reasons"],
+            json!(["native_balance_unread", "balance_unavailable"])
+        );
+        assert_eq!(chain(id)["usd"], usd);
+    }
+    assert_eq!(chain(196)["status"], "ok");
+    assert_eq!(data["total_usd_complete"], false);
+    assert_eq!(source(&body, "rpc.base").unwrap()["status"], "unavailable");
 }
 
 #[tokio::test]
@@ -225,6 +304,9 @@ async fn without_the_index_nodes_and_explorers_answer_and_the_sum_is_partial() {
             .unwrap()
     };
     assert_eq!(of("OKB")["amount"], "1.25");
+    // Its price needs no key.
+    assert_eq!(of("OKB")["price_usd"], "118.41");
+    assert_eq!(source(&body, "defillama.coins").unwrap()["status"], "ok");
     assert_eq!(of("USD₮0")["amount"], "42.5");
     // The call for this one failed: nothing is known, and it is not zero.
     assert_eq!(
@@ -238,7 +320,7 @@ async fn without_the_index_nodes_and_explorers_answer_and_the_sum_is_partial() {
     assert_eq!(base["coverage"], "indexed");
     assert_eq!(
         (&base["usd"], &base["tokens"][0]["price_usd"]),
-        (&json!("9.999"), &json!("0.9999"))
+        (&json!("41.844"), &json!("3184.5"))
     );
     assert_eq!(
         source(&body, "okx.balances").unwrap()["status"],
@@ -262,7 +344,8 @@ async fn what_a_node_says_is_spent_an_explorer_does_not_bring_back() {
     let base = &body["data"]["chains"][0];
     // The explorer still lists 10 USDC.
     assert_eq!(base["coverage"], "indexed");
-    assert_eq!(base["usd"], "0");
+    // What is left is the coin of the chain, whose price needs no key.
+    assert_eq!(base["usd"], "31.845");
     let tokens = base["tokens"].as_array().unwrap();
     assert!(tokens.iter().all(|token| token["address"] == ""), "{base}");
 }

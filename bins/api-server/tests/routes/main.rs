@@ -20,11 +20,13 @@ mod attacks_upstreams;
 mod chain;
 mod composites;
 mod defi;
+mod freshness;
 mod markets;
 mod news;
 mod pages;
 mod prices;
 mod provenance;
+mod published;
 mod security;
 mod shop;
 #[path = "../support/mod.rs"]

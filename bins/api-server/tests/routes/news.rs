@@ -78,13 +78,8 @@ async fn without_any_source_there_is_nothing_to_sell() {
         (&error["missing"], &error["reason"]),
         (&serde_json::json!(["snapshot"]), &"no_snapshot".into())
     );
-    for target in [
-        "/kol-sentiment",
-        "/twitter-summary",
-        "/filtered-news?topic=defi",
-    ] {
-        shop.refused(target, 503, "upstream_unavailable").await;
-    }
+    shop.refused("/filtered-news?topic=defi", 503, "upstream_unavailable")
+        .await;
 }
 
 #[tokio::test]
@@ -137,32 +132,52 @@ async fn a_topic_is_found_without_the_search() {
 }
 
 #[tokio::test]
-async fn leaders_are_counted_as_they_are() {
-    let shop = Shop::open().await;
+async fn leaders_are_judged_by_their_own_posts() {
+    let shop = Shop::at_the_recording().await;
     let body = shop.buy("/kol-sentiment").await;
     let data = &body["data"];
-    // Three accounts in the recordings, one of them for two tokens.
+    // Five accounts of the list, which are all that the chain's leaders are; one posted about no token.
     assert_eq!(
-        (&data["kol_count"], &data["window"]),
-        (&3.into(), &"24h".into())
+        data["coverage"],
+        serde_json::json!({"leaders": 5, "posted": 5, "with_opinion": 4, "posts": 7, "complete": true})
     );
     assert_eq!(
         (&data["bullish"], &data["bearish"]),
-        (&serde_json::json!(["BTC"]), &serde_json::json!(["SOL"]))
+        (
+            &serde_json::json!(["BTC", "ETH"]),
+            &serde_json::json!(["SOL", "AAVE"])
+        ),
+        "{data:#}"
     );
-    assert_eq!(data["overall"]["label"], "bullish");
-    assert_eq!(data["top_voices"][0]["handle"], "kol_one");
-    assert_eq!(data["top_voices"][0]["followers"], 812_345);
+    let leaders = data["leaders"].as_array().unwrap();
+    let one = leaders
+        .iter()
+        .find(|leader| leader["handle"] == "kol_one")
+        .unwrap();
+    assert_eq!(
+        (&one["label"], &one["posts"]),
+        (&"bullish".into(), &1.into())
+    );
+    assert_eq!(
+        one["evidence_urls"],
+        serde_json::json!(["https://x.com/kol_one/status/1991000000000000001"])
+    );
+    assert!(leaders.iter().all(|leader| leader["handle"] != "kol_five"));
 }
 
 #[tokio::test]
-async fn without_a_mood_there_is_no_sentiment_to_sell() {
-    let shop = Shop::in_scenario("okx_social_no_mood").await;
+async fn without_posts_there_is_no_sentiment_of_leaders_to_sell() {
+    let shop = Shop::without(&["x_api"]).await;
+    for target in ["/kol-sentiment", "/twitter-summary"] {
+        let error = shop.refused(target, 503, "core_data_missing").await;
+        assert_eq!(error["missing"], serde_json::json!(["posts"]), "{target}");
+    }
+    let shop = Shop::in_scenario("few_leaders").await;
     let error = shop
         .refused("/kol-sentiment", 503, "core_data_missing")
         .await;
-    assert_eq!(error["missing"], serde_json::json!(["sentiment"]));
-    assert_eq!(error["reason"], "upstream_business_50001");
+    assert_eq!(error["missing"], serde_json::json!(["leaders"]));
+    assert_eq!(error["reason"], "too_few_leaders_with_an_opinion");
 }
 
 #[tokio::test]
@@ -189,13 +204,30 @@ async fn a_topic_is_searched_without_a_snapshot_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn every_point_of_the_digest_leads_to_a_post() {
-    let shop = Shop::open().await;
+async fn the_summary_tells_what_was_said_with_links_and_what_changed() {
+    let shop = Shop::at_the_recording().await;
     let body = shop.buy("/twitter-summary").await;
-    let points = body["data"]["digest"].as_array().unwrap();
-    assert!(!points.is_empty());
-    for point in points {
-        let urls = point["evidence_urls"].as_array().unwrap();
+    let data = &body["data"];
+    let claims: Vec<&str> = data["claims"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["claim"].as_str().unwrap())
+        .collect();
+    for claim in [
+        "each of @kol_two, @kol_three speaks ill of SOL",
+        "@kol_two names $100k as a price of BTC",
+        "@kol_four tells of an exploit",
+        "@kol_three tells of an upgrade of a network",
+    ] {
+        assert!(
+            claims.iter().any(|told| told.starts_with(claim)),
+            "{claim}: {claims:?}"
+        );
+    }
+    let lists = ["topics", "stances", "claims"].map(|name| data[name].as_array().unwrap().clone());
+    for row in lists.iter().flatten() {
+        let urls = row["evidence_urls"].as_array().unwrap();
         assert!(
             !urls.is_empty()
                 && urls
@@ -203,16 +235,32 @@ async fn every_point_of_the_digest_leads_to_a_post() {
                     .all(|url| url.as_str().unwrap().starts_with("https://x.com/"))
         );
     }
-    assert!(
-        !body.to_string().contains("looks strong"),
-        "the text of a post is not ours to sell"
+    // On the day before the same account spoke the other way.
+    let sol = lists[1].iter().find(|row| row["symbol"] == "SOL").unwrap();
+    assert_eq!(
+        (&sol["label"], &sol["bearish"]),
+        (
+            &"bearish".into(),
+            &serde_json::json!(["kol_two", "kol_three"])
+        )
     );
     assert!(
-        body["data"]["themes"]
+        !sol["score_yesterday"].as_str().unwrap().starts_with('-'),
+        "{sol}"
+    );
+    assert_eq!(data["change"]["posts_yesterday"], 3);
+    assert!(
+        data["change"]["gone"]
             .as_array()
             .unwrap()
-            .contains(&"BTC".into())
+            .contains(&"USDC".into())
     );
+    for text in ["looks strong", "dumping", "Watching"] {
+        assert!(
+            !body.to_string().contains(text),
+            "the text of a post is not ours to sell"
+        );
+    }
 }
 
 #[tokio::test]
@@ -287,6 +335,15 @@ async fn the_report_names_what_it_lacks() {
         );
     }
     assert!(!missing.contains(&"headlines") && !missing.contains(&"kol_alpha"));
+    // What no section has alone, and whole lists.
+    let data = &body["data"];
+    let moods = data["cross_checks"]["moods"].as_array().unwrap();
+    assert!(moods.len() >= 3, "{moods:?}");
+    assert!(data["change"]["news"]["articles"].as_u64().unwrap() > 0);
+    assert_eq!(data["change"]["leaders"]["posts_yesterday"], 3);
+    assert!(!data["catalysts"].as_array().unwrap().is_empty());
+    let funding = shop.buy("/funding-rates").await;
+    assert_eq!(sections["derivatives"], funding["data"]["markets"]);
 }
 
 #[tokio::test]

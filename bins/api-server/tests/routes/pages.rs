@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use reqwest::Method;
-use route_catalog::{Operation, Route, docs_page};
+use route_catalog::{Dataset, ExampleCall, Operation, Route, docs_page};
 use serde_json::Value;
 
 use crate::shop::{Shop, well_formed};
@@ -25,6 +25,30 @@ struct Shown {
     body: Value,
 }
 
+/// The dataset that a source of an answer comes from, where it comes from no other place.
+fn dataset_of(source: &str) -> Option<Dataset> {
+    match source {
+        "okx.all-tokens" => Some(Dataset::TokenList),
+        "defillama.pools" => Some(Dataset::YieldPools),
+        "coindesk.news" | "alternative-me.fear-greed" => Some(Dataset::News),
+        _ if source.starts_with("rss.") => Some(Dataset::News),
+        _ => None,
+    }
+}
+
+/// What `/freshness` says of a route is what the route reads.
+fn reads_what_it_declares(route: &Route, body: &Value) {
+    for source in body["meta"]["sources"].as_array().unwrap() {
+        let id = source["id"].as_str().unwrap();
+        let read = dataset_of(id);
+        assert!(
+            read.is_none_or(|dataset| route.datasets.contains(&dataset)),
+            "{} reads {read:?} ({id}) and does not declare it",
+            route.path
+        );
+    }
+}
+
 /// One answer of every read route, and what is wrong with the others.
 async fn every_answer(shop: &Shop) -> (Vec<Shown>, Vec<String>) {
     let (mut shown, mut wrong) = (Vec::new(), Vec::new());
@@ -34,13 +58,7 @@ async fn every_answer(shop: &Shop) -> (Vec<Shown>, Vec<String>) {
         .filter(|operation| !acts(*operation))
     {
         let route = operation.route();
-        let (query, body) = route.example_call();
-        let mut url = url::Url::parse("http://host").unwrap();
-        url.set_path(route.path);
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(&query);
-        }
-        let target = url.as_str().strip_prefix("http://host").unwrap().to_owned();
+        let ExampleCall { target, body, .. } = route.example_call();
         let method: Method = route.method.as_str().parse().unwrap();
         let buyer = &shop.world.buyer;
         let payment = header_of(&buyer.signed(&buyer.draft(method.clone(), &target).await));
@@ -56,6 +74,7 @@ async fn every_answer(shop: &Shop) -> (Vec<Shown>, Vec<String>) {
             continue;
         }
         well_formed(&target, &answer.body());
+        reads_what_it_declares(route, &answer.body());
         let call = match route.takes_body() {
             true => format!("{} {target} {body}", route.method),
             false => format!("{} {target}", route.method),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::shop::{Shop, codes, gap, source};
+use crate::shop::{Shop, codes, gap, section, source};
 
 const WOKB: &str = "/price?token=0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 const SMALL: &str = "/price?token=0x1000000000000000000000000000000000000002";
@@ -29,13 +29,24 @@ async fn a_price_that_was_left_out_ages_nothing_and_keeps_its_time() {
     let shop = Shop::in_scenario("disputed_and_old").await;
     let body = shop.buy(WOKB).await;
     assert_eq!(body["data"]["confidence"], "disputed");
+    // Of two that differ by little, the middle.
+    assert_eq!(
+        (&body["data"]["price_usd"], &body["data"]["source"]),
+        (&json!("120.46"), &json!("median"))
+    );
     let quotes = body["data"]["quotes"].as_array().unwrap();
     assert!(
         quotes
             .iter()
             .all(|quote| quote["source"] != "defillama.coins")
     );
-    assert_eq!(body["meta"]["as_of"], "2026-11-21T01:01:50Z");
+    // A pool is as old as its last trade can be, and counts as fresh for longer.
+    assert_eq!(
+        section(&body, "price")["as_of"],
+        json!("2026-11-21T01:01:50Z")
+    );
+    assert_eq!(section(&body, "pool_price")["max_age_seconds"], 600);
+    assert!(section(&body, "pool_price")["age_seconds"].as_u64() >= Some(300));
     assert_eq!(body["meta"]["verdict"], "fresh");
     assert_eq!(
         source(&body, "defillama.coins")["as_of"],
@@ -49,8 +60,51 @@ async fn a_check_that_is_older_than_the_caller_takes_confirms_nothing() {
     let body = shop.buy(&format!("{WOKB}&max_age=30")).await;
     let quotes = body["data"]["quotes"].as_array().unwrap();
     let sources: Vec<_> = quotes.iter().map(|quote| &quote["source"]).collect();
-    assert_eq!(sources, ["okx.market-price", "dexscreener.pairs"]);
+    // Neither does a pool whose last trade may be five minutes old.
+    assert_eq!(sources, ["okx.market-price"]);
+    assert_eq!(body["data"]["confidence"], "single_source");
     assert_eq!(body["meta"]["as_of"], "2026-11-21T01:01:50Z");
+}
+
+#[tokio::test]
+async fn prices_that_contradict_each_other_are_not_sold() {
+    let shop = Shop::in_scenario("price_contradicted").await;
+    let error = shop.refused(WOKB, 503, "core_data_missing").await;
+    assert_eq!(
+        (&error["missing"], &error["reason"]),
+        (&json!(["price"]), &json!("prices_contradict"))
+    );
+    // Both are shown, with how far they may be apart.
+    let quotes = error["quotes"].as_array().unwrap();
+    let prices: Vec<_> = quotes.iter().map(|quote| &quote["price_usd"]).collect();
+    assert_eq!(prices, ["118.42", "1.1842"]);
+    assert_eq!(error["contradiction_pct"], "5");
+    // Where the price is one part of several, it is missing and the rest is sold.
+    let vetted = shop
+        .buy("/vet-token?address=0xe538905cf8410324e03A5A23C1c177a474D59b2b")
+        .await;
+    let price = &vetted["data"]["price"];
+    assert_eq!(
+        (&price["price_usd"], &price["confidence"]),
+        (&Value::Null, &json!("contradicted"))
+    );
+    assert_eq!(price["quotes"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        gap(&vetted, "data.price.price_usd")["reason"],
+        "prices_contradict"
+    );
+}
+
+#[tokio::test]
+async fn a_pool_in_which_nobody_trades_confirms_nothing() {
+    let shop = Shop::in_scenario("pool_dormant").await;
+    let body = shop.buy(WOKB).await;
+    let data = &body["data"];
+    assert_eq!(
+        (&data["confidence"], &data["source"]),
+        (&json!("single_source"), &json!("okx.market-price"))
+    );
+    assert_eq!(data["quotes"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -28,7 +28,13 @@ async fn on_the_home_chain_okx_scans_and_what_it_does_not_look_for_is_null() {
     assert_eq!(data["verdict"], "caution");
     assert_eq!(
         data["flags"],
-        json!(["freezable", "mintable", "not_renounced", "rated_medium"])
+        json!([
+            "freezable",
+            "mintable",
+            "not_renounced",
+            "rated_medium",
+            "severe_checks_unknown"
+        ])
     );
     assert_eq!(data["risk_level"], "medium");
     assert_eq!(
@@ -167,9 +173,10 @@ async fn one_scanner_stands_in_for_the_other() {
     let base = goplus_down
         .buy(&audit("0x4200000000000000000000000000000000000006", "8453"))
         .await;
+    // Nobody else makes the severe checks.
     assert_eq!(
         (&base["data"]["verdict"], &base["data"]["sources"]),
-        (&json!("safe"), &json!(["okx.token-scan"]))
+        (&json!("caution"), &json!(["okx.token-scan"]))
     );
     goplus_down.buy(&audit(USDG, "196")).await;
 }
@@ -243,7 +250,23 @@ async fn a_dollar_token_is_tried_against_another() {
     assert_eq!(body["data"]["tradeability"]["can_sell"], true);
     let okb = shop.buy(&format!("/vet-token?address={WOKB}")).await;
     assert_eq!(okb["data"]["tradeability"]["route_count"], 2);
-    assert_eq!(okb["data"]["verdict"], "safe");
+    // The one scanner of the chain makes none of the severe checks: that is not safe.
+    let data = &okb["data"];
+    assert_eq!(
+        (&data["verdict"], &data["score"]),
+        (&json!("caution"), &json!(44))
+    );
+    assert_eq!(data["security"]["verdict"], "caution");
+    let flags = data["flags"].as_array().unwrap();
+    assert!(flags.contains(&json!("severe_checks_unknown")), "{flags:?}");
+    let rests_on = &data["rests_on"];
+    assert_eq!(rests_on["scanners"], json!(["okx.token-scan"]));
+    assert_eq!(rests_on["severe_unknown"].as_array().unwrap().len(), 7);
+    assert_eq!(
+        (&rests_on["checks_made"], &rests_on["checks_total"]),
+        (&json!(19), &json!(36))
+    );
+    assert_eq!(rests_on["round_trips_quoted_usd"], json!(["10", "1000"]));
 }
 
 #[tokio::test]
@@ -309,6 +332,70 @@ async fn a_token_of_the_home_chain_is_told_with_all_parts() {
     assert_eq!(data["security"]["data"]["chain_id"], 196);
     assert_eq!(data["dex_price"]["status"], "ok", "{}", data["dex_price"]);
     assert!(data["dex_price"]["data"]["price_usd"].is_string());
+    // What the parts sold singly do not have.
+    for part in ["pools", "flows", "news"] {
+        assert_eq!(data[part]["status"], "ok", "{}", data[part]);
+    }
+    assert!(
+        !data["pools"]["data"]["pools"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    assert!(data["flows"]["data"]["holders"].is_u64());
+    assert_eq!(
+        gap(&body, "data.flows.data.change")["reason"],
+        "first_reading_of_this_token_here"
+    );
+    let checks = data["cross_checks"]["prices"].as_array().unwrap();
+    assert!(
+        checks
+            .iter()
+            .any(|row| row["check"] == "catalogue_against_dex" && row["verdict"] == "agree"),
+        "{checks:?}"
+    );
+    let ahead = data["catalysts"].as_array().unwrap();
+    assert_eq!(ahead[0]["kind"], "us_market_closed", "{ahead:?}");
+}
+
+#[tokio::test]
+async fn a_coin_of_a_venue_has_candles_levels_and_the_depth_of_its_book() {
+    let shop = Shop::at_the_recording().await;
+    let body = shop.buy("/token-deep-dive?symbol=BTC").await;
+    let candles = &body["data"]["candles"];
+    assert_eq!(candles["status"], "ok", "{candles}");
+    let data = &candles["data"];
+    assert_eq!(data["candles"].as_array().unwrap().len(), 24);
+    let levels = &data["levels"];
+    let px = |name: &str| levels[name].as_str().unwrap().parse::<f64>().unwrap();
+    assert!(
+        px("low") < px("last") && px("last") < px("high"),
+        "{levels}"
+    );
+    assert!(data["book"]["spread_bps"].is_string(), "{data}");
+    assert_eq!(data["book"]["within"].as_array().unwrap().len(), 4);
+    let ratios = body["data"]["cross_checks"]["ratios"].as_array().unwrap();
+    assert!(
+        ratios
+            .iter()
+            .any(|row| row["ratio"] == "open_interest_of_market_cap_pct")
+    );
+}
+
+#[tokio::test]
+async fn holders_and_flows_are_compared_with_the_day_before() {
+    let clock = crate::shop::Moving::at(0);
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    shop.buy("/token-deep-dive?symbol=OKB").await;
+    clock.set(24 * 3600);
+    let body = shop.buy("/token-deep-dive?symbol=OKB").await;
+    let change = &body["data"]["flows"]["data"]["change"];
+    assert_eq!(
+        (&change["since"], &change["holders"]),
+        (&json!("2026-11-21T01:02:00Z"), &json!(0)),
+        "{}",
+        body["data"]["flows"]
+    );
 }
 
 #[tokio::test]
@@ -323,9 +410,10 @@ async fn without_its_core_a_deep_dive_is_not_sold_and_without_a_part_it_is() {
         .refused("/token-deep-dive?symbol=BTC", 503, "core_data_missing")
         .await;
     assert_eq!(error["missing"], json!(["token_details"]));
-    let no_venue = Shop::without(&["hyperliquid", "binance", "okx_futures", "bybit", "okx"]).await;
+    let no_venue =
+        Shop::without(&["hyperliquid", "binance", "okx_futures", "bybit", "x_api"]).await;
     let body = no_venue.buy("/token-deep-dive?symbol=BTC").await;
-    for part in ["derivatives", "kol_context"] {
+    for part in ["derivatives", "kol_context", "candles"] {
         let told = &body["data"][part];
         assert_eq!(
             (&told["status"], &told["data"]),

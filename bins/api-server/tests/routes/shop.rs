@@ -128,6 +128,17 @@ pub fn well_formed(target: &str, body: &Value) {
     no_floats(target, &body["data"], "data");
     assert!(meta["as_of"].as_str().unwrap().parse::<Timestamp>().is_ok());
     assert!(matches!(meta["verdict"].as_str(), Some("fresh" | "stale")));
+    for section in meta["sections"].as_array().into_iter().flatten() {
+        let most = |of: &Value| of["max_age_seconds"].as_u64().unwrap();
+        assert!(most(section) <= most(meta), "{target}: {section}");
+        let stale = section["age_seconds"].as_u64().unwrap() > most(section);
+        assert_eq!(section["verdict"] == "stale", stale, "{target}: {section}");
+        assert!(!stale || meta["verdict"] == "stale", "{target}: {section}");
+    }
+    for cut in meta["cut"].as_array().into_iter().flatten() {
+        let (shown, total) = (cut["shown"].as_u64(), cut["total"].as_u64());
+        assert!(shown < total, "{target}: {cut}");
+    }
     let sources = meta["sources"].as_array().unwrap();
     assert!(!sources.is_empty(), "{target} names no source");
     for source in sources {
@@ -188,6 +199,24 @@ pub fn codes(body: &Value) -> Vec<&str> {
         .flatten()
         .map(|warning| &warning["code"]);
     codes.map(|code| code.as_str().unwrap()).collect()
+}
+
+/// For how many seconds more an answer counts as fresh: of several sections, the one that goes stale first.
+pub fn left(body: &Value) -> i64 {
+    let left =
+        |of: &Value| of["max_age_seconds"].as_i64().unwrap() - of["age_seconds"].as_i64().unwrap();
+    let sections = body["meta"]["sections"].as_array();
+    let sections = sections.into_iter().flatten().map(left);
+    sections.min().unwrap_or_else(|| left(&body["meta"]))
+}
+
+/// The section of an answer with this name.
+pub fn section<'a>(body: &'a Value, name: &str) -> &'a Value {
+    let sections = body["meta"]["sections"].as_array();
+    let mut sections = sections.into_iter().flatten();
+    sections
+        .find(|section| section["name"] == name)
+        .unwrap_or(&Value::Null)
 }
 
 /// The time of the recordings.

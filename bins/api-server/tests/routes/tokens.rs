@@ -58,13 +58,13 @@ async fn a_price_is_confirmed_by_a_second_source() {
 }
 
 #[tokio::test]
-async fn prices_that_differ_give_their_median_and_a_warning() {
+async fn prices_that_differ_give_that_of_most_and_a_warning() {
     let shop = Shop::in_scenario("price_disputed").await;
     let body = shop.buy(&format!("{WOKB}&provenance=1")).await;
     let data = &body["data"];
     assert_eq!(
         (&data["price_usd"], &data["source"], &data["confidence"]),
-        (&json!("126.1"), &json!("median"), &json!("disputed"))
+        (&json!("121"), &json!("defillama.coins"), &json!("disputed"))
     );
     assert_eq!(
         column(&data["quotes"], "source"),
@@ -73,7 +73,7 @@ async fn prices_that_differ_give_their_median_and_a_warning() {
     assert_eq!(codes(&body), ["prices_differ"]);
     assert_eq!(
         body["meta"]["provenance"]["/data/price_usd"]["method"],
-        "median"
+        "direct"
     );
 }
 
@@ -374,12 +374,12 @@ async fn what_several_rankings_name_is_trending() {
     );
     assert_eq!(source(&body, "okx.hot-tokens")["status"], "unavailable");
     let shop = Shop::without(&["coingecko"]).await;
-    let body = shop.buy("/trending-altcoins?provenance=1").await;
-    assert_eq!(codes(&body), ["fewer_than_three"]);
-    let origin = &body["meta"]["provenance"]["/data/altcoins"]["source"];
+    let error = shop
+        .refused("/trending-altcoins", 503, "core_data_missing")
+        .await;
     assert_eq!(
-        (origin, &body["meta"]["sources"][0]["id"]),
-        (&json!("okx.hot-tokens"), origin)
+        (&error["reason"], &error["missing"]),
+        (&json!("fewer_than_three_altcoins"), &json!(["rankings"]))
     );
     let shop = Shop::without(&["okx", "coingecko"]).await;
     shop.refused("/trending-altcoins", 503, "upstream_unavailable")

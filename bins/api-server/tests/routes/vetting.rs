@@ -50,7 +50,12 @@ async fn what_the_market_says_against_a_token_counts() {
     );
     assert_eq!(
         data["flags"],
-        json!(["honeypot", "linked_to_rug_pulls", "rated_high"])
+        json!([
+            "honeypot",
+            "linked_to_rug_pulls",
+            "rated_high",
+            "severe_checks_unknown"
+        ])
     );
     assert_eq!(
         data["checks"]["honeypot"],

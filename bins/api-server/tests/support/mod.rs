@@ -19,6 +19,7 @@ use api_server::config::{Config, SettlementMode};
 use api_server::{Service, recorded_clock, replay_upstreams};
 use data_sources::Clock;
 use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, RpcServer, USDT0};
+use ledger::{Options, SqliteLedger};
 use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -73,6 +74,17 @@ impl World {
         change: impl FnOnce(&mut Config, &ReplayServer),
     ) -> Self {
         Self::with(recordings, |config, _rpc, replay| change(config, replay)).await
+    }
+
+    /// A server over a chain and recordings of a test's choice.
+    pub async fn made_of(
+        chain: DevChain,
+        recordings: Recordings,
+        change: impl FnOnce(&mut Config, &ReplayServer),
+    ) -> Self {
+        let change =
+            |config: &mut Config, _rpc: &str, replay: &ReplayServer| change(config, replay);
+        Self::over(chain, recorded_clock(), recordings, change).await
     }
 
     async fn with(
@@ -173,6 +185,16 @@ impl World {
     pub async fn restart_with(&mut self, change: impl FnOnce(&mut Config)) {
         change(&mut self.config);
         self.restart().await;
+    }
+
+    /// Stops the server in an orderly way, lets a test write into its ledger, and starts it again.
+    pub async fn restart_over(&mut self, change: impl AsyncFnOnce(&SqliteLedger)) {
+        self.stop.take();
+        self.server.take().unwrap().await.unwrap();
+        let ledger = SqliteLedger::open(&self.config.storage.url, Options::default()).unwrap();
+        change(&ledger).await;
+        drop(ledger);
+        self.open().await;
     }
 
     /// Where a payment stands, as the free look-up says.

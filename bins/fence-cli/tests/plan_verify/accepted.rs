@@ -102,3 +102,37 @@ fn a_time_with_an_offset_is_the_same_time() {
     let ended = Case::of("swap").run_with(&["--now", "2026-09-21T16:13:30.000+02:00"]);
     assert_eq!(ended.code, 0, "{ended:?}");
 }
+
+/// What the plan says of itself, the caller may require.
+#[test]
+fn a_simulation_can_be_required() {
+    for (rail, code) in [
+        ("swap", 1),
+        ("bridge", 1),
+        ("pm_order", 0),
+        ("perp_order", 0),
+    ] {
+        let ended = Case::of(rail).run_with(&["--now", crate::case::NOW, "--require-simulation"]);
+        assert_eq!(ended.code, code, "{rail}");
+        if code == 1 {
+            assert!(ended.stderr.starts_with("refused: simulation_unavailable"));
+        }
+    }
+}
+
+#[test]
+fn an_account_that_nobody_read_is_accepted_only_on_demand() {
+    let unread = || {
+        Case::of("bridge").forge_plan(|plan| {
+            plan["payload"]["destination"]["control"]["source_code"] = json!("not_read");
+            let observed = "eoa: one key on both chains (source code not_read)";
+            plan["assertions"][4]["observed"] = json!(observed);
+        })
+    };
+    let ended = unread().run();
+    assert_eq!(ended.code, 1);
+    let name = "refused: bridge_recipient_controlled_on_destination";
+    assert!(ended.stderr.starts_with(name), "{}", ended.stderr);
+    let ended = unread().run_with(&["--now", crate::case::NOW, "--allow-unread-accounts"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+}

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use plan_builder::SimulationMode;
 use serde::Deserialize;
 use server_config::{Problem, lenient};
 
@@ -33,6 +34,13 @@ pub struct PlansSection {
     pub fee_config: Option<PathBuf>,
     /// The fence policy that is installed. A relative path starts at the folder of this file.
     pub fence_policy: Option<PathBuf>,
+    /// Whether plans are run in `eth_simulateV1` before they are given: `required`, `preferred` or `off`.
+    pub simulation: String,
+    /// Whether a bridge plan for an `eoa` is given where no endpoint of its chain can say whether it is a contract.
+    #[serde(deserialize_with = "lenient::boolean")]
+    pub allow_unread_accounts: bool,
+    /// Who is asked for an independent price of a swap's tokens; nobody when absent.
+    pub price_source: Option<PriceSource>,
     /// Tool calls a second that are taken, in the long run and for all callers together.
     #[serde(deserialize_with = "lenient::scalar")]
     pub calls_per_second: u32,
@@ -46,6 +54,14 @@ pub struct PlansSection {
     pub shares: SharesSection,
 }
 
+/// A source of prices that is not the aggregator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PriceSource {
+    /// DefiLlama's current prices, without a key.
+    Defillama,
+}
+
 impl Default for PlansSection {
     fn default() -> Self {
         let limits = CallLimits::default();
@@ -57,6 +73,9 @@ impl Default for PlansSection {
             perp_order_valid_seconds: 120,
             fee_config: None,
             fence_policy: None,
+            simulation: SimulationMode::default().as_str().to_owned(),
+            allow_unread_accounts: false,
+            price_source: None,
             calls_per_second: limits.per_second,
             calls_burst: limits.burst,
             calls_in_flight: limits.in_flight,
@@ -85,7 +104,17 @@ impl PlansSection {
         }
     }
 
+    /// Whether plans are run; the default where the word is none.
+    #[must_use]
+    pub fn simulation_mode(&self) -> SimulationMode {
+        SimulationMode::from_word(&self.simulation).unwrap_or_default()
+    }
+
     pub(super) fn check(&self, problems: &mut Vec<Problem>) {
+        if SimulationMode::from_word(&self.simulation).is_none() {
+            let expected = "expected \"required\", \"preferred\" or \"off\"";
+            problems.push(Problem::new("plans.simulation", expected));
+        }
         for (key, seconds) in [
             ("plans.swap_valid_seconds", self.swap_valid_seconds),
             ("plans.bridge_valid_seconds", self.bridge_valid_seconds),

@@ -136,7 +136,7 @@ impl Plan {
             &account,
             &self.account_binding.address,
         )?;
-        Broken::unless_equal(1, "the number of assertions", &12, &self.assertions.len())?;
+        Broken::unless_equal(1, "the number of assertions", &13, &self.assertions.len())?;
         let kinds: Vec<_> = self
             .payload
             .steps

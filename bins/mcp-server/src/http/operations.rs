@@ -1,8 +1,11 @@
 //! The operational endpoints: whether the process is up, whether it can work, what it counts, how its upstreams do.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use data_sources::transport::HealthState;
+use data_sources::{BudgetState, QuotaState, gauges};
 use http::{HeaderValue, Method, StatusCode, header};
 use http_edge::{Draining, RequestId};
 use jiff::Timestamp;
@@ -14,10 +17,37 @@ use crate::observe;
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
+/// The states in which no call is answered.
+const NO_USE: [HealthState; 2] = [HealthState::Unavailable, HealthState::PaymentRequired];
+
 /// How the systems do on which the tools depend.
 pub trait Health: Send + Sync + 'static {
     /// One entry for each, in a stable order. Takes no time: what was last seen, not what a new call would see.
     fn observe(&self) -> Vec<Observed>;
+
+    /// What is left of the limits of each of them.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    /// What keeps a part of the plans from being of use, as it was last seen: the component and the reason.
+    fn concerns(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// Looks again from time to time at what [`Self::concerns`] tells. Runs as long as the server does.
+    fn keep(self: Arc<Self>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// What is left of the limits of upstreams.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// The budget of each family of calls.
+    pub budgets: Vec<BudgetState>,
+    /// The quota of each upstream that has one, by its name.
+    pub quotas: Vec<(&'static str, QuotaState)>,
 }
 
 /// The health of tools that depend on nothing.
@@ -35,8 +65,8 @@ impl Health for NoUpstreams {
 pub struct Observed {
     /// Which one: `lifi.quote`.
     pub id: String,
-    /// `ok`, `degraded`, `disabled` or `unavailable`.
-    pub state: &'static str,
+    /// Its state.
+    pub state: HealthState,
     /// Why it is not `ok`.
     pub reason: Option<String>,
     /// `live`, or `replay` for recorded answers.
@@ -53,13 +83,23 @@ pub struct Observed {
     pub calls: u64,
     /// Calls that failed since the start.
     pub failures: u64,
+    /// Weight that its calls may take now; `None` without a budget.
+    pub budget_left: Option<u32>,
+    /// Weight that its calls may take in any `window_seconds`.
+    pub budget_limit: Option<u32>,
+    /// Length of the budget's window.
+    pub window_seconds: Option<u32>,
+    /// Calls that are left of the day's or the month's quota, whichever has fewer; `None` without one.
+    pub quota_left: Option<u64>,
+    /// When the next day or month begins.
+    pub quota_resets_at: Option<Timestamp>,
 }
 
 impl Observed {
     fn to_json(&self) -> Value {
         json!({
             "id": self.id,
-            "state": self.state,
+            "state": self.state.as_str(),
             "reason": self.reason,
             "mode": self.mode,
             "last_ok": self.last_ok.map(seconds),
@@ -68,6 +108,11 @@ impl Observed {
             "p95_ms": self.p95_ms,
             "calls": self.calls,
             "failures": self.failures,
+            "budget_left": self.budget_left,
+            "budget_limit": self.budget_limit,
+            "window_seconds": self.window_seconds,
+            "quota_left": self.quota_left,
+            "quota_resets_at": self.quota_resets_at.map(seconds),
         })
     }
 }
@@ -116,7 +161,7 @@ impl Operations {
     }
 
     /// Ready as long as some plan can be built, and nobody has asked the server to end: a venue that is down refuses its own
-    /// plans by name.
+    /// plans by name, and a leg that the router does not accept leaves the chain's other legs to serve.
     fn readiness(&self) -> Reply {
         if self.draining.is_draining() {
             let reason = json!({ "component": "server", "reason": "draining" });
@@ -124,11 +169,22 @@ impl Operations {
             return reply::json(StatusCode::SERVICE_UNAVAILABLE, &body);
         }
         let observed = self.health.observe();
-        let enabled = || observed.iter().filter(|seen| seen.state != "disabled");
-        let ready = enabled().any(|seen| seen.state != "unavailable") || enabled().next().is_none();
+        let enabled = || {
+            observed
+                .iter()
+                .filter(|seen| seen.state != HealthState::Disabled)
+        };
+        let works = |seen: &&Observed| !NO_USE.contains(&seen.state);
+        let ready = enabled().any(|seen| works(&seen)) || enabled().next().is_none();
         let reasons: Vec<Value> = enabled()
-            .filter(|seen| seen.state == "unavailable")
+            .filter(|seen| !works(seen))
             .map(|seen| json!({ "component": seen.id, "reason": seen.reason }))
+            .chain(
+                self.health
+                    .concerns()
+                    .into_iter()
+                    .map(|(component, reason)| json!({ "component": component, "reason": reason })),
+            )
             .collect();
         let status = if ready {
             StatusCode::OK
@@ -150,9 +206,16 @@ impl Operations {
     }
 
     fn metrics(&self) -> Reply {
-        let states = self.health.observe();
-        observe::upstreams(states.iter().map(|seen| (seen.id.as_str(), seen.state)));
-        let text = observe::metrics().map(|handle| handle.render());
+        let handle = observe::metrics();
+        for seen in self.health.observe() {
+            gauges::state(&seen.id, seen.state);
+        }
+        let Limits { budgets, quotas } = self.health.limits();
+        gauges::budgets(budgets);
+        for (upstream, quota) in quotas {
+            gauges::quota(upstream, &quota);
+        }
+        let text = handle.map(|handle| handle.render());
         reply::with_body(StatusCode::OK, TEXT, Bytes::from(text.unwrap_or_default()))
     }
 }

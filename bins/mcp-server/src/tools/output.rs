@@ -45,6 +45,10 @@ pub(super) fn plan(rail: Rail) -> Value {
                     "additionalProperties": false,
                 },
             },
+            "device_display": {
+                "type": "object",
+                "description": "what a hardware wallet can show of each step or message, and the digests to compare (ERC-8213)",
+            },
             "valid_until": {
                 "type": "string",
                 "description": "after this the plan is stale (RFC 3339, UTC)",
@@ -64,6 +68,10 @@ pub(super) fn plan(rail: Rail) -> Value {
             "replay_disclosure": {
                 "type": "object",
                 "properties": {
+                    "after_a_reverted_call": {
+                        "type": "string",
+                        "description": "how to clear the allowance when the last step reverts",
+                    },
                     "artifact_role": { "const": "construction_aid" },
                     "freshness_boundary": { "const": "valid_until" },
                     "onchain_replay_boundary": { "type": "string" },
@@ -77,6 +85,12 @@ pub(super) fn plan(rail: Rail) -> Value {
                 ],
                 "additionalProperties": false,
             },
+            "disclosure": {
+                "type": "object",
+                "description": "of a swap: its legs, what the minimum output is relative to, and what nobody examined",
+                "properties": { "notes": texts() },
+                "required": ["legs", "minimum_output", "notes", "transfer_fees"],
+            },
             "exports": { "type": "object" },
             "simulation": { "type": "object" },
         },
@@ -88,6 +102,7 @@ pub(super) fn plan(rail: Rail) -> Value {
             "account_binding",
             "payload",
             "assertions",
+            "device_display",
             "valid_until",
             "submission",
             "required_capabilities",

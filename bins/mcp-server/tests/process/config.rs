@@ -66,12 +66,12 @@ fn a_key_that_cannot_be_used_is_named() {
         ),
         ("plans.calls_in_flight = 'many'", "plans.calls_in_flight: "),
         (
-            "plans.shares.swap.address = 1",
-            "plans.shares.swap.address: expected at least 2",
+            "plans.shares.swap.address = 3",
+            "plans.shares.swap.address: expected at least 4",
         ),
         (
-            "plans.shares.pm_order.pool = 5",
-            "plans.shares.pm_order.pool: expected at least 6",
+            "plans.shares.pm_order.pool = 6",
+            "plans.shares.pm_order.pool: expected at least 7",
         ),
         (
             "plans.shares.bridge.pool_per_hour = 0",
@@ -213,9 +213,13 @@ fn a_file_of_both_servers_can_be_used_and_the_environment_wins() {
     insta::assert_snapshot!(text(&output.stdout), @r#"
     the configuration can be used: listening on 127.0.0.1:9999, tools named acme_…
       fees         version "2026-11-01", at most 60 bps together
+      swaps        on chain 8453: 1 reviewed legs, 0 of them run code of the quote's choosing
       recipient    "own": 30 bps to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
       recipient    "aggregator": 25 bps to 0xC06ebbefD94032B85424D51906e2A335EFAe264B
+      builder      of prediction-market orders: 0x00000000000000000000000000000000000000000000000000000000feedface, at most 100 bps
+      simulation   preferred; chains with a node: 8453
       builder      of perpetuals orders: 10 tenths of a bp to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
+      storage      quotas, budgets and shares are kept in x.rail.db
     "#);
     assert_eq!(text(&output.stderr), "");
 }

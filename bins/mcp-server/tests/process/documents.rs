@@ -58,6 +58,8 @@ fn the_example_shows_the_defaults() {
             "{server:?} {:?} {:?} {:?} {:?}",
             PlansSection {
                 shares: SharesSection::default(),
+                // It has no default.
+                price_source: None,
                 ..config.plans.clone()
             },
             Rail::ALL.map(|rail| config.plans.shares.rules(rail)),

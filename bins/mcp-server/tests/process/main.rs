@@ -13,6 +13,8 @@ mod commands;
 mod config;
 mod descriptors;
 mod documents;
+mod limits;
+mod online;
 mod process;
 mod rails;
 mod serve;

@@ -60,10 +60,30 @@ impl Venues {
         }
     }
 
+    /// A configuration that takes the venues for the true ones: recordings have no limits, and these have.
+    pub(crate) fn taken_for_live(&self) -> String {
+        let url = |host| self.replay.base_url(host);
+        format!(
+            "server.listen = '127.0.0.1:0'\n\
+             plans.allow_unread_accounts = true\n\
+             upstreams.lifi.base_url = '{}/v1'\n\
+             upstreams.circle.base_url = '{}'\n\
+             upstreams.polymarket.clob_url = '{}'\n\
+             upstreams.polymarket.gamma_url = '{}'\n\
+             upstreams.hyperliquid.base_url = '{}'\n",
+            url("li.quest"),
+            url("iris-api.circle.com"),
+            url("clob.polymarket.com"),
+            url("gamma-api.polymarket.com"),
+            url("api.hyperliquid.xyz"),
+        )
+    }
+
     pub(crate) fn configuration(&self) -> String {
         let url = |host| self.replay.base_url(host);
         format!(
             "server.listen = '127.0.0.1:0'\n\
+             plans.allow_unread_accounts = true\n\
              upstreams.lifi = {{ mode = 'replay', base_url = '{}/v1' }}\n\
              upstreams.circle = {{ mode = 'replay', base_url = '{}' }}\n\
              upstreams.polymarket = {{ mode = 'replay', clob_url = '{}', gamma_url = '{}' }}\n\
@@ -159,7 +179,11 @@ fn now() -> u64 {
 
 fn policy() -> Policy {
     let document: FeeDocument = toml::from_str(&fees()).unwrap();
-    Policy::new(document.review().unwrap())
+    Policy {
+        // There is no node here.
+        allow_unread_accounts: true,
+        ..Policy::new(document.review().unwrap())
+    }
 }
 
 #[test]
@@ -277,6 +301,7 @@ fn a_venue_that_is_away_is_refused_by_name_and_seen_by_operators() {
     let nobody = "http://127.0.0.1:9";
     let configured = Configured::new(&format!(
         "server.listen = '127.0.0.1:0'\n\
+         plans.allow_unread_accounts = true\n\
          upstreams.lifi = {{ base_url = '{nobody}', timeout_ms = 500 }}\n\
          upstreams.circle.enabled = false\n"
     ));
@@ -301,6 +326,36 @@ fn a_venue_that_is_away_is_refused_by_name_and_seen_by_operators() {
     assert_eq!(state("circle.fees"), "disabled");
     assert_ne!(state("lifi.quote"), "ok");
     assert_eq!(state("hyperliquid.meta"), "ok");
+}
+
+/// Where nothing can say whether an account is a contract, or run a plan, it is for the operator to want plans all the same.
+#[test]
+fn what_no_node_can_say_is_refused_where_it_is_required() {
+    let venues = Venues::open();
+    let ask = |lines: &str, rail: usize| {
+        let strict = venues
+            .configuration()
+            .replace("plans.allow_unread_accounts = true\n", "");
+        let configured = Configured::new(&format!("{lines}{strict}"));
+        let path = configured.path();
+        let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
+        let (address, _) = server.listens();
+        let (rail, arguments) = REQUESTS[rail];
+        let params = format!(r#"{{"name":"{}","arguments":{arguments}}}"#, name(rail));
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        let result = post(address, &body)["result"]["structuredContent"].clone();
+        result["refused"]["check"].as_str().map(str::to_owned)
+    };
+    let unread = Some("bridge_recipient_controlled_on_destination".to_owned());
+    let unrun = Some("simulation_unavailable".to_owned());
+    assert_eq!(ask("", 1), unread);
+    assert_eq!(ask("", 0), None);
+    assert_eq!(ask("plans.simulation = 'required'\n", 0), unrun);
+    assert_eq!(ask("plans.simulation = 'off'\n", 0), None);
+    let both = "plans.simulation = 'required'\nplans.allow_unread_accounts = true\n";
+    assert_eq!(ask(both, 1), unrun);
+    // Orders have no transactions to run.
+    assert_eq!(ask(both, 2), None);
 }
 
 #[test]

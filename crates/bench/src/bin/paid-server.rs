@@ -18,8 +18,9 @@ use clap::{Parser, ValueEnum};
 use data_sources::{Clock, SystemClock};
 use http::Response;
 use http_body_util::Full;
-use ledger::{ShelfOptions, SqliteLedger, SqliteShelf};
+use ledger::SqliteLedger;
 use settlement::{Cause, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification};
+use storage::{SqliteStore, StoreOptions};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use x402_wire::Payment;
@@ -147,8 +148,8 @@ impl Arguments {
         if let (Some(url), Some(table)) = (&self.yields, config.upstreams.0.get_mut("defillama")) {
             table.set_url("yields_url", url.clone());
         }
-        let shelf = SqliteShelf::beside(&self.ledger, ShelfOptions::default())?;
-        Ok(Sources::connect(config, recorded_clock())?.with_shelf(Arc::new(shelf)))
+        let store = SqliteStore::beside(&self.ledger, StoreOptions::default())?;
+        Ok(Sources::connect(config, recorded_clock())?.with_store(Arc::new(store)))
     }
 }
 

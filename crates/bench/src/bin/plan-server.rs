@@ -9,14 +9,14 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use bench::swap::{KeptQuote, PLANS_CONFIG, policy};
 use data_sources::SystemClock;
 use mcp_server::{Config, NoUpstreams, Parts, Service, Tools};
 use plan_builder::ports::{
     Accounts, BridgeFeeReading, BridgeFees, NoAccounts, NoSimulator, PerpAsset, PerpVenue,
-    PmMarket, PmVenue, PortError, PortErrorReason, SimulatedCall, Simulator, SwapAsk, SwapQuote,
-    SwapQuotes,
+    PmBuilderFee, PmMarket, PmVenue, PortError, PortErrorReason, SimulatedCall, Simulator, SwapAsk,
+    SwapQuote, SwapQuotes,
 };
 use plan_checks::Step;
 use tokio::signal::unix::{SignalKind, signal};
@@ -107,6 +107,10 @@ impl BridgeFees for OnlySwaps {
 
 impl PmVenue for OnlySwaps {
     async fn market(&self, _: U256) -> Result<PmMarket, PortError> {
+        absent("polymarket")
+    }
+
+    async fn builder_fee(&self, _: B256) -> Result<PmBuilderFee, PortError> {
         absent("polymarket")
     }
 }

@@ -11,7 +11,6 @@ use replay::{Recordings, ReplayServer};
 use route_catalog::{Method, Operation};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use url::form_urlencoded;
 
 use super::paid::{self, load};
 use super::site::{Site, expect, rest, unpaid_answer};
@@ -150,11 +149,7 @@ async fn every_route(server: &Server) -> Result<(), BenchError> {
         if route.method != Method::Get {
             continue;
         }
-        let (query, _) = route.example_call();
-        let query = form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(query)
-            .finish();
-        let target = format!("{}?{query}", route.path);
+        let target = route.example_call().target;
         let payers = Payers::new(Offer::of(&unpaid_answer(server, &target).await?)?)?;
         let mut connection = Connection::open(server.address()).await?;
         for payment in payers.sign(1, Signed::ByPayer)? {

@@ -137,6 +137,14 @@ impl Site {
         )
     }
 
+    /// Starts the embedded chain.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn dev_node(&self) -> Result<Server, BenchError> {
+        Server::start(&self.programs.join("dev-node"), [""; 0])
+    }
+
     /// Starts the agent rail with a quote that is kept.
     ///
     /// # Errors

@@ -44,6 +44,31 @@ fn the_pool_comes_before_the_share() {
 }
 
 #[test]
+fn what_was_left_goes_on_refilling_from_when_it_was_left() {
+    let mut before = dry(0);
+    let of = |last| address(last).unwrap();
+    before
+        .take(address(1), Cost::micro_usd(150), 0)
+        .map(drop)
+        .unwrap();
+    assert_eq!(before.left_in_pool(0), Cost::ZERO);
+    assert_eq!(before.left_in_share(of(1), 0), Cost::micro_usd(50));
+    assert_eq!(before.left_in_share(of(2), 0), RULES.address.capacity);
+
+    let mut after = Newcomers::new(RULES, 7);
+    after.restore_pool(before.left_in_pool(0), 20_000, 7);
+    after.restore_share(of(1), before.left_in_share(of(1), 0), 20_000, 7);
+    assert_eq!(after.left_in_pool(7), Cost::micro_usd(200));
+    assert_eq!(after.left_in_share(of(1), 7), Cost::micro_usd(70));
+    assert_eq!(after.left_in_share(of(1), 1_007), Cost::micro_usd(71));
+    // However long ago it was, there is no more than the capacity; and so it is where the rules are tighter now.
+    after.restore_pool(Cost::micro_usd(u64::MAX), u64::MAX, 7);
+    after.restore_share(of(1), Cost::ZERO, u64::MAX, 7);
+    assert_eq!(after.left_in_pool(7), RULES.pool.capacity);
+    assert_eq!(after.left_in_share(of(1), 7), RULES.address.capacity);
+}
+
+#[test]
 fn a_dry_pool_leaves_each_address_its_share() {
     let mut newcomers = dry(0);
     while newcomers.take(address(1), Cost::micro_usd(50), 0).is_ok() {}
@@ -141,4 +166,46 @@ proptest! {
         let per_second = RULES.pool.per_second.plus(RULES.address.per_second).as_micro_usd();
         prop_assert!(spent <= first + per_second * now.div_ceil(1_000));
     }
+}
+
+#[test]
+fn what_was_spent_says_who_has_paid_it() {
+    let rules = Rules {
+        pool: Refill {
+            capacity: Cost::micro_usd(100),
+            per_second: Cost::ZERO,
+        },
+        address: Refill {
+            capacity: Cost::micro_usd(50),
+            per_second: Cost::ZERO,
+        },
+    };
+    let address: IpAddr = [192, 0, 2, 1].into();
+    let cost = Cost::micro_usd;
+    let mut newcomers = Newcomers::new(rules, 0);
+    let taken = newcomers.take(Some(address), cost(60), 0).unwrap();
+    let of_pool = Spent {
+        pool: cost(70),
+        address: None,
+    };
+    assert_eq!(newcomers.give_back(taken, cost(70)), of_pool);
+    let taken = newcomers.take(Some(address), cost(40), 0).unwrap();
+    let of_both = Spent {
+        pool: cost(5),
+        address: Some((address, cost(40))),
+    };
+    assert_eq!(newcomers.give_back(taken, cost(45)), of_both);
+    // A process that begins with what is missing stands where the first one stood.
+    let mut restored = Newcomers::new(rules, 0);
+    restored.restore(cost(75), [(address, cost(40))], 0);
+    assert_eq!(restored.left_in_pool(0), newcomers.left_in_pool(0));
+    for after in [&mut newcomers, &mut restored] {
+        assert!(after.take(Some(address), cost(26), 0).is_err());
+        assert!(after.take(Some(address), cost(25), 0).is_ok());
+        assert!(after.take(Some(address), cost(10), 0).is_ok());
+        assert!(after.take(Some(address), cost(1), 0).is_err());
+    }
+    // More is missing than there can be.
+    restored.restore(cost(u64::MAX), [(address, cost(u64::MAX))], 0);
+    assert!(restored.take(Some(address), cost(1), 0).is_err());
 }

@@ -6,19 +6,25 @@ use std::{
     time::Duration,
 };
 
-use super::{BudgetState, Rate, window::Window};
+use tokio::time::Instant;
+
+use super::{BudgetState, QuotaStore, QuotaStoreError, Rate, kept::KeptUse, window::Window};
 use crate::{error::SourceErrorKind, provenance::Clock};
 
 /// Longest wait for weight.
 const PATIENCE: Duration = Duration::from_millis(800);
-/// Least time for which an upstream is left alone that wants to be paid.
+/// Least and longest time for which an upstream is left alone that wants to be paid.
 const UNPAID_HOLD: Duration = Duration::from_secs(3_600);
+const LONGEST_UNPAID_HOLD: Duration = Duration::from_secs(24 * 3_600);
 
 /// The budget of one family, shared by all of its calls.
 pub(crate) struct Gate {
     family: String,
     budget: Option<(Rate, Mutex<Window>)>,
     hold: Mutex<Option<Hold>>,
+    kept: Option<KeptUse>,
+    /// Until when calls that were told "too many" wait, by the time in which they sleep.
+    waited_out: Mutex<Option<Instant>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -45,6 +51,8 @@ impl Gate {
             family,
             budget: rate.map(|rate| (rate, Mutex::new(Window::new(rate)))),
             hold: Mutex::new(None),
+            kept: rate.and_then(KeptUse::of),
+            waited_out: Mutex::new(None),
             clock,
         }
     }
@@ -65,7 +73,24 @@ impl Gate {
             // In the meantime the upstream may have had enough.
             self.held()?;
         }
+        if let Some(kept) = &self.kept {
+            kept.spend(&self.family, weight, self.clock.now()).await;
+        }
         Ok(Some(granted.id))
+    }
+
+    /// Keeps what is used of a window of a minute or longer in `store` from now on, and counts what is
+    /// there.
+    pub(crate) async fn keep_in(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
+        let (Some(kept), Some((_, window))) = (&self.kept, &self.budget) else {
+            return Ok(());
+        };
+        let spent = kept.resume(store, &self.family, self.clock.now()).await?;
+        let mut window = lock(window);
+        for (age, weight) in spent {
+            window.resume(self.clock.monotonic(), age, weight);
+        }
+        Ok(())
     }
 
     /// Sets what a call that was let through turned out to weigh.
@@ -87,10 +112,30 @@ impl Gate {
         self.close(pause, false);
     }
 
-    /// Leaves the family alone for at least an hour, because the upstream wants to be paid; for how
-    /// long it is.
-    pub(crate) fn hold_unpaid(&self, asked: Duration, longest: Duration) -> Duration {
-        let pause = asked.min(longest).max(UNPAID_HOLD);
+    /// Waits out a short pause that the upstream asks for. Until it is over the family is held for
+    /// everybody; of several pauses, all wait for the last.
+    pub(crate) async fn wait_out(&self, pause: Duration) {
+        let Some(own) = Instant::now().checked_add(pause) else {
+            return;
+        };
+        loop {
+            let until = {
+                let mut waited_out = lock(&self.waited_out);
+                let until = waited_out.map_or(own, |other| other.max(own));
+                *waited_out = Some(until);
+                until
+            };
+            tokio::time::sleep_until(until).await;
+            if *lock(&self.waited_out) == Some(until) {
+                return;
+            }
+        }
+    }
+
+    /// Leaves the family alone for at least an hour and at most a day, because the upstream wants to be
+    /// paid; for how long it is.
+    pub(crate) fn hold_unpaid(&self, asked: Duration) -> Duration {
+        let pause = asked.min(LONGEST_UNPAID_HOLD).max(UNPAID_HOLD);
         self.close(pause, true);
         pause
     }
@@ -124,9 +169,15 @@ impl Gate {
     }
 
     fn hold_left(&self) -> Option<(Duration, bool)> {
-        let hold = (*lock(&self.hold))?;
-        let left = hold.until.saturating_sub(self.clock.monotonic());
-        (!left.is_zero()).then_some((left, hold.unpaid))
+        let hold = *lock(&self.hold);
+        let hold = hold.map(|hold| {
+            let left = hold.until.saturating_sub(self.clock.monotonic());
+            (left, hold.unpaid)
+        });
+        let waited_out = *lock(&self.waited_out);
+        let waited_out = waited_out.map(|until| (until.duration_since(Instant::now()), false));
+        let holds = [hold, waited_out].into_iter().flatten();
+        holds.filter(|(left, _)| !left.is_zero()).max()
     }
 
     /// What is left; `None` without a budget.
@@ -218,6 +269,33 @@ mod tests {
         };
         assert_eq!(waiting.await.unwrap(), Err(limited));
         assert_eq!(gate.state().unwrap().held_seconds, Some(60));
+    }
+
+    /// A call that waits out a pause of its own holds the family, and goes on when it is over.
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_that_is_waited_out_holds_the_family() {
+        let gate = gate(Rate::per(10, 1));
+        let waiting = |millis: u64| {
+            let gate = gate.clone();
+            tokio::spawn(async move {
+                gate.wait_out(Duration::from_millis(millis)).await;
+                gate.take(1).await
+            })
+        };
+        let (one, other) = (waiting(1_000), waiting(1_200));
+        tokio::task::yield_now().await;
+        let limited = |seconds| {
+            Err(SourceErrorKind::RateLimited {
+                retry_after: Some(seconds),
+            })
+        };
+        assert_eq!(gate.take(1).await, limited(2));
+        tokio::time::advance(Duration::from_millis(1_100)).await;
+        // The first one's pause is over, the other one's is not.
+        assert_eq!(gate.take(1).await, limited(1));
+        one.await.unwrap().unwrap();
+        other.await.unwrap().unwrap();
+        gate.take(1).await.unwrap();
     }
 
     /// Many callers at once, over and over: no stretch of a second has more than its share.

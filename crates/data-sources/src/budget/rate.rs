@@ -57,6 +57,9 @@ pub struct Family {
 }
 
 impl Families {
+    /// No budget at all. Pauses that the upstream asks for cover all of it.
+    pub const UNLIMITED: Self = Self::Groups(&[]);
+
     /// Each family: its name within the upstream, empty for the only one, and its rate. `addresses`
     /// are the keys of the upstream's addresses.
     pub fn each<'a>(

@@ -89,11 +89,21 @@ impl Window {
         if excess == 0 {
             return;
         }
-        let at = now.saturating_sub(passed);
+        self.insert(now.saturating_sub(passed), excess);
+    }
+
+    /// Counts what an earlier process was granted `age` ago.
+    pub(super) fn resume(&mut self, now: Duration, age: Duration, weight: u32) {
+        let now = self.at(now);
+        if age < self.span {
+            self.insert(now.saturating_sub(age), weight);
+        }
+    }
+
+    fn insert(&mut self, at: Duration, weight: u32) {
         let place = self.granted.partition_point(|grant| grant.at <= at);
         let id = self.next_id;
         self.next_id = id.wrapping_add(1);
-        let weight = excess;
         self.granted.insert(place, Grant { id, at, weight });
     }
 
@@ -211,6 +221,18 @@ mod tests {
         let later = |seconds| now + Duration::from_secs(seconds);
         assert_eq!(window.left(later(600)), 3);
         assert_eq!(window.left(later(602)), 70);
+    }
+
+    #[test]
+    fn what_an_earlier_process_was_granted_counts_until_it_leaves_the_window() {
+        let mut window = Window::new(Rate::per(10, 9));
+        let seconds = Duration::from_secs;
+        window.resume(ms(0), seconds(4), 3);
+        window.resume(ms(0), seconds(9), 2);
+        window.resume(ms(0), seconds(10), 7);
+        assert_eq!(window.left(ms(0)), 5);
+        assert_eq!(window.left(ms(1_000)), 7);
+        assert_eq!(window.left(ms(6_000)), 10);
     }
 
     proptest! {

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 use super::*;
+use crate::provenance::Provenance;
 
 /// A clock that a test sets.
 #[derive(Default)]

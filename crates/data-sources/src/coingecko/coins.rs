@@ -19,8 +19,9 @@ use url::form_urlencoded::byte_serialize;
 use super::{Coingecko, is_slug};
 use crate::{
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::Sourced,
-    source::{Fault, read_json},
+    source::Fault,
     text::clean,
     transport::QUOTED_CHARS,
 };

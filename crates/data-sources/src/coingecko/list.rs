@@ -11,10 +11,11 @@ use serde_json::value::RawValue;
 use super::Coingecko;
 use crate::{
     error::{Error, SourceErrorKind},
+    json::read_json,
     ports::{Token, TokenList, TokenSnapshot},
     provenance::Sourced,
     reviewed::CHAIN_ID,
-    source::{Fault, read_json},
+    source::Fault,
     text::clean,
 };
 

@@ -12,8 +12,9 @@ use serde_json::value::RawValue;
 use super::{Coingecko, is_slug};
 use crate::{
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::Sourced,
-    source::{Fault, read_json},
+    source::Fault,
     text::clean,
 };
 

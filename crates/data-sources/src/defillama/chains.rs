@@ -8,8 +8,9 @@ use serde::Deserialize;
 use super::{Defillama, protocols::is_value};
 use crate::{
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::Sourced,
-    source::{Fault, read_json},
+    source::Fault,
     text::clean,
 };
 

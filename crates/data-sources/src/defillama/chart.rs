@@ -9,8 +9,9 @@ use serde::Deserialize;
 use super::{Defillama, MIB};
 use crate::{
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::Sourced,
-    source::{Fault, read_json},
+    source::Fault,
     text::clean,
     transport::QUOTED_CHARS,
 };

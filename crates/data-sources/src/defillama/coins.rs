@@ -10,8 +10,9 @@ use serde::Deserialize;
 use super::Defillama;
 use crate::{
     error::{Error, SourceErrorKind},
+    json::read_json,
     provenance::Sourced,
-    source::{Fault, read_json},
+    source::Fault,
     text::clean,
     transport::QUOTED_CHARS,
 };

@@ -1,9 +1,9 @@
-//! The price of gas.
+//! The price of gas, and how much an account has to pay it with.
 
-use alloy_primitives::U256;
-use serde_json::json;
+use alloy_primitives::{Address, U256};
+use serde_json::{Value, json};
 
-use super::{EvmReader, required};
+use super::{CALL, EvmReader, required};
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     provenance::Sourced,
@@ -18,17 +18,44 @@ impl EvmReader {
     ///
     /// [`Error::Source`] when no node of the chain answers.
     pub async fn gas_price(&self, chain_id: u64) -> Result<Sourced<U256>, Error> {
+        self.amount_of(chain_id, GAS, "eth_gasPrice", json!([]))
+            .await
+    }
+
+    /// How much of the chain's own coin `account` has on the newest block, in the coin's smallest unit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`] when no node of the chain answers.
+    pub async fn native_balance(
+        &self,
+        chain_id: u64,
+        account: Address,
+    ) -> Result<Sourced<U256>, Error> {
+        let params = json!([format!("{account:#x}"), "latest"]);
+        self.amount_of(chain_id, CALL, "eth_getBalance", params)
+            .await
+    }
+
+    /// What a method answers that gives one number and cannot revert.
+    async fn amount_of(
+        &self,
+        chain_id: u64,
+        call: &'static str,
+        method: &'static str,
+        params: Value,
+    ) -> Result<Sourced<U256>, Error> {
         let answer = self
-            .ask(chain_id, GAS, "eth_gasPrice", &json!([]), |result| {
+            .ask(chain_id, call, method, &params, |result| {
                 required(result)?.quantity()
             })
             .await?;
-        let source = answer.sources.first().map_or(GAS, |source| source.source);
+        let source = answer.sources.first().map_or(call, |source| source.source);
         let reverted = |_| SourceError {
             source,
             kind: SourceErrorKind::Business {
                 code: "refused".to_owned(),
-                message: "a price of gas cannot revert".to_owned(),
+                message: "what only reads a number cannot revert".to_owned(),
             },
         };
         let value = answer.value.map_err(reverted)?;

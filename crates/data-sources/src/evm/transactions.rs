@@ -4,29 +4,43 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use alloy_primitives::B256;
 use jiff::Timestamp;
-use readings::chain::{BlockRef, Receipt, Record, Transaction, knowledge::Replay};
+use readings::chain::{
+    BlockRef, Receipt, Record, Transaction, knowledge::Replay, record::Testimony,
+};
 use serde_json::{Map, Value, json};
 
 use super::{
-    BLOCK, CallOutcome, EvmReader, RECEIPT, TRANSACTION, endpoints, kind, no_method, read, required,
+    BLOCK, CallOutcome, EvmReader, RECEIPT, TRANSACTION, endpoints, kind, no_method, of_chain,
+    read, required,
 };
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     json::Json,
-    provenance::Sourced,
-    rpc::endpoint::Outcome,
+    provenance::{Provenance, Sourced},
+    rpc::endpoint::{Endpoint, NodeError, Outcome},
 };
 
 /// Older than this, a block of any of the chains is not replaced any more.
 const SETTLED_AFTER: Duration = Duration::from_secs(3_600);
 
+/// Time for another node to confirm what one said.
+const WITNESS_PATIENCE: Duration = Duration::from_secs(2);
+/// Nobody else could be asked.
+const ONLY_NODE: &str = "only_one_node_configured";
+/// Others were asked, and none said the same or something else.
+const SILENT: &str = "other_nodes_do_not_answer";
+/// There is nothing to agree about yet.
+const PENDING: &str = "pending";
+
 impl EvmReader {
     /// A transaction with its receipt and the time of its block, asked for at most `max_age` ago when that is given; `None`
-    /// when no node of the chain knows it. Kept for long once its block is an hour old, for a moment before.
+    /// when no node of the chain knows it. Kept for long once its block is an hour old and two nodes told the same of it, for
+    /// a moment before.
     ///
     /// # Errors
     ///
-    /// [`Error::Source`] when no node answers, or what one says contradicts itself.
+    /// [`Error::Source`] when no node answers, when what one says contradicts itself, or when nodes contradict each other and
+    /// no two agree.
     pub async fn transaction(
         &self,
         chain_id: u64,
@@ -46,7 +60,7 @@ impl EvmReader {
         if found
             .value
             .as_ref()
-            .is_some_and(|record| self.is_settled(record))
+            .is_some_and(|record| self.is_settled(record) && self.will_not_be_confirmed(record))
         {
             let same = found.clone();
             let anew = Some(Duration::ZERO);
@@ -67,6 +81,14 @@ impl EvmReader {
             .time
             .and_then(age)
             .is_some_and(|age| age >= SETTLED_AFTER)
+    }
+
+    /// Whether asking again cannot add another node's word.
+    fn will_not_be_confirmed(&self, record: &Record) -> bool {
+        matches!(
+            record.testimony,
+            Testimony::TwoNodes | Testimony::OneNode(ONLY_NODE)
+        )
     }
 
     /// Runs a reverted transaction again on the state before its block, for its reason. Nodes that keep no old states cannot.
@@ -112,17 +134,20 @@ impl EvmReader {
     ) -> Result<Sourced<Option<Record>>, SourceError> {
         let network = self.chain(chain_id)?.network;
         let Sourced { value, mut sources } = self.find(chain_id, hash).await?;
-        let Some(transaction) = value else {
+        let Some((place, transaction)) = value else {
             return Ok(Sourced {
                 value: None,
                 sources,
             });
         };
         let (mut receipt, mut time) = (None, None);
+        let mut testimony = Testimony::OneNode(PENDING);
         if let Some(block) = transaction.block {
-            let found = self.receipt(chain_id, &transaction, block).await?;
+            let found = self.receipt(chain_id, &transaction, place, block).await?;
             sources.extend(found.sources);
-            receipt = Some(found.value);
+            let told;
+            (told, testimony) = found.value;
+            receipt = Some(told);
             // Without the time the rest is still true.
             if let Ok(found) = self.block_time(chain_id, block).await {
                 sources.extend(found.sources);
@@ -140,6 +165,7 @@ impl EvmReader {
             transaction,
             receipt,
             time,
+            testimony,
         };
         Ok(Sourced {
             value: Some(record),
@@ -147,35 +173,32 @@ impl EvmReader {
         })
     }
 
-    /// Asks every node until one knows the transaction. It is unknown when one of them says so and none knows it.
+    /// Asks every node until one knows the transaction, and gives that node's place. It is unknown when one of them says so
+    /// and none knows it.
     async fn find(
         &self,
         chain_id: u64,
         hash: B256,
-    ) -> Result<Sourced<Option<Transaction>>, SourceError> {
+    ) -> Result<Sourced<Option<(usize, Transaction)>>, SourceError> {
         let chain = self.chain(chain_id)?;
-        let params = json!([hash]);
-        let read = |result: Option<&Json<'_>>| match result {
-            Some(result) => read::transaction(result, chain_id, hash).map(Some),
-            None => Ok(None),
-        };
         let (mut unknown, mut failure) = (None, SourceErrorKind::Unreachable);
         for (place, endpoint) in chain.in_order() {
-            let asked = endpoint.ask_timed(TRANSACTION, "eth_getTransactionByHash", &params, read);
-            match asked.await {
-                Ok((Outcome::Value(Some(found)), latency)) => {
-                    chain.last_good.store(place, Ordering::Relaxed);
-                    return Ok(self.sourced(chain_id, Some(found), latency));
-                }
-                Ok((Outcome::Value(None), latency)) => unknown = Some(latency),
-                Ok((Outcome::Reverted(_) | Outcome::NoMethod, _)) => {
-                    failure = no_method("eth_getTransactionByHash");
-                }
-                Err(fault) => failure = kind(fault),
+            match transaction(endpoint, chain_id, hash).await {
+                Ok(told) => match told.value {
+                    Outcome::Value(Some(found)) => {
+                        chain.last_good.store(place, Ordering::Relaxed);
+                        return Ok(of_chain(chain_id, Some((place, found)), told.sources));
+                    }
+                    Outcome::Value(None) => unknown = Some(told.sources),
+                    Outcome::Reverted(_) | Outcome::NoMethod => {
+                        failure = no_method("eth_getTransactionByHash");
+                    }
+                },
+                Err(error) => failure = kind(error),
             }
         }
         match unknown {
-            Some(latency) => Ok(self.sourced(chain_id, None, latency)),
+            Some(sources) => Ok(of_chain(chain_id, None, sources)),
             None => Err(SourceError {
                 source: endpoints::source(chain_id),
                 kind: failure,
@@ -183,22 +206,63 @@ impl EvmReader {
         }
     }
 
+    /// The receipt of `sent`, which the node at `place` told, as two nodes tell it; otherwise as the one that tells it does.
     async fn receipt(
         &self,
         chain_id: u64,
-        transaction: &Transaction,
+        sent: &Transaction,
+        place: usize,
         block: BlockRef,
-    ) -> Result<Sourced<Receipt>, SourceError> {
-        let params = json!([transaction.hash]);
-        let read = |result: Option<&Json<'_>>| read::receipt(required(result)?, transaction, block);
-        let found = self.ask(
-            chain_id,
-            RECEIPT,
-            "eth_getTransactionReceipt",
-            &params,
-            read,
-        );
-        returned(chain_id, found.await?, "eth_getTransactionReceipt")
+    ) -> Result<Sourced<(Receipt, Testimony)>, SourceError> {
+        let chain = self.chain(chain_id)?;
+        let mut told: Vec<(Receipt, Vec<Provenance>)> = Vec::new();
+        let (mut contradicted, mut failure) = (false, SourceErrorKind::Unreachable);
+        for (at, endpoint) in chain.in_order() {
+            let testify = testify(endpoint, chain_id, sent, at == place, block);
+            // What is known does not wait long for who confirms it.
+            let answer = match told.is_empty() {
+                true => testify.await,
+                false => match tokio::time::timeout(WITNESS_PATIENCE, testify).await {
+                    Ok(answer) => answer,
+                    Err(_) => continue,
+                },
+            };
+            match answer {
+                Ok(Some(witness)) => {
+                    let known = told
+                        .iter()
+                        .find(|(known, _)| known.tells_the_same(&witness.value));
+                    if let Some((known, _)) = known {
+                        let value = (known.clone(), Testimony::TwoNodes);
+                        return Ok(of_chain(chain_id, value, witness.sources));
+                    }
+                    told.push((witness.value, witness.sources));
+                }
+                Ok(None) => contradicted = true,
+                Err(kind) => failure = kind,
+            }
+        }
+        let mut told = told.into_iter();
+        let error = |kind| SourceError {
+            source: endpoints::source(chain_id),
+            kind,
+        };
+        let Some((receipt, sources)) = told.next() else {
+            return Err(error(failure));
+        };
+        if contradicted || told.next().is_some() {
+            return Err(error(SourceErrorKind::Business {
+                code: "nodes_disagree".to_owned(),
+                message: "nodes tell different things of the transaction, and no two agree"
+                    .to_owned(),
+            }));
+        }
+        let why = match chain.endpoints.len() {
+            1 => ONLY_NODE,
+            _ => SILENT,
+        };
+        let value = (receipt, Testimony::OneNode(why));
+        Ok(of_chain(chain_id, value, sources))
     }
 
     async fn block_time(
@@ -210,6 +274,68 @@ impl EvmReader {
         let read = |result: Option<&Json<'_>>| read::block_time(required(result)?, block);
         let found = self.ask(chain_id, BLOCK, "eth_getBlockByHash", &params, read);
         returned(chain_id, found.await?, "eth_getBlockByHash")
+    }
+}
+
+/// What a node tells of a transaction; `null` is `None`.
+async fn transaction(
+    endpoint: &Endpoint,
+    chain_id: u64,
+    hash: B256,
+) -> Result<Sourced<Outcome<Option<Transaction>>>, NodeError> {
+    let read = |result: Option<&Json<'_>>| match result {
+        Some(result) => read::transaction(result, chain_id, hash).map(Some),
+        None => Ok(None),
+    };
+    let method = "eth_getTransactionByHash";
+    endpoint
+        .ask(TRANSACTION, method, &json!([hash]), read)
+        .await
+}
+
+/// The receipt that a node tells of `sent`, if that is what it tells of the transaction; `None` when it tells something else.
+async fn testify(
+    endpoint: &Endpoint,
+    chain_id: u64,
+    sent: &Transaction,
+    told_by_it: bool,
+    block: BlockRef,
+) -> Result<Option<Sourced<Receipt>>, SourceErrorKind> {
+    if !told_by_it {
+        let told = transaction(endpoint, chain_id, sent.hash).await;
+        match told.map_err(kind)?.value {
+            // Where it still waits for a block, the node lags behind.
+            Outcome::Value(Some(other)) if other.block.is_none() => return Err(unknown()),
+            Outcome::Value(Some(other)) if same(&other, sent) => {}
+            Outcome::Value(Some(_)) => return Ok(None),
+            Outcome::Value(None) => return Err(unknown()),
+            Outcome::Reverted(_) | Outcome::NoMethod => {
+                return Err(no_method("eth_getTransactionByHash"));
+            }
+        }
+    }
+    let read = |result: Option<&Json<'_>>| read::receipt(required(result)?, sent, block);
+    let method = "eth_getTransactionReceipt";
+    let params = json!([sent.hash]);
+    let answer = endpoint.ask(RECEIPT, method, &params, read).await;
+    let Sourced { value, sources } = answer.map_err(kind)?;
+    match value {
+        Outcome::Value(value) => Ok(Some(Sourced { value, sources })),
+        Outcome::Reverted(_) | Outcome::NoMethod => Err(no_method(method)),
+    }
+}
+
+/// Whether two nodes tell the same of what was sent. Members that some nodes leave out do not count.
+fn same(one: &Transaction, other: &Transaction) -> bool {
+    let told = |sent: &Transaction| (sent.from, sent.to, sent.value, sent.block);
+    told(one) == told(other) && one.input == other.input
+}
+
+/// The node does not know the transaction (any more, or yet).
+fn unknown() -> SourceErrorKind {
+    SourceErrorKind::Business {
+        code: "unknown_transaction".to_owned(),
+        message: "the node does not know the transaction".to_owned(),
     }
 }
 

@@ -67,7 +67,8 @@ pub(super) fn read(row: &Row, finished: bool) -> Scan {
         token: TokenText {
             name: text(row, "token_name", MAX_NAME_CHARS),
             symbol: text(row, "token_symbol", MAX_SYMBOL_CHARS),
-            total_supply: figure(row.get("total_supply")),
+            total_supply: figure(row.get("total_supply"))
+                .filter(|supply| supply.get() >= Decimal::ZERO),
         },
         ownership: Ownership {
             owner,

@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 
 use plan_checks::Decimal;
 
-use crate::{error::SourceErrorKind, json::Json};
+use super::wire;
+use crate::{
+    error::SourceErrorKind,
+    json::{Json, Object},
+};
 
 /// Longest name of a dex or a coin.
 const MAX_NAME_CHARS: usize = 64;
@@ -23,9 +27,24 @@ impl Dexes {
     }
 }
 
-/// The assets of a dex by position.
+/// The assets of a dex by position, and what it is settled in.
 #[derive(Debug)]
-pub(super) struct Universe(Vec<Entry>);
+pub(super) struct Universe {
+    entries: Vec<Entry>,
+    /// A position in the list of tokens.
+    pub(super) collateral: u32,
+}
+
+/// The venue's tokens: position and name.
+#[derive(Debug)]
+pub(super) struct Tokens(Vec<(u32, String)>);
+
+impl Tokens {
+    pub(super) fn name_of(&self, token: u32) -> Option<&str> {
+        let found = self.0.iter().find(|(index, _)| *index == token)?;
+        Some(&found.1)
+    }
+}
 
 /// One asset.
 #[derive(Debug)]
@@ -37,28 +56,25 @@ pub(super) struct Entry {
 }
 
 impl Universe {
-    pub(super) fn read(meta: &Json<'_>) -> Read<Self> {
-        let list = meta.object()?.member("universe")?;
-        let (mut entries, mut names) = (Vec::new(), BTreeSet::new());
-        for json in list.elements()? {
-            let asset = json.object()?;
-            let name = asset.member("name")?.exact(MAX_NAME_CHARS)?;
-            if !names.insert(name.clone()) {
-                return Err(json.malformed("each name once"));
-            }
+    pub(super) fn read(meta: &Object<'_>) -> Read<Self> {
+        let mut entries = Vec::new();
+        for asset in wire::universe(meta)? {
             entries.push(Entry {
-                name,
-                size_decimals: asset.member("szDecimals")?.integer()?,
-                max_leverage: asset.member("maxLeverage")?.integer()?,
-                delisted: asset.flag_or_false("isDelisted")?,
+                name: asset.name.exact(MAX_NAME_CHARS)?,
+                size_decimals: asset.members.member("szDecimals")?.integer()?,
+                max_leverage: asset.max_leverage,
+                delisted: asset.delisted,
             });
         }
-        Ok(Self(entries))
+        Ok(Self {
+            entries,
+            collateral: meta.member("collateralToken")?.integer()?,
+        })
     }
 
     pub(super) fn find(&self, name: &str) -> Option<(u32, &Entry)> {
         let (at, entry) = self
-            .0
+            .entries
             .iter()
             .enumerate()
             .find(|(_, entry)| entry.name == name)?;
@@ -68,17 +84,15 @@ impl Universe {
 
 /// `perpDexs`: `null` stands for the first dex, at position 0.
 pub(super) fn dexes(body: &Json<'_>) -> Read<Dexes> {
-    let elements = body.elements()?;
-    if !elements.first().is_some_and(Json::is_null) {
+    let dexes = wire::dexes(body)?;
+    if !dexes.first().is_some_and(|(_, name)| name.is_none()) {
         return Err(body.malformed("a list that starts with null"));
     }
-    let mut names = Vec::with_capacity(elements.len());
+    let mut names = Vec::with_capacity(dexes.len());
     let mut seen = BTreeSet::new();
-    for json in &elements {
-        let name = match json.is_null() {
-            true => None,
-            false => Some(json.object()?.member("name")?.exact(MAX_NAME_CHARS)?),
-        };
+    for (json, name) in &dexes {
+        let name = name.as_ref().map(|name| name.exact(MAX_NAME_CHARS));
+        let name = name.transpose()?;
         if name.as_ref().is_some_and(|name| !seen.insert(name.clone())) {
             return Err(json.malformed("each name once"));
         }
@@ -87,17 +101,29 @@ pub(super) fn dexes(body: &Json<'_>) -> Read<Dexes> {
     Ok(Dexes(names))
 }
 
+/// `spotMeta`: the tokens, each once.
+pub(super) fn tokens(body: &Json<'_>) -> Read<Tokens> {
+    let list = body.object()?.member("tokens")?;
+    let (mut tokens, mut seen) = (Vec::new(), BTreeSet::new());
+    for json in list.elements()? {
+        let token = json.object()?;
+        let index = token.member("index")?.integer()?;
+        if !seen.insert(index) {
+            return Err(json.malformed("each index once"));
+        }
+        tokens.push((index, token.member("name")?.label(MAX_NAME_CHARS)?));
+    }
+    Ok(Tokens(tokens))
+}
+
 /// `metaAndAssetCtxs`: a universe and, by the same positions, the mark prices.
 pub(super) fn with_marks(body: &Json<'_>) -> Read<(Universe, Vec<Option<Decimal>>)> {
-    let [meta, contexts] = body.exactly("a list of meta and contexts")?;
+    let (meta, contexts) = wire::with_contexts(body)?;
     let universe = Universe::read(&meta)?;
-    let mut marks = Vec::with_capacity(universe.0.len());
-    for context in contexts.elements()? {
+    let mut marks = Vec::with_capacity(contexts.len());
+    for context in contexts {
         let mark = context.object()?.find("markPx");
         marks.push(mark.map(|mark| mark.decimal()).transpose()?);
-    }
-    if marks.len() != universe.0.len() {
-        return Err(contexts.malformed("one context for each asset"));
     }
     Ok((universe, marks))
 }

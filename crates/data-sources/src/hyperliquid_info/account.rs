@@ -10,12 +10,13 @@ use readings::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ACCOUNT, HEAVY, HyperliquidInfo, LIGHT, ORDERS, ROLE, SPOT, USUAL, plain_name};
+use super::{ACCOUNT, HyperliquidInfo, ORDERS, ROLE, SPOT, plain_name};
 use crate::{
-    binance::exchange::{Millis, malformed},
     error::{Error, SourceErrorKind},
+    hyperliquid::info::{HEAVY, LIGHT, USUAL},
     provenance::Sourced,
     text::clean,
+    wire::{Millis, malformed},
 };
 
 /// Most characters of a word of the venue.

@@ -2,9 +2,9 @@
 //!
 //! The venue tells a span of time oldest first and at most so much at once, and counts what it tells.
 //! A history may weigh at most a share of the budget ([`Purse`]); a span that holds more is shortened
-//! to its newest part, and says so.
+//! to its newest part, and says so. The same span is not asked for again within [`FLOOR`].
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::Address;
 use jiff::Timestamp;
@@ -19,17 +19,32 @@ use serde::{
 use serde_json::{json, value::RawValue};
 
 use super::{
-    HISTORY, HyperliquidInfo, Weight,
+    HISTORY, HyperliquidInfo,
     account::{coin, side},
     purse::{Purse, weight},
 };
 use crate::{
-    binance::exchange::{Millis, malformed},
+    cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
-    hyperliquid::RATE,
-    provenance::{Provenance, Sourced},
+    hyperliquid::info::{RATE, Weight},
+    provenance::{Clock, Provenance, Sourced},
     text::clean,
+    wire::{Millis, malformed},
 };
+
+/// For so long the same span of an account is not asked for again.
+const FLOOR: Duration = Duration::from_secs(10);
+/// Histories that are kept, of one kind each: more than the budget lets through within the floor.
+const KEPT: usize = 64;
+
+/// What was asked: account, kind, start in whole minutes, and the end unless it is the present.
+type Asked = (Address, HistoryKind, Timestamp, Option<Timestamp>);
+/// What was told a moment ago.
+pub(super) type Histories = Cached<Asked, Told>;
+
+pub(super) fn histories(clock: Arc<dyn Clock>) -> Histories {
+    Cached::new(KEPT, Ages::floor(FLOOR), clock)
+}
 
 /// Most members of a ledger update, and most characters of a text in it.
 const DETAILS: usize = 24;
@@ -47,15 +62,51 @@ pub struct Told {
     pub dropped_before: Option<Timestamp>,
 }
 
+impl Told {
+    /// The part of it that lies within `window`.
+    fn within(mut self, window: Window) -> Self {
+        let covered = Window {
+            start: self.covered.start.max(window.start),
+            end: self.covered.end.min(window.end),
+        };
+        self.items.retain(|item| covered.holds(item.time()));
+        self.dropped_before = self.dropped_before.filter(|from| *from >= covered.start);
+        self.covered = covered;
+        self
+    }
+}
+
 impl HyperliquidInfo {
     /// What happened of `kind` to `user` within `window`. The three kinds together take at most 63
-    /// percent of the budget.
+    /// percent of the budget. Asked again within ten seconds, the same span is told as it was, with its
+    /// age; one that ends now then ends when it was read.
     ///
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError): also when even the newest part of the window holds more
     /// than may be asked for.
     pub async fn history(
+        &self,
+        user: Address,
+        kind: HistoryKind,
+        window: Window,
+    ) -> Result<Sourced<Told>, Error> {
+        let end = window.end;
+        let ago = self.source.now().duration_since(end);
+        let past = Duration::try_from(ago).is_ok_and(|ago| ago > FLOOR);
+        // The start of a span that ends now moves on with it.
+        let start = whole_minute(window.start);
+        let key = (user, kind, start, past.then_some(end));
+        let this = self.clone();
+        let fetch = move || async move {
+            let window = Window { start, end };
+            this.read_history(user, kind, window).await
+        };
+        let told = self.histories.get(key, None, fetch).await?;
+        Ok(told.map(|told| told.within(window)))
+    }
+
+    async fn read_history(
         &self,
         user: Address,
         kind: HistoryKind,
@@ -178,6 +229,12 @@ impl HyperliquidInfo {
             sources,
         })
     }
+}
+
+/// The full minute that `time` is in.
+fn whole_minute(time: Timestamp) -> Timestamp {
+    let second = time.as_second();
+    Timestamp::from_second(second.saturating_sub(second.rem_euclid(60))).unwrap_or(time)
 }
 
 /// What a span holds.

@@ -1,15 +1,16 @@
 //! Dexes and markets.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use readings::{Decimal, Figure, derivatives::PerpContext};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{CATEGORIES, DEXS, HyperliquidInfo, MARKETS, USUAL, plain_name};
+use super::{CATEGORIES, DEXS, HyperliquidInfo, MARKETS, plain_name};
 use crate::{
-    binance::exchange::malformed,
     error::{Error, SourceErrorKind},
+    hyperliquid::{info::USUAL, wire},
+    json::Json,
     provenance::Sourced,
 };
 
@@ -26,15 +27,8 @@ impl HyperliquidInfo {
         let this = self.clone();
         let fetch = move || async move {
             let body = json!({"type": "perpDexs"});
-            let list = this.present::<Vec<Option<Dex>>>(DEXS, &body, USUAL).await?;
-            // The first one has no entry: it is the venue's own.
-            let named = list.value.iter().flatten().map(|dex| dex.name.clone());
-            let names = named.filter(|name| plain_name(name)).collect();
-            let sources = list.sources;
-            Ok(Sourced {
-                value: Arc::new(names),
-                sources,
-            })
+            let list = this.told(DEXS, &body, USUAL, names).await?;
+            Ok(this.some(DEXS, list)?.map(Arc::new))
         };
         self.dexs.get((), max_age, fetch).await
     }
@@ -112,14 +106,12 @@ impl HyperliquidInfo {
         if let (false, Some(members)) = (dex.is_empty(), body.as_object_mut()) {
             members.insert("dex".to_owned(), Value::from(dex));
         }
-        let answer = self
-            .info::<(Meta, Vec<Option<Context>>)>(MARKETS, &body, USUAL)
-            .await?;
-        let (meta, contexts) = answer.value.ok_or_else(|| unknown_dex(dex))?;
-        let zipped = zip(meta, contexts, dex).map_err(|kind| self.source.spoiled(MARKETS, kind))?;
+        let read = |json: &Json<'_>| markets(json, dex);
+        let answer = self.told(MARKETS, &body, USUAL, read).await?;
+        let markets = answer.value.ok_or_else(|| unknown_dex(dex))?;
         let sources = answer.sources;
         Ok(Sourced {
-            value: Arc::new(zipped),
+            value: Arc::new(markets),
             sources,
         })
     }
@@ -132,32 +124,32 @@ fn unknown_dex(dex: &str) -> Error {
     }
 }
 
+/// The names of dexes that can be asked for.
+fn names(body: &Json<'_>) -> Result<Vec<String>, SourceErrorKind> {
+    let mut names = Vec::new();
+    for (_, name) in wire::dexes(body)? {
+        names.extend(name.map(|name| name.text()).transpose()?);
+    }
+    names.retain(|name| plain_name(name));
+    Ok(names)
+}
+
 /// Contexts by position. A market with a name that cannot be asked for is left out of the result, not
 /// of the positions.
-fn zip(
-    meta: Meta,
-    contexts: Vec<Option<Context>>,
-    dex: &str,
-) -> Result<Vec<PerpContext>, SourceErrorKind> {
-    if meta.universe.len() != contexts.len() {
-        let observed = format!("{} for {}", contexts.len(), meta.universe.len());
-        return Err(malformed("$[1]", "one context for each asset", observed));
-    }
-    let mut names = BTreeSet::new();
+fn markets(body: &Json<'_>, dex: &str) -> Result<Vec<PerpContext>, SourceErrorKind> {
+    let (meta, contexts) = wire::with_contexts(body)?;
     let mut markets = Vec::with_capacity(contexts.len());
-    for (asset, context) in meta.universe.into_iter().zip(contexts) {
-        if !names.insert(asset.name.clone()) {
-            return Err(malformed("$[0].universe", "each name once", asset.name));
-        }
-        let prefix = asset.name.split_once(':').map_or("", |(prefix, _)| prefix);
+    for (asset, context) in wire::universe(&meta)?.into_iter().zip(contexts) {
+        let name = asset.name.text()?;
+        let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
         if prefix != dex {
-            return Err(malformed(
-                "$[0].universe",
-                "assets of the dex that was asked for",
-                asset.name,
-            ));
+            return Err(asset
+                .name
+                .malformed("an asset of the dex that was asked for"));
         }
-        if !plain_name(&asset.name) {
+        // It tells nothing, and keeps its place.
+        let context: Option<Context> = context.typed()?;
+        if !plain_name(&name) {
             continue;
         }
         let context = context.unwrap_or_default();
@@ -172,10 +164,10 @@ fn zip(
                 .filter(|count| *count >= Decimal::ZERO)
         };
         markets.push(PerpContext {
-            coin: asset.name,
+            coin: name,
             dex: dex.to_owned(),
             max_leverage: asset.max_leverage,
-            delisted: asset.is_delisted,
+            delisted: asset.delisted,
             mark: positive(context.mark_px),
             mid: positive(context.mid_px),
             oracle: positive(context.oracle_px),
@@ -186,25 +178,6 @@ fn zip(
         });
     }
     Ok(markets)
-}
-
-#[derive(Deserialize)]
-struct Dex {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct Meta {
-    universe: Vec<Asset>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Asset {
-    name: String,
-    max_leverage: u32,
-    #[serde(default)]
-    is_delisted: bool,
 }
 
 #[derive(Default, Deserialize)]

@@ -9,8 +9,8 @@ use readings::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{HyperliquidInfo, PREDICTED, USUAL};
-use crate::{binance::exchange::Millis, error::Error, provenance::Sourced};
+use super::{HyperliquidInfo, PREDICTED};
+use crate::{error::Error, hyperliquid::info::USUAL, provenance::Sourced, wire::Millis};
 
 /// The funding that the venue expects another venue, or itself, to pay next.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,11 +10,12 @@ use readings::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{BOOK, CANDLE_WEIGHT, CANDLES, HyperliquidInfo, LIGHT};
+use super::{BOOK, CANDLES, HyperliquidInfo};
 use crate::{
-    binance::exchange::{Millis, malformed},
     error::{Error, SourceErrorKind},
+    hyperliquid::info::{self, LIGHT},
     provenance::Sourced,
+    wire::{Millis, malformed},
 };
 
 /// How many candles are asked for.
@@ -89,7 +90,7 @@ impl HyperliquidInfo {
         });
         let body = json!({"type": "candleSnapshot", "req": request});
         let answer = self
-            .info::<Vec<RawCandle>>(CANDLES, &body, CANDLE_WEIGHT)
+            .info::<Vec<RawCandle>>(CANDLES, &body, info::CANDLES)
             .await?;
         let raw = answer.value.ok_or_else(|| unknown_coin(coin))?;
         let spoiled = |kind| self.source.spoiled(CANDLES, kind);

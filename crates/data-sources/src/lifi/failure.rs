@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use plan_builder::ports::PortErrorReason;
 use serde_json::Value;
 
-use crate::{adapter::Fault, error::SourceErrorKind, text::clean, transport::Reply};
+use crate::{error::SourceErrorKind, rail::Fault, text::clean, transport::Reply};
 
 /// Longest message of the upstream that is passed on.
 const MAX_MESSAGE_CHARS: usize = 160;

@@ -2,9 +2,12 @@
 
 use alloy_primitives::U256;
 use plan_builder::ports::SwapQuote;
-use plan_checks::UtcSeconds;
+use plan_checks::{Decimal, UtcSeconds};
 
-use crate::{error::SourceErrorKind, json::Json};
+use crate::{
+    error::SourceErrorKind,
+    json::{Json, Object},
+};
 
 /// Longest name of an exchange that is shown.
 const MAX_TOOL_CHARS: usize = 64;
@@ -48,8 +51,16 @@ pub(super) fn read(
             .find("value")
             .map_or(Ok(U256::ZERO), |value| value.quantity())?,
         call_data: transaction.member("data")?.bytes()?,
+        from_usd: worth(&estimate, "fromAmountUSD"),
+        to_usd: worth(&estimate, "toAmountUSD"),
         read_at,
     })
+}
+
+/// A value in US dollars. It is shown, and it bounds the plan only by the operator's wish: one that cannot be read counts as
+/// one that is not there.
+fn worth(estimate: &Object<'_>, name: &'static str) -> Option<Decimal> {
+    estimate.find(name)?.decimal().ok()
 }
 
 /// A chain id of a transaction: a number, or a quantity as wallets write it.

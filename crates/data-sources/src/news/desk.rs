@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use readings::{
     news::Article,
-    social::{Mood, Post, TokenVoices, Voice},
+    social::{Mood, Posts, TokenVoices, Voice},
     symbol::SymbolKey,
 };
 use tokio::task::JoinSet;
@@ -42,9 +42,8 @@ pub struct NewsDesk {
     of_symbol: Cached<SymbolKey, Vec<Article>>,
     mood_of: Cached<SymbolKey, Mood>,
     moods: Cached<(), Mood>,
-    of_majors: Cached<(), Mood>,
     leaders: Cached<&'static str, Vec<Voice>>,
-    posts: Cached<(), Vec<Post>>,
+    posts: Cached<(), Posts>,
 }
 
 /// Who talks about the large tokens.
@@ -93,7 +92,6 @@ impl NewsDesk {
             of_symbol: Cached::new(KEPT, SYMBOLS, clock.clone()),
             mood_of: Cached::new(KEPT, SYMBOLS, clock.clone()),
             moods: Cached::new(1, SOCIAL, clock.clone()),
-            of_majors: Cached::new(1, SOCIAL, clock.clone()),
             leaders: Cached::new(KEPT, SOCIAL, clock.clone()),
             posts: Cached::new(1, SOCIAL, clock),
         }
@@ -168,23 +166,6 @@ impl NewsDesk {
             .await
     }
 
-    /// The mood about the large tokens, with its trend.
-    ///
-    /// # Errors
-    ///
-    /// As [`Okx::moods_of`].
-    pub async fn mood_of_majors(&self, max_age: Option<Duration>) -> Result<Sourced<Mood>, Error> {
-        let okx = self.okx.clone();
-        let symbols = MAJORS.map(|token| token.symbol);
-        self.of_majors
-            .get(
-                (),
-                max_age,
-                || async move { Ok(okx.moods_of(&symbols).await?) },
-            )
-            .await
-    }
-
     /// Who talks about the large tokens. Each token is kept for itself: one whose leaders cannot be had now is asked for
     /// again by the next caller.
     ///
@@ -227,7 +208,7 @@ impl NewsDesk {
     /// # Errors
     ///
     /// As [`XApi::posts`]; disabled without a key and a list.
-    pub async fn posts(&self, max_age: Option<Duration>) -> Result<Sourced<Vec<Post>>, Error> {
+    pub async fn posts(&self, max_age: Option<Duration>) -> Result<Sourced<Posts>, Error> {
         let x_api = self.x_api.clone();
         self.posts
             .get((), max_age, || async move { Ok(x_api.posts().await?) })

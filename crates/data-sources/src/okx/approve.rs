@@ -3,12 +3,12 @@
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::SolCall;
 
-use super::{Okx, lower};
+use super::{DATA, Okx, lower};
 use crate::{
     Refusal,
     calldata::{approveCall, bind_approval},
     error::{Error, RequestError, SourceError, SourceErrorKind},
-    node::Node,
+    json::Json,
     ports::{Approval, Approvals},
     provenance::{Mode, Provenance, SourceStatus, Sourced},
     reviewed::NATIVE_COIN,
@@ -93,13 +93,13 @@ impl Okx {
         );
         let (data, provenance) = self.ask(SOURCE, &path, None).await?;
         let read = || -> Result<Theirs, SourceErrorKind> {
-            let row = Node::root(&data).only()?;
+            let row = Json::of(&data, DATA).only()?;
             Ok(Theirs {
-                data: row.member("data")?.bytes()?,
+                data: row.member("data")?.bytes()?.to_vec(),
                 spender: row.member("dexContractAddress")?.address()?,
                 gas_limit: row
                     .find("gasLimit")
-                    .and_then(|gas| gas.atoms().ok())
+                    .and_then(|gas| gas.digits().ok())
                     .and_then(|gas| u64::try_from(gas).ok()),
             })
         };

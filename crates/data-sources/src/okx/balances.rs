@@ -1,6 +1,11 @@
-//! `GET /api/v6/dex/balance/all-token-balances-by-address`: what an account has on several chains.
+//! `GET /api/v6/dex/balance/all-token-balances-by-address`: what an account has on several chains; and
+//! `GET /api/v6/dex/balance/supported/chain`: which chains that covers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use alloy_primitives::{Address, U256};
 use readings::{
@@ -11,21 +16,59 @@ use serde::Deserialize;
 
 use super::{Okx, lower};
 use crate::{
+    cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
-    provenance::Sourced,
+    provenance::{Clock, Sourced},
     text::clean,
     transport::QUOTED_CHARS,
 };
 
 const SOURCE: &str = "okx.balances";
+/// Source id of the list of chains.
+pub(super) const CHAINS: &str = "okx.balance-chains";
+/// The list changes when a chain is added.
+pub(super) const CHAINS_AGES: Ages = Ages::seconds(24 * 3600, 7 * 24 * 3600).with_floor(300);
 /// Most chains that the interface takes.
 const MAX_CHAINS: usize = 50;
 /// Most rows that are read.
 const MAX_ROWS: usize = 5_000;
 const MAX_SYMBOL_CHARS: usize = 32;
 
+/// For so long the same account is not asked for again.
+const FLOOR: Duration = Duration::from_secs(5);
+/// Accounts that are kept: as many as the budget lets through at once.
+const KEPT: usize = 64;
+
+/// What accounts had a moment ago, by account and chains.
+pub(super) type Balances = Cached<(Address, Vec<u64>), BTreeMap<u64, Vec<Holding>>>;
+
+pub(super) fn kept(clock: Arc<dyn Clock>) -> Balances {
+    Cached::new(KEPT, Ages::floor(FLOOR), clock)
+}
+
 impl Okx {
-    /// What an account has on each of `chains`, flagged tokens included. A chain on which it has nothing has an empty list.
+    /// The chains whose balances OKX knows, asked for once a day.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`].
+    pub async fn balance_chains(&self) -> Result<Sourced<Arc<BTreeSet<u64>>>, Error> {
+        let okx = self.clone();
+        let fetch = || async move {
+            let path = "/api/v6/dex/balance/supported/chain";
+            let answer: Sourced<Vec<Supported>> = okx.read(CHAINS, path, None).await?;
+            let chains = supported(&answer.value).map_err(|kind| okx.spoiled(CHAINS, kind))?;
+            Ok(Sourced {
+                value: Arc::new(chains),
+                sources: answer.sources,
+            })
+        };
+        self.balance_chains.get((), None, fetch).await
+    }
+
+    /// What an account has on each of `chains` of which the answer lists anything, flagged tokens included. A chain that
+    /// is not in it may be one that OKX does not cover: see [`Self::balance_chains`].
+    /// Asked again within five seconds, it is told as it was, with its age.
     ///
     /// # Errors
     ///
@@ -36,6 +79,16 @@ impl Okx {
         chains: &[u64],
     ) -> Result<Sourced<BTreeMap<u64, Vec<Holding>>>, Error> {
         let asked: Vec<u64> = chains.iter().copied().take(MAX_CHAINS).collect();
+        let (this, of) = (self.clone(), asked.clone());
+        let fetch = move || async move { this.read_balances(account, &of).await };
+        self.balances.get((account, asked), None, fetch).await
+    }
+
+    async fn read_balances(
+        &self,
+        account: Address,
+        asked: &[u64],
+    ) -> Result<Sourced<BTreeMap<u64, Vec<Holding>>>, Error> {
         let list: Vec<String> = asked.iter().map(u64::to_string).collect();
         // Flagged tokens are wanted as well: they are shown as what they are. `0` would filter them out.
         let path = format!(
@@ -44,7 +97,7 @@ impl Okx {
             list.join(",")
         );
         let answer: Sourced<Vec<Assets>> = self.read(SOURCE, &path, None).await?;
-        let found = by_chain(&asked, answer.value).map_err(|kind| self.spoiled(SOURCE, kind))?;
+        let found = by_chain(asked, answer.value).map_err(|kind| self.spoiled(SOURCE, kind))?;
         Ok(Sourced {
             value: found,
             sources: answer.sources,
@@ -78,12 +131,28 @@ struct Row {
     is_risk_token: Option<bool>,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Supported {
+    chain_index: String,
+}
+
+/// Chains that are no EVM chain have an index as well; a list without any chain is none.
+fn supported(rows: &[Supported]) -> Result<BTreeSet<u64>, SourceErrorKind> {
+    let chains: Option<BTreeSet<u64>> = rows
+        .iter()
+        .map(|row| row.chain_index.parse().ok())
+        .collect();
+    chains
+        .filter(|chains| !chains.is_empty())
+        .ok_or_else(|| malformed("$.data[].chainIndex", "the numbers of chains", ""))
+}
+
 fn by_chain(
     asked: &[u64],
     answer: Vec<Assets>,
 ) -> Result<BTreeMap<u64, Vec<Holding>>, SourceErrorKind> {
-    let mut found: BTreeMap<u64, Vec<Holding>> =
-        asked.iter().map(|chain| (*chain, Vec::new())).collect();
+    let mut found: BTreeMap<u64, Vec<Holding>> = BTreeMap::new();
     let rows: usize = answer.iter().map(|assets| assets.token_assets.len()).sum();
     if rows > MAX_ROWS {
         return Err(malformed(
@@ -95,7 +164,7 @@ fn by_chain(
     let mut seen = BTreeSet::new();
     for row in answer.into_iter().flat_map(|assets| assets.token_assets) {
         let chain = row.chain_index.parse::<u64>().ok();
-        let Some(holdings) = chain.and_then(|chain| found.get_mut(&chain)) else {
+        let Some(chain) = chain.filter(|chain| asked.contains(chain)) else {
             let path = "$.data[].tokenAssets[].chainIndex";
             return Err(malformed(
                 path,
@@ -104,6 +173,7 @@ fn by_chain(
             ));
         };
         let holding = row.holding()?;
+        let holdings = found.entry(chain).or_default();
         if seen.insert((chain, holding.asset)) {
             holdings.push(holding);
         } else if let Some(known) = holdings
@@ -214,8 +284,21 @@ mod tests {
                 (found[&196][0].asset, found[&196][0].decimals),
                 (Asset::Native, Some(18))
             );
-            assert_eq!(found[&8453], []);
+            // Nothing is said of the other chain, and that is not that there is nothing.
+            assert_eq!(found.get(&8453), None);
         }
+    }
+
+    #[test]
+    fn a_list_of_chains_is_read_whole_or_not_at_all() {
+        let read = |rows: Value| supported(&serde_json::from_value::<Vec<_>>(rows).unwrap());
+        let chains = read(json!([
+            {"name": "Ethereum", "logoUrl": "x", "shortName": "ETH", "chainIndex": "1"},
+            {"name": "X Layer", "logoUrl": "x", "shortName": "OKB", "chainIndex": "196"}
+        ]));
+        assert_eq!(chains.unwrap(), BTreeSet::from([1, 196]));
+        assert!(read(json!([])).is_err());
+        assert!(read(json!([{"chainIndex": "1"}, {"chainIndex": "x"}])).is_err());
     }
 
     #[test]

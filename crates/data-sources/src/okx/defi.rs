@@ -164,6 +164,8 @@ impl Product {
             apy_pct: apy::of_fraction(rate.0)?,
             is_base: false,
             tvl_usd: self.tvl?.0,
+            // It does not say it.
+            il_risk: None,
             source: SOURCE,
         })
     }

@@ -24,9 +24,9 @@ use self::{hot::HotBy, search::TokenSearch};
 use crate::{
     cached::{Ages, Cached},
     error::SourceErrorKind,
+    json::read_json,
     ports::TokenPrice,
     provenance::Clock,
-    source::read_json,
     transport::QUOTED_CHARS,
 };
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use alloy_primitives::Address;
 use serde_json::json;
 
-use super::{Okx, lower, market::not_ahead, timestamp};
+use super::{DATA, Okx, lower, market::not_ahead, timestamp};
 use crate::{
     Refusal,
     error::{Error, SourceErrorKind},
-    node::Node,
+    json::Json,
     ports::{TokenPrice, TokenPrices},
     provenance::Sourced,
     text::clean,
@@ -27,7 +27,7 @@ impl TokenPrices for Okx {
         let (data, mut provenance) = self.ask(SOURCE, PATH, Some(&body)).await?;
         let malformed = |kind| self.spoiled(SOURCE, kind);
 
-        let rows = Node::root(&data);
+        let rows = Json::of(&data, DATA);
         if rows.elements().map_err(malformed)?.is_empty() {
             return Err(Error::NotPriced { token });
         }
@@ -51,7 +51,7 @@ impl TokenPrices for Okx {
             return Err(Error::NotPriced { token });
         };
         let read = || -> Result<TokenPrice, SourceErrorKind> {
-            let price_usd = price.decimal()?;
+            let price_usd = price.decimal_text()?;
             if price_usd.is_zero() {
                 return Err(price.malformed("a price above zero"));
             }

@@ -12,11 +12,11 @@ use readings::{
     security::{Holder, Quoted, Scan},
 };
 
-use super::{Okx, lower};
+use super::{DATA, Okx, lower};
 use crate::{
     cached::{Ages, Cached},
     error::{Error, SourceError, SourceErrorKind},
-    node::Node,
+    json::Json,
     provenance::{Clock, Sourced},
 };
 
@@ -108,9 +108,9 @@ impl Okx {
 }
 
 /// A percentage between 0 and 100.
-fn percent(node: &Node<'_>) -> Result<Figure, SourceErrorKind> {
-    let odd = || node.malformed("a percentage from 0 to 100");
-    let text = node.decimal().map_err(|_| odd())?;
+fn percent(json: &Json<'_>) -> Result<Figure, SourceErrorKind> {
+    let odd = || json.malformed("a percentage from 0 to 100");
+    let text = json.decimal_text().map_err(|_| odd())?;
     let pct: Figure = text.as_str().parse().map_err(|_| odd())?;
     (pct.get() <= readings::Decimal::ONE_HUNDRED)
         .then_some(pct)
@@ -119,13 +119,18 @@ fn percent(node: &Node<'_>) -> Result<Figure, SourceErrorKind> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
     fn percentages_are_plain_and_within_the_whole() {
-        let of = |value| percent(&Node::root(&value)).ok().map(|pct| pct.to_string());
+        let of = |value: Value| {
+            let raw = serde_json::value::to_raw_value(&value).unwrap();
+            percent(&Json::of(&raw, "$"))
+                .ok()
+                .map(|pct| pct.to_string())
+        };
         assert_eq!(of(json!("10.0")).as_deref(), Some("10"));
         assert_eq!(of(json!("100")).as_deref(), Some("100"));
         for odd in [

@@ -2,12 +2,12 @@
 
 use alloy_primitives::{Address, U256};
 
-use super::{Okx, lower};
+use super::{DATA, Okx, lower};
 use crate::{
     Refusal,
     calldata::{Offered, SwapFacts, bind},
     error::{Error, SourceError, SourceErrorKind},
-    node::Node,
+    json::Json,
     ports::{RouteHop, SwapQuote, SwapRequest, Swaps, TokenStanding},
     provenance::{Provenance, Sourced},
     reviewed::ReviewedContracts,
@@ -45,7 +45,7 @@ impl Swaps for Okx {
                     }),
                 })?;
         let failed = |kind| self.spoiled(SOURCE, kind);
-        let quote = Quote::read(&Node::root(&data)).map_err(failed)?;
+        let quote = Quote::read(&Json::of(&data, DATA)).map_err(failed)?;
         quote.check(request, reviewed)?;
         let facts = bind(&quote.offered(), request, reviewed, self.now_seconds())?;
         Ok(self.checked(quote, facts, request, provenance))
@@ -114,18 +114,18 @@ struct QuotedToken {
 }
 
 impl Quote {
-    fn read(data: &Node<'_>) -> Result<Self, SourceErrorKind> {
+    fn read(data: &Json<'_>) -> Result<Self, SourceErrorKind> {
         let row = data.only()?;
         let result = row.member("routerResult")?;
         let tx = row.member("tx")?;
         let from = result.member("fromToken")?;
         Ok(Self {
             chain: result.member("chainIndex")?.code()?,
-            from_decimals: from.member("decimal")?.atoms()?,
+            from_decimals: from.member("decimal")?.digits()?,
             from: QuotedToken::read(&from)?,
             to: QuotedToken::read(&result.member("toToken")?)?,
-            amount: result.member("fromTokenAmount")?.atoms()?,
-            output: result.member("toTokenAmount")?.atoms()?,
+            amount: result.member("fromTokenAmount")?.digits()?,
+            output: result.member("toTokenAmount")?.digits()?,
             price_impact_pct: result
                 .find("priceImpactPercent")
                 .and_then(|impact| signed_decimal(&impact)),
@@ -135,20 +135,20 @@ impl Quote {
                 .unwrap_or_default(),
             sender: tx.member("from")?.address()?,
             call_target: tx.member("to")?.address()?,
-            value: tx.member("value")?.atoms()?,
-            data: tx.member("data")?.bytes()?,
-            min_output: tx.member("minReceiveAmount")?.atoms()?,
+            value: tx.member("value")?.digits()?,
+            data: tx.member("data")?.bytes()?.to_vec(),
+            min_output: tx.member("minReceiveAmount")?.digits()?,
             max_spend: tx
                 .find("maxSpendAmount")
-                .map(|spend| spend.atoms())
+                .map(|spend| spend.digits())
                 .transpose()?,
             slippage: tx
                 .find("slippagePercent")
-                .map(|slippage| slippage.text().map(str::to_owned))
+                .map(|slippage| slippage.text())
                 .transpose()?,
             gas_limit: tx
                 .find("gas")
-                .and_then(|gas| gas.atoms().ok())
+                .and_then(|gas| gas.digits().ok())
                 .and_then(|gas| u64::try_from(gas).ok()),
         })
     }
@@ -224,21 +224,21 @@ impl Quote {
 }
 
 impl QuotedToken {
-    fn read(token: &Node<'_>) -> Result<Self, SourceErrorKind> {
+    fn read(token: &Json<'_>) -> Result<Self, SourceErrorKind> {
         let address = token.member("tokenContractAddress")?.address()?;
         let standing = TokenStanding {
             symbol: token
                 .find("tokenSymbol")
                 .and_then(|symbol| symbol.text().ok())
-                .map(|symbol| clean(symbol, 32)),
+                .map(|symbol| clean(&symbol, 32)),
             decimals: token
                 .find("decimal")
-                .and_then(|n| n.atoms().ok())
+                .and_then(|n| n.digits().ok())
                 .and_then(|n| u8::try_from(n).ok()),
-            is_honeypot: token
-                .find("isHoneyPot")
-                .and_then(|flag| flag.value().as_bool()),
-            tax_rate: token.find("taxRate").and_then(|rate| rate.decimal().ok()),
+            is_honeypot: token.find("isHoneyPot").and_then(|flag| flag.flag().ok()),
+            tax_rate: token
+                .find("taxRate")
+                .and_then(|rate| rate.decimal_text().ok()),
         };
         Ok(Self { address, standing })
     }
@@ -246,24 +246,24 @@ impl QuotedToken {
 
 /// A plain decimal with an optional minus sign, or none: the figure is shown, nothing is decided by
 /// it.
-fn signed_decimal(node: &Node<'_>) -> Option<String> {
-    let text = node.text().ok()?;
-    crate::Decimal::parse(text.strip_prefix('-').unwrap_or(text)).ok()?;
-    Some(text.to_owned())
+fn signed_decimal(json: &Json<'_>) -> Option<String> {
+    let text = json.text().ok()?;
+    crate::Decimal::parse(text.strip_prefix('-').unwrap_or(&text)).ok()?;
+    Some(text)
 }
 
 /// Venues and shares, for people: the calldata decides what happens.
-fn route(list: &Node<'_>) -> Vec<RouteHop> {
+fn route(list: &Json<'_>) -> Vec<RouteHop> {
     let hops = list.elements().unwrap_or_default();
     hops.iter()
         .take(MAX_HOPS)
         .filter_map(|hop| {
             let protocol = hop.find("dexProtocol")?;
             Some(RouteHop {
-                venue: clean(protocol.find("dexName")?.text().ok()?, MAX_TEXT_CHARS),
+                venue: clean(&protocol.find("dexName")?.text().ok()?, MAX_TEXT_CHARS),
                 share_pct: protocol
                     .find("percent")
-                    .and_then(|share| share.decimal().ok())
+                    .and_then(|share| share.decimal_text().ok())
                     .map(|d| d.to_string()),
             })
         })
@@ -272,14 +272,17 @@ fn route(list: &Node<'_>) -> Vec<RouteHop> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::reviewed::NATIVE_COIN;
 
     #[test]
     fn impact_is_shown_only_when_it_is_a_number() {
-        let of = |value| signed_decimal(&Node::root(&value));
+        let of = |value: Value| {
+            let raw = serde_json::value::to_raw_value(&value).unwrap();
+            signed_decimal(&Json::of(&raw, "$"))
+        };
         assert_eq!(of(json!("-0.12")).as_deref(), Some("-0.12"));
         assert_eq!(of(json!("1e-7")), None);
         assert_eq!(of(json!("--1")), None);

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use readings::token::{https, undisputed};
 
-use super::Okx;
+use super::{DATA, Okx};
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
-    node::Node,
+    json::Json,
     ports::{Token, TokenList, TokenSnapshot},
     provenance::Sourced,
     text::clean,
@@ -39,7 +39,7 @@ impl Okx {
         let path = format!("/api/v6/dex/aggregator/all-tokens?chainIndex={chain_id}");
         let (data, provenance) = self.ask(SOURCE, &path, None).await?;
         let (tokens, rejected) =
-            read(&Node::root(&data)).map_err(|kind| self.spoiled(SOURCE, kind))?;
+            read(&Json::of(&data, DATA)).map_err(|kind| self.spoiled(SOURCE, kind))?;
         if rejected > 0 {
             tracing::warn!(
                 source = SOURCE,
@@ -60,7 +60,7 @@ impl Okx {
 
 /// The usable rows and the number of the others. Rows that disagree about one address are all left
 /// out: nobody can say which one is right.
-fn read(rows: &Node<'_>) -> Result<(Vec<Token>, usize), SourceErrorKind> {
+fn read(rows: &Json<'_>) -> Result<(Vec<Token>, usize), SourceErrorKind> {
     let rows_read = rows.elements()?;
     let total = rows_read.len();
     let read: Vec<Token> = rows_read.iter().filter_map(|row| token(row).ok()).collect();
@@ -73,24 +73,24 @@ fn read(rows: &Node<'_>) -> Result<(Vec<Token>, usize), SourceErrorKind> {
     Ok((tokens, rejected))
 }
 
-fn token(row: &Node<'_>) -> Result<Token, SourceErrorKind> {
+fn token(row: &Json<'_>) -> Result<Token, SourceErrorKind> {
     let address = row.member("tokenContractAddress")?;
     let parsed = address.address()?;
     if parsed.is_zero() {
         return Err(address.malformed("an address other than zero"));
     }
-    let symbol = clean(row.member("tokenSymbol")?.text()?, MAX_SYMBOL_CHARS);
+    let symbol = clean(&row.member("tokenSymbol")?.text()?, MAX_SYMBOL_CHARS);
     if symbol.is_empty() {
         return Err(row.malformed("a symbol"));
     }
     let name = row
         .find("tokenName")
-        .map(|name| name.text().map(|name| clean(name, MAX_NAME_CHARS)))
+        .map(|name| name.text().map(|name| clean(&name, MAX_NAME_CHARS)))
         .transpose()?;
     let decimals = match row.find("decimals") {
-        Some(node) => {
+        Some(json) => {
             let decimals =
-                u8::try_from(node.atoms()?).map_err(|_| node.malformed("at most 255 decimals"))?;
+                u8::try_from(json.digits()?).map_err(|_| json.malformed("at most 255 decimals"))?;
             Some(decimals)
         }
         None => None,
@@ -98,7 +98,7 @@ fn token(row: &Node<'_>) -> Result<Token, SourceErrorKind> {
     let logo_url = row
         .find("tokenLogoUrl")
         .and_then(|logo| logo.text().ok())
-        .and_then(https);
+        .and_then(|logo| https(&logo));
     Ok(Token {
         address: parsed,
         symbol,
@@ -118,13 +118,18 @@ mod tests {
         json!({"decimals": decimals, "tokenContractAddress": address, "tokenLogoUrl": "", "tokenName": "n", "tokenSymbol": symbol})
     }
 
+    fn read(rows: &Value) -> Result<(Vec<Token>, usize), SourceErrorKind> {
+        let raw = serde_json::value::to_raw_value(rows).unwrap();
+        super::read(&Json::of(&raw, "$"))
+    }
+
     const A: &str = "0x779ded0c9e1022225f8e0630b35a9b54be713736";
     const B: &str = "0x4ae46a509f6b1d9056937ba4500cb143933d2dc8";
 
     #[test]
     fn unknown_decimals_are_not_zero() {
         let rows = json!([row(A, "USD₮0", json!("")), row(B, "USDG", json!("0"))]);
-        let (tokens, rejected) = read(&Node::root(&rows)).unwrap();
+        let (tokens, rejected) = read(&rows).unwrap();
         assert_eq!(
             (tokens[0].decimals, tokens[1].decimals, rejected),
             (None, Some(0), 0)
@@ -140,7 +145,7 @@ mod tests {
         let mut rows = json!([row(A, "USD₮0", json!("6")), row(B, "USDG", json!("6"))]);
         rows[0]["tokenName"] = json!("");
         rows[1]["tokenName"] = json!("Global Dollar");
-        let (tokens, _) = read(&Node::root(&rows)).unwrap();
+        let (tokens, _) = read(&rows).unwrap();
         let names: Vec<_> = tokens.iter().map(|token| token.name.as_deref()).collect();
         assert_eq!(names, [None, Some("Global Dollar")]);
     }
@@ -173,7 +178,7 @@ mod tests {
                 json!("999")
             ),
         ]);
-        let (tokens, rejected) = read(&Node::root(&rows)).unwrap();
+        let (tokens, rejected) = read(&rows).unwrap();
         assert_eq!(
             tokens.iter().map(|t| t.symbol.as_str()).collect::<Vec<_>>(),
             ["USDG"]
@@ -186,7 +191,7 @@ mod tests {
             json!(null),
         ] {
             assert!(matches!(
-                read(&Node::root(&empty)),
+                read(&empty),
                 Err(SourceErrorKind::Malformed { .. })
             ));
         }

@@ -1,13 +1,15 @@
 //! The single answers, each read on its own.
 
 use alloy_primitives::{B256, U256};
-use plan_builder::ports::PmToken;
+use plan_builder::ports::{PmBuilderFee, PmToken};
 use plan_checks::Decimal;
 
 use crate::{error::SourceErrorKind, json::Json};
 
 /// Longest outcome that is shown.
 const MAX_OUTCOME_CHARS: usize = 64;
+/// All of an amount, in basis points: no fee is more.
+const WHOLE: u128 = 10_000;
 
 type Read<T> = Result<T, SourceErrorKind>;
 
@@ -53,6 +55,23 @@ pub(super) fn tick_size(body: &Json<'_>) -> Read<Decimal> {
 
 pub(super) fn neg_risk(body: &Json<'_>) -> Read<bool> {
     body.object()?.member("neg_risk")?.flag()
+}
+
+/// `/fees/builder-fees/{code}`: what the venue takes for a builder code, in basis points.
+pub(super) fn builder_fee(body: &Json<'_>) -> Read<PmBuilderFee> {
+    let body = body.object()?;
+    let rate = |name| {
+        let json = body.member(name)?;
+        let bps = json.decimal()?;
+        Decimal::new(WHOLE, 0)
+            .is_ok_and(|whole| bps <= whole)
+            .then_some(bps)
+            .ok_or_else(|| json.malformed("at most 10000 basis points"))
+    };
+    Ok(PmBuilderFee {
+        maker_bps: rate("builder_maker_fee_rate_bps")?,
+        taker_bps: rate("builder_taker_fee_rate_bps")?,
+    })
 }
 
 pub(super) fn pair(body: &Json<'_>) -> Read<Pair> {

@@ -1,25 +1,21 @@
 //! One node: it is asked for its chain id once, before anything else.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use alloy_primitives::Bytes;
-use plan_builder::ports::{PortError, PortErrorReason};
-use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::{CHAIN_ID, EndpointHealth, NAME};
+use super::{CHAIN_ID, EndpointHealth};
 use crate::{
-    adapter::{Adapter, Fault, Setting},
-    error::SourceErrorKind,
+    error::{SourceError, SourceErrorKind},
     json::{Json, Object},
-    provenance::Clock,
+    provenance::{Clock, Mode, Sourced},
+    source::{Fault, Source, UpstreamSpec},
     text::clean,
-    transport::{Call, HealthState, Reply, Upstream},
+    transport::{HealthState, Limits, Reply, Transport, TransportError},
 };
 
-/// How long a node is left alone that says "too many" without a time: others stand beside it.
-const USUAL_HOLD: Duration = Duration::from_secs(2);
 /// Longest message of a node that is passed on.
 const MAX_MESSAGE_CHARS: usize = 120;
 /// The id of every request: there is one in each HTTP exchange.
@@ -45,11 +41,27 @@ pub(crate) struct Revert {
     pub(crate) message: String,
 }
 
+/// Why a node gives no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NodeError {
+    /// It did not answer usably, or was not asked.
+    Source(SourceError),
+    /// It refuses the request itself. Untrusted text.
+    Refused(String),
+    /// It is not a node of the chain.
+    Unsuitable(String),
+}
+
+impl From<SourceError> for NodeError {
+    fn from(error: SourceError) -> Self {
+        Self::Source(error)
+    }
+}
+
 /// One endpoint of a chain.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    adapter: Adapter,
-    sources: &'static [&'static str],
+    source: Source,
     chain_id: u64,
     position: usize,
     /// The chain id that the node told.
@@ -57,33 +69,26 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint whose calls are counted under `sources`.
+    /// The endpoint at `url`, the one at this position of its chain.
     pub(crate) fn new(
-        upstream: Upstream,
-        sources: &'static [&'static str],
+        transport: &Transport,
+        spec: &'static UpstreamSpec,
+        url: &str,
+        mode: Mode,
+        limits: Limits,
         clock: Arc<dyn Clock>,
-        chain_id: u64,
-        position: usize,
-    ) -> Self {
-        let setting = Setting {
-            name: NAME,
-            enabled: true,
-            budget: None,
-            lockout: Duration::ZERO,
-            usual_hold: USUAL_HOLD,
-            clock,
-        };
-        Self {
-            adapter: Adapter::new(upstream, NAME, setting),
-            sources,
+        (chain_id, position): (u64, usize),
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::endpoint(transport, spec, url, mode, limits, clock)?,
             chain_id,
             position,
             told: OnceCell::new(),
-        }
+        })
     }
 
     pub(crate) fn health(&self) -> EndpointHealth {
-        let mut sources = self.adapter.health(self.sources);
+        let mut sources = self.source.health();
         if let Some(told) = self.told.get().filter(|told| **told != self.chain_id) {
             for source in &mut sources {
                 source.state = HealthState::Disabled;
@@ -97,38 +102,17 @@ impl Endpoint {
         }
     }
 
-    /// Asks the node, after it told the chain id that it is configured for.
-    pub(super) async fn ask<T>(
+    /// Asks the node, after it told the chain id that it is configured for. A result may be `null`.
+    pub(crate) async fn ask<T>(
         &self,
         source: &'static str,
         method: &str,
         params: &Value,
-        read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind>,
-    ) -> Result<Outcome<T>, PortError> {
-        let read = |result: Option<&Json<'_>>| match result {
-            Some(result) => read(result),
-            None => Err(nothing()),
-        };
-        let told = self.told.get_or_try_init(|| self.tell()).await;
-        told.map_err(|fault| self.adapter.error(fault.into_reason(CHAIN_ID)))?;
-        let outcome = self.ask_timed(source, method, params, read).await;
-        outcome
-            .map(|(outcome, _)| outcome)
-            .map_err(|fault| self.adapter.error(fault.into_reason(source)))
-    }
-
-    /// The same for a result that may be `null`, with the time that the call took and with failures
-    /// as they are.
-    pub(crate) async fn ask_timed<T>(
-        &self,
-        source: &'static str,
-        method: &str,
-        params: &Value,
-        read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
-    ) -> Result<(Outcome<T>, Duration), Fault> {
+        read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind> + Send,
+    ) -> Result<Sourced<Outcome<T>>, NodeError> {
         let told = *self.told.get_or_try_init(|| self.tell()).await?;
         if told != self.chain_id {
-            return Err(unsuitable(format!(
+            return Err(NodeError::Unsuitable(format!(
                 "endpoint {} of chain {} is a node of chain {told}",
                 self.position, self.chain_id
             )));
@@ -136,7 +120,7 @@ impl Endpoint {
         self.request(source, method, params, read).await
     }
 
-    async fn tell(&self) -> Result<u64, Fault> {
+    async fn tell(&self) -> Result<u64, NodeError> {
         let read = |result: Option<&Json<'_>>| {
             let result = result.ok_or_else(nothing)?;
             u64::try_from(result.quantity()?).map_err(|_| result.malformed("a chain id"))
@@ -144,11 +128,11 @@ impl Endpoint {
         let told = self
             .request(CHAIN_ID, "eth_chainId", &json!([]), read)
             .await?;
-        match told.0 {
+        match told.value {
             Outcome::Value(chain_id) => Ok(chain_id),
-            Outcome::Reverted(_) | Outcome::NoMethod => {
-                Err(unsuitable("the node does not tell its chain id".to_owned()))
-            }
+            Outcome::Reverted(_) | Outcome::NoMethod => Err(NodeError::Unsuitable(
+                "the node does not tell its chain id".to_owned(),
+            )),
         }
     }
 
@@ -157,23 +141,17 @@ impl Endpoint {
         source: &'static str,
         method: &str,
         params: &Value,
-        read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
-    ) -> Result<(Outcome<T>, Duration), Fault> {
+        read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind> + Send,
+    ) -> Result<Sourced<Outcome<T>>, NodeError> {
         let body =
             json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}).to_string();
-        let call = Call::post(source, "", &body);
-        self.adapter
-            .ask_timed(&call, &HeaderMap::new(), |reply| outcome(reply, read))
-            .await
+        let ask = self.source.post(source, "", &body).accepts_any();
+        self.source.ask(ask, |reply| outcome(reply, read)).await
     }
 }
 
-fn unsuitable(detail: String) -> Fault {
-    Fault::Answer(PortErrorReason::Unavailable { detail })
-}
-
 /// A result that is `null` where there must be one.
-fn nothing() -> SourceErrorKind {
+pub(super) fn nothing() -> SourceErrorKind {
     SourceErrorKind::Malformed {
         path: "$.result".to_owned(),
         expected: "a member",
@@ -185,7 +163,7 @@ fn nothing() -> SourceErrorKind {
 fn outcome<T>(
     reply: &Reply,
     read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
-) -> Result<Outcome<T>, Fault> {
+) -> Result<Outcome<T>, Fault<NodeError>> {
     let failure = reply.failure();
     let parsed = Json::document(&reply.body).and_then(|body| body.object());
     let response = match (parsed, failure) {
@@ -206,7 +184,7 @@ fn outcome<T>(
 
 /// Sorts a JSON-RPC error. Only what the virtual machine says is a revert; a node that could not
 /// run the call at all has answered nothing.
-fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault> {
+fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault<NodeError>> {
     let code = error.member("code")?.signed()?;
     let message = error
         .find("message")
@@ -244,9 +222,9 @@ fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault> {
         })),
         () if no_method => Ok(Outcome::NoMethod),
         () if limited => Err(SourceErrorKind::RateLimited { retry_after: None }.into()),
-        () if refused => Err(Fault::Answer(PortErrorReason::Refused {
-            detail: format!("{message} (code {code})"),
-        })),
+        () if refused => Err(Fault::Answer(NodeError::Refused(format!(
+            "{message} (code {code})"
+        )))),
         () => Err(SourceErrorKind::Business {
             code: code.to_string(),
             message,
@@ -268,7 +246,7 @@ fn revert_data(data: &Json<'_>) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
-    use reqwest::StatusCode;
+    use reqwest::{StatusCode, header::HeaderMap};
 
     use super::*;
 
@@ -282,7 +260,8 @@ mod tests {
         match outcome(&reply, |result| result.ok_or_else(nothing)?.bytes()) {
             Ok(Outcome::Reverted(_)) => "Reverted".to_owned(),
             Ok(outcome) => format!("{outcome:?}"),
-            Err(Fault::Answer(reason)) => reason.to_string(),
+            Err(Fault::Answer(NodeError::Refused(message))) => format!("refused: {message}"),
+            Err(Fault::Answer(other)) => format!("{other:?}"),
             Err(Fault::Upstream(kind)) => kind.to_string(),
         }
     }

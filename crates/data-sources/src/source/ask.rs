@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{
+    StatusCode,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::{
@@ -22,8 +25,29 @@ pub(crate) struct Ask<'a> {
     pub(super) weight: u32,
     pub(super) weigh: Option<Weigh>,
     pub(super) follows_up: bool,
-    pub(super) accepts: &'static [u16],
+    pub(super) accepts: Accepts,
     pub(super) limits: Limits,
+}
+
+/// Which statuses the adapter reads itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Accepts {
+    /// 2xx.
+    Success,
+    /// These as well.
+    Also(&'static [u16]),
+    /// All but 429.
+    Any,
+}
+
+impl Accepts {
+    pub(super) fn includes(self, status: StatusCode) -> bool {
+        match self {
+            Self::Success => false,
+            Self::Also(statuses) => statuses.contains(&status.as_u16()),
+            Self::Any => status != StatusCode::TOO_MANY_REQUESTS,
+        }
+    }
 }
 
 /// Headers that carry the time, made anew for each try.
@@ -98,7 +122,13 @@ impl<'a> Ask<'a> {
 
     /// Statuses other than 2xx that are answers.
     pub(crate) fn accepts(mut self, statuses: &'static [u16]) -> Self {
-        self.accepts = statuses;
+        self.accepts = Accepts::Also(statuses);
+        self
+    }
+
+    /// Every status is an answer but "too many": the adapter sorts them itself.
+    pub(crate) fn accepts_any(mut self) -> Self {
+        self.accepts = Accepts::Any;
         self
     }
 

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
 use secrecy::SecretString;
 
+use super::Conduct;
 use crate::{
     budget::{Families, QuotaSpec},
     provenance::Mode,
@@ -29,6 +30,8 @@ pub struct UpstreamSpec {
     pub models: bool,
     /// Time, size and tries of a call.
     pub limits: Limits,
+    /// Pauses after a rate limit and after failures.
+    pub conduct: Conduct,
 }
 
 /// Whether an upstream needs a key.

@@ -76,6 +76,15 @@ pub enum HealthState {
 }
 
 impl HealthState {
+    /// Every state.
+    pub const ALL: [Self; 5] = [
+        Self::Ok,
+        Self::Degraded,
+        Self::Disabled,
+        Self::Unavailable,
+        Self::PaymentRequired,
+    ];
+
     /// `ok`, `degraded`, `disabled`, `unavailable` or `payment_required`.
     pub fn as_str(self) -> &'static str {
         match self {

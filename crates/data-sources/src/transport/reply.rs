@@ -75,7 +75,7 @@ impl Reply {
 /// A body that is not JSON although it says so.
 pub(crate) fn not_json(error: &serde_json::Error) -> SourceErrorKind {
     SourceErrorKind::Malformed {
-        path: String::new(),
+        path: "$".to_owned(),
         expected: "a json document",
         observed: clean(&error.to_string(), QUOTED_CHARS),
     }

@@ -126,3 +126,42 @@ async fn an_upstream_that_wants_to_be_paid_is_left_alone_for_long() {
     frankfurter.rates(None).await.unwrap_err();
     assert_eq!(asked(&server).await, 2);
 }
+
+/// While a call waits out a pause that the upstream asked for, no other one of its family is made.
+#[tokio::test]
+async fn a_pause_that_is_waited_out_is_kept_by_everybody() {
+    let server = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(429).insert_header("retry-after", "1"))
+        .up_to_n_times(1)
+        .mount(&server)
+        .await;
+    let nothing = json!({"code": "0", "data": [], "msg": ""});
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(200).set_body_json(nothing))
+        .mount(&server)
+        .await;
+    let okx = okx(&server, &TestClock::at_recording());
+    let token = |byte| alloy_primitives::Address::repeat_byte(byte);
+    let waiting = tokio::spawn({
+        let okx = okx.clone();
+        async move { okx.price(token(1)).await.unwrap_err().code() }
+    });
+    let held = async {
+        while okx.source().budget()[0].held_seconds.is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let limit = std::time::Duration::from_secs(30);
+    tokio::time::timeout(limit, held).await.unwrap();
+    let limited = SourceErrorKind::RateLimited {
+        retry_after: Some(1),
+    };
+    assert_eq!(kind(okx.price(token(2)).await), limited);
+    assert_eq!(asked(&server).await, 1);
+    // Another family is asked, and the call that waited goes on.
+    assert_eq!(kind(okx.tokens(None).await).reason(), "upstream_malformed");
+    assert_eq!(waiting.await.unwrap(), "token_not_priced");
+    assert_eq!(asked(&server).await, 3);
+    assert_eq!(okx.source().budget()[0].held_seconds, None);
+}

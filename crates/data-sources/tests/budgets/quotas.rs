@@ -2,8 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    future::Future,
-    pin::Pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -11,7 +9,7 @@ use std::{
 };
 
 use data_sources::{
-    QuotaStore, QuotaStoreError, SourceConfig, SourceErrorKind, coingecko::Coingecko,
+    QuotaStore, QuotaStoreError, SourceConfig, SourceErrorKind, Stored, coingecko::Coingecko,
     coinpaprika::Coinpaprika,
 };
 use jiff::Timestamp;
@@ -23,23 +21,18 @@ use crate::{NOW, TestClock, answering, asked, config, transport};
 
 /// Counters that outlive the process: here, an adapter.
 #[derive(Default)]
-struct Store {
+pub(crate) struct Store {
     counters: Mutex<BTreeMap<(String, u64), u64>>,
+    /// What was used of windows, by family and slice.
+    pub(crate) windows: Mutex<BTreeMap<(String, u64), u64>>,
     additions: Mutex<Vec<u64>>,
     broken: AtomicBool,
 }
 
 impl QuotaStore for Store {
-    fn add<'a>(
-        &'a self,
-        name: &'a str,
-        period: u64,
-        calls: u64,
-    ) -> Pin<Box<dyn Future<Output = Result<u64, QuotaStoreError>> + Send + 'a>> {
+    fn add<'a>(&'a self, name: &'a str, period: u64, calls: u64) -> Stored<'a, u64> {
         Box::pin(async move {
-            if self.broken.load(Ordering::SeqCst) {
-                return Err(QuotaStoreError { code: "shelf_busy" });
-            }
+            self.works()?;
             self.additions.lock().unwrap().push(calls);
             let mut counters = self.counters.lock().unwrap();
             let counter = counters.entry((name.to_owned(), period)).or_default();
@@ -47,9 +40,48 @@ impl QuotaStore for Store {
             Ok(*counter)
         })
     }
+
+    fn spend<'a>(
+        &'a self,
+        family: &'a str,
+        slice: u64,
+        weight: u64,
+        oldest: u64,
+    ) -> Stored<'a, ()> {
+        Box::pin(async move {
+            self.works()?;
+            let mut windows = self.windows.lock().unwrap();
+            *windows.entry((family.to_owned(), slice)).or_default() += weight;
+            windows.retain(|(of, slice), _| of != family || *slice >= oldest);
+            Ok(())
+        })
+    }
+
+    fn spent<'a>(&'a self, family: &'a str, oldest: u64) -> Stored<'a, Vec<(u64, u64)>> {
+        Box::pin(async move {
+            self.works()?;
+            let windows = self.windows.lock().unwrap();
+            let of = windows
+                .iter()
+                .filter(|((of, slice), _)| of == family && *slice >= oldest);
+            Ok(of.map(|((_, slice), weight)| (*slice, *weight)).collect())
+        })
+    }
 }
 
 impl Store {
+    fn works(&self) -> Result<(), QuotaStoreError> {
+        if self.broken.load(Ordering::SeqCst) {
+            let code = "database_busy";
+            return Err(QuotaStoreError { code });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn breaks(&self) {
+        self.broken.store(true, Ordering::SeqCst);
+    }
+
     fn kept(&self) -> Vec<(String, u64, u64)> {
         let counters = self.counters.lock().unwrap();
         let row = |((name, period), calls): (&(String, u64), &u64)| (name.clone(), *period, *calls);

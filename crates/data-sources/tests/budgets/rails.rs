@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, path::Path, sync::Arc};
 
 use alloy_primitives::{Address, U256, address};
 use data_sources::{
-    Mode,
+    Mode, QuotaSpec,
     circle::{Circle, CircleConfig},
     hyperliquid::{Hyperliquid, HyperliquidConfig},
     lifi::{Lifi, LifiConfig},
@@ -14,7 +14,7 @@ use plan_builder::ports::{BridgeFees, PerpVenue, PortError, PortErrorReason, Swa
 use plan_checks::BasisPoints;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::{TestClock, answering, asked, transport};
+use crate::{TestClock, answering, asked, quotas::Store, transport};
 
 fn swap() -> SwapAsk {
     SwapAsk {
@@ -26,6 +26,9 @@ fn swap() -> SwapAsk {
         max_slippage: BasisPoints::new(50).unwrap(),
         integrator: "svc".to_owned(),
         fee: BasisPoints::new(30).unwrap(),
+        allow_tools: Vec::new(),
+        deny_tools: Vec::new(),
+        max_price_impact: None,
     }
 }
 
@@ -160,4 +163,93 @@ async fn hyperliquid_counts_weight() {
     }
     assert_eq!(retry_after(venue.max_builder_fee(user, builder).await), 61);
     assert_eq!(asked(&server).await * 20, 1_100);
+}
+
+/// The two hours of LI.FI go on where the last server stood: it is neither asked more nor much less.
+#[tokio::test]
+async fn a_long_window_goes_on_after_a_restart() {
+    let (server, clock) = (answering(quote()).await, TestClock::at_recording());
+    let store = Arc::new(Store::default());
+    let start = async || {
+        let lifi = lifi(&server, &clock);
+        lifi.source().keep_limits(store.clone()).await.unwrap();
+        lifi
+    };
+    let first = start().await;
+    for _ in 0..30 {
+        first.quote(&swap()).await.unwrap();
+        clock.advance(10_000);
+    }
+    drop(first);
+    let second = start().await;
+    assert_eq!(second.budget()[0].left, 40);
+    for _ in 0..40 {
+        second.quote(&swap()).await.unwrap();
+    }
+    assert_eq!(asked(&server).await, 70);
+    // 300 s have passed since the first quote. Slices count at their ends, so two minutes may be lost.
+    let wait = retry_after(second.quote(&swap()).await);
+    assert!((6_901..=7_021).contains(&wait), "{wait}");
+    clock.advance(i64::try_from(wait).unwrap() * 1_000);
+    second.quote(&swap()).await.unwrap();
+    // What no window contains any more is not kept.
+    clock.advance(8_000_000);
+    second.quote(&swap()).await.unwrap();
+    assert_eq!(store.windows.lock().unwrap().len(), 1);
+}
+
+/// A budget is kept in memory as well: a store that fails stops no call.
+#[tokio::test]
+async fn a_store_that_fails_stops_no_call_within_a_budget() {
+    let (server, clock) = (answering(quote()).await, TestClock::at_recording());
+    let store = Arc::new(Store::default());
+    let lifi = lifi(&server, &clock);
+    lifi.source().keep_limits(store.clone()).await.unwrap();
+    store.breaks();
+    lifi.quote(&swap()).await.unwrap();
+    assert_eq!(lifi.budget()[0].left, 69);
+    assert!(store.windows.lock().unwrap().is_empty());
+}
+
+/// What the operator sets bounds every try, and is paced: of 20 a month, two may be made ahead of their time.
+#[tokio::test]
+async fn quotas_of_the_rails_are_kept_paced_and_divided() {
+    let (server, clock) = (answering(quote()).await, TestClock::at_recording());
+    let store = Arc::new(Store::default());
+    let start = async |servers| {
+        let config = LifiConfig {
+            base_url: server.uri(),
+            quota: QuotaSpec::monthly(40),
+            servers: NonZeroU32::new(servers).unwrap(),
+            ..LifiConfig::default()
+        };
+        let lifi = Lifi::new(&transport(), config, clock.shared()).unwrap();
+        lifi.source().keep_limits(store.clone()).await.unwrap();
+        lifi
+    };
+    let first = start(2).await;
+    assert_eq!(first.source().quota().unwrap().limit, 20);
+    // On the 21st of the month 13 calls are due.
+    let mut served = 0;
+    while first.quote(&swap()).await.is_ok() {
+        served += 1;
+    }
+    assert_eq!(served, 13 + 2);
+    assert_eq!(asked(&server).await, 15);
+    let wait = retry_after(first.quote(&swap()).await);
+    assert_eq!(first.health()[0].quota_left, Some(5));
+    drop(first);
+    let second = start(2).await;
+    assert_eq!(retry_after(second.quote(&swap()).await), wait);
+    assert_eq!(second.source().quota().unwrap().left, 5);
+    clock.advance(i64::try_from(wait).unwrap() * 1_000);
+    second.quote(&swap()).await.unwrap();
+    assert_eq!(asked(&server).await, 16);
+    let recording = LifiConfig {
+        mode: Mode::Replay,
+        quota: QuotaSpec::monthly(40),
+        ..LifiConfig::default()
+    };
+    let recording = Lifi::new(&transport(), recording, clock.shared()).unwrap();
+    assert_eq!(recording.source().quota(), None);
 }

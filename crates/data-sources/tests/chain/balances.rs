@@ -1,7 +1,10 @@
 //! Balances as an index and as explorers know them.
 
+use std::sync::Arc;
+
 use alloy_primitives::{Address, U256, address};
 use data_sources::{
+    Clock,
     blockscout::Blockscout,
     okx::{Credentials, Okx, OkxConfig},
 };
@@ -9,7 +12,7 @@ use readings::portfolio::{Asset, Holding, Risk};
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::{answering, at, clock, code, json as answer, recorded, transport};
+use crate::{MovingClock, answering, at, clock, code, json as answer, recorded, transport};
 
 const ACCOUNT: Address = address!("1111111111111111111111111111111111111111");
 const USDC: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
@@ -25,6 +28,10 @@ async fn blockscout(response: ResponseTemplate) -> (Blockscout, MockServer) {
 
 async fn okx(response: ResponseTemplate) -> (Okx, MockServer) {
     let server = answering(response).await;
+    (okx_at(&server, clock()), server)
+}
+
+fn okx_at(server: &MockServer, clock: Arc<dyn Clock>) -> Okx {
     let config = OkxConfig {
         base_url: server.uri(),
         credentials: Some(Credentials {
@@ -34,7 +41,7 @@ async fn okx(response: ResponseTemplate) -> (Okx, MockServer) {
         }),
         ..OkxConfig::default()
     };
-    (Okx::new(&transport(), config, clock()).unwrap(), server)
+    Okx::new(&transport(), config, clock).unwrap()
 }
 
 async fn explored(change: impl FnOnce(&mut Value)) -> Result<Vec<Holding>, String> {
@@ -161,6 +168,20 @@ async fn an_index_answers_for_all_chains_at_once() {
 }
 
 #[tokio::test]
+async fn an_index_says_which_chains_it_covers() {
+    let (okx, server) = okx(answer(&recorded("okx_balance/supported_chains"))).await;
+    let covered = okx.balance_chains().await.unwrap().value;
+    assert!(covered.contains(&196) && covered.contains(&8453));
+    okx.balance_chains().await.unwrap();
+    let requests = server.received_requests().await.unwrap();
+    assert_eq!(requests.len(), 1, "the list is kept");
+    assert_eq!(
+        requests[0].url.path(),
+        "/api/v6/dex/balance/supported/chain"
+    );
+}
+
+#[tokio::test]
 async fn failures_inside_a_success_and_foreign_chains_are_none() {
     let (limited, _server) = okx(answer(
         &json!({"code": "50011", "msg": "Too Many Requests", "data": []}),
@@ -182,8 +203,55 @@ async fn failures_inside_a_success_and_foreign_chains_are_none() {
         "upstream_malformed"
     );
     let (nothing, _server) = okx(answer(&json!({"code": "0", "msg": "", "data": []}))).await;
+    // An answer without rows says nothing of the chain.
     assert_eq!(
-        nothing.balances(ACCOUNT, &[196]).await.unwrap().value[&196],
-        []
+        nothing
+            .balances(ACCOUNT, &[196])
+            .await
+            .unwrap()
+            .value
+            .get(&196),
+        None
     );
+}
+
+/// What an account has is told as it was for five seconds; another account, and the same one elsewhere,
+/// are asked for.
+#[tokio::test]
+async fn an_index_is_not_asked_for_the_same_account_at_once() {
+    let nothing = answer(&json!({"code": "0", "msg": "", "data": []}));
+    let (server, clock) = (answering(nothing).await, MovingClock::at_recording());
+    let okx = okx_at(&server, Arc::new(clock.clone()));
+    let asked = async || server.received_requests().await.unwrap().len();
+    let read = async |account: Address, chains: &[u64]| {
+        let told = okx.balances(account, chains).await.unwrap();
+        (told.sources[0].cached, asked().await)
+    };
+    assert_eq!(read(ACCOUNT, &[196]).await, (false, 1));
+    clock.advance(4);
+    assert_eq!(read(ACCOUNT, &[196]).await, (true, 1));
+    assert_eq!(read(Address::repeat_byte(7), &[196]).await, (false, 2));
+    assert_eq!(read(ACCOUNT, &[196, 8453]).await, (false, 3));
+    clock.advance(2);
+    assert_eq!(read(ACCOUNT, &[196]).await, (false, 4));
+}
+
+#[tokio::test]
+async fn an_explorer_is_not_asked_for_the_same_account_at_once() {
+    let server = answering(answer(&recorded("blockscout/token_balances"))).await;
+    let clock = MovingClock::at_recording();
+    let config = at(&server, &["base_url", "ethereum_url"]);
+    let blockscout = Blockscout::new(&transport(), config, Arc::new(clock.clone())).unwrap();
+    let read = async |chain_id: u64, account: Address| {
+        let told = blockscout.tokens(chain_id, account).await.unwrap();
+        let asked = server.received_requests().await.unwrap().len();
+        (told.sources[0].cached, asked)
+    };
+    assert_eq!(read(8453, ACCOUNT).await, (false, 1));
+    clock.advance(4);
+    assert_eq!(read(8453, ACCOUNT).await, (true, 1));
+    assert_eq!(read(8453, Address::repeat_byte(7)).await, (false, 2));
+    assert_eq!(read(1, ACCOUNT).await, (false, 3));
+    clock.advance(2);
+    assert_eq!(read(8453, ACCOUNT).await, (false, 4));
 }

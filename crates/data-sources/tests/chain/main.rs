@@ -14,7 +14,13 @@ mod balances;
 mod contracts;
 mod nodes;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
 
 use data_sources::{Clock, Error, SourceConfig, transport::Transport};
 use jiff::Timestamp;
@@ -28,6 +34,26 @@ pub fn now() -> Timestamp {
 
 pub fn clock() -> Arc<dyn Clock> {
     Arc::new(now())
+}
+
+/// A clock that a test moves.
+#[derive(Clone)]
+pub struct MovingClock(Arc<AtomicI64>);
+
+impl MovingClock {
+    pub fn at_recording() -> Self {
+        Self(Arc::new(AtomicI64::new(now().as_second())))
+    }
+
+    pub fn advance(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+impl Clock for MovingClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.load(Ordering::SeqCst)).unwrap()
+    }
 }
 
 pub fn transport() -> Transport {

@@ -155,7 +155,7 @@ async fn an_unknown_dex_is_told_without_asking_for_it() {
     }
     assert_eq!(
         hyperliquid.markets("xyz", None).await.unwrap().value.len(),
-        7
+        10
     );
     let asked: Vec<_> = server
         .received_requests()
@@ -196,7 +196,8 @@ async fn markets_are_kept_for_a_moment_and_fetched_once() {
 
 #[tokio::test]
 async fn a_coin_as_other_venues_tell_it() {
-    let hyperliquid = connect(&venue(|_, _| None).await, HyperliquidInfo::new);
+    let server = venue(|_, _| None).await;
+    let hyperliquid = connect(&server, HyperliquidInfo::new);
     let pepe = hyperliquid.reading("PEPE", None).await.unwrap().value;
     assert_eq!(
         (
@@ -282,7 +283,8 @@ async fn a_book_is_that_of_the_coin_and_in_order() {
     for wrong in changes {
         assert_eq!(reason(book(wrong).await), "upstream_malformed");
     }
-    let unknown = connect(&only("l2Book", raw("null")).await, HyperliquidInfo::new);
+    let server = only("l2Book", raw("null")).await;
+    let unknown = connect(&server, HyperliquidInfo::new);
     assert_eq!(reason(unknown.book("NOPE", None).await), "coin_not_found");
 }
 
@@ -347,7 +349,8 @@ async fn failures_keep_their_reason() {
         assert_eq!(reason(hyperliquid.markets("", None).await), expected);
     }
     let large = raw(&format!("[{}0]", "0,".repeat(5 * 1024 * 1024)));
-    let hyperliquid = connect(&only("metaAndAssetCtxs", large).await, HyperliquidInfo::new);
+    let server = only("metaAndAssetCtxs", large).await;
+    let hyperliquid = connect(&server, HyperliquidInfo::new);
     assert_eq!(
         reason(hyperliquid.markets("", None).await),
         "upstream_too_large"

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
 use crate::{
-    NOW, connect,
+    NOW, TestClock, connect, connect_at,
     hyperliquid::{body, only, venue},
     json as answer, raw, reason, recorded,
 };
@@ -368,4 +368,36 @@ async fn a_moment_that_fills_a_page_ends_the_search() {
         .history(USER, HistoryKind::Funding, week())
         .await;
     assert_eq!(reason(told), "upstream_http_403");
+}
+
+/// The same span of an account is told as it was for ten seconds; another account and another span are
+/// asked for.
+#[tokio::test]
+async fn a_history_is_not_asked_for_again_at_once() {
+    let server = venue(|_, _| None).await;
+    let clock = TestClock::at_recording();
+    let hyperliquid = connect_at(&server, &clock, HyperliquidInfo::new);
+    let told = async |user: Address, end: i64| {
+        let end = Timestamp::from_second(end).unwrap();
+        let start = end - SignedDuration::from_hours(7 * 24);
+        let window = Window { start, end };
+        let told = hyperliquid.history(user, HistoryKind::Funding, window);
+        let told = told.await.unwrap();
+        let asked = server.received_requests().await.unwrap().len();
+        (told, asked)
+    };
+    let (first, asked) = told(USER, NOW).await;
+    assert!(asked == 1 && !first.sources[0].cached && !first.value.items.is_empty());
+    clock.advance(9);
+    let (again, asked) = told(USER, NOW + 9).await;
+    assert!(asked == 1 && again.sources[0].cached);
+    assert_eq!(again.sources[0].fetched_at.as_second(), NOW);
+    // It ends when it was read: what has happened since then is not told.
+    assert_eq!(again.value.covered.end.as_second(), NOW);
+    assert_eq!(again.value.items, first.value.items);
+    assert_eq!(told(Address::repeat_byte(7), NOW + 9).await.1, 2);
+    assert_eq!(told(USER, NOW - 3_600).await.1, 3);
+    clock.advance(2);
+    let (newer, asked) = told(USER, NOW + 11).await;
+    assert!(asked == 4 && !newer.sources[0].cached);
 }

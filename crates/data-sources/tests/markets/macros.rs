@@ -276,9 +276,12 @@ async fn yahoo_is_asked_for_what_it_says() {
             .price(&Instrument::VIX, None)
             .await
     };
-    let (price, time) = chart(|_| {}).await.unwrap().value;
+    let quote = chart(|_| {}).await.unwrap().value;
     assert_eq!(
-        (price.to_string().as_str(), time.to_string().as_str()),
+        (
+            quote.price.to_string().as_str(),
+            quote.as_of.to_string().as_str()
+        ),
         ("17.42", "2026-11-20T21:15:01Z")
     );
     let changes: [fn(&mut serde_json::Value); 6] = [

@@ -144,6 +144,33 @@ async fn each_venue_in_its_own_units() {
 }
 
 #[tokio::test]
+async fn a_suspended_contract_ages_nobody_and_is_named() {
+    let list = |hours: i64| {
+        let mut rows = recorded("binance_futures/premium_index_all.json");
+        let then = rows[0]["time"].as_i64().unwrap() - hours * 3_600_000;
+        rows[2]["time"] = serde_json::json!(then);
+        move |path: &str| (path == "/fapi/v1/premiumIndex").then(|| answer(&rows))
+    };
+    let all = async |hours| {
+        let venue = connect(&binance(list(hours)).await, Binance::new);
+        venue.all(None).await.unwrap()
+    };
+    let (live, suspended) = (all(0).await, all(30).await);
+    let as_of = |told: &Sourced<_>| told.sources[0].as_of;
+    assert_eq!(as_of(&live), as_of(&suspended));
+    let sol = suspended.value.iter().find(|(coin, _)| coin == "SOL");
+    let reading = &sol.unwrap().1;
+    assert_eq!((&reading.funding, reading.mark_px), (&None, None));
+    assert!(
+        reading
+            .missing
+            .iter()
+            .all(|missing| missing.reason == "contract_suspended")
+    );
+    assert_eq!(reading.missing.len(), 2);
+}
+
+#[tokio::test]
 async fn lists_hold_coins_and_nothing_else() {
     let binance = connect(&binance(|_| None).await, Binance::new)
         .all(None)

@@ -85,17 +85,28 @@ async fn posts_are_taken_without_their_text() {
     let server = answering(json(&recorded("x_api/list_tweets.json"))).await;
     let x = XApi::new(&transport(), config(&server, &["base_url"]), clock()).unwrap();
     let told = x.posts().await.unwrap().value;
-    assert_eq!(told.len(), 1);
+    let first = &told.posts[0];
     assert_eq!(
-        told[0].url,
+        first.url,
         "https://x.com/kol_one/status/1991000000000000001"
     );
-    assert_eq!(
-        (told[0].symbols.as_slice(), told[0].reactions),
-        (&["BTC".to_owned()][..], Some(2066))
-    );
+    let (symbol, score) = &first.content.stances[0];
+    assert_eq!((symbol.as_str(), first.reactions), ("BTC", Some(2067)));
+    assert!(score.0 > readings::Decimal::ZERO);
     assert!(!format!("{told:?}").contains("looks strong"));
-    let request = server.received_requests().await.unwrap().remove(0);
+    let requests = server.received_requests().await.unwrap();
+    // Its pages go on for ever and never reach two days back: three of them are enough.
+    assert_eq!(requests.len(), 3);
+    assert!(
+        requests[1]
+            .url
+            .query()
+            .unwrap()
+            .contains("pagination_token=7140dibdnow9c7btw4")
+    );
+    let oldest = told.posts.iter().map(|post| post.at).min().unwrap();
+    assert_eq!(told.covered_from, oldest);
+    let request = requests.first().unwrap();
     assert_eq!(request.url.path(), "/base_url/2/lists/42/tweets");
     assert_eq!(request.headers["authorization"], "Bearer test-key");
 }
@@ -104,7 +115,10 @@ async fn posts_are_taken_without_their_text() {
 async fn x_without_a_list_is_disabled_and_an_empty_list_is_empty() {
     let empty = answering(json(r#"{"meta":{"result_count":0}}"#)).await;
     let x = XApi::new(&transport(), config(&empty, &["base_url"]), clock()).unwrap();
-    assert!(x.posts().await.unwrap().value.is_empty());
+    let told = x.posts().await.unwrap().value;
+    assert!(told.posts.is_empty());
+    // The list ends: all of two days is there.
+    assert_eq!(told.covered_from.to_string(), "2026-11-19T01:02:00Z");
     let failing = answering(json(r#"{"errors":[{"title":"Not Found"}]}"#)).await;
     let x = XApi::new(&transport(), config(&failing, &["base_url"]), clock()).unwrap();
     assert_eq!(
@@ -150,4 +164,17 @@ async fn lunarcrush_counts_and_claims_no_shares() {
             ..
         }
     ));
+}
+
+#[tokio::test]
+async fn upstreams_see_the_name_that_they_are_asked_under() {
+    let server = answering(json(r#"{"meta":{"result_count":0}}"#)).await;
+    let named = Transport::named("svc-api-server/1.0 (+ops@example.com)").unwrap();
+    let x = XApi::new(&named, config(&server, &["base_url"]), clock()).unwrap();
+    x.posts().await.unwrap();
+    let request = server.received_requests().await.unwrap().remove(0);
+    assert_eq!(
+        request.headers["user-agent"],
+        "svc-api-server/1.0 (+ops@example.com)"
+    );
 }

@@ -79,7 +79,7 @@ async fn a_price_that_is_no_price_is_malformed() {
         let (okx, _server) = answering(answer(&with(|row| row["price"] = price.clone()))).await;
         let error = okx.price(WOKB).await.unwrap_err();
         assert_eq!(error.code(), "upstream_malformed", "{price}");
-        assert!(error.to_string().contains("/0/price"), "{error}");
+        assert!(error.to_string().contains("$.data[0].price"), "{error}");
     }
 }
 

@@ -245,13 +245,11 @@ async fn the_allowance_is_exact() {
 }
 
 #[tokio::test]
-async fn only_the_services_own_answer_says_that_there_is_no_route() {
+async fn no_fees_of_a_route_that_exists_is_the_services_refusal() {
     let body = json!({"code": 404, "message": "not found"});
     assert_eq!(
         reason(fees(failure(404, &body), false).await, "circle"),
-        PortErrorReason::NoRoute {
-            detail: "route from domain 6 to domain 3".to_owned()
-        }
+        refused("no fees for the route from domain 6 to domain 3")
     );
     // A gateway's page, and a question that has no route.
     let page = ResponseTemplate::new(404).set_body_raw("<html>", "text/html");

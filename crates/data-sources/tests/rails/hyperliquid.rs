@@ -22,7 +22,10 @@ fn answer(body: &Value) -> ResponseTemplate {
         ("meta", "xyz") => "meta_xyz",
         ("metaAndAssetCtxs", "") => "meta_and_asset_ctxs",
         ("metaAndAssetCtxs", "xyz") => "meta_and_asset_ctxs_xyz",
+        ("meta", "flx") => "meta_flx",
+        ("metaAndAssetCtxs", "flx") => "meta_and_asset_ctxs_flx",
         ("maxBuilderFee", _) => "max_builder_fee",
+        ("spotMeta", _) => "spot_meta",
         _ => "unknown_dex",
     };
     raw(&recorded_text(&format!("hyperliquid/{file}.json")))
@@ -115,6 +118,8 @@ async fn a_coin_of_the_first_dex_is_read() {
         size_decimals: 4,
         max_leverage: 25,
         delisted: false,
+        collateral_token: 0,
+        collateral: "USDC".to_owned(),
         mark_price: Some("3188.1".parse().unwrap()),
         read_at: "2026-11-21T01:00:00Z".parse().unwrap(),
     };
@@ -164,8 +169,7 @@ async fn unknown_names_are_unknown() {
         ("DOGE", "coin DOGE"),
         ("btc", "coin btc"),
         ("xyz:DOGE", "coin xyz:DOGE"),
-        // A dex that the list has, but no universe.
-        ("flx:TSLA", "dex flx"),
+        ("flx:DOGE", "coin flx:DOGE"),
         ("nope:TSLA", "dex nope"),
         ("XYZ:GOLD", "dex XYZ"),
         (":BTC", "coin :BTC"),
@@ -306,7 +310,8 @@ async fn the_universe_of_the_mark_decides() {
         body[1].as_array_mut().unwrap().remove(1);
     })
     .await;
-    assert_eq!(reason(gone, "hyperliquid"), unknown("coin ETH"));
+    // The universe that was read just before has the coin: the venue contradicts itself, not the caller.
+    assert_eq!(place(gone), "$[0].universe");
 }
 
 #[tokio::test]
@@ -356,4 +361,52 @@ async fn the_approved_builder_fee_is_asked_in_lower_case() {
             "{wrong}"
         );
     }
+}
+
+#[tokio::test]
+async fn the_collateral_of_a_deployed_dex_is_named() {
+    let server = serving(|_| None).await;
+    let venue = venue(config(&server), &TestClock::at_recording());
+    let universe = recorded("hyperliquid/meta_flx.json");
+    let coin = universe["universe"][0]["name"].as_str().unwrap();
+    for _ in 0..2 {
+        let asset = venue.asset(coin).await.unwrap();
+        assert_eq!(
+            (asset.collateral_token, asset.collateral.as_str()),
+            (360, "USDH")
+        );
+    }
+    // The list of tokens is kept, and is not asked for where the collateral is USDC.
+    venue.asset("BTC").await.unwrap();
+    let asked = asked_for(&server).await;
+    assert_eq!(asked.iter().filter(|kind| *kind == "spotMeta").count(), 1);
+}
+
+#[tokio::test]
+async fn a_collateral_that_nobody_can_name_is_the_venues_fault() {
+    let coin = "flx:GOLD";
+    let universe = recorded("hyperliquid/meta_flx.json");
+    let names = universe["universe"].as_array().unwrap();
+    let coin = names
+        .iter()
+        .map(|asset| asset["name"].as_str().unwrap())
+        .find(|name| *name == coin)
+        .unwrap_or(names[0]["name"].as_str().unwrap())
+        .to_owned();
+    for (tokens, path) in [
+        (json!([{"name": "USDC", "index": 0}]), "$.tokens"),
+        (
+            json!([{"name": "A", "index": 360}, {"name": "B", "index": 360}]),
+            "$.tokens[1]",
+        ),
+        (json!([{"index": 360}]), "$.tokens[0].name"),
+        (json!("none"), "$.tokens"),
+    ] {
+        let body = json(&json!({"tokens": tokens, "universe": []}));
+        assert_eq!(place(with("spotMeta", body, &coin).await), path, "{tokens}");
+    }
+    let without = contexts(|body| {
+        body[0].as_object_mut().unwrap().remove("collateralToken");
+    });
+    assert_eq!(place(without.await), "$[0].collateralToken");
 }

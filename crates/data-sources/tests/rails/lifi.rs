@@ -29,6 +29,9 @@ fn ask() -> SwapAsk {
         max_slippage: BasisPoints::new(50).unwrap(),
         integrator: "svc".to_owned(),
         fee: BasisPoints::new(30).unwrap(),
+        allow_tools: Vec::new(),
+        deny_tools: Vec::new(),
+        max_price_impact: None,
     }
 }
 

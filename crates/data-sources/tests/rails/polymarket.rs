@@ -2,7 +2,7 @@ mod failures;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use alloy_primitives::U256;
+use alloy_primitives::{B256, U256};
 use data_sources::polymarket::{Polymarket, PolymarketConfig};
 use plan_builder::ports::{PmMarket, PmVenue};
 use serde_json::{Value, json};
@@ -159,13 +159,17 @@ async fn a_market_is_read_whole_for_either_token() {
             "/version".to_owned(),
         ]
     );
+    // What it takes for a builder code was not asked for.
+    let (asked, rest): (Vec<_>, Vec<_>) = venue
+        .health()
+        .into_iter()
+        .partition(|source| source.calls > 0);
     assert!(
-        venue
-            .health()
+        asked
             .iter()
             .all(|source| source.state.as_str() == "ok" && source.calls == 2)
     );
-    assert_eq!(venue.health().len(), 6);
+    assert_eq!((asked.len(), rest.len()), (6, 1));
 }
 
 #[tokio::test]
@@ -269,4 +273,53 @@ async fn ticks_are_compared_as_numbers() {
             "{none}"
         );
     }
+}
+
+#[tokio::test]
+async fn the_fee_of_a_builder_code_is_a_number() {
+    let code = B256::repeat_byte(0xab);
+    let fee = |response: ResponseTemplate| async move {
+        let server = serving(Answers::from([("fees", response)])).await;
+        let read = venue(config(&server)).builder_fee(code).await;
+        let requests = server.received_requests().await.unwrap();
+        assert_eq!(
+            requests[0].url.path(),
+            format!("/fees/builder-fees/{code:#x}")
+        );
+        read
+    };
+    let recorded = fee(raw(&recorded_text("polymarket/builder_fees.json")));
+    let recorded = recorded.await.unwrap();
+    assert_eq!(
+        (
+            recorded.maker_bps.to_string().as_str(),
+            recorded.taker_bps.to_string().as_str()
+        ),
+        ("0", "10")
+    );
+    let rates = |maker: &str, taker: &str| {
+        raw(&format!(
+            r#"{{"builder_maker_fee_rate_bps":{maker},"builder_taker_fee_rate_bps":{taker},"more":1}}"#
+        ))
+    };
+    let fraction = fee(rates("\"0.25\"", "12.5")).await.unwrap();
+    assert_eq!(fraction.maker_bps.to_string(), "0.25");
+    assert_eq!(fraction.taker_bps.to_string(), "12.5");
+    for wrong in ["null", "-1", "10001", "\"free\"", "true"] {
+        assert_eq!(
+            place(fee(rates(wrong, "1")).await),
+            "$.builder_maker_fee_rate_bps"
+        );
+        assert_eq!(
+            place(fee(rates("1", wrong)).await),
+            "$.builder_taker_fee_rate_bps"
+        );
+    }
+    assert_eq!(place(fee(raw("null")).await), "$");
+    // The code is the operator's: the caller did nothing wrong.
+    let unknown = fee(failure(404, &json!({"error": "builder not found"}))).await;
+    assert_eq!(
+        reason(unknown, "polymarket"),
+        refused("the venue does not know the configured builder code")
+    );
 }

@@ -58,7 +58,9 @@ async fn a_scan_is_asked_for_by_chain_and_address() {
         "it does not look for it"
     );
     let judged = Judgement::of(&[found.value]);
-    assert_eq!((judged.verdict, judged.score), (Verdict::Safe, Some(100)));
+    // It makes none of the severe checks: that nothing was found is not safe.
+    assert_eq!(judged.verdict, Verdict::Caution);
+    assert_eq!(judged.severe_unknown, Check::SEVERE);
 }
 
 #[tokio::test]
@@ -74,7 +76,8 @@ async fn a_trap_is_seen() {
             "rated_critical",
             "sell_tax",
             "not_open_source",
-            "buy_tax"
+            "buy_tax",
+            "severe_checks_unknown"
         ]
     );
 }

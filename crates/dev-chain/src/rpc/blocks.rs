@@ -12,13 +12,18 @@ use crate::node::Node;
 pub(super) fn block(node: &Node, mut params: Params) -> Result<Value, RpcError> {
     let (id, full): (BlockId, bool) = (params.required()?, params.optional()?.unwrap_or(false));
     params.end()?;
-    if id.is_pending() {
-        return answer(&node.pending_block().to_rpc(full));
+    let mut block = if id.is_pending() {
+        answer(&node.pending_block().to_rpc(full))?
+    } else {
+        match node.resolve(id).and_then(|number| node.block(number)) {
+            Some(block) => answer(&block.to_rpc(full))?,
+            None => return Ok(Value::Null),
+        }
+    };
+    if let (true, Some(members)) = (node.settings.legacy, block.as_object_mut()) {
+        members.remove("baseFeePerGas");
     }
-    match node.resolve(id).and_then(|number| node.block(number)) {
-        Some(block) => answer(&block.to_rpc(full)),
-        None => Ok(Value::Null),
-    }
+    Ok(block)
 }
 
 /// `eth_getBlockReceipts`.
@@ -52,8 +57,11 @@ pub(super) fn transaction(node: &Node, hash: B256) -> Result<Value, RpcError> {
 }
 
 /// `eth_getTransactionReceipt`: null until the transaction is mined and its receipt is not held
-/// back any more.
+/// back any more, or it is preconfirmed.
 pub(super) fn receipt(node: &mut Node, hash: B256) -> Result<Value, RpcError> {
+    if let Some((block, index)) = node.locate_preconfirmed(hash) {
+        return answer(&block.receipt_to_rpc(index));
+    }
     if node.locate(hash).is_none() || node.faults.withhold_receipt(hash) {
         return Ok(json!(null));
     }

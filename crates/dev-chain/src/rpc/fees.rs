@@ -28,7 +28,7 @@ pub(super) fn priority_fee() -> Value {
     quantity(PRIORITY_FEE)
 }
 
-/// `eth_feeHistory`. The base fee never changes.
+/// `eth_feeHistory`.
 pub(super) fn history(node: &Node, mut params: Params) -> Result<Value, RpcError> {
     let count: U64 = params.required()?;
     let newest: BlockNumberOrTag = params.required()?;
@@ -48,8 +48,12 @@ pub(super) fn history(node: &Node, mut params: Params) -> Result<Value, RpcError
     let blocks: Vec<&Block> = (oldest..=newest)
         .filter_map(|number| node.block(number))
         .collect();
-    let base_fees: Vec<U64> = (0..=count)
-        .map(|_| U64::from(node.settings.base_fee))
+    let of_blocks = blocks
+        .iter()
+        .map(|block| block.header.base_fee_per_gas.unwrap_or_default());
+    let base_fees: Vec<U64> = of_blocks
+        .chain([node.settings.base_fee])
+        .map(U64::from)
         .collect();
     let mut history = json!({
         "oldestBlock": quantity(oldest),

@@ -139,7 +139,7 @@ impl<'a> Simulation<'a> {
 
     /// The block around the calls. They are no transactions, so it has none.
     fn seal(&self, gas_used: u64, results: &[SimCallResult]) -> RpcBlock {
-        let mut block = Block::seal(self.context, self.hash, Vec::new());
+        let mut block = Block::seal(self.context, self.hash, Vec::new(), 0);
         let mut header = block.header.into_inner();
         header.gas_used = gas_used;
         header.logs_bloom = results

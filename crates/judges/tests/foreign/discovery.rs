@@ -58,12 +58,14 @@ const OPERATIONS: [(&str, &str, &str); 45] = [
 ];
 
 /// What is not sold: decisions section 1.
-const FREE: [&str; 11] = [
+const FREE: [&str; 13] = [
     "/",
     "/.well-known/x402",
     "/artifacts/{sha256}",
+    "/favicon.ico",
     "/freshness",
     "/healthz",
+    "/icon.svg",
     "/llms.txt",
     "/metrics",
     "/openapi.json",
@@ -93,6 +95,19 @@ async fn every_operation_is_found_with_its_price() {
     let report = ask(&world, "discover", &world.service.url("")).await;
     assert_eq!(report["ok"], true, "{report:#}");
     assert_eq!(errors(&report), Vec::<&Value>::new());
+    // The structured form is read; that the old one stands beside it is only noted.
+    let warnings = report["warnings"].as_array().unwrap();
+    for complaint in [
+        "OPENAPI_CONTACT_MISSING",
+        "FAVICON_MISSING",
+        "L2_X402_MALFORMED",
+        "L4_GUIDANCE_MISSING",
+    ] {
+        assert!(
+            !warnings.iter().any(|warning| warning["code"] == complaint),
+            "{report:#}"
+        );
+    }
 
     let resources = report["resources"].as_array().unwrap();
     let (paid, free): (Vec<&Value>, _) = resources

@@ -93,8 +93,8 @@ impl BridgeFees for BridgeCase {
 }
 
 impl Accounts for BridgeCase {
-    async fn code(&self, _: u64, address: Address) -> Result<Bytes, PortError> {
-        assert_eq!(address, self.account);
+    async fn code(&self, chain_id: u64, address: Address) -> Result<Bytes, PortError> {
+        assert_eq!((chain_id, address), (CHAINS[self.from].0, self.account));
         Ok(Bytes::new())
     }
 

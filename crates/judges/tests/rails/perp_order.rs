@@ -130,6 +130,13 @@ impl PerpVenue for PerpCase {
             size_decimals: self.asset.size_decimals,
             max_leverage: 40,
             delisted: false,
+            collateral_token: u32::from(self.asset.dex == "flx"),
+            collateral: if self.asset.dex == "flx" {
+                "USDH"
+            } else {
+                "USDC"
+            }
+            .to_owned(),
             mark_price: Some(self.price),
             read_at: now(),
         })

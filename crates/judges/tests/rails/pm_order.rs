@@ -1,7 +1,7 @@
 //! Orders of the prediction market, each for an account whose key the test holds.
 
 use alloy_primitives::{B256, U256};
-use plan_builder::ports::{PmMarket, PmToken, PmVenue, PortError, Simulator};
+use plan_builder::ports::{PmBuilderFee, PmMarket, PmToken, PmVenue, PortError, Simulator};
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, pm_order};
 use plan_checks::{Decimal, Rail};
 use proptest::prelude::*;
@@ -97,6 +97,14 @@ impl PmVenue for PmCase {
             closed: false,
             fee_rate: None,
             read_at: now(),
+        })
+    }
+
+    async fn builder_fee(&self, code: B256) -> Result<PmBuilderFee, PortError> {
+        assert_eq!(code, self.builder_code);
+        Ok(PmBuilderFee {
+            maker_bps: "0.5".parse().unwrap(),
+            taker_bps: "10".parse().unwrap(),
         })
     }
 }

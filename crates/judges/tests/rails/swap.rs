@@ -106,6 +106,8 @@ impl SwapQuotes for SwapCase {
             call_chain_id: self.chain_id,
             call_value: U256::ZERO,
             call_data: self.calldata(&ask.integrator),
+            from_usd: None,
+            to_usd: None,
             read_at: now(),
         })
     }
@@ -206,7 +208,7 @@ struct Drawn {
     transaction_id: [u8; 32],
     names_no_referrer: bool,
     aggregator_first: bool,
-    legs: Vec<(Index, Index, Index, Vec<u8>)>,
+    legs: Vec<(Index, Index, Vec<u8>)>,
 }
 
 /// Swaps that hold every check.
@@ -231,8 +233,7 @@ pub(crate) fn swaps() -> impl Strategy<Value = SwapCase> {
         (
             any::<Index>(),
             any::<Index>(),
-            any::<Index>(),
-            proptest::collection::vec(any::<u8>(), 0..200),
+            proptest::collection::vec(any::<u8>(), 1..200),
         ),
         1..=3,
     );
@@ -296,12 +297,12 @@ impl Drawn {
             .legs
             .iter()
             .enumerate()
-            .map(|(at, (target, spender, selector, data))| {
+            .map(|(at, (target, selector, data))| {
                 let target = target.get(&reviewed.legs);
                 let selector = selector.get(&target.selectors);
                 Leg {
                     target: target.contract,
-                    spender: spender.get(&reviewed.legs).contract,
+                    spender: target.spender,
                     sending: hops[at],
                     receiving: hops[at + 1],
                     amount: if at == 0 {

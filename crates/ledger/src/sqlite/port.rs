@@ -1,16 +1,13 @@
 //! [`Journal`] on the writer's queue.
 
-use std::{
-    fs, io,
-    path::Path,
-    sync::{PoisonError, atomic::Ordering},
-};
+use std::sync::{PoisonError, atomic::Ordering};
 
 use alloy_primitives::Address;
+use storage::sqlite;
 use x402_wire::AuthorizationKey;
 
 use super::{
-    SqliteLedger, location,
+    SqliteLedger,
     store::{Claimed, Sweep},
 };
 use crate::{
@@ -18,6 +15,7 @@ use crate::{
     claim::{Claim, RequestBinding},
     error::LedgerError,
     journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided},
+    spending::{Missing, Spent},
     state::{EntryId, State},
     status::{PaymentRecord, PaymentStatus, Reservation},
 };
@@ -107,7 +105,7 @@ impl Journal for SqliteLedger {
         &self,
         entry: EntryId,
         reason: &str,
-        spent: u64,
+        spent: Spent,
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send {
         let reason = reason.to_owned();
@@ -184,9 +182,14 @@ impl Journal for SqliteLedger {
     fn debit(
         &self,
         payer: Address,
-        micro_usd: u64,
+        spent: Spent,
+        now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send {
-        self.submit("debit", move |store| store.debit(payer, micro_usd))
+        self.submit("debit", move |store| store.debit(payer, spent, now))
+    }
+
+    fn missing(&self, now: u64) -> impl Future<Output = Result<Missing, LedgerError>> + Send {
+        self.submit("missing", move |store| store.missing(now))
     }
 
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
@@ -229,19 +232,6 @@ impl Journal for SqliteLedger {
     }
 
     fn size_bytes(&self) -> Result<u64, LedgerError> {
-        let log = location::with_suffix(&self.path, "-wal");
-        Ok(size(&self.path)?.saturating_add(size(&log)?))
-    }
-}
-
-/// The bytes of a file; none when it is not there, as the log before the first write.
-fn size(path: &Path) -> Result<u64, LedgerError> {
-    match fs::metadata(path) {
-        Ok(metadata) => Ok(metadata.len()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-        Err(error) => Err(LedgerError::CannotOpen {
-            path: path.to_owned(),
-            kind: error.kind(),
-        }),
+        Ok(sqlite::size_bytes(&self.path)?)
     }
 }

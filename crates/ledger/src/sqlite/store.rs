@@ -10,17 +10,22 @@ use std::{
 
 use alloy_primitives::{Address, B256};
 use rusqlite::{Connection, MAIN_DB, Row, hooks::Wal, types::Type, wal::CheckpointMode};
+use storage::sqlite::ClaimedFile;
 
 use super::{
     Options,
     credit::Credit,
     failure::{Failure, named},
-    location::Location,
+    newcomers::Newcomers,
     schema,
     seen::{Digest, Seen},
     statements::Statements,
 };
-use crate::{error::LedgerError, state::State};
+use crate::{
+    error::LedgerError,
+    spending::{Missing, Spent},
+    state::State,
+};
 
 mod claims;
 mod open;
@@ -45,14 +50,14 @@ const PROBE_BYTES: i64 = 8192;
 pub(super) struct Database {
     connection: Connection,
     // Given back after the connection is closed.
-    location: Location,
+    file: ClaimedFile,
     /// Pages in the log after the last commit.
     log_pages: Arc<AtomicU32>,
 }
 
 impl Database {
-    pub(super) fn open(location: Location, max_bytes: Option<u64>) -> Result<Self, LedgerError> {
-        let mut connection = schema::open(location.path(), max_bytes)?;
+    pub(super) fn open(file: ClaimedFile, max_bytes: Option<u64>) -> Result<Self, LedgerError> {
+        let mut connection = schema::open(file.path(), max_bytes)?;
         let log_pages = Arc::new(AtomicU32::new(0));
         let reported = Arc::clone(&log_pages);
         let report = move |_: &mut Wal, pages: i32| {
@@ -61,10 +66,10 @@ impl Database {
         };
         connection
             .wal_hook(Some(report))
-            .map_err(|error| named(&error, location.path(), "open"))?;
+            .map_err(|error| named(&error, file.path(), "open"))?;
         Ok(Self {
             connection,
-            location,
+            file,
             log_pages,
         })
     }
@@ -79,6 +84,7 @@ pub(super) struct Store<'c> {
     statements: Statements<'c>,
     options: Options,
     credit: Credit,
+    newcomers: Newcomers,
     /// `None` until it is read, at first and after a rollback.
     seen: Option<Seen>,
     next_entry: i64,
@@ -108,12 +114,13 @@ impl<'c> Store<'c> {
             ))
         };
         let (seen, next_entry, next_answer, next_receipt) =
-            read().map_err(|error| named(&error, database.location.path(), "open"))?;
+            read().map_err(|error| named(&error, database.file.path(), "open"))?;
         Ok(Self {
             database,
             statements,
             options,
             credit: Credit::new(options.credit_cap_micro_usd),
+            newcomers: Newcomers::new(&options),
             seen: Some(seen),
             next_entry,
             next_answer,
@@ -123,7 +130,7 @@ impl<'c> Store<'c> {
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.database.location.path()
+        self.database.file.path()
     }
 
     pub(super) fn connection(&self) -> &'c Connection {
@@ -192,8 +199,18 @@ impl<'c> Store<'c> {
         Ok(self.credit.of(&mut self.statements, payer)?)
     }
 
-    pub(super) fn debit(&mut self, payer: Address, micro_usd: u64) -> Result<(), Failure> {
-        Ok(self.credit.spend(&mut self.statements, payer, micro_usd)?)
+    /// Takes what was spent from whoever pays for it.
+    pub(super) fn debit(&mut self, payer: Address, spent: Spent, now: u64) -> Result<(), Failure> {
+        if spent.payer > 0 {
+            self.credit
+                .spend(&mut self.statements, payer, spent.payer)?;
+        }
+        Ok(self.newcomers.spend(&mut self.statements, spent, now)?)
+    }
+
+    /// What is missing of the newcomers' pool and of shares.
+    pub(super) fn missing(&mut self, now: u64) -> Result<Missing, Failure> {
+        Ok(self.newcomers.missing(&mut self.statements, now)?)
     }
 
     /// Writes and deletes again; the commit must reach the disk like any other.

@@ -6,6 +6,7 @@ use alloy_primitives::{Address, B256, U256};
 use x402_wire::{AuthorizationKey, Network, Payment};
 
 use super::{store::Claimed, *};
+use crate::spending::Spent;
 use crate::{
     answer::{Settlement, StoredReceipt},
     claim::{Claim, RequestBinding},
@@ -304,7 +305,7 @@ async fn only_what_is_undecided_is_marked() {
     };
     ledger.settle(entries[0], receipt, 1_000_000).await.unwrap();
     ledger
-        .release(entries[1], "test", 0, 1_000_000)
+        .release(entries[1], "test", Spent::NOTHING, 1_000_000)
         .await
         .unwrap();
     let marked = ledger.submit("marked", |store| {
@@ -330,8 +331,8 @@ fn closing_finishes_what_is_queued() {
         drop(ledger.submit("reserve", move |store| store.reserve(digest, &claim)));
     }
     drop(ledger);
-    let location = location::claim(path.to_str().unwrap()).unwrap();
-    let database = Database::open(location, None).unwrap();
+    let file = ClaimedFile::claim(path.to_str().unwrap()).unwrap();
+    let database = Database::open(file, None).unwrap();
     let mut store = Store::open(&database, Options::default()).unwrap();
     let found = store
         .find(digest, claim.request.digest(), claim.now)
@@ -350,8 +351,8 @@ fn closing_finishes_what_is_queued() {
 fn pruning_gives_the_pages_of_the_work_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
-    let location = location::claim(path.to_str().unwrap()).unwrap();
-    let database = Database::open(location, None).unwrap();
+    let file = ClaimedFile::claim(path.to_str().unwrap()).unwrap();
+    let database = Database::open(file, None).unwrap();
     let mut store = Store::open(&database, Options::default()).unwrap();
     let held = |store: &Store<'_>| -> i32 {
         store

@@ -1,7 +1,7 @@
 //! What payers have earned, and what uncharged work takes from it.
 
 use alloy_primitives::{Address, U256};
-use ledger::{Claim, EntryId, Journal, Options, SqliteLedger, State};
+use ledger::{Claim, EntryId, Journal, Options, Spent, SqliteLedger, State};
 
 use crate::support::{
     Bench, CREDIT_CAP, NOW, OPTIONS, bring, claim, credit, key, pay, receipt, reserved, settlement,
@@ -71,10 +71,15 @@ async fn a_release_takes_what_was_spent_and_no_more_than_there_is() {
         (6, State::Reserved, u64::MAX, 0),
     ] {
         let entry = bring(&ledger, nonce, state).await;
-        ledger.release(entry, "refused", spent, NOW).await.unwrap();
+        ledger
+            .release(entry, "refused", Spent::by_payer(spent), NOW)
+            .await
+            .unwrap();
         assert_eq!(credit(&ledger).await, left, "{spent}");
         // A release that is refused takes nothing.
-        let again = ledger.release(entry, "refused", 100, NOW).await;
+        let again = ledger
+            .release(entry, "refused", Spent::by_payer(100), NOW)
+            .await;
         assert_eq!(again.unwrap_err().code(), "ledger_wrong_state");
         assert_eq!(credit(&ledger).await, left, "{spent}");
     }
@@ -88,7 +93,10 @@ async fn what_was_spent_is_taken_from_the_payer_of_an_entry_of_an_earlier_run() 
     pay(&ledger, 1, NOW).await.unwrap();
     let entry = bring(&ledger, 2, State::Settling).await;
     ledger.reopen();
-    ledger.release(entry, "refused", 500, NOW).await.unwrap();
+    ledger
+        .release(entry, "refused", Spent::by_payer(500), NOW)
+        .await
+        .unwrap();
     assert_eq!(credit(&ledger).await, 1_500);
 }
 
@@ -106,7 +114,10 @@ async fn who_has_nothing_takes_no_room() {
     };
     assert_eq!(rows(&mut ledger), 1);
     let entry = reserved(&ledger, claim(2)).await;
-    ledger.release(entry, "refused", 2_000, NOW).await.unwrap();
+    ledger
+        .release(entry, "refused", Spent::by_payer(2_000), NOW)
+        .await
+        .unwrap();
     assert_eq!(rows(&mut ledger), 0);
     // Nor does a payment of nothing, or a payer that has never paid.
     let free = Claim {
@@ -115,7 +126,10 @@ async fn who_has_nothing_takes_no_room() {
     };
     settle(&ledger, free).await;
     let entry = reserved(&ledger, claim(4)).await;
-    ledger.release(entry, "refused", 2_000, NOW).await.unwrap();
+    ledger
+        .release(entry, "refused", Spent::by_payer(2_000), NOW)
+        .await
+        .unwrap();
     assert_eq!(rows(&mut ledger), 0);
 }
 
@@ -137,7 +151,7 @@ async fn amounts_and_caps_at_the_edge() {
         }
         let entry = reserved(&ledger, claim(9)).await;
         ledger
-            .release(entry, "refused", u64::MAX, NOW)
+            .release(entry, "refused", Spent::by_payer(u64::MAX), NOW)
             .await
             .unwrap();
         assert_eq!(ledger.credit(payer).await, Ok(0));
@@ -158,7 +172,10 @@ async fn a_lower_cap_holds_for_what_was_earned_before() {
     pay(&ledger, 5, NOW).await.unwrap();
     assert_eq!(credit(&ledger).await, 1_000);
     let entry = reserved(&ledger, claim(6)).await;
-    ledger.release(entry, "refused", 400, NOW).await.unwrap();
+    ledger
+        .release(entry, "refused", Spent::by_payer(400), NOW)
+        .await
+        .unwrap();
     assert_eq!(credit(&ledger).await, 600);
 }
 
@@ -168,7 +185,10 @@ async fn a_debit_takes_as_much_as_there_is_and_is_durable() {
     pay(&ledger, 1, NOW).await.unwrap();
     for (micro_usd, left) in [(300, 1_700), (0, 1_700), (u64::MAX, 0)] {
         let payer = key(1).payer;
-        ledger.debit(payer, micro_usd).await.unwrap();
+        ledger
+            .debit(payer, Spent::by_payer(micro_usd), NOW)
+            .await
+            .unwrap();
         assert_eq!(credit(&ledger).await, left);
         ledger.reopen();
         assert_eq!(credit(&ledger).await, left);

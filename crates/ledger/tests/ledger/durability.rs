@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use ledger::{Journal, Options, PaymentStatus, SqliteLedger, State};
+use ledger::{Journal, Options, PaymentStatus, Spent, SqliteLedger, State};
 
 use crate::support::{Bench, NOW, bring, claim, find, receipt, reserved, settlement, stored};
 
@@ -167,7 +167,7 @@ async fn a_killed_process_loses_nothing_that_it_had_acknowledged() {
         }
         for undecided in undecided {
             ledger
-                .release(undecided.entry, "not on chain", 0, NOW)
+                .release(undecided.entry, "not on chain", Spent::NOTHING, NOW)
                 .await
                 .unwrap();
         }

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use ledger::{LedgerError, Options, SqliteLedger, State};
+use storage::{SqliteStore, StoreOptions};
 
 use crate::support::{Bench, NOW, bring, pay};
 
@@ -95,6 +96,18 @@ fn a_damaged_file_is_named() {
             LedgerError::Damaged { path: path.clone() }
         );
     }
+}
+
+/// The store beside a ledger is another file, and neither is taken for the other.
+#[test]
+fn a_store_is_no_ledger_and_a_ledger_no_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ledger, store) = (folder.path().join("a.db"), folder.path().join("b.db"));
+    drop(open(&ledger).unwrap());
+    drop(SqliteStore::open(store.clone(), StoreOptions::default()).unwrap());
+    assert_eq!(open(&store).unwrap_err().code(), "ledger_foreign_file");
+    let refused = SqliteStore::open(ledger, StoreOptions::default()).unwrap_err();
+    assert_eq!(refused.code(), "database_foreign_file");
 }
 
 #[test]

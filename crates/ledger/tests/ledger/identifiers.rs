@@ -1,7 +1,7 @@
 //! Payment identifiers: one belongs to one authorization of its payer.
 
 use alloy_primitives::Address;
-use ledger::{Claim, Journal, PaymentStatus, RequestBinding, Resolution, State};
+use ledger::{Claim, Journal, PaymentStatus, RequestBinding, Resolution, Spent, State};
 use x402_wire::AuthorizationKey;
 
 use crate::support::{
@@ -59,11 +59,17 @@ async fn it_belongs_to_one_authorization() {
 async fn it_is_free_again_after_a_release() {
     let ledger = Bench::new();
     let first = reserved(&ledger, with_id(1, ID)).await;
-    ledger.release(first, "refused", 0, NOW).await.unwrap();
+    ledger
+        .release(first, "refused", Spent::NOTHING, NOW)
+        .await
+        .unwrap();
     let second = reserved(&ledger, with_id(2, ID)).await;
     // The first authorization comes back, but its identifier has gone to the second.
     assert_eq!(refused(&ledger, with_id(1, ID)).await, taken(None, None));
-    ledger.release(second, "refused", 0, NOW).await.unwrap();
+    ledger
+        .release(second, "refused", Spent::NOTHING, NOW)
+        .await
+        .unwrap();
     reserved(&ledger, with_id(1, ID)).await;
 }
 

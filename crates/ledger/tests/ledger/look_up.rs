@@ -1,6 +1,6 @@
 //! Where an authorization stands, whoever asks.
 
-use ledger::{Claim, EntryId, Journal, PaymentRecord, Resolution, State, StoredReceipt};
+use ledger::{Claim, EntryId, Journal, PaymentRecord, Resolution, Spent, State, StoredReceipt};
 
 use crate::support::{
     Bench, ENTRY_RETENTION, NOW, RETENTION, bring, claim, look_up, prune_all, receipt, reserved,
@@ -61,7 +61,10 @@ async fn a_release_says_whether_a_settlement_was_asked_for() {
         (4, State::Unknown, true),
     ] {
         let entry = bring(&ledger, nonce, state).await;
-        ledger.release(entry, "refused", 0, NOW + 7).await.unwrap();
+        ledger
+            .release(entry, "refused", Spent::NOTHING, NOW + 7)
+            .await
+            .unwrap();
         let expected = PaymentRecord {
             since: NOW + 7,
             reason: Some("refused".to_owned()),
@@ -82,7 +85,10 @@ async fn a_release_says_whether_a_settlement_was_asked_for() {
                 ..record(next, State::Reserved)
             };
             assert_eq!(look_up(&ledger, nonce).await, Some(expected));
-            ledger.release(next, "no data", 0, now).await.unwrap();
+            ledger
+                .release(next, "no data", Spent::NOTHING, now)
+                .await
+                .unwrap();
             assert_eq!(look_up(&ledger, nonce).await.unwrap().attempted, attempted);
         }
     }
@@ -176,6 +182,9 @@ async fn time_does_not_run_backwards() {
         ..claim(3)
     };
     let entry = reserved(&ledger, young).await;
-    ledger.release(entry, "refused", 0, NOW).await.unwrap();
+    ledger
+        .release(entry, "refused", Spent::NOTHING, NOW)
+        .await
+        .unwrap();
     assert_eq!(look_up(&ledger, 3).await.unwrap().since, NOW + 9);
 }

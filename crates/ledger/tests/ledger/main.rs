@@ -15,6 +15,7 @@ mod full;
 mod identifiers;
 mod look_up;
 mod model;
+mod newcomers;
 mod open_entries;
 mod prune;
 mod reservations;

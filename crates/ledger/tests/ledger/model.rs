@@ -1,7 +1,7 @@
 //! Random histories, compared move by move with a journal in plain memory.
 
 use alloy_primitives::Address;
-use ledger::{Claim, EntryId, Journal, Reservation, Resolution, State, Transition};
+use ledger::{Claim, EntryId, Journal, Reservation, Resolution, Spent, State, Transition};
 use proptest::prelude::*;
 use x402_wire::AuthorizationKey;
 
@@ -245,7 +245,7 @@ async fn make(ledger: &Bench, model: &mut Model, op: &Op) {
             ledger.begin_settlement(id, settlement, now).await
         }
         Transition::Settle => ledger.settle(id, support::receipt(key), now).await,
-        Transition::Release => ledger.release(id, cause, spent, now).await,
+        Transition::Release => ledger.release(id, cause, Spent::by_payer(spent), now).await,
         Transition::MarkUnknown => ledger.mark_unknown(id, transaction, cause, now).await,
         Transition::MarkUndecidable => ledger.mark_undecidable(id, cause, now).await,
         Transition::ResolveSettled => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ledger::{Claim, EntryId, Journal, OpenCounts, Options, Recovery, SqliteLedger, State};
+use ledger::{Claim, EntryId, Journal, OpenCounts, Options, Recovery, Spent, SqliteLedger, State};
 use rusqlite::Connection;
 
 use crate::support::{Bench, NOW, OPTIONS, bring, claim, find, reserved};
@@ -80,7 +80,12 @@ async fn what_was_claimed_after_the_snapshot_is_spared_by_its_age() {
     let abandoned = ledger.abandon(snapshot, NOW + 99, NOW + 200).await;
     assert_eq!(abandoned, Ok(released(1)));
     assert!(find(&ledger, 2, NOW + 200).await.is_some());
-    assert!(ledger.release(old, "late", 0, NOW + 200).await.is_err());
+    assert!(
+        ledger
+            .release(old, "late", Spent::NOTHING, NOW + 200)
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]

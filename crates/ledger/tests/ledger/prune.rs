@@ -1,6 +1,6 @@
 //! What goes when: answers after their retention, entries when nobody needs to look them up any more.
 
-use ledger::{Claim, Journal, Options, PaymentStatus, Pruned, State};
+use ledger::{Claim, Journal, Options, PaymentStatus, Pruned, Spent, State};
 
 use crate::support::{
     Bench, ENTRY_RETENTION, NOW, OPTIONS, RETENTION, bring, claim, find, look_up, pay, prune_all,
@@ -59,7 +59,7 @@ async fn a_released_payment_that_came_to_a_settlement_stays_as_long_as_a_settled
         .await
         .unwrap();
     ledger
-        .release(entry, "insufficient_funds", 0, NOW)
+        .release(entry, "insufficient_funds", Spent::NOTHING, NOW)
         .await
         .unwrap();
     prune_all(&ledger, NOW + ENTRY_RETENTION - 1).await;
@@ -95,7 +95,10 @@ async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
         ..claim(3)
     };
     let released = reserved(&ledger, released).await;
-    ledger.release(released, "refused", 0, NOW).await.unwrap();
+    ledger
+        .release(released, "refused", Spent::NOTHING, NOW)
+        .await
+        .unwrap();
 
     assert_eq!(prune_all(&ledger, NOW + RETENTION - 1).await, NOTHING);
     assert_eq!(prune_all(&ledger, NOW + RETENTION).await, pruned(1, 1));
@@ -120,7 +123,10 @@ async fn a_clock_reading_in_the_future_stops_nothing() {
         ..claim(2)
     };
     let unused = reserved(&ledger, unused).await;
-    ledger.release(unused, "refused", 0, wrong).await.unwrap();
+    ledger
+        .release(unused, "refused", Spent::NOTHING, wrong)
+        .await
+        .unwrap();
     for nonce in 10..20 {
         pay(&ledger, nonce, NOW).await.unwrap();
     }
@@ -172,7 +178,10 @@ async fn it_goes_in_small_batches_past_what_stays() {
     }
     for nonce in 150..450 {
         let entry = reserved(&ledger, claim(nonce)).await;
-        ledger.release(entry, "refused", 0, NOW).await.unwrap();
+        ledger
+            .release(entry, "refused", Spent::NOTHING, NOW)
+            .await
+            .unwrap();
     }
     let later = NOW + RETENTION;
     pay(&ledger, 1_000, later).await.unwrap();
@@ -194,7 +203,10 @@ async fn it_goes_in_small_batches_past_what_stays() {
     let PaymentStatus::InFlight { entry, .. } = first else {
         panic!("{first:?}")
     };
-    ledger.release(entry, "refused", 0, later).await.unwrap();
+    ledger
+        .release(entry, "refused", Spent::NOTHING, later)
+        .await
+        .unwrap();
     let much_later = later + ENTRY_RETENTION;
     assert_eq!(prune_all(&ledger, much_later).await.entries, 2);
 }

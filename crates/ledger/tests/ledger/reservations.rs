@@ -5,7 +5,7 @@ use std::sync::Arc;
 use alloy_primitives::Address;
 use ledger::{
     Answer, Claim, Journal, LedgerError, Options, PaymentStatus, RequestBinding, Reservation,
-    Settlement, SqliteLedger, State,
+    Settlement, Spent, SqliteLedger, State,
 };
 use x402_wire::{AuthorizationKey, Network};
 
@@ -235,7 +235,9 @@ async fn a_lost_caller_loses_no_reservation() {
         panic!("{status:?}")
     };
     assert_eq!(
-        ledger.release(entry, "abandoned", 0, NOW).await,
+        ledger
+            .release(entry, "abandoned", Spent::NOTHING, NOW)
+            .await,
         Ok::<(), LedgerError>(())
     );
 }

@@ -4,8 +4,9 @@ use std::{ops::Deref, path::PathBuf};
 
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
-    Answer, Claim, EntryId, Journal, LedgerError, Options, PaymentRecord, PaymentStatus, Pruned,
-    RequestBinding, Reservation, Settlement, SqliteLedger, State, StoredAnswer, StoredReceipt,
+    Allowance, Answer, Claim, EntryId, Journal, LedgerError, Options, PaymentRecord, PaymentStatus,
+    Pruned, RequestBinding, Reservation, Settlement, Spent, SqliteLedger, State, StoredAnswer,
+    StoredReceipt,
 };
 use tempfile::TempDir;
 use x402_wire::{AuthorizationKey, Network, Payment};
@@ -20,6 +21,14 @@ pub(crate) const OPTIONS: Options = Options {
     retention_seconds: RETENTION,
     entry_retention_seconds: ENTRY_RETENTION,
     credit_cap_micro_usd: CREDIT_CAP,
+    pool: Allowance {
+        capacity: 1_000,
+        per_second: 10,
+    },
+    address_share: Allowance {
+        capacity: 200,
+        per_second: 2,
+    },
 };
 
 /// A ledger that can be closed and opened again.
@@ -185,7 +194,10 @@ pub(crate) async fn bring(ledger: &SqliteLedger, nonce: u64, state: State) -> En
             settling().await;
             ledger.settle(entry, receipt(nonce), NOW).await.unwrap();
         }
-        State::Released => ledger.release(entry, "refused", 0, NOW).await.unwrap(),
+        State::Released => ledger
+            .release(entry, "refused", Spent::NOTHING, NOW)
+            .await
+            .unwrap(),
         State::Undecidable => {
             settling().await;
             ledger

@@ -1,7 +1,8 @@
 //! Every move from every state, and what it leaves behind.
 
 use ledger::{
-    EntryId, Journal, LedgerError, PaymentStatus, Resolution, SqliteLedger, State, Transition,
+    EntryId, Journal, LedgerError, PaymentStatus, Resolution, Spent, SqliteLedger, State,
+    Transition,
 };
 
 use crate::support::{Bench, NOW, bring, find, receipt, settlement, stored};
@@ -23,7 +24,11 @@ async fn make(
                 .await
         }
         Transition::Settle => ledger.settle(entry, receipt(nonce), NOW + 1).await,
-        Transition::Release => ledger.release(entry, "refused", 0, NOW + 1).await,
+        Transition::Release => {
+            ledger
+                .release(entry, "refused", Spent::NOTHING, NOW + 1)
+                .await
+        }
         Transition::MarkUnknown => ledger.mark_unknown(entry, None, "timeout", NOW + 1).await,
         Transition::MarkUndecidable => {
             ledger
@@ -154,7 +159,7 @@ async fn what_was_unknown_can_be_settled_or_released() {
     let uncharged = bring(&ledger, 2, State::Unknown).await;
     ledger.settle(charged, receipt(1), NOW + 60).await.unwrap();
     ledger
-        .release(uncharged, "not on chain", 0, NOW + 60)
+        .release(uncharged, "not on chain", Spent::NOTHING, NOW + 60)
         .await
         .unwrap();
     assert_eq!(

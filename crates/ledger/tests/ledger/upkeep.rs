@@ -1,6 +1,6 @@
 //! Recovery, reconciliation's list, abandoned entries, the probe, the size.
 
-use ledger::{Claim, EntryId, Journal, PaymentStatus, Recovery, State};
+use ledger::{Claim, EntryId, Journal, PaymentStatus, Recovery, Spent, State};
 
 use crate::support::{Bench, NOW, bring, claim, find, reserved, settlement, stored};
 
@@ -141,7 +141,7 @@ async fn only_what_has_long_not_moved_is_abandoned() {
         .await
         .unwrap();
     ledger
-        .release(young, "refused", 0, NOW + 201)
+        .release(young, "refused", Spent::NOTHING, NOW + 201)
         .await
         .unwrap();
 }

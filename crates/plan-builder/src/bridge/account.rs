@@ -1,12 +1,14 @@
 //! Reads who holds the receiving address on the destination chain.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use alloy_sol_types::{SolCall, sol};
 use plan_checks::{
     Failure, Violation,
     bridge::{
         AccountKind, Asked,
-        account::{AccountCode, DestinationControl, MOST_OWNERS, SafeReading, SafeReadings},
+        account::{
+            AccountCode, DestinationControl, MOST_MODULES, MOST_OWNERS, SafeReading, SafeReadings,
+        },
         checks,
     },
 };
@@ -26,7 +28,23 @@ sol! {
     function VERSION() external view returns (string memory);
     /// Answered by the proxy of a Safe itself, whatever it runs.
     function masterCopy() external view returns (address);
+    /// Safe: the modules behind `start`, and where to go on.
+    function getModulesPaginated(address start, uint256 pageSize) external view returns (address[] memory array, address next);
+    /// Safe since 1.3.0: whole words of its storage.
+    function getStorageAt(uint256 offset, uint256 length) external view returns (bytes memory);
 }
+
+/// Where a Safe's list of modules begins and ends.
+pub(super) const SENTINEL: Address = address!("0000000000000000000000000000000000000001");
+/// Where a Safe keeps its guard: keccak-256 of `guard_manager.guard.address`.
+pub(super) const GUARD_SLOT: B256 =
+    b256!("4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8");
+/// Where a Safe 1.5.0 keeps the guard of its modules: keccak-256 of `module_manager.module_guard.address`.
+pub(super) const MODULE_GUARD_SLOT: B256 =
+    b256!("b104e0b93118902c651344349b610029d694cfdec91c589c91ebafbcd0289947");
+/// Where a Safe keeps its fallback handler: keccak-256 of `fallback_manager.handler.address`.
+pub(super) const HANDLER_SLOT: B256 =
+    b256!("6c9a6c4a39284e37ed1cf53d337577d14212a4870fb976a4366c693b939918d5");
 
 /// Longest version text of a Safe.
 const LONGEST_VERSION: usize = 32;
@@ -43,14 +61,16 @@ const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
 pub(super) async fn control<A: Accounts>(
     accounts: &A,
     asked: &Asked,
+    allow_unread: bool,
 ) -> Result<DestinationControl, Refusal> {
     let control = match asked.account_kind {
         AccountKind::Eoa => {
             let code = accounts.code(asked.source_chain_id, asked.account).await;
             let source_code = match code {
                 Ok(code) => Some(AccountCode::of(&code)),
-                // Where there is nothing to read with, the plan says so: a key holds its address on every chain. An
-                // endpoint that fails is no such case, or whoever makes it fail gets a contract past the check.
+                // Where there is nothing to read with, the operator has to allow that, and the plan says so: a key holds
+                // its address on every chain. An endpoint that fails is no such case, or whoever makes it fail gets a
+                // contract past the check.
                 Err(PortError {
                     reason: PortErrorReason::NotConfigured { .. },
                     ..
@@ -73,7 +93,7 @@ pub(super) async fn control<A: Accounts>(
         }
     };
     control
-        .judge(asked.account_kind)
+        .judge(asked.account_kind, allow_unread)
         .map_err(|violation| Failure::new(checks::CONTROL, violation))?;
     Ok(control)
 }
@@ -92,24 +112,48 @@ async fn safe<A: Accounts>(
     if !matches!(code, AccountCode::Contract { .. }) {
         return Ok(SafeReading {
             code,
+            fallback_handler: Address::ZERO,
+            guard: Address::ZERO,
+            module_guard: Address::ZERO,
+            modules: Vec::new(),
             owners: Vec::new(),
             singleton: Address::ZERO,
+            singleton_code: AccountCode::Empty,
             threshold: U256::ZERO,
             version: String::new(),
         });
     }
     let call = |data: Vec<u8>| accounts.call(chain_id, address, data.into());
-    let ((owners, singleton), (threshold, version)) = join(
+    let modules = getModulesPaginatedCall {
+        start: SENTINEL,
+        pageSize: U256::from(MOST_MODULES),
+    };
+    let stored = |slot: B256| {
+        let (offset, length) = (slot.into(), U256::from(1));
+        call(getStorageAtCall { offset, length }.abi_encode())
+    };
+    let singleton = async {
+        let singleton = call(masterCopyCall {}.abi_encode()).await;
+        let singleton = returned::<masterCopyCall>(singleton, side)?;
+        let code = accounts.code(chain_id, singleton).await;
+        let code = code.map_err(|error| unread(side, &error))?;
+        Ok::<_, Refusal>((singleton, AccountCode::of(&code)))
+    };
+    let (((owners, singleton), (threshold, version)), ((modules, guard), (module_guard, handler))) =
         join(
-            call(getOwnersCall {}.abi_encode()),
-            call(masterCopyCall {}.abi_encode()),
-        ),
-        join(
-            call(getThresholdCall {}.abi_encode()),
-            call(VERSIONCall {}.abi_encode()),
-        ),
-    )
-    .await;
+            join(
+                join(call(getOwnersCall {}.abi_encode()), singleton),
+                join(
+                    call(getThresholdCall {}.abi_encode()),
+                    call(VERSIONCall {}.abi_encode()),
+                ),
+            ),
+            join(
+                join(call(modules.abi_encode()), stored(GUARD_SLOT)),
+                join(stored(MODULE_GUARD_SLOT), stored(HANDLER_SLOT)),
+            ),
+        )
+        .await;
     let version = returned::<VERSIONCall>(version, side)?;
     // Text of a contract that may be somebody else's: nothing but a version gets into a plan or a refusal.
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-');
@@ -120,13 +164,48 @@ async fn safe<A: Accounts>(
             format_args!("{} bytes of text", version.len()),
         ));
     }
+    let owners = returned::<getOwnersCall>(owners, side)?;
+    let (singleton, singleton_code) = singleton?;
+    let threshold = returned::<getThresholdCall>(threshold, side)?;
+    let modules = returned::<getModulesPaginatedCall>(modules, side)?;
+    if modules.next != SENTINEL {
+        return Err(refuse(
+            format!("the Safe has more modules on the {side} chain than are read"),
+            format_args!("at most {MOST_MODULES}"),
+            "more",
+        ));
+    }
     Ok(SafeReading {
         code,
-        owners: returned::<getOwnersCall>(owners, side)?,
-        singleton: returned::<masterCopyCall>(singleton, side)?,
-        threshold: returned::<getThresholdCall>(threshold, side)?,
+        fallback_handler: stored_address(handler, side)?,
+        guard: stored_address(guard, side)?,
+        module_guard: stored_address(module_guard, side)?,
+        modules: modules.array,
+        owners,
+        singleton,
+        singleton_code,
+        threshold,
         version,
     })
+}
+
+/// The address in a word of a Safe's storage.
+fn stored_address(
+    answer: Result<Option<Bytes>, PortError>,
+    side: &'static str,
+) -> Result<Address, Refusal> {
+    let stored = returned::<getStorageAtCall>(answer, side)?;
+    let word = B256::try_from(stored.as_ref()).ok();
+    let address = word.map(Address::from_word);
+    address
+        .filter(|address| Some(address.into_word()) == word)
+        .ok_or_else(|| {
+            refuse(
+                format!("the contract on the {side} chain does not answer as a Safe"),
+                "an address in one word of its storage",
+                format_args!("{} bytes", stored.len()),
+            )
+        })
 }
 
 /// What a call returned, if it answered as a Safe does.
@@ -164,7 +243,7 @@ fn returned<C: SolCall>(
 fn unread(side: &str, error: &PortError) -> Refusal {
     refuse(
         format!("the Safe cannot be read on the {side} chain"),
-        "its code, owners, singleton, threshold and version",
+        "its code, owners, singleton, threshold, version, modules, guards and fallback handler",
         error,
     )
 }

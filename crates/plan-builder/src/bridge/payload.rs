@@ -79,8 +79,13 @@ enum CodeRecord {
 #[serde(deny_unknown_fields)]
 struct SafeRecord {
     code: CodeRecord,
+    fallback_handler: Eip55,
+    guard: Eip55,
+    module_guard: Eip55,
+    modules: Vec<Eip55>,
     owners: Vec<Eip55>,
     singleton: Eip55,
+    singleton_code: CodeRecord,
     threshold: Digits,
     version: String,
 }
@@ -90,6 +95,9 @@ struct SafeRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Quote {
+    /// Of the source chain; left out where it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chain_min_fee: Option<Digits>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fast_allowance: Option<Digits>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,6 +162,7 @@ impl BridgePayload {
             },
             post_submission: PostSubmission::of(asked, source, destination),
             quote: Quote {
+                chain_min_fee: readings.fees.chain_min_fee.map(Digits),
                 fast_allowance: readings.fast_allowance.filter(|_| fast).map(Digits),
                 fast_bps: readings.fees.fast_bps.filter(|_| fast).map(Exact),
                 forward_fee: readings
@@ -182,6 +191,7 @@ impl BridgePayload {
                 fast_bps: self.quote.fast_bps.map(|bps| bps.0),
                 standard_bps: self.quote.standard_bps.0,
                 forward_fee: self.quote.forward_fee.map(|fee| fee.0),
+                chain_min_fee: self.quote.chain_min_fee.map(|fee| fee.0),
             },
             fast_allowance: self.quote.fast_allowance.map(|allowance| allowance.0),
             control: DestinationControl::from(&self.destination.control),
@@ -312,8 +322,13 @@ impl From<SafeReading> for SafeRecord {
     fn from(reading: SafeReading) -> Self {
         Self {
             code: Some(reading.code).into(),
+            fallback_handler: Eip55::of(reading.fallback_handler),
+            guard: Eip55::of(reading.guard),
+            module_guard: Eip55::of(reading.module_guard),
+            modules: reading.modules.into_iter().map(Eip55::of).collect(),
             owners: reading.owners.into_iter().map(Eip55::of).collect(),
             singleton: Eip55::of(reading.singleton),
+            singleton_code: Some(reading.singleton_code).into(),
             threshold: Digits(reading.threshold),
             version: reading.version,
         }
@@ -322,11 +337,18 @@ impl From<SafeReading> for SafeRecord {
 
 impl From<&SafeRecord> for SafeReading {
     fn from(record: &SafeRecord) -> Self {
+        // A Safe whose code was not read establishes as little as one without code.
+        let code = |record: CodeRecord| Option::from(record).unwrap_or(AccountCode::Empty);
+        let addresses = |list: &[Eip55]| list.iter().map(|entry| entry.address()).collect();
         Self {
-            // A Safe whose code was not read establishes as little as one without code.
-            code: Option::from(record.code).unwrap_or(AccountCode::Empty),
-            owners: record.owners.iter().map(|owner| owner.address()).collect(),
+            code: code(record.code),
+            fallback_handler: record.fallback_handler.address(),
+            guard: record.guard.address(),
+            module_guard: record.module_guard.address(),
+            modules: addresses(&record.modules),
+            owners: addresses(&record.owners),
             singleton: record.singleton.address(),
+            singleton_code: code(record.singleton_code),
             threshold: record.threshold.0,
             version: record.version.clone(),
         }

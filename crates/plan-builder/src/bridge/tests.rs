@@ -18,11 +18,12 @@ use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::SolCall;
 use plan_checks::{
     BasisPoints, FeePolicy, UtcSeconds,
-    fees::{BridgeCaps, FeeModel, Rounding},
+    bridge::chains::TOKEN_MESSENGER,
+    fees::{BridgeCaps, FeeModel, Rounding, SwapPricePolicy},
 };
 use serde_json::{Value, json};
 
-use super::{BridgeRequest, build};
+use super::{BridgeRequest, build, min_fee::getMinFeeAmountCall};
 use crate::{
     Moment, Policy, Refusal, Sealed,
     ports::{Accounts, BridgeFeeReading, BridgeFees, NoSimulator, PortError, PortErrorReason},
@@ -80,7 +81,16 @@ struct Chains(HashMap<u64, Account>);
 #[derive(Debug, Clone, Default)]
 struct Account {
     code: Bytes,
-    answers: HashMap<[u8; 4], Option<Bytes>>,
+    /// By the calldata, or by its selector.
+    answers: HashMap<Bytes, Option<Bytes>>,
+}
+
+/// Contracts beside the account, on every chain: two that hold the same code, and others that hold their own.
+fn code_beside(address: Address) -> Bytes {
+    match address {
+        safe::SINGLETON | safe::LAYER_2_SINGLETON => Bytes::from_static(&[0x60, 0x80, 0x52]),
+        other => Bytes::copy_from_slice(other.as_slice()),
+    }
 }
 
 impl Chains {
@@ -89,8 +99,7 @@ impl Chains {
         self
     }
 
-    fn account(&self, chain_id: u64, address: Address) -> Result<&Account, PortError> {
-        assert_eq!(address, ACCOUNT);
+    fn account(&self, chain_id: u64) -> Result<&Account, PortError> {
         self.0.get(&chain_id).ok_or_else(|| PortError {
             source_name: "rpc",
             reason: PortErrorReason::NotConfigured {
@@ -109,14 +118,25 @@ impl Account {
     }
 
     fn answering<C: SolCall>(mut self, answer: Option<Vec<u8>>) -> Self {
-        self.answers.insert(C::SELECTOR, answer.map(Bytes::from));
+        self.answers
+            .insert(Bytes::from(C::SELECTOR), answer.map(Bytes::from));
+        self
+    }
+
+    fn answering_to<C: SolCall>(mut self, call: &C, answer: Option<Vec<u8>>) -> Self {
+        self.answers
+            .insert(call.abi_encode().into(), answer.map(Bytes::from));
         self
     }
 }
 
 impl Accounts for Chains {
     async fn code(&self, chain_id: u64, address: Address) -> Result<Bytes, PortError> {
-        Ok(self.account(chain_id, address)?.code.clone())
+        let account = self.account(chain_id)?;
+        Ok(match address {
+            ACCOUNT => account.code.clone(),
+            other => code_beside(other),
+        })
     }
 
     async fn call(
@@ -125,9 +145,16 @@ impl Accounts for Chains {
         to: Address,
         data: Bytes,
     ) -> Result<Option<Bytes>, PortError> {
-        let account = self.account(chain_id, to)?;
-        assert_eq!(data.len(), 4);
-        Ok(account.answers.get(&data[..4]).cloned().flatten())
+        let account = self.account(chain_id)?;
+        let asks_the_messenger = data.starts_with(&getMinFeeAmountCall::SELECTOR);
+        assert_eq!(to == TOKEN_MESSENGER, asks_the_messenger);
+        assert!(to == TOKEN_MESSENGER || to == ACCOUNT);
+        let selector = data.slice(..4);
+        let answer = account
+            .answers
+            .get(&data)
+            .or_else(|| account.answers.get(&selector));
+        Ok(answer.cloned().flatten())
     }
 }
 
@@ -140,7 +167,15 @@ fn unavailable(source_name: &'static str) -> PortError {
     }
 }
 
+/// Bridges without a node are the rule here: a policy that allows them.
 fn policy() -> Policy {
+    Policy {
+        allow_unread_accounts: true,
+        ..strict_policy()
+    }
+}
+
+fn strict_policy() -> Policy {
     Policy::new(FeePolicy {
         version: "2026-11-01".to_owned(),
         fee_model: FeeModel::ForwarderV2,
@@ -149,9 +184,12 @@ fn policy() -> Policy {
         rounding: Rounding::Floor,
         recipients: Vec::new(),
         chains: Vec::new(),
+        swap: SwapPricePolicy::default(),
         pm_builder_code: B256::ZERO,
+        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_price_band: FeePolicy::PERP_PRICE_BAND,
         perp_assets: Vec::new(),
         bridge_caps: BridgeCaps::DEFAULT,
     })
@@ -196,7 +234,16 @@ fn refused(changes: Value) -> (String, String) {
 }
 
 fn built(request: &BridgeRequest, fees: &Fees, chains: &Chains) -> Result<Sealed, Refusal> {
-    let (policy, moment) = (policy(), moment());
+    built_with(request, fees, chains, policy())
+}
+
+fn built_with(
+    request: &BridgeRequest,
+    fees: &Fees,
+    chains: &Chains,
+    policy: Policy,
+) -> Result<Sealed, Refusal> {
+    let moment = moment();
     let plan = build(request, fees, chains, &NoSimulator, &policy, &moment);
     ready(plan)
 }

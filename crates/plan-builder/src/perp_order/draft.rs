@@ -14,8 +14,8 @@ use super::{
     PerpOrderRequest, SIGNING_CHAIN_ID, TriggerRequest,
     action::{ActionRecord, BuilderRecord, KindRecord, LimitRecord, OrderRecord, TriggerRecord},
     payload::{
-        Disclosures, DomainRecord, ExampleRecord, LowerAddress, Member, Message, PerpOrderPayload,
-        RecipeRecord, Types, VenueRecord,
+        CollateralRecord, Disclosures, DomainRecord, ExampleRecord, LowerAddress, Member, Message,
+        PerpOrderPayload, RecipeRecord, Types, VenueRecord,
     },
     triggers::worst_price,
 };
@@ -23,7 +23,7 @@ use crate::{
     Refusal, digest,
     envelope::Text,
     ports::PerpAsset,
-    wire::{Eip55, Exact, Hex, Time, Word},
+    wire::{Eip55, Exact, Hex, Label, Time, Word},
 };
 
 sol! {
@@ -98,6 +98,10 @@ impl Draft<'_> {
             },
             example,
             venue: VenueRecord {
+                collateral: CollateralRecord {
+                    name: Label::of(&asset.collateral),
+                    token: asset.collateral_token,
+                },
                 coin: asset.coin.clone().into(),
                 asset: asset.asset_id,
                 dex: asset.dex.clone().into(),

@@ -12,7 +12,8 @@ use serde::{
 use super::action::{ActionRecord, never_null};
 use crate::{
     envelope::Text,
-    wire::{Eip55, Exact, Hex, Time, Word},
+    rail::TypedDataHashes,
+    wire::{Eip55, Exact, Hex, Label, Time, Word},
 };
 
 /// The whole payload.
@@ -98,6 +99,7 @@ pub(super) struct ExampleRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct VenueRecord {
+    pub(super) collateral: CollateralRecord,
     pub(super) coin: Text,
     pub(super) asset: u32,
     pub(super) dex: Text,
@@ -118,6 +120,14 @@ pub(super) struct VenueRecord {
     pub(super) read_at: Time,
 }
 
+/// What positions on the dex are paid and settled in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CollateralRecord {
+    pub(super) name: Label,
+    pub(super) token: u32,
+}
+
 /// What a caller has to know beside the order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -135,7 +145,7 @@ impl Disclosures {
                 "not set by the order: the account's current leverage and margin mode apply",
             ),
             min_value: Text::Borrowed(
-                "judged by the limit price; the venue may use its mark price",
+                "judged by the limit price, and not at all of an order that only reduces; the venue may use its mark price, and takes a small reduce-only order where it closes the position",
             ),
             signer: Text::Borrowed(
                 "order_owner or its agent wallet: recover the address from the signature before posting, because the venue answers a wrong hash by naming an unknown wallet",
@@ -145,6 +155,17 @@ impl Disclosures {
 }
 
 impl PerpOrderPayload {
+    /// What is signed for the example's nonce. The checks have computed its digest again.
+    pub(super) fn example_hashes(&self) -> TypedDataHashes {
+        let connection_id = self.example.connection_id.0;
+        TypedDataHashes {
+            domain: checks::hash::DOMAIN_SEPARATOR,
+            message: checks::hash::agent_hash(checks::hash::MAINNET_SOURCE, connection_id),
+            digest: self.example.eip712_digest.0,
+            is_readable: false,
+        }
+    }
+
     /// As the checks read it.
     pub(super) fn plan(&self) -> checks::Plan {
         let (recipe, venue) = (&self.recipe, &self.venue);
@@ -193,6 +214,10 @@ impl PerpOrderPayload {
                 asset_id: venue.asset,
                 size_decimals: venue.sz_decimals,
                 delisted: venue.is_delisted,
+                collateral: checks::Collateral {
+                    token: venue.collateral.token,
+                    name: venue.collateral.name.as_str().to_owned(),
+                },
                 mark_price: venue.mark_price.map(|price| price.0),
                 approved_builder_fee: venue.approved_builder_fee,
                 read_at: venue.read_at.0,

@@ -7,11 +7,15 @@ use plan_checks::pm_order::{CHAIN_ID, DOMAIN_NAME, DOMAIN_VERSION, Exchange, MAX
 use super::{
     PmOrderRequest,
     payload::{
-        Body, BodyOrder, Domain, Member, Message, OrderRecord, PmOrderPayload, Post, Prerequisite,
-        TypedData, Types, Venue,
+        Body, BodyOrder, BuilderFee, Domain, Member, Message, OrderRecord, PmOrderPayload, Post,
+        Prerequisite, TypedData, Types, Venue,
     },
 };
-use crate::{Moment, envelope::Text, ports::PmMarket};
+use crate::{
+    Moment,
+    envelope::Text,
+    ports::{PmBuilderFee, PmMarket},
+};
 
 sol! {
     /// An order of the venue's second generation.
@@ -38,6 +42,7 @@ pub(super) fn payload(
     request: &PmOrderRequest,
     market: &PmMarket,
     builder_code: B256,
+    builder_fee: Option<PmBuilderFee>,
     moment: &Moment,
 ) -> PmOrderPayload {
     let exchange = Exchange::of_market(market.neg_risk).address();
@@ -66,6 +71,7 @@ pub(super) fn payload(
     let record = record(&order, request.side);
     let spender: Text = exchange.to_string().into();
     PmOrderPayload {
+        builder_fee: builder_fee.map(BuilderFee::from),
         market: market.into(),
         order_hash: order.eip712_signing_hash(&domain).to_string().into(),
         post: Post {

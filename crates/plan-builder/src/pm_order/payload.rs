@@ -8,13 +8,16 @@ mod text;
 use plan_checks::pm_order::Side;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::market::Market;
+pub(crate) use self::market::{BuilderFee, Market};
 use crate::envelope::Text;
 
 /// The whole payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PmOrderPayload {
+    /// What the venue takes for the builder code; left out where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) builder_fee: Option<BuilderFee>,
     /// The market as it was read.
     pub(super) market: Market,
     /// The order in the form that the venue's clients take, unsigned.

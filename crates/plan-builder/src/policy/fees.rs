@@ -1,18 +1,20 @@
 //! The fee configuration as a document (decisions section 7), and its check.
 
 mod perpetuals;
+mod swap;
 
 use std::{borrow::Cow, collections::BTreeSet, fmt};
 
 use addresses::ConfiguredAddress;
-use alloy_primitives::{Address, B256, Selector, U256};
-use plan_checks::fees::{
-    BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, ReviewedChain, ReviewedLeg,
-    Rounding,
-};
+use alloy_primitives::{Address, B256, U256};
+use plan_checks::fees::{BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, Rounding};
 use serde::Deserialize;
 
-use self::perpetuals::PerpetualsTable;
+pub(crate) use self::swap::is_tool_key;
+use self::{
+    perpetuals::PerpetualsTable,
+    swap::{ChainTable, SwapTable, chains},
+};
 
 /// The fee configuration as it is written: deserialise it from TOML (or anything else), then [`FeeDocument::review`] it.
 /// Unknown keys are errors.
@@ -26,6 +28,8 @@ pub struct FeeDocument {
     rounding: String,
     recipients: Vec<RecipientTable>,
     chains: Vec<ChainTable>,
+    #[serde(default)]
+    swap: Option<SwapTable>,
     #[serde(default)]
     prediction_market: Option<PredictionMarketTable>,
     #[serde(default)]
@@ -44,32 +48,18 @@ struct RecipientTable {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ChainTable {
-    chain_id: u64,
-    router: ConfiguredAddress,
-    forwarder: ConfiguredAddress,
-    selectors: Vec<Selector>,
-    legs: Vec<LegTable>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LegTable {
-    contract: ConfiguredAddress,
-    selectors: Vec<Selector>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct PredictionMarketTable {
     builder_code: B256,
+    max_builder_fee_bps: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BridgeTable {
     max_fast_fee_bps: Option<u64>,
+    max_standard_fee_bps: Option<u64>,
     max_forward_fee: Option<String>,
+    max_forward_fee_bps: Option<u64>,
 }
 
 /// Most recipients of a fee, and most rows of a list.
@@ -108,7 +98,7 @@ impl FeeDocument {
     ///
     /// # Errors
     /// Every value that cannot be: an unknown fee model or rounding, no or two own recipients, a recipient twice, a sum above
-    /// the cap, a chain twice, an empty list, an address whose checksum does not hold.
+    /// the cap, a chain twice, an empty list, a function that is not implemented, an address whose checksum does not hold.
     pub fn review(self) -> Result<FeePolicy, FeeConfigError> {
         let mut problems = Problems::default();
         let policy = self.policy(&mut problems);
@@ -138,15 +128,19 @@ impl FeeDocument {
             "B/forwarder-v2" => Some(FeeModel::ForwarderV2),
             _ => problems.note("fee_model", "\"B/forwarder-v2\""),
         };
-        let rounding = match self.rounding.as_str() {
-            "floor" => Some(Rounding::Floor),
-            _ => problems.note("rounding", "\"floor\""),
-        };
+        let rounding = Rounding::from_name(&self.rounding).or_else(|| {
+            problems.note(
+                "rounding",
+                "\"floor\", \"shared-remainder\" or \"shared-floor\"",
+            )
+        });
         let cap = problems.bps(self.aggregate_cap_bps, "aggregate_cap_bps");
         let recipients = recipients(&self.recipients, cap, problems);
         let chains = chains(self.chains, problems);
+        let swap = self.swap.unwrap_or_default().review(problems);
         let perpetuals = self.perpetuals.unwrap_or_default().review(problems);
         let bridge_caps = bridge_caps(&self.bridge.unwrap_or_default(), problems);
+        let (pm_builder_code, pm_max_builder_fee) = pm_builder(self.prediction_market, problems)?;
         Some(FeePolicy {
             version: self.version,
             fee_model: fee_model?,
@@ -155,11 +149,12 @@ impl FeeDocument {
             rounding: rounding?,
             recipients,
             chains,
-            pm_builder_code: self
-                .prediction_market
-                .map_or(B256::ZERO, |table| table.builder_code),
+            swap,
+            pm_builder_code,
+            pm_max_builder_fee,
             perp_builder: perpetuals.builder,
             perp_max_trigger_slippage: perpetuals.max_trigger_slippage?,
+            perp_price_band: perpetuals.price_band?,
             perp_assets: perpetuals.assets,
             bridge_caps,
         })
@@ -199,7 +194,6 @@ fn recipients(
                 "an address that is not zero and named once",
             );
         }
-        problems.check(table.bps > 0, &format!("{key}.bps"), "above zero");
         sum = sum.saturating_add(table.bps);
         let bps = problems.bps(table.bps, &format!("{key}.bps"));
         if let (Some(address), Some(bps)) = (address, bps) {
@@ -220,91 +214,43 @@ fn recipients(
     recipients
 }
 
-fn chains(tables: Vec<ChainTable>, problems: &mut Problems) -> Vec<ReviewedChain> {
-    let mut seen = BTreeSet::new();
-    problems.check(tables.len() <= MOST_ROWS, "chains", "at most 256 chains");
-    let mut chains = Vec::new();
-    for (index, table) in tables.into_iter().enumerate() {
-        let key = format!("chains[{index}]");
-        problems.check(
-            table.chain_id > 0 && seen.insert(table.chain_id),
-            &format!("{key}.chain_id"),
-            "a chain id, named once",
-        );
-        problems.check(
-            !table.selectors.is_empty(),
-            &format!("{key}.selectors"),
-            "at least one selector",
-        );
-        problems.check(
-            !table.legs.is_empty() && table.legs.len() <= MOST_ROWS,
-            &format!("{key}.legs"),
-            "1 to 256 reviewed contracts",
-        );
-        let router = problems.address(&table.router, &format!("{key}.router"));
-        let forwarder = problems.address(&table.forwarder, &format!("{key}.forwarder"));
-        let (Some(router), Some(forwarder)) = (router, forwarder) else {
-            continue;
-        };
-        problems.check(
-            router != Address::ZERO,
-            &format!("{key}.router"),
-            "an address that is not zero",
-        );
-        problems.check(
-            forwarder != Address::ZERO && forwarder != router,
-            &format!("{key}.forwarder"),
-            "an address that is neither zero nor the router",
-        );
-        chains.push(ReviewedChain {
-            chain_id: table.chain_id,
-            router,
-            forwarder,
-            selectors: table.selectors,
-            legs: legs(table.legs, &key, [router, forwarder], problems),
-        });
-    }
-    chains
-}
-
-/// The contracts of a chain's legs; none of them is one of `others`.
-fn legs(
-    tables: Vec<LegTable>,
-    chain: &str,
-    others: [Address; 2],
+/// The attribution code, and the most that the venue may take for it.
+fn pm_builder(
+    table: Option<PredictionMarketTable>,
     problems: &mut Problems,
-) -> Vec<ReviewedLeg> {
-    let mut legs = Vec::new();
-    for (index, table) in tables.into_iter().enumerate() {
-        let key = format!("{chain}.legs[{index}]");
-        problems.check(
-            !table.selectors.is_empty(),
-            &format!("{key}.selectors"),
-            "at least one selector",
-        );
-        let key = format!("{key}.contract");
-        let Some(contract) = problems.address(&table.contract, &key) else {
-            continue;
-        };
-        problems.check(
-            contract != Address::ZERO && !others.contains(&contract),
-            &key,
-            "an address that is neither zero, the router nor the forwarder",
-        );
-        legs.push(ReviewedLeg {
-            contract,
-            selectors: table.selectors,
-        });
-    }
-    legs
+) -> Option<(B256, BasisPoints)> {
+    let Some(table) = table else {
+        return Some((B256::ZERO, FeePolicy::PM_MAX_BUILDER_FEE));
+    };
+    let most = match table.max_builder_fee_bps {
+        None => FeePolicy::PM_MAX_BUILDER_FEE,
+        Some(bps) => problems.bps(bps, "prediction_market.max_builder_fee_bps")?,
+    };
+    Some((table.builder_code, most))
 }
 
 fn bridge_caps(table: &BridgeTable, problems: &mut Problems) -> BridgeCaps {
     let mut caps = BridgeCaps::DEFAULT;
-    if let Some(bps) = table.max_fast_fee_bps
-        && let Some(bps) = problems.bps(bps, "bridge.max_fast_fee_bps")
-    {
-        caps.fast = bps;
+    for (share, bps, key) in [
+        (
+            &mut caps.fast,
+            table.max_fast_fee_bps,
+            "bridge.max_fast_fee_bps",
+        ),
+        (
+            &mut caps.standard,
+            table.max_standard_fee_bps,
+            "bridge.max_standard_fee_bps",
+        ),
+        (
+            &mut caps.forward_share,
+            table.max_forward_fee_bps,
+            "bridge.max_forward_fee_bps",
+        ),
+    ] {
+        if let Some(bps) = bps.and_then(|bps| problems.bps(bps, key)) {
+            *share = bps;
+        }
     }
     if let Some(text) = &table.max_forward_fee {
         match U256::from_str_radix(text, 10) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use alloy_primitives::U256;
 use plan_checks::{
-    Failure, FeePolicy, Violation,
+    BasisPoints, Failure, FeePolicy, Violation,
     swap::{SwapFacts, checks},
 };
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,8 @@ use crate::{
 
 /// The fee leg is the first leg of the call: the aggregator's forwarder pays each recipient in the same transaction.
 const MECHANISM: &str = "aggregator_fee_forwarder";
+/// Nobody is due anything of this input, and the call has no fee leg.
+const NO_FEE_DUE: &str = "no_fee_due";
 
 /// The member `fee_attribution`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,8 @@ pub(crate) struct FeeAttribution {
     aggregate_cap_bps: u16,
     fee_model: Text,
     integrator: Text,
+    /// What leaves the input but is paid to nobody.
+    left_in_router: Digits,
     mechanism: Text,
     recipients: Vec<RecipientRecord>,
     rounding: Text,
@@ -32,35 +36,39 @@ pub(crate) struct FeeAttribution {
     version: Text,
 }
 
-/// One recipient: its configured share, and its amount in the calldata.
+/// One recipient: its amount in the calldata, what that is in basis points of the input (rounded up), and its configured
+/// share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecipientRecord {
     address: Eip55,
     amount: Digits,
     bps: u16,
+    configured_bps: u16,
     role: Text,
 }
 
 impl FeeAttribution {
     /// Reads the amounts from the decoded fee leg. The checks have passed on it: what is refused here cannot be seen.
     pub(super) fn read(facts: &SwapFacts, policy: &FeePolicy) -> Result<Self, Failure> {
-        let distributions = &facts.fee_leg.distributions;
+        let distributions = facts.distributions();
+        let gross = facts.asked.from_amount;
         let mut total = U256::ZERO;
         let mut recipients = Vec::with_capacity(policy.recipients.len());
         for recipient in &policy.recipients {
             let amount = distributions
                 .iter()
                 .find(|part| part.recipient == recipient.address)
-                .map(|part| part.amount)
-                .ok_or_else(|| unread("a recipient is missing"))?;
+                // Who is due nothing may be left out.
+                .map_or(U256::ZERO, |part| part.amount);
             total = total
                 .checked_add(amount)
                 .ok_or_else(|| unread("the fees overflow"))?;
             recipients.push(RecipientRecord {
                 address: Eip55::of(recipient.address),
                 amount: Digits(amount),
-                bps: recipient.bps.get(),
+                bps: BasisPoints::at_least_of(amount, gross).get(),
+                configured_bps: recipient.bps.get(),
                 role: Cow::Owned(recipient.role.clone()),
             });
         }
@@ -68,7 +76,16 @@ impl FeeAttribution {
             aggregate_cap_bps: policy.aggregate_cap.get(),
             fee_model: Cow::Borrowed(policy.fee_model.as_str()),
             integrator: Cow::Owned(policy.integrator.clone()),
-            mechanism: Cow::Borrowed(MECHANISM),
+            left_in_router: Digits(
+                facts
+                    .left_in_router()
+                    .ok_or_else(|| unread("more leaves the input than it has"))?,
+            ),
+            mechanism: Cow::Borrowed(if facts.fee_leg.is_some() {
+                MECHANISM
+            } else {
+                NO_FEE_DUE
+            }),
             recipients,
             rounding: Cow::Borrowed(policy.rounding.as_str()),
             total_amount: Digits(total),

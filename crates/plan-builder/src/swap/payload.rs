@@ -2,14 +2,19 @@
 
 use std::borrow::Cow;
 
-use plan_checks::{Step, StepKind, fees::ReviewedChain, step, swap::SwapQuoted};
+use plan_checks::{
+    Step, StepKind,
+    fees::ReviewedChain,
+    step,
+    swap::{PriceReading, SwapQuoted},
+};
 use serde::{Deserialize, Serialize};
 
 use super::SwapRequest;
 use crate::{
     envelope::Text,
-    ports::SwapQuote,
-    wire::{Digits, Eip55, Label, StepRecord, Time},
+    ports::{IndependentPrice, SwapQuote},
+    wire::{Digits, Eip55, Exact, Label, StepRecord, Time},
 };
 
 /// The member `payload`.
@@ -17,6 +22,9 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct SwapPayload {
     pub(super) chain_id: u64,
+    /// The prices of a source that is not the aggregator; absent where none was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    independent_price: Option<PriceRecord>,
     pub(super) quote: QuoteRecord,
     pub(super) steps: Vec<StepRecord>,
 }
@@ -34,6 +42,9 @@ pub(crate) struct QuoteRecord {
     from_amount: Digits,
     from_chain_id: u64,
     from_token: Eip55,
+    /// What the input is worth in US dollars, as the quote says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_usd: Option<Exact>,
     integrator: Text,
     pub(super) read_at: Time,
     receiver: Eip55,
@@ -44,13 +55,34 @@ pub(crate) struct QuoteRecord {
     pub(super) to_amount_min: Digits,
     to_chain_id: u64,
     to_token: Eip55,
+    /// What the expected output is worth in US dollars, as the quote says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_usd: Option<Exact>,
     /// Which exchange, in the aggregator's words; a label.
     tool: Label,
 }
 
+/// The prices of both tokens, each in US dollars for a whole token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PriceRecord {
+    as_of: Time,
+    from_decimals: u8,
+    from_usd: Exact,
+    /// Which source; a label.
+    source: Label,
+    to_decimals: u8,
+    to_usd: Exact,
+}
+
 impl SwapPayload {
     /// Allowance reset and approval for the reviewed router, then the quote's transaction as it is.
-    pub(super) fn compose(request: &SwapRequest, chain: &ReviewedChain, quote: &SwapQuote) -> Self {
+    pub(super) fn compose(
+        request: &SwapRequest,
+        chain: &ReviewedChain,
+        quote: &SwapQuote,
+        price: Option<&IndependentPrice>,
+    ) -> Self {
         let approval =
             |kind, amount| step::approval(kind, request.from_token, chain.router, amount);
         let steps = [
@@ -65,15 +97,57 @@ impl SwapPayload {
         ];
         Self {
             chain_id: request.chain_id,
+            independent_price: price.map(PriceRecord::from),
             quote: quote.into(),
             steps: steps.iter().map(StepRecord::from).collect(),
         }
     }
 }
 
+impl SwapPayload {
+    /// The readings, as the checks read them.
+    pub(super) fn readings(&self) -> SwapQuoted {
+        let price = self.independent_price.as_ref();
+        SwapQuoted {
+            price: price.map(PriceRecord::reading),
+            ..self.quote.as_read()
+        }
+    }
+
+    /// The calldata of the call, where there is one.
+    pub(super) fn call_data(&self) -> Option<&[u8]> {
+        self.steps.last().map(|step| step.data.0.as_ref())
+    }
+}
+
+impl PriceRecord {
+    const fn reading(&self) -> PriceReading {
+        PriceReading {
+            from_usd: self.from_usd.0,
+            from_decimals: self.from_decimals,
+            to_usd: self.to_usd.0,
+            to_decimals: self.to_decimals,
+            as_of: self.as_of.0,
+        }
+    }
+}
+
+impl From<&IndependentPrice> for PriceRecord {
+    fn from(price: &IndependentPrice) -> Self {
+        let reading = price.reading;
+        Self {
+            as_of: Time(reading.as_of),
+            from_decimals: reading.from_decimals,
+            from_usd: Exact(reading.from_usd),
+            source: Label::of(&price.source),
+            to_decimals: reading.to_decimals,
+            to_usd: Exact(reading.to_usd),
+        }
+    }
+}
+
 impl QuoteRecord {
-    /// As the checks read it.
-    pub(super) fn as_read(&self) -> SwapQuoted {
+    fn as_read(&self) -> SwapQuoted {
         SwapQuoted {
             integrator: self.integrator.clone().into_owned(),
             from_chain_id: self.from_chain_id,
@@ -90,6 +164,10 @@ impl QuoteRecord {
             call_from: self.call_from.map(Eip55::address),
             call_chain_id: self.call_chain_id,
             call_value: self.call_value.0,
+            from_usd: self.from_usd.map(|worth| worth.0),
+            to_usd: self.to_usd.map(|worth| worth.0),
+            price: None,
+            read_at: self.read_at.0,
         }
     }
 }
@@ -105,6 +183,7 @@ impl From<&SwapQuote> for QuoteRecord {
             from_amount: Digits(quote.from_amount),
             from_chain_id: quote.from_chain_id,
             from_token: Eip55::of(quote.from_token),
+            from_usd: quote.from_usd.map(Exact),
             integrator: Cow::Owned(quote.integrator.clone()),
             read_at: Time(quote.read_at),
             receiver: Eip55::of(quote.receiver),
@@ -114,6 +193,7 @@ impl From<&SwapQuote> for QuoteRecord {
             to_amount_min: Digits(quote.to_amount_min),
             to_chain_id: quote.to_chain_id,
             to_token: Eip55::of(quote.to_token),
+            to_usd: quote.to_usd.map(Exact),
             tool: Label::of(&quote.tool),
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn verify<R: RailPlan>(
         },
     };
     let (report, terms) = judge_payload::<R>(request, &payload, policy, commitment).ok()?;
-    judge_labels::<R>(request, &payload, &labels).ok()?;
+    judge_labels::<R>(request, &payload, policy, &labels).ok()?;
     let valid_until = labels.valid_until;
     let mut body = seal::body::<R>(request, payload, &report, terms, labels).ok()?;
     let intent_digest = body.intent_digest.0;

@@ -82,6 +82,7 @@ fn with_extras<R: RailPlan>(
     let simulation = json!({
         "at": NOW.to_string(),
         "method": "eth_simulateV1",
+        "note": "nothing was simulated: the account does not hold the input, so nobody has seen these steps succeed",
         "outcome": "insufficient_balance",
     });
     let labels = Labels {

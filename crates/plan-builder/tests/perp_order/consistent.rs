@@ -107,6 +107,12 @@ fn another_asset_that_is_consistent_in_itself() {
                 order.asset = 1;
             }
         });
+        // What a device would show of the example is its digests.
+        let example = plan["payload"]["example"].clone();
+        let id = example["connection_id"].as_str().unwrap().parse().unwrap();
+        let shown = &mut plan["device_display"]["typed_data"];
+        shown["eip712_digest"] = example["eip712_digest"].clone();
+        shown["message_hash"] = json!(hash::agent_hash("a", id).to_string());
         let text = plan["assertions"][2]["observed"].as_str().unwrap();
         let text = text.replace("asset 0", "asset 1");
         plan["assertions"][2]["observed"] = json!(text);
@@ -156,9 +162,12 @@ fn the_standing_of_an_asset_is_told() {
     };
     assert_eq!(
         observed(vec![row(0, 5)]),
-        Ok(json!("BTC is asset 0, reviewed"))
+        Ok(json!("BTC is asset 0, reviewed, in USDC"))
     );
-    assert_eq!(observed(vec![]), Ok(json!("BTC is asset 0, not reviewed")));
+    assert_eq!(
+        observed(vec![]),
+        Ok(json!("BTC is asset 0, not reviewed, in USDC"))
+    );
     // The venue says something else than the review.
     for other in [row(1, 5), row(0, 4)] {
         assert_eq!(observed(vec![other]).unwrap_err().check, "perp_asset_bound");

@@ -50,12 +50,14 @@ fn actions_are_those_of_the_vectors() {
     ether.asset.coin = "ETH".to_owned();
     (ether.asset.universe_index, ether.asset.asset_id) = (1, 1);
     ether.asset.size_decimals = 4;
+    let mut dearer = Venue::bitcoin();
+    dearer.asset.mark_price = Some("123000".parse().unwrap());
     let vault_address = &vault["input"]["vaultAddress"];
     for (vector, arguments, venue, policy) in [
         (
             gtc,
             arguments(json!({"price": "123456.0", "size": "0.00123"})),
-            Venue::bitcoin(),
+            dearer,
             policy(),
         ),
         (protection, protected(), Venue::bitcoin(), policy()),

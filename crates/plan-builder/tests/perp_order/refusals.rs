@@ -77,8 +77,6 @@ fn protections_that_do_not_protect() {
     for changes in [
         tp("99999"),
         tp("100000"),
-        // Beyond the entry, but already crossed by the mark price of 100200.5.
-        tp("100100"),
         sl("100000"),
         sl("100100"),
         short(tp("100000")),

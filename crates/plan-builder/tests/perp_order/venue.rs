@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{Address, B256, U256, address, keccak256};
+use alloy_primitives::{Address, B256, address, keccak256};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, perp_order,
     ports::{PerpAsset, PerpVenue, PortError, PortErrorReason},
@@ -14,7 +14,7 @@ use plan_builder::{
 };
 use plan_checks::{
     BasisPoints, FeePolicy, Rail, UtcSeconds,
-    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding},
+    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding, SwapPricePolicy},
 };
 use serde_json::{Value, json};
 
@@ -47,6 +47,8 @@ impl Venue {
                 size_decimals: 5,
                 max_leverage: 40,
                 delisted: false,
+                collateral_token: 0,
+                collateral: "USDC".to_owned(),
                 mark_price: Some("100200.5".parse().unwrap()),
                 read_at: now(),
             },
@@ -97,14 +99,14 @@ pub(crate) fn policy() -> Policy {
         rounding: Rounding::Floor,
         recipients: Vec::new(),
         chains: Vec::new(),
+        swap: SwapPricePolicy::default(),
         pm_builder_code: B256::ZERO,
+        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_price_band: FeePolicy::PERP_PRICE_BAND,
         perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps {
-            fast: BasisPoints::MAX,
-            forward: U256::ZERO,
-        },
+        bridge_caps: BridgeCaps::DEFAULT,
     })
 }
 

@@ -9,12 +9,12 @@ use std::{
 use alloy_primitives::{B256, U256, address, keccak256};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, pm_order,
-    ports::{PmMarket, PmToken, PmVenue, PortError},
+    ports::{PmBuilderFee, PmMarket, PmToken, PmVenue, PortError},
     verify,
 };
 use plan_checks::{
     BasisPoints, FeePolicy, Rail, UtcSeconds,
-    fees::{BridgeCaps, FeeModel, FeeRecipient, Rounding},
+    fees::{BridgeCaps, FeeModel, FeeRecipient, Rounding, SwapPricePolicy},
 };
 use serde_json::{Value, json};
 
@@ -29,6 +29,7 @@ pub(crate) const CONDITION: B256 = B256::repeat_byte(7);
 pub(crate) struct Stage {
     pub(crate) arguments: Value,
     pub(crate) market: Result<PmMarket, PortError>,
+    pub(crate) builder_fee: Result<PmBuilderFee, PortError>,
     pub(crate) policy: Policy,
     pub(crate) moment: Moment,
 }
@@ -39,6 +40,12 @@ impl PmVenue for Venue<'_> {
     async fn market(&self, token_id: U256) -> Result<PmMarket, PortError> {
         assert_eq!(self.0.arguments["tokenId"], json!(token_id.to_string()));
         self.0.market.clone()
+    }
+
+    async fn builder_fee(&self, code: B256) -> Result<PmBuilderFee, PortError> {
+        assert_eq!(code, self.0.policy.fees.pm_builder_code);
+        assert!(!code.is_zero(), "no fee of no code");
+        self.0.builder_fee.clone()
     }
 }
 
@@ -107,6 +114,10 @@ impl Stage {
                 closed: false,
                 fee_rate: Some("0.02".parse().unwrap()),
                 read_at: UtcSeconds::from_unix(now_millis / 1000),
+            }),
+            builder_fee: Ok(PmBuilderFee {
+                maker_bps: "0".parse().unwrap(),
+                taker_bps: "12.5".parse().unwrap(),
             }),
             policy: policy(text(&input["builderCode"]).parse().unwrap()),
             moment: Moment {
@@ -185,9 +196,12 @@ fn policy(pm_builder_code: B256) -> Policy {
             bps: BasisPoints::new(30).unwrap(),
         }],
         chains: Vec::new(),
+        swap: SwapPricePolicy::default(),
         pm_builder_code,
+        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_price_band: FeePolicy::PERP_PRICE_BAND,
         perp_assets: Vec::new(),
         bridge_caps: BridgeCaps::DEFAULT,
     })

@@ -40,6 +40,9 @@ fn what_is_asked_of_the_aggregator() {
             max_slippage: BasisPoints::new(50).unwrap(),
             integrator: "svc".to_owned(),
             fee: BasisPoints::new(30).unwrap(),
+            allow_tools: Vec::new(),
+            deny_tools: Vec::new(),
+            max_price_impact: None,
         }]
     );
 }
@@ -66,6 +69,7 @@ fn the_envelope() {
         json!({
             "artifact_role": "construction_aid",
             "freshness_boundary": "valid_until",
+            "after_a_reverted_call": "A reverted call undoes itself only: the allowance that the step approve has set stays. Send payload.steps[0] (approve_reset) again to clear it, before anything else is signed for this token.",
             "onchain_replay_boundary": "signer_account_nonce",
             "tool_guarantees_single_execution": false,
         })
@@ -74,9 +78,13 @@ fn the_envelope() {
         plan["valid_until"],
         UtcSeconds::from_unix(NOW + 60).to_string()
     );
-    assert_eq!(plan["assertions"].as_array().unwrap().len(), 12);
+    assert_eq!(plan["assertions"].as_array().unwrap().len(), 13);
     assert!(plan.get("exports").is_none() && plan.get("simulation").is_none());
-    assert!(sealed.json().len() < 7500, "{} bytes", sealed.json().len());
+    assert!(
+        sealed.json().len() < 11_000,
+        "{} bytes",
+        sealed.json().len()
+    );
 }
 
 #[test]
@@ -119,10 +127,11 @@ fn the_fees_are_read_from_the_calldata() {
             "aggregate_cap_bps": 60,
             "fee_model": "B/forwarder-v2",
             "integrator": "svc",
+            "left_in_router": "0",
             "mechanism": "aggregator_fee_forwarder",
             "recipients": [
-                {"address": OWN.to_string(), "amount": "3000000", "bps": 30, "role": "own"},
-                {"address": "0xC06ebbefD94032B85424D51906e2A335EFAe264B", "amount": "2000000", "bps": 25, "role": "aggregator"},
+                {"address": OWN.to_string(), "amount": "3000000", "bps": 30, "configured_bps": 30, "role": "own"},
+                {"address": "0xC06ebbefD94032B85424D51906e2A335EFAe264B", "amount": "2000000", "bps": 20, "configured_bps": 25, "role": "aggregator"},
             ],
             "rounding": "floor",
             "total_amount": "5000000",
@@ -165,7 +174,7 @@ fn a_plan_verifies_until_it_is_over() {
     let sealed = sealed();
     let verified = verified(sealed.json()).unwrap();
     assert_eq!(verified.payload_digest, sealed.payload_digest());
-    assert_eq!(verified.report.assertions().len(), 12);
+    assert_eq!(verified.report.assertions().len(), 13);
     let request = Request::Swap(parse(&arguments()).unwrap());
     let at = |seconds| {
         verify(

@@ -30,8 +30,8 @@ refused! {
     recipient_for_nothing: "agg_fee_recipient_set_versioned" => |d| d.fees._distributions[0].amount = U256::ZERO;
     second_fee_leg: "agg_fee_recipient_set_versioned" => |d| { let leg = d.call._swapData[0].clone(); d.call._swapData.insert(1, leg); };
     trailing_word_in_the_fee_leg: "agg_fee_recipient_set_versioned" => |d| d.fee_suffix = vec![0; 32];
-    fees_above_the_cap: "agg_fee_aggregate_cap" => |d| d.fees._distributions[0].amount = U256::from(3_000_001);
-    fees_that_overflow: "agg_fee_aggregate_cap" => |d| d.fees._distributions[0].amount = U256::MAX;
+    aggregator_above_its_share: "agg_fee_amount_exact" => |d| { d.fees._distributions[0].amount = U256::from(2_500_001); d.call._swapData[1].fromAmount -= U256::ONE; };
+    fees_that_overflow: "agg_fee_amount_exact" => |d| d.fees._distributions[0].amount = U256::MAX;
     receiver_is_the_router: "agg_receiver_account_bound" => |d| d.call._receiver = ROUTER;
     quoted_for_another_account: "agg_receiver_account_bound" => |d| { d.quote.sender = STRANGER; d.quote.receiver = STRANGER; };
     transaction_of_another_account: "agg_receiver_account_bound" => |d| d.quote.call_from = Some(STRANGER);

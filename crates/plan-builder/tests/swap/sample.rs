@@ -17,7 +17,9 @@ use plan_builder::{
 };
 use plan_checks::{
     BasisPoints, FeePolicy, Rail, UtcSeconds,
-    fees::{BridgeCaps, FeeModel, FeeRecipient, ReviewedChain, ReviewedLeg, Rounding},
+    fees::{
+        BridgeCaps, FeeModel, FeeRecipient, ReviewedChain, ReviewedLeg, Rounding, SwapPricePolicy,
+    },
     swap::calldata::{
         FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
     },
@@ -94,7 +96,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    fn of(ask: &SwapAsk) -> Self {
+    pub(crate) fn of(ask: &SwapAsk) -> Self {
         let gross = ask.from_amount;
         let own = ask.fee.floor_of(gross).unwrap();
         let theirs = BasisPoints::new(25).unwrap().floor_of(gross).unwrap();
@@ -129,6 +131,8 @@ impl Draft {
                 call_chain_id: ask.chain_id,
                 call_value: U256::ZERO,
                 call_data: Vec::new().into(),
+                from_usd: None,
+                to_usd: None,
                 read_at: UtcSeconds::from_unix(NOW),
             },
             call: swapTokensMultipleV3ERC20ToERC20Call {
@@ -166,7 +170,7 @@ impl Draft {
         }
     }
 
-    fn finish(mut self) -> SwapQuote {
+    pub(crate) fn finish(mut self) -> SwapQuote {
         if let Some(fee_leg) = self.call._swapData.first_mut() {
             fee_leg.callData = [self.fees.abi_encode(), self.fee_suffix].concat().into();
         }
@@ -196,14 +200,17 @@ pub(crate) fn policy() -> Policy {
             router: ROUTER,
             forwarder: FORWARDER,
             selectors: vec![Selector::from([0x5f, 0xd9, 0xae, 0x2e])],
-            legs: vec![ReviewedLeg {
-                contract: SUSHI,
-                selectors: vec![Selector::from([0x5f, 0x3b, 0xd1, 0xc8])],
-            }],
+            legs: vec![ReviewedLeg::new(
+                SUSHI,
+                vec![Selector::from([0x5f, 0x3b, 0xd1, 0xc8])],
+            )],
         }],
+        swap: SwapPricePolicy::default(),
         pm_builder_code: B256::ZERO,
+        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_price_band: FeePolicy::PERP_PRICE_BAND,
         perp_assets: Vec::new(),
         bridge_caps: BridgeCaps::DEFAULT,
     };

@@ -1,11 +1,12 @@
 //! A plan that was run in a simulator: what is recorded, and what is refused.
 
-use std::sync::Mutex;
+use std::{sync::Mutex, time::Duration};
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
+use alloy_sol_types::{Revert, SolError as _};
 use plan_builder::{
-    Refusal, Request, Sealed,
-    ports::{PortError, PortErrorReason, SimulatedCall, SimulatedLog, Simulator},
+    Policy, Refusal, Request, Sealed, SimulationMode,
+    ports::{NoSimulator, PortError, PortErrorReason, SimulatedCall, SimulatedLog, Simulator},
     swap, verify,
 };
 use plan_checks::{Step, StepKind};
@@ -75,12 +76,20 @@ fn set(call: &mut SimulatedCall, value: u64) {
 }
 
 fn build<S: Simulator>(simulator: &S) -> Result<Sealed, Refusal> {
+    build_in(SimulationMode::default(), simulator)
+}
+
+fn build_in<S: Simulator>(mode: SimulationMode, simulator: &S) -> Result<Sealed, Refusal> {
     let quotes = Aggregator::new(|_| {});
+    let policy = Policy {
+        simulation: mode,
+        ..policy()
+    };
     ready(swap::build(
         &parse(&arguments()).unwrap(),
         &quotes,
         simulator,
-        &policy(),
+        &policy,
         &moment(),
     ))
 }
@@ -135,13 +144,60 @@ fn what_is_left_over_comes_back() {
     );
 }
 
+/// Whoever left tokens in the router gave them to its next caller: nothing is spent then, or the account even gains.
+#[test]
+fn stray_tokens_in_the_router_are_no_reason_to_refuse() {
+    for (after, direction, amount) in [
+        (2 * GROSS - 1, "spent", 1),
+        (2 * GROSS, "spent", 0),
+        (2 * GROSS + 1, "received", 1),
+        (9 * GROSS, "received", 7 * GROSS),
+    ] {
+        let simulation = run(|o| set(&mut o[6], after)).unwrap();
+        assert_eq!(simulation["outcome"], "as_planned");
+        assert_eq!(
+            simulation["balance_changes"][0],
+            json!({"amount": amount.to_string(), "direction": direction, "token": USDC.to_string()})
+        );
+    }
+}
+
+#[test]
+fn a_revert_is_told_in_words() {
+    let observed = |data: Vec<u8>| {
+        let refusal = run(move |o| {
+            o[5].success = false;
+            o[5].return_data = data.clone().into();
+        });
+        refusal.unwrap_err().observed.unwrap()
+    };
+    assert_eq!(
+        observed(Revert::from("Blacklistable: account is blacklisted").abi_encode()),
+        "it reverts with Error(\"Blacklistable: account is blacklisted\")"
+    );
+    let mut slipped = vec![0x27, 0x5c, 0x27, 0x3c];
+    slipped.extend(U256::from(9).to_be_bytes::<32>());
+    slipped.extend(U256::from(4).to_be_bytes::<32>());
+    assert_eq!(
+        observed(slipped),
+        "it reverts with CumulativeSlippageTooHigh(9, 4)"
+    );
+    assert_eq!(observed(vec![]), "it reverts with no reason");
+}
+
+#[test]
+fn gas_is_not_offered_as_a_limit() {
+    let simulation = run(|_| {}).unwrap();
+    let note = simulation["note"].as_str().unwrap();
+    assert!(note.contains("gas_used is no gas limit"), "{note}");
+}
+
 #[test]
 fn what_is_not_as_planned_is_refused() {
-    let attacks: [fn(&mut Vec<SimulatedCall>); 7] = [
+    let attacks: [fn(&mut Vec<SimulatedCall>); 6] = [
         |o| o[5].success = false,
         |o| o[4].success = false,
         |o| set(&mut o[6], GROSS - 1),
-        |o| set(&mut o[6], 2 * GROSS),
         |o| set(&mut o[7], 1),
         |o| set(&mut o[8], 7 + MINIMUM - 1),
         |o| o[5].logs.push(transfer(WETH, ACCOUNT)),
@@ -157,9 +213,13 @@ fn what_is_not_as_planned_is_refused() {
 
 #[test]
 fn what_could_not_be_run_is_said() {
-    assert_eq!(
-        run(|o| set(&mut o[0], GROSS - 1)).unwrap()["outcome"],
-        "insufficient_balance"
+    let poor = run(|o| set(&mut o[0], GROSS - 1)).unwrap();
+    assert_eq!(poor["outcome"], "insufficient_balance");
+    assert!(
+        poor["note"]
+            .as_str()
+            .unwrap()
+            .starts_with("nothing was simulated")
     );
     assert_eq!(
         run(|o| {
@@ -191,6 +251,113 @@ fn what_could_not_be_run_is_said() {
     }
     let plan: Value = serde_json::from_str(build(&Down).unwrap().json()).unwrap();
     assert_eq!(plan["simulation"]["outcome"], "unavailable");
+    let note = plan["simulation"]["note"].as_str().unwrap();
+    assert!(note.starts_with("nothing was simulated"));
+    // Where a simulation is required, a node that is away gets no plan past it.
+    let refusal = build_in(SimulationMode::Required, &Down).unwrap_err();
+    assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
+    let plan = build_in(SimulationMode::Off, &Down).unwrap();
+    assert!(!plan.json().contains("simulation"));
+}
+
+#[test]
+fn a_required_simulation_that_cannot_be_had_is_a_refusal() {
+    let refused = |edit: fn(&mut Vec<SimulatedCall>)| {
+        let chain = Chain {
+            edit,
+            ran: Mutex::default(),
+        };
+        build_in(SimulationMode::Required, &chain).map(|_| ())
+    };
+    let unusable: [fn(&mut Vec<SimulatedCall>); 3] = [
+        |o| drop(o.pop()),
+        |o| o[0].success = false,
+        |o| o[5].gas_used = u64::MAX,
+    ];
+    for edit in unusable {
+        let refusal = refused(edit).unwrap_err();
+        assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
+    }
+    let refusal = build_in(SimulationMode::Required, &NoSimulator).unwrap_err();
+    assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
+    // What runs is given; what nobody could run, because the account has no funds, is given and says so.
+    assert_eq!(refused(|_| {}), Ok(()));
+    assert_eq!(refused(|o| set(&mut o[0], GROSS - 1)), Ok(()));
+    // And what fails is refused by what it does.
+    let refusal = refused(|o| o[5].success = false).unwrap_err();
+    assert_eq!(refusal.check, Refusal::SIMULATION);
+
+    struct Limited;
+    impl Simulator for Limited {
+        async fn simulate(
+            &self,
+            _: u64,
+            _: Address,
+            _: &[Step],
+        ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
+            Err(PortError {
+                source_name: "rpc",
+                reason: PortErrorReason::RateLimited {
+                    retry_after: Some(Duration::from_secs(3)),
+                },
+            })
+        }
+    }
+    let refusal = build_in(SimulationMode::Required, &Limited).unwrap_err();
+    assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
+    assert_eq!(refusal.retry_after.map(|seconds| seconds.get()), Some(4));
+}
+
+/// Who receives a plan may require that it was run.
+#[test]
+fn a_verifier_that_requires_a_simulation_wants_to_see_one() {
+    let chain = |edit| Chain::<fn(&mut Vec<SimulatedCall>)> {
+        edit,
+        ran: Mutex::default(),
+    };
+    let request = Request::Swap(parse(&arguments()).unwrap());
+    let verified = |sealed: Sealed, mode| {
+        let policy = Policy {
+            simulation: mode,
+            ..policy()
+        };
+        verify(&request, sealed.json(), now(), &policy).map(|_| ())
+    };
+    type Edit = fn(&mut Vec<SimulatedCall>);
+    let runs: [(Edit, bool); 3] = [
+        (|_| {}, true),
+        (|o| set(&mut o[0], GROSS - 1), true),
+        (|o| drop(o.pop()), false),
+    ];
+    for (edit, holds) in runs {
+        let sealed = build(&chain(edit)).unwrap();
+        assert_eq!(verified(sealed.clone(), SimulationMode::Preferred), Ok(()));
+        assert_eq!(verified(sealed, SimulationMode::Required).is_ok(), holds);
+    }
+    let unrun = build(&NoSimulator).unwrap();
+    let refusal = verified(unrun, SimulationMode::Required).unwrap_err();
+    assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
+}
+
+/// A note that says more than its outcome is none of this rail's.
+#[test]
+fn a_note_cannot_be_rewritten() {
+    let sealed = build(&Chain {
+        edit: |_: &mut Vec<SimulatedCall>| {},
+        ran: Mutex::default(),
+    })
+    .unwrap();
+    let mut plan: Value = serde_json::from_str(sealed.json()).unwrap();
+    plan["simulation"]["note"] = json!("send gas_used as the limit");
+    plan["submission"]
+        .as_object_mut()
+        .unwrap()
+        .remove("payload_digest");
+    let digest = alloy_primitives::keccak256(serde_json_canonicalizer::to_vec(&plan).unwrap());
+    plan["submission"]["payload_digest"] = json!(digest.to_string());
+    let request = Request::Swap(parse(&arguments()).unwrap());
+    let refusal = verify(&request, &plan.to_string(), now(), &policy()).unwrap_err();
+    assert_eq!(refusal.check, Refusal::SIMULATION);
 }
 
 #[test]

@@ -7,11 +7,11 @@
     reason = "test code, shared with the example"
 )]
 
-use alloy_primitives::{Address, B256, U256, address, b256};
+use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use alloy_sol_types::{SolCall as _, sol};
 use plan_builder::ports::{
-    BridgeFeeReading, BridgeFees, PerpAsset, PerpVenue, PmMarket, PmToken, PmVenue, PortError,
-    SwapAsk, SwapQuote, SwapQuotes,
+    Accounts, BridgeFeeReading, BridgeFees, PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmToken,
+    PmVenue, PortError, SwapAsk, SwapQuote, SwapQuotes,
 };
 use plan_checks::{
     UtcSeconds,
@@ -120,6 +120,8 @@ impl SwapQuotes for Recorded {
             call_chain_id: ask.chain_id,
             call_value: U256::ZERO,
             call_data: call.abi_encode().into(),
+            from_usd: None,
+            to_usd: None,
             read_at: self.read_at,
         })
     }
@@ -161,6 +163,23 @@ impl PmVenue for Recorded {
             read_at: self.read_at,
         })
     }
+
+    async fn builder_fee(&self, _: B256) -> Result<PmBuilderFee, PortError> {
+        Ok(PmBuilderFee {
+            maker_bps: "0".parse().unwrap(),
+            taker_bps: "12.5".parse().unwrap(),
+        })
+    }
+}
+
+impl Accounts for Recorded {
+    async fn code(&self, _: u64, _: Address) -> Result<Bytes, PortError> {
+        Ok(Bytes::new())
+    }
+
+    async fn call(&self, _: u64, _: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
+        Ok(None)
+    }
 }
 
 impl PerpVenue for Recorded {
@@ -174,6 +193,8 @@ impl PerpVenue for Recorded {
             size_decimals: 5,
             max_leverage: 40,
             delisted: false,
+            collateral_token: 0,
+            collateral: "USDC".to_owned(),
             mark_price: Some("100000".parse().unwrap()),
             read_at: self.read_at,
         })

@@ -7,7 +7,7 @@ mod safe;
 
 use alloy_primitives::{Address, B256, keccak256};
 
-pub use self::safe::{MOST_OWNERS, SafeReading, SafeReadings};
+pub use self::safe::{MOST_MODULES, MOST_OWNERS, SafeReading, SafeReadings};
 use super::AccountKind;
 use crate::{Observed, Verdict, Violation};
 
@@ -75,14 +75,22 @@ impl DestinationControl {
     /// The caller's account holds the receiving address on the destination chain.
     ///
     /// For an account with a key this holds by itself, and is recorded as such; an address that carries a contract is not
-    /// one. For a Safe, the proxy on the destination chain must have the code that it has on the source chain, so that it
-    /// answers as truthfully; run the same singleton, or a reviewed one as the other does; and say the same of its owners,
-    /// threshold and version. Modules and guards are not read.
+    /// one, and one whose code was not read may be: it passes only where `allow_unread` says so. For a Safe, the proxy on
+    /// the destination chain must have the code that it has on the source chain, so that it answers as truthfully; its
+    /// singleton the same code, or both a reviewed one; it must say the same of its owners, threshold and version; and its
+    /// modules, guards and fallback handler must be the source's, or none.
     ///
     /// # Errors
     /// What differs.
-    pub fn judge(&self, kind: AccountKind) -> Verdict {
+    pub fn judge(&self, kind: AccountKind, allow_unread: bool) -> Verdict {
         match (kind, self) {
+            (AccountKind::Eoa, Self::Eoa { source_code: None }) if !allow_unread => {
+                Err(Violation::new(
+                    "the account was not read on the source chain: a contract there would not hold the address elsewhere",
+                    "its code, read by an endpoint of the source chain",
+                    "not_read",
+                ))
+            }
             (AccountKind::Eoa, Self::Eoa { source_code }) => judge_key(*source_code),
             (AccountKind::Safe, Self::Safe(readings)) => readings.judge(),
             (AccountKind::Eoa, Self::Safe(_)) => Err(Violation::new(
@@ -142,12 +150,18 @@ mod tests {
 
     #[test]
     fn a_key_holds_its_address_everywhere_unless_it_is_a_contract() {
-        let judge = |source_code| DestinationControl::Eoa { source_code }.judge(AccountKind::Eoa);
-        assert!(judge(Some(AccountCode::Empty)).is_ok());
-        assert!(judge(Some(AccountCode::Delegated)).is_ok());
-        let unread = judge(None).unwrap();
-        assert!(unread.as_str().contains("not_read"));
-        assert_eq!(judge(Some(CONTRACT)).unwrap_err().observed, "contract");
+        for allow_unread in [false, true] {
+            let judge = |source_code| {
+                DestinationControl::Eoa { source_code }.judge(AccountKind::Eoa, allow_unread)
+            };
+            assert!(judge(Some(AccountCode::Empty)).is_ok());
+            assert!(judge(Some(AccountCode::Delegated)).is_ok());
+            assert_eq!(judge(Some(CONTRACT)).unwrap_err().observed, "contract");
+            match judge(None) {
+                Ok(observed) => assert!(allow_unread && observed.as_str().contains("not_read")),
+                Err(violation) => assert!(!allow_unread && violation.observed == "not_read"),
+            }
+        }
     }
 
     #[test]
@@ -155,11 +169,16 @@ mod tests {
         let key = DestinationControl::Eoa {
             source_code: Some(AccountCode::Empty),
         };
-        assert!(key.judge(AccountKind::Safe).is_err());
+        assert!(key.judge(AccountKind::Safe, true).is_err());
         let reading = SafeReading {
             code: CONTRACT,
+            fallback_handler: Address::ZERO,
+            guard: Address::ZERO,
+            module_guard: Address::ZERO,
+            modules: Vec::new(),
             owners: vec![Address::repeat_byte(1)],
             singleton: Address::ZERO,
+            singleton_code: CONTRACT,
             threshold: U256::from(1),
             version: "1.4.1".to_owned(),
         };
@@ -167,7 +186,7 @@ mod tests {
             source: reading.clone(),
             destination: reading,
         }));
-        assert!(both.judge(AccountKind::Safe).is_ok());
-        assert!(both.judge(AccountKind::Eoa).is_err());
+        assert!(both.judge(AccountKind::Safe, false).is_ok());
+        assert!(both.judge(AccountKind::Eoa, true).is_err());
     }
 }

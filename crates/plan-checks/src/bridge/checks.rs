@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, U256, hex};
 
-use super::{BridgeFacts, TransferSpeed, calldata::FORWARD_HOOK, chains::TOKEN_MESSENGER};
+use super::{BridgeFacts, Context, TransferSpeed, calldata::FORWARD_HOOK, chains::TOKEN_MESSENGER};
 use crate::{
     Check, Facts, Observed, Rail, Verdict, Violation,
     commitment::{
@@ -62,10 +62,13 @@ impl Facts for BridgeFacts {
             name: CONTROL,
             establishes: "the bound account holds the recipient address on the destination chain",
             judge: |facts| {
-                facts
-                    .context
-                    .control
-                    .judge(facts.context.asked.account_kind)
+                let Context {
+                    control,
+                    asked,
+                    allow_unread_accounts,
+                    ..
+                } = &facts.context;
+                control.judge(asked.account_kind, *allow_unread_accounts)
             },
         },
         Check {
@@ -236,7 +239,19 @@ fn fee_cap(facts: &BridgeFacts) -> Verdict {
             max_fee,
         ));
     }
-    let cap = cap(facts).ok_or_else(|| unknown(super::fees::FeeError::Overflow))?;
+    let overflow = || unknown(super::fees::FeeError::Overflow);
+    let mut cap = protocol_cap(facts).ok_or_else(overflow)?;
+    if asked.forward {
+        let most = forward_cap(facts).ok_or_else(overflow)?;
+        if let Some(fee) = facts.context.fees.forward_fee.filter(|fee| *fee > most) {
+            return Err(Violation::new(
+                "the forwarding fee is above the configured cap",
+                format_args!("at most {most}"),
+                fee,
+            ));
+        }
+        cap = cap.checked_add(most).ok_or_else(overflow)?;
+    }
     if max_fee > cap {
         return Err(Violation::new(
             "maxFee is above the configured cap",
@@ -259,15 +274,21 @@ fn fee_cap(facts: &BridgeFacts) -> Verdict {
     )))
 }
 
-/// The most that the burn may cost, in the smallest unit of USDC.
-fn cap(facts: &BridgeFacts) -> Option<U256> {
-    let caps = &facts.context.caps;
-    let protocol = caps.fast.floor_of(facts.context.asked.amount)?;
-    if facts.context.asked.forward {
-        protocol.checked_add(caps.forward)
-    } else {
-        Some(protocol)
-    }
+/// The most that the transfer itself may cost, in the smallest unit of USDC. Rounded up, as fees are: a cap rounded down
+/// would refuse small amounts for a fraction of that unit.
+fn protocol_cap(facts: &BridgeFacts) -> Option<U256> {
+    let Context { asked, caps, .. } = &facts.context;
+    let share = match asked.speed {
+        TransferSpeed::Fast => caps.fast,
+        TransferSpeed::Standard => caps.standard,
+    };
+    share.ceil_of(asked.amount)
+}
+
+/// The most that forwarding may cost, in the smallest unit of USDC.
+fn forward_cap(facts: &BridgeFacts) -> Option<U256> {
+    let Context { asked, caps, .. } = &facts.context;
+    Some(caps.forward_share.ceil_of(asked.amount)?.min(caps.forward))
 }
 
 fn finality(facts: &BridgeFacts) -> Verdict {

@@ -3,14 +3,16 @@
 //!
 //! | transfer | `maxFee` |
 //! |---|---|
-//! | standard | 0 |
-//! | standard, forwarded | the highest forwarding fee |
-//! | fast | `base + floor(base / 10)` with `base = ceil(amount * round(bps * 100) / 1000000)` |
-//! | fast, forwarded | the sum of both |
+//! | standard or fast | `base + floor(base / 10)` with `base = ceil(amount * round(bps * 100) / 1000000)` and its own `bps` |
+//! | forwarded | that, and the highest forwarding fee |
 //! | the caller gave one | that one |
 //!
+//! The kit's rule takes 0 for a standard transfer, because none costs anything where it was written; where the protocol
+//! charges for one, a burn with 0 reverts or is never attested. And it rounds to hundredths of a basis point, also down: a
+//! fee below what is needed is raised to that.
+//!
 //! Whichever it is, it has to cover [`RouteFees::needed`]: a fast burn with a lower one is not refused by the protocol but
-//! silently waits for finality.
+//! silently waits for finality, and one below the chain's own least fee (`getMinFeeAmount`) reverts.
 
 use alloy_primitives::U256;
 
@@ -26,6 +28,9 @@ pub struct RouteFees {
     pub standard_bps: Decimal,
     /// The highest forwarding fee in the smallest unit of USDC, when it was asked for.
     pub forward_fee: Option<U256>,
+    /// The least `maxFee` that the source chain takes for the amount (`getMinFeeAmount`), in the smallest unit of USDC; zero
+    /// where the chain has no such switch, `None` where it was not read.
+    pub chain_min_fee: Option<U256>,
 }
 
 /// Why a fee cannot be computed.
@@ -53,15 +58,11 @@ impl RouteFees {
         speed: TransferSpeed,
         forward: bool,
     ) -> Result<U256, FeeError> {
-        let protocol = match speed {
-            TransferSpeed::Standard => U256::ZERO,
-            TransferSpeed::Fast => {
-                let base = fast_base(amount, self.fast_bps.ok_or(FeeError::NoFastFee)?)
-                    .ok_or(FeeError::Overflow)?;
-                base.checked_add(base / U256::from(10))
-                    .ok_or(FeeError::Overflow)?
-            }
-        };
+        let base = rounded_fee(amount, self.bps(speed)?).ok_or(FeeError::Overflow)?;
+        let buffered = base
+            .checked_add(base / U256::from(10))
+            .ok_or(FeeError::Overflow)?;
+        let protocol = buffered.max(self.protocol_fee(amount, speed)?);
         self.with_forwarding(protocol, forward)
     }
 
@@ -75,12 +76,20 @@ impl RouteFees {
         speed: TransferSpeed,
         forward: bool,
     ) -> Result<U256, FeeError> {
-        let bps = match speed {
-            TransferSpeed::Standard => self.standard_bps,
-            TransferSpeed::Fast => self.fast_bps.ok_or(FeeError::NoFastFee)?,
-        };
-        let protocol = exact_fee(amount, bps).ok_or(FeeError::Overflow)?;
-        self.with_forwarding(protocol, forward)
+        self.with_forwarding(self.protocol_fee(amount, speed)?, forward)
+    }
+
+    /// What the protocol takes at least without forwarding: by its service, and by the source chain.
+    fn protocol_fee(&self, amount: U256, speed: TransferSpeed) -> Result<U256, FeeError> {
+        let fee = exact_fee(amount, self.bps(speed)?).ok_or(FeeError::Overflow)?;
+        Ok(fee.max(self.chain_min_fee.unwrap_or_default()))
+    }
+
+    fn bps(&self, speed: TransferSpeed) -> Result<Decimal, FeeError> {
+        match speed {
+            TransferSpeed::Standard => Ok(self.standard_bps),
+            TransferSpeed::Fast => self.fast_bps.ok_or(FeeError::NoFastFee),
+        }
     }
 
     fn with_forwarding(&self, protocol: U256, forward: bool) -> Result<U256, FeeError> {
@@ -94,7 +103,7 @@ impl RouteFees {
 }
 
 /// `ceil(amount * round(bps * 100) / 1000000)`, half rounded up.
-fn fast_base(amount: U256, bps: Decimal) -> Option<U256> {
+fn rounded_fee(amount: U256, bps: Decimal) -> Option<U256> {
     let unit = unit_of(bps)?;
     let hundredths = U256::from(bps.mantissa()).checked_mul(U256::from(100))?;
     let rounded = hundredths.checked_add(unit / U256::from(2))? / unit;
@@ -126,6 +135,7 @@ mod tests {
             fast_bps: Some(fast.parse().unwrap()),
             standard_bps: Decimal::ZERO,
             forward_fee: Some(U256::from(3_503_729)),
+            chain_min_fee: None,
         }
     }
 
@@ -146,7 +156,7 @@ mod tests {
         let amount: U256 = text("amount").parse().unwrap();
         let fees = fees(text("bps"));
         assert_eq!(
-            fast_base(amount, fees.fast_bps.unwrap()),
+            rounded_fee(amount, fees.fast_bps.unwrap()),
             Some(text("base").parse().unwrap())
         );
         let max_fee = fees.by_rule(amount, TransferSpeed::Fast, false);
@@ -166,10 +176,11 @@ mod tests {
             (9, "14", 1, 1),
             (0, "14", 0, 0),
             (1_000_000, "0", 0, 0),
-            // The rule rounds to hundredths of a basis point, half up; what is needed does not.
+            // The rule rounds to hundredths of a basis point, half up; what is needed does not, and is the least.
             (1_000_000_000, "0.125", 12_500, 14_300),
             (1_000_000_000, "0.124", 12_400, 13_200),
-            (1_000_000_000, "0.004", 400, 0),
+            (1_000_000_000, "0.004", 400, 400),
+            (1_000_000_000, "0.0000001", 1, 1),
             (1_000_000_000, "1.304", 130_400, 143_000),
         ] {
             let expected = (U256::from(needed), U256::from(by_rule));
@@ -211,20 +222,34 @@ mod tests {
     }
 
     #[test]
-    fn a_fee_of_standard_transfers_is_needed_although_the_rule_knows_none() {
+    fn a_fee_of_standard_transfers_is_covered_as_one_of_fast_transfers_is() {
         let fees = RouteFees {
             standard_bps: "0.5".parse().unwrap(),
             ..fees("1.3")
         };
+        let (amount, speed) = (U256::from(1_000_000), TransferSpeed::Standard);
+        assert_eq!(fees.needed(amount, speed, false), Ok(U256::from(50)));
+        assert_eq!(fees.by_rule(amount, speed, false), Ok(U256::from(55)));
+        assert_eq!(fees.by_rule(amount, speed, true), Ok(U256::from(3_503_784)));
+    }
+
+    #[test]
+    fn the_least_fee_of_the_chain_is_covered_at_every_speed() {
         let amount = U256::from(1_000_000);
-        assert_eq!(
-            fees.needed(amount, TransferSpeed::Standard, false),
-            Ok(U256::from(50))
-        );
-        assert_eq!(
-            fees.by_rule(amount, TransferSpeed::Standard, false),
-            Ok(U256::ZERO)
-        );
+        for (min_fee, fast, standard) in [(0, 143, 0), (100, 143, 100), (500, 500, 500)] {
+            let fees = RouteFees {
+                chain_min_fee: Some(U256::from(min_fee)),
+                ..fees("1.3")
+            };
+            for (speed, by_rule) in [
+                (TransferSpeed::Fast, fast),
+                (TransferSpeed::Standard, standard),
+            ] {
+                let found = fees.by_rule(amount, speed, false);
+                assert_eq!(found, Ok(U256::from(by_rule)), "{min_fee} {speed:?}");
+                assert!(fees.needed(amount, speed, false).unwrap() >= U256::from(min_fee));
+            }
+        }
     }
 
     #[test]
@@ -267,6 +292,29 @@ mod tests {
             let (needed, by_rule) = fast(amount, &bps);
             prop_assert!(by_rule >= needed);
             prop_assert!(by_rule <= needed + needed / U256::from(10));
+        }
+
+        /// Whatever fraction of a basis point the service names, at either speed, the rule's fee is enough.
+        #[test]
+        fn the_rule_covers_what_is_needed(
+            amount in 0..=10_000_000_000_000u64,
+            mantissa in 0..=14_000_000u64,
+            scale in 0..=6u8,
+            chain_min_fee in proptest::option::of(0..=10_000_000u64),
+            forward: bool,
+            is_fast: bool,
+        ) {
+            let bps = Decimal::new(mantissa.into(), scale).unwrap();
+            let fees = RouteFees {
+                fast_bps: Some(bps),
+                standard_bps: bps,
+                chain_min_fee: chain_min_fee.map(U256::from),
+                ..fees("0")
+            };
+            let speed = if is_fast { TransferSpeed::Fast } else { TransferSpeed::Standard };
+            let amount = U256::from(amount);
+            let by_rule = fees.by_rule(amount, speed, forward).unwrap();
+            prop_assert!(by_rule >= fees.needed(amount, speed, forward).unwrap());
         }
     }
 }

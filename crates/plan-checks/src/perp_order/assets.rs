@@ -1,6 +1,6 @@
 //! Asset ids of the venue, and the check that the order is for the requested coin.
 
-use super::PerpOrderFacts;
+use super::{Collateral, PerpOrderFacts};
 use crate::{Observed, Verdict, Violation};
 
 /// How many asset ids belong to one dex.
@@ -105,8 +105,19 @@ pub(super) fn asset(facts: &PerpOrderFacts) -> Verdict {
             &venue.coin,
         ));
     }
+    let collateral = &venue.collateral;
+    // The first dex has one collateral, and token 0 one name, whatever a plan says of the venue.
+    let is_usdc = (collateral.token == 0, collateral.name == Collateral::USDC);
+    let named = !collateral.name.is_empty() && is_usdc.0 == is_usdc.1;
+    if !named || (venue.dex_index == 0 && !is_usdc.0) {
+        return Err(Violation::new(
+            "the collateral is not one of the asset's dex",
+            "token 0, USDC; on a builder-deployed dex that or another token by its name",
+            format_args!("token {}, {:?}", collateral.token, collateral.name),
+        ));
+    }
     Ok(Observed::from(format!(
-        "{} is asset {}, {standing}",
-        venue.coin, venue.asset_id
+        "{} is asset {}, {standing}, in {}",
+        venue.coin, venue.asset_id, collateral.name
     )))
 }

@@ -44,12 +44,18 @@ pub fn connection_id(
 /// The EIP-712 digest of `Agent{source, connectionId}` under [`DOMAIN_SEPARATOR`].
 #[must_use]
 pub fn agent_digest(source: &str, connection_id: B256) -> B256 {
-    let message = [keccak256(AGENT_TYPE), keccak256(source), connection_id];
     let mut hasher = Keccak256::new();
     hasher.update([0x19, 0x01]);
     hasher.update(DOMAIN_SEPARATOR);
-    hasher.update(keccak256(message.concat()));
+    hasher.update(agent_hash(source, connection_id));
     hasher.finalize()
+}
+
+/// The struct hash of `Agent{source, connectionId}`.
+#[must_use]
+pub fn agent_hash(source: &str, connection_id: B256) -> B256 {
+    let message = [keccak256(AGENT_TYPE), keccak256(source), connection_id];
+    keccak256(message.concat())
 }
 
 /// What follows the action's bytes in the preimage, with `{nonce:16hex}` and `{expires_after:16hex}` for the two numbers.

@@ -7,8 +7,6 @@ use crate::{BasisPoints, Decimal, Observed, Verdict, Violation};
 
 /// The least value of an order in USD, by its own limit price.
 pub const MIN_NOTIONAL_USD: u16 = 10;
-/// The furthest that a price may be from the mark price, in percent: beyond it the venue refuses an order.
-pub const PRICE_BAND_PERCENT: u8 = 95;
 /// Most significant figures of a price that is not an integer.
 const PRICE_FIGURES: u32 = 5;
 /// Decimals of a perpetual's price and size together.
@@ -106,8 +104,13 @@ pub(super) fn lot(facts: &PerpOrderFacts) -> Verdict {
     }
 }
 
+/// An order that opens something is worth something. One that only reduces has no least value, as at the venue: who could
+/// not close what is left of a position would have to open more of it first.
 pub(super) fn min_notional(facts: &PerpOrderFacts) -> Verdict {
     let entry = &facts.action.entry;
+    if entry.reduce_only {
+        return Ok(Observed::fixed("reduce-only: no least value"));
+    }
     let least = format_args!("at least {MIN_NOTIONAL_USD} USD").to_string();
     match entry.price.checked_mul(entry.size) {
         Ok(value)
@@ -139,30 +142,31 @@ pub(super) fn band(facts: &PerpOrderFacts) -> Verdict {
             "none",
         )
     })?;
-    let percent = match entry.side {
-        Side::Buy => 100 + PRICE_BAND_PERCENT,
-        Side::Sell => 100 - PRICE_BAND_PERCENT,
+    let (band, whole) = (facts.price_band.get(), BasisPoints::MAX.get());
+    let (share, words) = match entry.side {
+        Side::Buy => (whole.checked_add(band), "at most"),
+        Side::Sell => (whole.checked_sub(band), "at least"),
     };
-    let holds = Decimal::new(u128::from(percent), 2)
-        .and_then(|share| mark.checked_mul(share))
-        .is_ok_and(|bound| match entry.side {
-            Side::Buy => entry.price <= bound,
-            Side::Sell => entry.price >= bound,
-        });
+    // Basis points are four decimals.
+    let bound = share
+        .and_then(|share| Decimal::new(share.into(), 4).ok())
+        .and_then(|share| mark.checked_mul(share).ok());
+    let holds = bound.is_some_and(|bound| match entry.side {
+        Side::Buy => entry.price <= bound,
+        Side::Sell => entry.price >= bound,
+    });
     if holds {
         return Ok(Observed::from(format!(
-            "{} at a mark of {mark}",
+            "{} at a mark of {mark}, within {band} bps",
             entry.price
         )));
     }
-    let side = if entry.side == Side::Buy {
-        "at most"
-    } else {
-        "at least"
-    };
     Err(Violation::new(
         "the price is far worse than the mark price",
-        format_args!("{side} {percent} % of {mark}"),
+        bound.map_or_else(
+            || "a mark price of fewer digits".to_owned(),
+            |bound| format!("{words} {bound}: {band} bps of {mark}"),
+        ),
         entry.price,
     ))
 }

@@ -112,6 +112,29 @@ pub struct Example {
     pub eip712_digest: B256,
 }
 
+/// The token that positions of a dex are paid and settled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collateral {
+    /// Its position in the venue's list of spot tokens; 0 is USDC.
+    pub token: u32,
+    /// Its name there.
+    pub name: String,
+}
+
+impl Collateral {
+    /// The collateral of the first dex.
+    #[must_use]
+    pub fn usdc() -> Self {
+        Self {
+            token: 0,
+            name: Self::USDC.to_owned(),
+        }
+    }
+
+    /// The name of token 0.
+    pub const USDC: &'static str = "USDC";
+}
+
 /// What the venue said about the asset and the account, read when the plan was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Venue {
@@ -129,6 +152,8 @@ pub struct Venue {
     pub size_decimals: u8,
     /// Whether it is delisted.
     pub delisted: bool,
+    /// What positions on its dex are paid and settled in.
+    pub collateral: Collateral,
     /// The mark price in USD, when there is one.
     pub mark_price: Option<Decimal>,
     /// The highest fee that the account has approved for the builder, in tenths of a basis point.

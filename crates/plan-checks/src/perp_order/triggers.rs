@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 
 use super::{
     PerpOrderFacts,
-    action::{Grouping, Protection, Side, Trigger},
+    action::{Grouping, Order, Protection, Side, Trigger},
     binding::triggers,
     numbers::worst_price,
 };
@@ -71,9 +71,22 @@ pub(super) fn direction(facts: &PerpOrderFacts) -> Verdict {
                 "none",
             )
         })?;
+        // A take-profit waits for its entry. Where that rests beyond the mark price, the mark has to come there first, and
+        // is then on the near side of the trigger: it may lie between the two.
+        if trigger.kind == Protection::TakeProfit && rests(entry, mark) {
+            continue;
+        }
         beyond(entry.side, trigger, "the mark price", mark)?;
     }
     Ok(counted(facts, "beyond entry and mark"))
+}
+
+/// Whether an entry waits for the mark price to come to it.
+fn rests(entry: &Order, mark: Decimal) -> bool {
+    match entry.side {
+        Side::Buy => entry.price < mark,
+        Side::Sell => entry.price > mark,
+    }
 }
 
 pub(super) fn size(facts: &PerpOrderFacts) -> Verdict {

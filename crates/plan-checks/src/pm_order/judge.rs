@@ -342,10 +342,10 @@ impl PmOrderFacts {
     }
 
     pub(super) fn judge_builder(&self) -> Verdict {
-        let order = &self.decoded.order;
-        if order.builder != self.builder_code {
+        let (order, builder) = (&self.decoded.order, &self.builder);
+        if order.builder != builder.code {
             let message = "the builder code is not the configured one";
-            return Err(Violation::new(message, self.builder_code, order.builder));
+            return Err(Violation::new(message, builder.code, order.builder));
         }
         if !order.metadata.is_zero() {
             return Err(Violation::new(
@@ -354,11 +354,31 @@ impl PmOrderFacts {
                 order.metadata,
             ));
         }
-        Ok(Observed::fixed(if order.builder.is_zero() {
-            "no builder code, zero metadata"
-        } else {
-            "configured builder code, zero metadata"
-        }))
+        let fee = match (order.builder.is_zero(), builder.fee) {
+            (true, None) => {
+                return Ok(Observed::fixed("no builder code, zero metadata"));
+            }
+            (false, Some(fee)) => fee,
+            (is_none, _) => {
+                let expected = if is_none { "no fee" } else { "the venue's fee" };
+                let observed = if is_none { "a fee" } else { "none" };
+                let message = "the builder fee does not go with the builder code";
+                return Err(Violation::new(message, expected, observed));
+            }
+        };
+        let most = builder.max_fee.get();
+        let dearer = fee.maker_bps.max(fee.taker_bps);
+        if Decimal::new(most.into(), 0).is_ok_and(|most| dearer > most) {
+            return Err(Violation::new(
+                "the builder fee is above the configured cap",
+                format_args!("at most {most} bps"),
+                format_args!("{dearer} bps"),
+            ));
+        }
+        Ok(Observed::from(format!(
+            "configured builder code: {} bps as maker, {} bps as taker, cap {most}; zero metadata",
+            fee.maker_bps, fee.taker_bps
+        )))
     }
 
     pub(super) fn judge_order_hash(&self) -> Verdict {

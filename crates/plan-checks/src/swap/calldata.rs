@@ -1,12 +1,13 @@
 //! The two functions of a swap's calldata, decoded strictly and with bounded work.
 
-use alloy_primitives::U256;
-use alloy_sol_types::sol;
+use alloy_primitives::{Address, Selector, U256};
+use alloy_sol_types::{SolCall as _, sol};
 
 use crate::abi::{self, AbiError};
 
 pub use self::interface::{
     FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
+    swapTokensSingleV3ERC20ToERC20Call,
 };
 
 /// Most legs of a swap that are decoded; real ones have two to five.
@@ -52,6 +53,18 @@ mod interface {
             SwapData[] _swapData
         ) external;
 
+        /// The aggregator router's swap of one leg, ERC-20 to ERC-20: `0x4666fc80`. The router always deposits the leg's
+        /// amount. It has no room for a fee leg.
+        #[derive(Debug, PartialEq, Eq)]
+        function swapTokensSingleV3ERC20ToERC20(
+            bytes32 _transactionId,
+            string _integrator,
+            string _referrer,
+            address _receiver,
+            uint256 _minAmountOut,
+            SwapData _swapData
+        ) external;
+
         /// One recipient of the fee, with its amount in the input token's smallest unit.
         #[derive(Debug, PartialEq, Eq)]
         struct FeeDistribution {
@@ -90,7 +103,57 @@ pub enum CalldataError {
     },
 }
 
-/// Decodes the outer call.
+/// The router's functions that are decoded: several legs, and one leg.
+pub const IMPLEMENTED: [Selector; 2] = [
+    Selector::new(swapTokensMultipleV3ERC20ToERC20Call::SELECTOR),
+    Selector::new(swapTokensSingleV3ERC20ToERC20Call::SELECTOR),
+];
+
+/// The outer call, of whichever function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwapCall {
+    /// `_integrator`.
+    pub integrator: String,
+    /// `_referrer`.
+    pub referrer: String,
+    /// `_receiver`.
+    pub receiver: Address,
+    /// `_minAmountOut`.
+    pub min_amount_out: U256,
+    /// The legs. The one leg of the function for one always deposits, whatever it says.
+    pub legs: Vec<SwapData>,
+}
+
+impl SwapCall {
+    /// Decodes a call of one of the [`IMPLEMENTED`] functions.
+    ///
+    /// # Errors
+    /// [`CalldataError`]; calldata of another function is read as the one with several legs, and refused as that.
+    pub fn decode(data: &[u8]) -> Result<Self, CalldataError> {
+        if !data.starts_with(&swapTokensSingleV3ERC20ToERC20Call::SELECTOR) {
+            let call = decode_swap(data)?;
+            return Ok(Self {
+                integrator: call._integrator,
+                referrer: call._referrer,
+                receiver: call._receiver,
+                min_amount_out: call._minAmountOut,
+                legs: call._swapData,
+            });
+        }
+        let call: swapTokensSingleV3ERC20ToERC20Call = abi::decode_call(fitting(data)?)?;
+        let mut leg = call._swapData;
+        leg.requiresDeposit = true;
+        Ok(Self {
+            integrator: call._integrator,
+            referrer: call._referrer,
+            receiver: call._receiver,
+            min_amount_out: call._minAmountOut,
+            legs: vec![leg],
+        })
+    }
+}
+
+/// Decodes the outer call of several legs.
 ///
 /// # Errors
 /// [`CalldataError`]
@@ -114,11 +177,7 @@ fn bounded<C: alloy_sol_types::SolCall>(
     array: usize,
     limit: usize,
 ) -> Result<C, CalldataError> {
-    if data.len() > MAX_CALLDATA {
-        return Err(CalldataError::TooLong {
-            observed: data.len(),
-        });
-    }
+    let data = fitting(data)?;
     if data.starts_with(&C::SELECTOR) {
         let observed = array_length(data, array);
         if observed.is_none_or(|length| length > U256::from(limit)) {
@@ -126,6 +185,15 @@ fn bounded<C: alloy_sol_types::SolCall>(
         }
     }
     Ok(abi::decode_call::<C>(data)?)
+}
+
+fn fitting(data: &[u8]) -> Result<&[u8], CalldataError> {
+    if data.len() > MAX_CALLDATA {
+        return Err(CalldataError::TooLong {
+            observed: data.len(),
+        });
+    }
+    Ok(data)
 }
 
 fn array_length(data: &[u8], argument: usize) -> Option<U256> {
@@ -141,7 +209,6 @@ fn array_length(data: &[u8], argument: usize) -> Option<U256> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloy_sol_types::SolCall as _;
 
     #[test]
     fn selectors_are_those_of_the_deployed_contracts() {
@@ -153,6 +220,10 @@ mod tests {
             swapTokensMultipleV3ERC20ToERC20Call::SIGNATURE,
             "swapTokensMultipleV3ERC20ToERC20(bytes32,string,string,address,uint256,\
              (address,address,address,address,uint256,bytes,bool)[])"
+        );
+        assert_eq!(
+            swapTokensSingleV3ERC20ToERC20Call::SELECTOR,
+            [0x46, 0x66, 0xfc, 0x80]
         );
         assert_eq!(forwardERC20FeesCall::SELECTOR, [0x33, 0x2d, 0x74, 0x6b]);
         assert_eq!(

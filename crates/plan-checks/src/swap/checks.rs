@@ -1,6 +1,7 @@
-//! The twelve checks of a swap, in the order of service document 4.2.
+//! The checks of a swap: the twelve of service document 4.2 in their order, then what the output is worth.
 
 mod fees;
+mod price;
 mod route;
 
 use std::fmt::Display;
@@ -29,6 +30,9 @@ pub const TOKENS: &str = "agg_token_amount_bound";
 /// Name of the check of targets, spenders and native value.
 pub const TARGETS: &str = "agg_targets_value_bound";
 
+/// Name of the check of what the output is worth.
+pub const OUTPUT_PRICE: &str = "agg_output_price_bound";
+
 impl Facts for SwapFacts {
     const RAIL: Rail = Rail::Swap;
     const CHECKS: &'static [Check<Self>] = &[
@@ -44,12 +48,12 @@ impl Facts for SwapFacts {
         },
         Check {
             name: FEE_AMOUNT,
-            establishes: "the service's own distribution is the configured amount for this gross input",
+            establishes: "the service's own distribution is the configured amount for this gross input; no other recipient takes more than its own",
             judge: fees::fee_amount_exact,
         },
         Check {
             name: FEE_SET,
-            establishes: "the fee body names the complete versioned recipient set, each once",
+            establishes: "the fee body names the complete versioned recipient set, each once; whose share rounds to nothing may be left out",
             judge: fees::fee_recipient_set_versioned,
         },
         Check {
@@ -64,17 +68,17 @@ impl Facts for SwapFacts {
         },
         Check {
             name: MIN_OUT,
-            establishes: "the minimum output is the quoted one, within slippage and minAmountOut",
+            establishes: "the minimum output is the quoted one, within slippage and minAmountOut, and not above what is expected",
             judge: route::min_out_slippage_bound,
         },
         Check {
             name: TOKENS,
-            establishes: "deposits are the input token and total the input amount; the last leg ends in the output token",
+            establishes: "deposits are the input token and total the input amount; the legs follow each other from the input to the output token",
             judge: route::token_amount_bound,
         },
         Check {
             name: TARGETS,
-            establishes: "approvals and call go to the reviewed router, legs to reviewed contracts; no native value",
+            establishes: "approvals and call go to the reviewed router, legs to reviewed contracts with their reviewed spenders; no native value",
             judge: route::targets_value_bound,
         },
         Check {
@@ -90,7 +94,12 @@ impl Facts for SwapFacts {
         Check {
             name: commitment::ARTIFACT_EXPIRY,
             establishes: commitment::ARTIFACT_EXPIRY_ESTABLISHES,
-            judge: |facts| facts.commitment.judge_expiry(),
+            judge: route::artifact_expiry,
+        },
+        Check {
+            name: OUTPUT_PRICE,
+            establishes: "the quoted output is worth no less than the operator demands, by the quote's own values and by an independent price where there is one",
+            judge: price::output_price_bound,
         },
     ];
 }

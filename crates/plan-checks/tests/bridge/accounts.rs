@@ -18,9 +18,15 @@ fn a_contract_that_calls_itself_an_account_with_a_key() {
         |source_code| Plan::fast().reading(|c| c.control = DestinationControl::Eoa { source_code });
     let check = "bridge_recipient_controlled_on_destination";
     refused(&with(Some(contract)), check, "contract on the source chain");
-    for code in [None, Some(AccountCode::Empty), Some(AccountCode::Delegated)] {
-        assert!(with(code).judge().is_ok());
+    for code in [AccountCode::Empty, AccountCode::Delegated] {
+        assert!(with(Some(code)).judge().is_ok());
     }
+    // Nothing was read: only an operator who says so gets a plan, and the plan says it.
+    refused(&with(None), check, "was not read on the source chain");
+    let allowed = with(None).reading(|c| c.allow_unread_accounts = true);
+    let report = allowed.judge().unwrap();
+    let control = report.assertions().iter().find(|a| a.name == check);
+    assert!(control.unwrap().observed.as_str().contains("not_read"));
 }
 
 #[test]
@@ -28,8 +34,13 @@ fn a_safe_whose_address_belongs_to_others_over_there() {
     let check = "bridge_recipient_controlled_on_destination";
     let source = SafeReading {
         code: AccountCode::of(&hex!("6080")),
+        fallback_handler: Address::ZERO,
+        guard: Address::ZERO,
+        module_guard: Address::ZERO,
+        modules: Vec::new(),
         owners: vec![FOREIGN, OTHER],
         singleton: address!("41675C099F32341bf84BFc5382aF534df5C7461a"),
+        singleton_code: AccountCode::of(&hex!("6082")),
         threshold: U256::from(2),
         version: "1.4.1".to_owned(),
     };
@@ -69,10 +80,25 @@ fn a_safe_whose_address_belongs_to_others_over_there() {
     };
     refused(&safe(foreign), check, "is another on the destination");
     let replaced = SafeReading {
-        singleton: FOREIGN,
+        singleton_code: AccountCode::of(&hex!("6083")),
         ..source.clone()
     };
-    refused(&safe(replaced), check, "runs another contract");
+    refused(&safe(replaced), check, "runs other code");
+    let opened = SafeReading {
+        modules: vec![STRANGER],
+        ..source.clone()
+    };
+    refused(&safe(opened), check, "other modules");
+    let guarded = SafeReading {
+        guard: STRANGER,
+        ..source.clone()
+    };
+    refused(&safe(guarded), check, "another guard");
+    let handled = SafeReading {
+        fallback_handler: STRANGER,
+        ..source.clone()
+    };
+    refused(&safe(handled), check, "another fallback handler");
     let crowded = SafeReading {
         owners: vec![FOREIGN; 65],
         ..source.clone()

@@ -33,6 +33,14 @@ fn a_fee_that_does_not_follow_from_the_reading() {
     }
     let charged = Plan::standard().with_burn(|b| b.max_fee = U256::from(1));
     refused(&charged, "bridge_fee_cap", "follows from the fees read");
+    let dearer = Plan::standard().reading(|c| c.fees.chain_min_fee = Some(U256::from(7)));
+    assert!(dearer.judge().is_ok());
+    for max_fee in [0, 6, 8] {
+        let other = dearer
+            .clone()
+            .with_burn(|b| b.max_fee = U256::from(max_fee));
+        refused(&other, "bridge_fee_cap", "follows from the fees read");
+    }
     // A caller's own is used as it is: another one in the bytes is refused although the rule gives it.
     let own = Plan::fast().asking(|a| a.max_fee = Some(U256::from(200_000)));
     assert!(own.judge().is_ok());
@@ -66,7 +74,13 @@ fn forwarding_of_a_small_amount() {
     for amount in [1, 3_000_000, 3_503_729] {
         refused(&plan(amount), "bridge_fee_cap", "not below the amount");
     }
-    assert!(plan(3_503_730).judge().is_ok());
+    // From there to ten times the fee it would be most of the amount.
+    for amount in [3_503_730, 35_037_280] {
+        refused(&plan(amount), "bridge_fee_cap", "forwarding fee is above");
+    }
+    assert!(plan(35_037_290).judge().is_ok());
+    let whole = plan(3_503_730).reading(|c| c.caps.forward_share = BasisPoints::MAX);
+    assert!(whole.judge().is_ok());
 }
 
 #[test]
@@ -100,17 +114,17 @@ fn a_fee_above_the_cap() {
         .reading(|c| c.fees.forward_fee = Some(U256::from(23_000_000)))
         .asking(|a| a.forward = true);
     refused(&relayer, "bridge_fee_cap", "above the configured cap");
-    // 20 basis points of 1234567890 are 2469135.
+    // 20 basis points of 1234567890 are 2469135.78.
     let own = |max_fee: u64| Plan::fast().asking(|a| a.max_fee = Some(U256::from(max_fee)));
-    assert!(own(2_469_135).judge().is_ok());
+    assert!(own(2_469_136).judge().is_ok());
     refused(
-        &own(2_469_136),
+        &own(2_469_137),
         "bridge_fee_cap",
         "above the configured cap",
     );
     let tight = BridgeCaps {
         fast: BasisPoints::new(1).unwrap(),
-        forward: U256::ZERO,
+        ..BridgeCaps::DEFAULT
     };
     refused(
         &Plan::fast().reading(|c| c.caps = tight),
@@ -120,12 +134,56 @@ fn a_fee_above_the_cap() {
 }
 
 #[test]
-fn a_fee_switch_of_standard_transfers() {
-    // The rule gives 0, and the burn would revert.
-    let switched = Plan::standard().reading(|c| c.fees.standard_bps = "0.1".parse().unwrap());
-    refused(&switched, "bridge_fee_cap", "fee of a standard transfer");
-    let covered = switched.asking(|a| a.max_fee = Some(U256::from(12_346)));
-    assert!(covered.judge().is_ok());
+fn a_fee_of_standard_transfers_is_paid() {
+    // 0.1 basis points of 1234567890 are 12346, and a tenth of that is the buffer.
+    let charged = Plan::standard().reading(|c| c.fees.standard_bps = "0.1".parse().unwrap());
+    assert!(charged.judge().is_ok());
+    let free = charged.clone().with_burn(|b| b.max_fee = U256::ZERO);
+    refused(&free, "bridge_fee_cap", "follows from the fees read");
+    let low = charged.asking(|a| a.max_fee = Some(U256::from(12_345)));
+    refused(&low, "bridge_fee_cap", "fee of a standard transfer");
+    assert!(
+        low.asking(|a| a.max_fee = Some(U256::from(12_346)))
+            .judge()
+            .is_ok()
+    );
+    let dear = Plan::standard().reading(|c| c.fees.standard_bps = "19".parse().unwrap());
+    refused(&dear, "bridge_fee_cap", "above the configured cap");
+    let tight = Plan::standard()
+        .reading(|c| c.fees.standard_bps = "1".parse().unwrap())
+        .reading(|c| c.caps.standard = BasisPoints::new(1).unwrap());
+    refused(&tight, "bridge_fee_cap", "above the configured cap");
+}
+
+#[test]
+fn the_least_fee_of_the_chain() {
+    // The service says that it is free, and the chain takes 500 at least.
+    let switched = Plan::standard().reading(|c| c.fees.chain_min_fee = Some(U256::from(500)));
+    assert!(switched.judge().is_ok());
+    let low = switched.asking(|a| a.max_fee = Some(U256::from(499)));
+    refused(&low, "bridge_fee_cap", "fee of a standard transfer");
+    let dear = Plan::standard().reading(|c| c.fees.chain_min_fee = Some(U256::from(2_469_137)));
+    refused(&dear, "bridge_fee_cap", "above the configured cap");
+}
+
+#[test]
+fn a_fraction_of_a_basis_point_is_no_refusal() {
+    for bps in ["0.004", "0.0001", "1.3049"] {
+        for plan in [Plan::fast(), Plan::standard()] {
+            let plan = plan.reading(|c| {
+                c.fees.fast_bps = Some(bps.parse().unwrap());
+                c.fees.standard_bps = bps.parse().unwrap();
+            });
+            assert!(plan.judge().is_ok(), "{bps}");
+        }
+    }
+    // The fee of a few hundred units is one, and so is its cap.
+    assert!(
+        Plan::fast()
+            .asking(|a| a.amount = U256::from(400))
+            .judge()
+            .is_ok()
+    );
 }
 
 #[test]

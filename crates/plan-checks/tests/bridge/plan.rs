@@ -34,6 +34,7 @@ impl Plan {
                 source_code: Some(AccountCode::Empty),
             },
             caps: BridgeCaps::DEFAULT,
+            allow_unread_accounts: false,
             chain_id: asked.source_chain_id,
             commitment: Commitment {
                 valid_until: UtcSeconds::from_unix(1_800_000_300),
@@ -141,5 +142,6 @@ pub(crate) fn fees() -> RouteFees {
         fast_bps: Some("1.3".parse().unwrap()),
         standard_bps: "0".parse().unwrap(),
         forward_fee: Some(U256::from(250_000)),
+        chain_min_fee: None,
     }
 }

@@ -3,9 +3,9 @@
 
 use alloy_primitives::{Address, address};
 use plan_checks::{
-    Assertion, Facts as _,
+    Assertion, BasisPoints, Facts as _,
     fees::ReviewedPerpAsset,
-    perp_order::{PerpOrderFacts, Side, TimeInForce, WireOrderKind},
+    perp_order::{Collateral, PerpOrderFacts, Side, TimeInForce, WireOrderKind},
 };
 
 use crate::draft::{BUILDER, Draft, VAULT, decimal};
@@ -58,7 +58,7 @@ fn observations_say_what_was_seen() {
     insta::assert_snapshot!(lines.join("\n"), @r"
     perp_account_bound: order owner is the account
     perp_network_exact: mainnet, domain Exchange 1, chain id 1337
-    perp_asset_bound: BTC is asset 0, not reviewed
+    perp_asset_bound: BTC is asset 0, not reviewed, in USDC
     perp_side_price_size_bound: buy 0.001 at 100000 Gtc
     perp_price_tick_exact: on the tick for szDecimals 5
     perp_size_lot_exact: at most 5 decimals
@@ -73,7 +73,7 @@ fn observations_say_what_was_seen() {
     perp_action_hash_committed: digest recomputed for nonce 1768146914155
     perp_expiry_committed: expiresAfter 1768146974000
     perp_cloid_bound: none
-    perp_price_band: 100000 at a mark of 100200.5
+    perp_price_band: 100000 at a mark of 100200.5, within 500 bps
     payload_digest_committed: keccak256 over RFC 8785 without this digest
     artifact_expiry_committed: 2026-01-11T15:56:14Z
     ");
@@ -184,7 +184,10 @@ fn an_asset_that_was_reviewed_is_that_one() {
     let report = judged(0, decimals).unwrap();
     let of_asset = |passed: &&Assertion| passed.name == "perp_asset_bound";
     let passed = report.assertions().iter().find(of_asset).unwrap();
-    assert_eq!(passed.observed.as_str(), "BTC is asset 0, reviewed");
+    assert_eq!(
+        passed.observed.as_str(),
+        "BTC is asset 0, reviewed, in USDC"
+    );
     for (asset_id, size_decimals) in [(1, decimals), (0, decimals + 1)] {
         let failure = judged(asset_id, size_decimals).unwrap_err();
         assert_eq!(failure.check, "perp_asset_bound");
@@ -310,50 +313,60 @@ fn an_order_worth_too_little_or_too_much_to_count() {
     exact.judge().expect("exactly 10 USD is enough");
 }
 
+/// What is left of a position can be closed however little it is worth, as at the venue.
 #[test]
-fn a_slip_of_a_digit() {
-    // The mark is 100200.5: at most 195390.975 is paid, at least 5010.025 is asked.
-    for (price, holds) in [
-        ("195390", true),
-        ("195391", false),
-        ("1000000", false),
-        ("1000", true),
-    ] {
+fn an_order_that_only_reduces_has_no_least_value() {
+    for (price, size) in [("100000", "0.00001"), ("99999", "0.0001")] {
         let mut draft = Draft::plain();
-        asked(price, "0.1")(&mut draft);
+        asked(price, size)(&mut draft);
+        draft.ask.reduce_only = true;
+        draft.plan.action.orders[0].reduce_only = true;
         draft.commit();
-        let judged = draft.judge().map(|_| ()).map_err(|failure| failure.check);
+        let report = draft.judge().unwrap();
+        let value = report
+            .assertions()
+            .iter()
+            .find(|a| a.name == "perp_min_notional");
         assert_eq!(
-            judged,
-            if holds {
-                Ok(())
-            } else {
-                Err("perp_price_band")
-            },
-            "{price}"
+            value.unwrap().observed.as_str(),
+            "reduce-only: no least value"
         );
     }
-    for (price, holds) in [
-        ("5011", true),
-        ("5010", false),
-        ("1000", false),
-        ("1000000", true),
+}
+
+#[test]
+fn a_slip_of_a_digit() {
+    // The mark is 100200.5: at 5 % at most 105210.525 is paid, and at least 95190.475 asked.
+    for (is_buy, band, price, holds) in [
+        (true, 500, "105210", true),
+        (true, 500, "105211", false),
+        (true, 500, "1000000", false),
+        (true, 500, "1000", true),
+        (false, 500, "95191", true),
+        (false, 500, "95190", false),
+        (false, 500, "1000", false),
+        (false, 500, "1000000", true),
+        // What the operator configures.
+        (true, 9500, "195390", true),
+        (true, 9500, "195391", false),
+        (false, 9500, "5011", true),
+        (false, 9500, "5010", false),
+        (true, 1, "100210", true),
+        (true, 1, "100211", false),
     ] {
         let mut draft = Draft::plain();
-        draft.ask.side = Side::Sell;
-        draft.plan.action.orders[0].is_buy = false;
+        draft.policy.perp_price_band = BasisPoints::new(band).unwrap();
+        draft.ask.side = if is_buy { Side::Buy } else { Side::Sell };
+        draft.plan.action.orders[0].is_buy = is_buy;
         asked(price, "0.1")(&mut draft);
         draft.commit();
         let judged = draft.judge().map(|_| ()).map_err(|failure| failure.check);
-        assert_eq!(
-            judged,
-            if holds {
-                Ok(())
-            } else {
-                Err("perp_price_band")
-            },
-            "{price}"
-        );
+        let expected = if holds {
+            Ok(())
+        } else {
+            Err("perp_price_band")
+        };
+        assert_eq!(judged, expected, "{is_buy} {price} within {band}");
     }
     let name = Draft::plain().refused_after(|draft| draft.plan.venue.mark_price = None);
     assert_eq!(name, "perp_price_band");
@@ -362,8 +375,8 @@ fn a_slip_of_a_digit() {
 #[test]
 fn a_refused_price_is_shown_with_its_bound() {
     for (is_buy, price, expected) in [
-        (true, "195391", "at most 195 % of 100200.5"),
-        (false, "5010", "at least 5 % of 100200.5"),
+        (true, "105211", "at most 105210.525: 500 bps of 100200.5"),
+        (false, "95190", "at least 95190.475: 500 bps of 100200.5"),
     ] {
         let mut draft = Draft::plain();
         draft.ask.side = if is_buy { Side::Buy } else { Side::Sell };
@@ -375,5 +388,42 @@ fn a_refused_price_is_shown_with_its_bound() {
             (violation.expected.as_str(), violation.observed.as_str()),
             (expected, price)
         );
+    }
+}
+
+#[test]
+fn a_collateral_that_is_none_of_the_dex() {
+    for (dex_index, token, name, holds) in [
+        (0, 0, "USDC", true),
+        (0, 0, "USDH", false),
+        (0, 7, "USDC", false),
+        (0, 7, "USDH", false),
+        (1, 0, "USDC", true),
+        (1, 360, "USDH", true),
+        (1, 360, "USDC", false),
+        (1, 0, "USDH", false),
+        (1, 360, "", false),
+    ] {
+        let mut draft = Draft::plain();
+        if dex_index == 1 {
+            draft.ask.coin = "xyz:BTC".to_owned();
+            draft.plan.venue.coin = "xyz:BTC".to_owned();
+            draft.plan.venue.dex = "xyz".to_owned();
+            draft.plan.venue.dex_index = 1;
+            draft.plan.venue.asset_id = 110_000;
+            draft.plan.action.orders[0].asset = 110_000;
+        }
+        draft.plan.venue.collateral = Collateral {
+            token,
+            name: name.to_owned(),
+        };
+        draft.commit();
+        let judged = draft.judge().map(|_| ()).map_err(|failure| failure.check);
+        let expected = if holds {
+            Ok(())
+        } else {
+            Err("perp_asset_bound")
+        };
+        assert_eq!(judged, expected, "{dex_index} {token} {name}");
     }
 }

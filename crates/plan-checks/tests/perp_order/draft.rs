@@ -1,14 +1,14 @@
 //! A plan that holds, to be changed by the tests.
 
-use alloy_primitives::{Address, B256, Bytes, U256, address};
+use alloy_primitives::{Address, B256, Bytes, address};
 use plan_checks::{
     BasisPoints, CheckReport, Commitment, Decimal, DigestStanding, Facts as _, Failure, FeePolicy,
     UtcSeconds,
-    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding},
+    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding, SwapPricePolicy},
     judge,
     perp_order::{
-        AGENT_TYPE, Ask, COMPUTED, CONNECTION_ID_FORMULA, Domain, ENDPOINT, Example, KIND,
-        PRIMARY_TYPE, PerpOrderFacts, Plan, Recipe, Side, TimeInForce, TriggerAsk, Venue,
+        AGENT_TYPE, Ask, COMPUTED, CONNECTION_ID_FORMULA, Collateral, Domain, ENDPOINT, Example,
+        KIND, PRIMARY_TYPE, PerpOrderFacts, Plan, Recipe, Side, TimeInForce, TriggerAsk, Venue,
         WireAction, WireBuilder, WireOrder, WireOrderKind, hash, msgpack,
     },
 };
@@ -94,6 +94,7 @@ impl Draft {
                     asset_id: 0,
                     size_decimals: 5,
                     delisted: false,
+                    collateral: Collateral::usdc(),
                     mark_price: Some(decimal("100200.5")),
                     approved_builder_fee: None,
                     read_at: UtcSeconds::from_unix(NOW),
@@ -264,13 +265,13 @@ fn policy() -> FeePolicy {
         rounding: Rounding::Floor,
         recipients: Vec::new(),
         chains: Vec::new(),
+        swap: SwapPricePolicy::default(),
         pm_builder_code: B256::ZERO,
+        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_price_band: FeePolicy::PERP_PRICE_BAND,
         perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps {
-            fast: BasisPoints::MAX,
-            forward: U256::ZERO,
-        },
+        bridge_caps: BridgeCaps::DEFAULT,
     }
 }

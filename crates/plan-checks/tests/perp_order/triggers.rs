@@ -81,17 +81,33 @@ fn a_trigger_on_the_wrong_side_of_the_entry() {
     }
 }
 
+/// The mark has to come to a resting entry first: its take-profit may lie between the two.
+#[test]
+fn a_take_profit_between_a_resting_entry_and_the_mark_price() {
+    for (draft, mark) in [
+        // The long rests at 100000, its take-profit is at 110000.
+        (Draft::protected(), "110000"),
+        (Draft::protected(), "110001"),
+        (Draft::protected(), "120000"),
+        // The short rests at 100000, its take-profit is at 90000.
+        (Draft::protected_short(), "90000"),
+        (Draft::protected_short(), "89999"),
+        (Draft::protected_short(), "80000"),
+    ] {
+        let mut draft = draft;
+        draft.plan.venue.mark_price = Some(decimal(mark));
+        draft.commit();
+        assert!(draft.judge().is_ok(), "{mark}");
+    }
+}
+
 #[test]
 fn a_trigger_that_the_mark_price_has_already_crossed() {
     for (draft, mark) in [
-        // The long's take-profit at 110000, its stop-loss at 95000.
-        (Draft::protected(), "110000"),
-        (Draft::protected(), "110001"),
+        // The long's stop-loss at 95000.
         (Draft::protected(), "95000"),
         (Draft::protected(), "94999.5"),
-        // The short's take-profit at 90000, its stop-loss at 105000.
-        (Draft::protected_short(), "90000"),
-        (Draft::protected_short(), "89999"),
+        // The short's stop-loss at 105000.
         (Draft::protected_short(), "105000"),
         (Draft::protected_short(), "105000.1"),
     ] {

@@ -6,7 +6,7 @@ use plan_checks::{
     DigestStanding, UtcSeconds, commitment,
     pm_order::{
         AMOUNTS, BUILDER, COLLATERAL, CONDITIONAL_TOKENS, DOMAIN, Exchange, MAKER, NEG_RISK,
-        ORDER_HASH, ORDER_TYPE, SIDE, TOKEN, VERSION,
+        ORDER_HASH, ORDER_TYPE, PmBuilderFee, SIDE, TOKEN, VERSION,
     },
 };
 use serde_json::{Value, json};
@@ -275,6 +275,35 @@ fn another_builder_or_metadata() {
     let mut plan = plans().swap_remove(2);
     plan.builder_code = B256::ZERO;
     assert_eq!(plan.refusal(), BUILDER);
+}
+
+#[test]
+fn a_builder_fee_that_was_not_read_or_is_above_the_cap() {
+    let fee = |maker: &str, taker: &str| {
+        Some(PmBuilderFee {
+            maker_bps: maker.parse().unwrap(),
+            taker_bps: taker.parse().unwrap(),
+        })
+    };
+    let judged = |of: usize, fee| {
+        let mut plan = plans().swap_remove(of);
+        plan.builder_fee = fee;
+        plan.judge().map(|_| ()).map_err(|failure| failure.check)
+    };
+    // The third one carries a code; the first one none, and so no fee.
+    for (of, fee, holds) in [
+        (2, fee("0", "0"), true),
+        (2, fee("100", "99.99"), true),
+        (2, fee("100.01", "0"), false),
+        (2, fee("0", "101"), false),
+        (2, fee("0", "10000"), false),
+        (2, None, false),
+        (0, None, true),
+        (0, fee("0", "0"), false),
+    ] {
+        let expected = if holds { Ok(()) } else { Err(BUILDER) };
+        assert_eq!(judged(of, fee), expected, "{of} {fee:?}");
+    }
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use alloy_primitives::{B256, U256};
 use plan_checks::{
-    CheckReport, Commitment, DigestStanding, Facts, Failure, UtcSeconds, judge,
+    CheckReport, Commitment, DigestStanding, Facts, Failure, FeePolicy, UtcSeconds, judge,
     pm_order::{
-        Approval, DomainText, Exchange, Member, Message, PmMarketFacts, PmOrderFacts,
-        PmOrderRequest, Post, RestOrder, Side, TypedData, TypedOrder,
+        Approval, DomainText, Exchange, Member, Message, PmBuilder, PmBuilderFee, PmMarketFacts,
+        PmOrderFacts, PmOrderRequest, Post, RestOrder, Side, TypedData, TypedOrder,
     },
 };
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ pub(crate) struct Plan {
     pub(crate) request: PmOrderRequest,
     pub(crate) market: PmMarketFacts,
     pub(crate) builder_code: B256,
+    pub(crate) builder_fee: Option<PmBuilderFee>,
     pub(crate) commitment: Commitment,
 }
 
@@ -50,6 +51,7 @@ impl Plan {
     fn of(vector: &Value) -> Self {
         let input = &vector["input"];
         let side = Side::from_text(text(&input["side"])).unwrap();
+        let builder_code: B256 = text(&input["builderCode"]).parse().unwrap();
         let token_id: U256 = text(&input["tokenID"]).parse().unwrap();
         let neg_risk = input["negRisk"].as_bool().unwrap();
         let made = text(&input["timestampMs"]).parse::<u64>().unwrap() / 1000;
@@ -99,7 +101,11 @@ impl Plan {
                 closed: false,
                 read_at: now,
             },
-            builder_code: text(&input["builderCode"]).parse().unwrap(),
+            builder_code,
+            builder_fee: (!builder_code.is_zero()).then(|| PmBuilderFee {
+                maker_bps: "0".parse().unwrap(),
+                taker_bps: "12.5".parse().unwrap(),
+            }),
             commitment: Commitment {
                 valid_until: now.saturating_add(90),
                 now,
@@ -201,7 +207,11 @@ impl Plan {
             &plan,
             self.request.clone(),
             self.market.clone(),
-            self.builder_code,
+            PmBuilder {
+                code: self.builder_code,
+                max_fee: FeePolicy::PM_MAX_BUILDER_FEE,
+                fee: self.builder_fee,
+            },
             self.commitment,
         )
     }

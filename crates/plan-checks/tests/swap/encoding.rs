@@ -1,6 +1,6 @@
 //! Bytes that decode and that the EVM executes, but that are not the canonical encoding; other shapes; absurd lengths.
 
-use alloy_primitives::{Bytes, U256};
+use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};
 use plan_checks::swap::calldata::{
     MAX_LEGS, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
@@ -99,8 +99,11 @@ attacks! {
         => |s| { s.call._swapData.pop(); };
     erc20_to_native: "agg_targets_value_bound", "the call is not the canonical encoding of the reviewed swap function"
         => |s| s.edit_call = |data| data[..4].copy_from_slice(&swapTokensMultipleV3ERC20ToNativeCall::SELECTOR);
-    single_shape: "agg_targets_value_bound", "the call is not the canonical encoding of the reviewed swap function"
+    single_shape: "agg_targets_value_bound", "the router's function is not reviewed on this chain"
         => |s| s.edit_call = |data| data[..4].copy_from_slice(&swapTokensSingleV3ERC20ToERC20Call::SELECTOR);
+    single_shape_of_other_bytes: "agg_targets_value_bound", "the call is not the canonical encoding of the reviewed swap function"
+        => |s| { s.policy.chains[0].selectors.push(swapTokensSingleV3ERC20ToERC20Call::SELECTOR.into());
+                 s.edit_call = |data| data[..4].copy_from_slice(&swapTokensSingleV3ERC20ToERC20Call::SELECTOR); };
     generic_shape: "agg_targets_value_bound", "the call is not the canonical encoding of the reviewed swap function"
         => |s| s.edit_call = |data| data[..4].copy_from_slice(&swapTokensGenericCall::SELECTOR);
 
@@ -152,9 +155,15 @@ fn a_lenient_decoder_would_accept_them() {
 #[test]
 fn the_most_legs_that_are_read() {
     let mut sample = Sample::new();
-    for _ in 0..MAX_LEGS - 2 {
-        sample.call._swapData.push(leg(USDC, WETH, 0));
+    let token = |n: usize| Address::with_last_byte(u8::try_from(n + 1).unwrap());
+    sample.call._swapData[1].receivingAssetId = token(0);
+    for n in 1..MAX_LEGS - 2 {
+        sample.call._swapData.push(leg(token(n - 1), token(n), 0));
     }
+    sample
+        .call
+        ._swapData
+        .push(leg(token(MAX_LEGS - 3), WETH, 0));
     assert_eq!(
         sample.decode(&sample.steps()).unwrap().legs.len(),
         MAX_LEGS - 1

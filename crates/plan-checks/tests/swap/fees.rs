@@ -2,6 +2,7 @@
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{SolCall as _, sol};
+use plan_checks::{BasisPoints, fees::Rounding};
 
 use crate::sample::{
     AGGREGATOR, FEE_COLLECTOR, FORWARDER, FORWARDER_V1, GROSS, OWN, STRANGER, Sample, USDC, WETH,
@@ -83,8 +84,12 @@ attacks! {
         => |s| s.fees._distributions.push(part(AGGREGATOR, 1));
     aggregator_for_nothing: "agg_fee_recipient_set_versioned", "a recipient receives nothing"
         => |s| s.fees._distributions[0].amount = U256::ZERO;
-    an_input_whose_own_fee_rounds_to_nothing: "agg_fee_recipient_set_versioned", "a recipient receives nothing"
+    more_than_nothing_where_nothing_is_due: "agg_fee_amount_exact", "a recipient's fee is not within its configured share"
         => |s| { s.scale(U256::from(333)); s.fees._distributions[0].amount = U256::ONE; };
+    aggregator_takes_more_than_its_share: "agg_fee_amount_exact", "a recipient's fee is not within its configured share"
+        => |s| { s.fees._distributions[0].amount = U256::from(2_500_001); s.call._swapData[1].fromAmount -= U256::ONE; };
+    aggregator_takes_what_the_cap_leaves: "agg_fee_amount_exact", "a recipient's fee is not within its configured share"
+        => |s| { s.fees._distributions[0].amount = U256::from(3_000_000); s.call._swapData[1].fromAmount -= U256::from(500_000); };
     configured_set_that_is_none: "agg_fee_recipient_set_versioned", "the fee body names another number of recipients than the reviewed set"
         => |s| { let twice = s.policy.recipients[0].clone(); s.policy.recipients.push(twice); };
     fee_leg_duplicated: "agg_fee_recipient_set_versioned", "a second leg calls the fee forwarder"
@@ -94,14 +99,14 @@ attacks! {
         => |s| { let mut last = leg(WETH, WETH, 1); last.callTo = FORWARDER; last.approveTo = FORWARDER; s.call._swapData.push(last); };
 
     fees_above_the_cap: "agg_fee_aggregate_cap", "the fees exceed the configured cap"
-        => |s| s.fees._distributions[0].amount = U256::from(3_000_001);
-    fees_that_overflow: "agg_fee_aggregate_cap", "the sum of the fees"
+        => |s| s.policy.aggregate_cap = BasisPoints::new(54).unwrap();
+    fees_that_overflow: "agg_fee_amount_exact", "a recipient's fee is not within its configured share"
         => |s| s.fees._distributions[0].amount = U256::MAX;
-    fees_that_overflow_to_a_small_sum: "agg_fee_aggregate_cap", "the sum of the fees"
+    fees_that_overflow_to_a_small_sum: "agg_fee_amount_exact", "a recipient's fee is not within its configured share"
         => |s| s.fees._distributions[0].amount = U256::MAX - U256::from(2_999_999);
     cap_past_256_bits: "agg_fee_aggregate_cap", "the cap of the fees"
         => |s| s.scale(U256::MAX / U256::from(60) + U256::ONE);
-    fees_above_the_input: "agg_fee_aggregate_cap", "the fees exceed the configured cap"
+    fees_above_the_input: "agg_fee_amount_exact", "a recipient's fee is not within its configured share"
         => |s| s.fees._distributions[0].amount = U256::from(GROSS);
 }
 
@@ -134,25 +139,71 @@ fn foreign_text_in_a_refusal_is_escaped_and_short() {
 }
 
 /// A share of a total is rounded otherwise than a share for itself: the recorded SHARED split gives the integrator one unit
-/// more than `floor(gross * bps / 10000)`. A configuration that rounds by floor refuses it; it never rounds in between.
+/// more than `floor(gross * bps / 10000)`. Each rule takes its own amounts only; none rounds in between.
 #[test]
-fn the_remainder_of_a_shared_split_is_another_amount() {
+fn each_rule_takes_its_own_amounts_only() {
+    for (rounding, own, aggregator, exchanged) in [
+        (Rounding::Floor, 17_009_950, 3_001_755, 1_981_158_979u64),
+        (Rounding::Floor, 17_009_950, 3_001_756, 1_981_158_978),
+        (
+            Rounding::SharedRemainder,
+            17_009_951,
+            3_001_755,
+            1_981_158_978,
+        ),
+        (Rounding::SharedFloor, 17_009_950, 3_001_755, 1_981_158_978),
+    ] {
+        let mut sample = shared_split();
+        sample.fees._distributions = vec![part(AGGREGATOR, aggregator), part(OWN, own)];
+        sample.call._swapData[1].fromAmount = U256::from(exchanged);
+        for judged_by in Rounding::ALL {
+            sample.policy.rounding = judged_by;
+            let judged = sample.judge().map_err(|failure| failure.check);
+            match judged {
+                Ok(_) => assert_eq!(judged_by, rounding),
+                Err(check) => {
+                    assert_ne!(judged_by, rounding, "{check}");
+                    // The parts of two rules agree; what leaves the input does not.
+                    let expected = ["agg_fee_amount_exact", "agg_token_amount_bound"];
+                    assert!(expected.contains(&check), "{check}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_shared_total_is_never_less() {
+    let mut sample = shared_split();
+    sample.policy.rounding = Rounding::SharedRemainder;
+    sample.fees._distributions = vec![part(AGGREGATOR, 3_001_754), part(OWN, 17_009_951)];
+    sample.call._swapData[1].fromAmount = U256::from(1_981_158_979u64);
+    assert_eq!(sample.judge().unwrap_err().check, "agg_fee_amount_exact");
+}
+
+/// What the floors of a shared total leave over stays in the router; nothing else does.
+#[test]
+fn what_stays_in_the_router_is_told() {
+    let mut sample = shared_split();
+    sample.policy.rounding = Rounding::SharedFloor;
+    sample.fees._distributions = vec![part(AGGREGATOR, 3_001_755), part(OWN, 17_009_950)];
+    sample.call._swapData[1].fromAmount = U256::from(1_981_158_978u64);
+    let facts = sample.decode(&sample.steps()).unwrap();
+    assert_eq!(facts.left_in_router(), Some(U256::ONE));
+    let sample = Sample::new();
+    let facts = sample.decode(&sample.steps()).unwrap();
+    assert_eq!(facts.left_in_router(), Some(U256::ZERO));
+}
+
+/// The recorded SHARED contract: 1 % of 2,001,170,684, of which the aggregator has 15 %.
+fn shared_split() -> Sample {
     let gross = 2_001_170_684u64;
     let mut sample = Sample::new();
     sample.policy.aggregate_cap = plan_checks::BasisPoints::new(100).unwrap();
     sample.policy.recipients[0].bps = plan_checks::BasisPoints::new(85).unwrap();
     sample.policy.recipients[1].bps = plan_checks::BasisPoints::new(15).unwrap();
     sample.scale(U256::from(gross));
-    let (aggregator, shared, floored) = (3_001_755, 17_009_951, 17_009_950);
-    for (own, accepted) in [(floored, true), (shared, false)] {
-        sample.fees._distributions = vec![part(AGGREGATOR, aggregator), part(OWN, own)];
-        sample.call._swapData[1].fromAmount = U256::from(gross - aggregator - own);
-        let check = sample.judge().map_err(|failure| failure.check);
-        assert_eq!(check.is_ok(), accepted, "{own}");
-        if let Err(check) = check {
-            assert_eq!(check, "agg_fee_amount_exact");
-        }
-    }
+    sample
 }
 
 #[test]

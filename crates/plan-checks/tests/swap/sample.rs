@@ -5,10 +5,12 @@ use alloy_sol_types::SolCall as _;
 use plan_checks::{
     BasisPoints, CheckReport, Commitment, DigestStanding, Failure, FeePolicy, Step, StepKind,
     UtcSeconds,
-    fees::{BridgeCaps, FeeModel, FeeRecipient, ReviewedChain, ReviewedLeg, Rounding},
+    fees::{
+        BridgeCaps, FeeModel, FeeRecipient, ReviewedChain, ReviewedLeg, Rounding, SwapPricePolicy,
+    },
     judge, step,
     swap::{
-        self, SwapAsked, SwapFacts, SwapQuoted,
+        self, PriceReading, SwapAsked, SwapFacts, SwapQuoted,
         calldata::{
             FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
         },
@@ -101,6 +103,10 @@ impl Sample {
                 call_from: Some(ACCOUNT),
                 call_chain_id: BASE,
                 call_value: U256::ZERO,
+                from_usd: None,
+                to_usd: None,
+                price: None,
+                read_at: UtcSeconds::from_unix(NOW),
             },
             plan_chain_id: BASE,
             policy: policy(),
@@ -194,10 +200,8 @@ pub(crate) fn policy() -> FeePolicy {
         address,
         bps: BasisPoints::new(bps).unwrap(),
     };
-    let leg = |contract, selector: [u8; 4]| ReviewedLeg {
-        contract,
-        selectors: vec![Selector::from(selector)],
-    };
+    let leg =
+        |contract, selector: [u8; 4]| ReviewedLeg::new(contract, vec![Selector::from(selector)]);
     FeePolicy {
         version: "2026-11-01".to_owned(),
         fee_model: FeeModel::ForwarderV2,
@@ -215,9 +219,12 @@ pub(crate) fn policy() -> FeePolicy {
             selectors: vec![Selector::from([0x5f, 0xd9, 0xae, 0x2e])],
             legs: vec![leg(SUSHI, SNWAP), leg(KYBER, [0xe2, 0x1f, 0xd0, 0xe9])],
         }],
+        swap: SwapPricePolicy::default(),
         pm_builder_code: B256::ZERO,
+        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
         perp_builder: None,
         perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_price_band: FeePolicy::PERP_PRICE_BAND,
         perp_assets: Vec::new(),
         bridge_caps: BridgeCaps::DEFAULT,
     }
@@ -227,6 +234,23 @@ pub(crate) fn part(recipient: Address, amount: u64) -> FeeDistribution {
     FeeDistribution {
         recipient,
         amount: U256::from(amount),
+    }
+}
+
+/// What the quote says that input and expected output are worth.
+pub(crate) fn worth(sample: &mut Sample, from: &str, to: &str) {
+    sample.quoted.from_usd = Some(from.parse().unwrap());
+    sample.quoted.to_usd = Some(to.parse().unwrap());
+}
+
+/// An independent price: a dollar for USDC, and this for WETH.
+pub(crate) fn price(weth: &str) -> PriceReading {
+    PriceReading {
+        from_usd: "1".parse().unwrap(),
+        from_decimals: 6,
+        to_usd: weth.parse().unwrap(),
+        to_decimals: 18,
+        as_of: UtcSeconds::from_unix(NOW),
     }
 }
 

@@ -48,11 +48,17 @@ attacks! {
     leg_calls_no_function: "agg_targets_value_bound", "a leg calls a contract or function that is not reviewed"
         => |s| s.call._swapData[1].callData = Bytes::from_static(&[0x5f, 0x3b, 0xd1]);
     second_of_two_legs_is_unknown: "agg_targets_value_bound", "a leg calls a contract or function that is not reviewed"
-        => |s| { let mut extra = leg(WETH, DAI, 1); extra.callTo = FEE_COLLECTOR; s.call._swapData.insert(2, extra); s.call._swapData.push(leg(DAI, WETH, 1)); };
-    leg_approves_an_unknown_contract: "agg_targets_value_bound", "a leg lets a contract spend that is not reviewed"
+        => |s| { s.call._swapData[1].receivingAssetId = DAI; let mut extra = leg(DAI, WETH, 1); extra.callTo = FEE_COLLECTOR; s.call._swapData.push(extra); };
+    leg_approves_an_unknown_contract: "agg_targets_value_bound", "a leg lets a contract spend that is not its reviewed spender"
         => |s| s.call._swapData[1].approveTo = STRANGER;
-    leg_approves_the_account: "agg_targets_value_bound", "a leg lets a contract spend that is not reviewed"
+    leg_approves_the_account: "agg_targets_value_bound", "a leg lets a contract spend that is not its reviewed spender"
         => |s| s.call._swapData[1].approveTo = ACCOUNT;
+    leg_approves_another_reviewed_exchange: "agg_targets_value_bound", "a leg lets a contract spend that is not its reviewed spender"
+        => |s| s.call._swapData[1].approveTo = KYBER;
+    leg_approves_itself_instead_of_its_proxy: "agg_targets_value_bound", "a leg lets a contract spend that is not its reviewed spender"
+        => |s| s.policy.chains[0].legs[0].spender = KYBER;
+    leg_of_four_bytes: "agg_targets_value_bound", "a leg's call has no arguments: the router refuses it"
+        => |s| s.call._swapData[1].callData = Bytes::from_static(&[0x5f, 0x3b, 0xd1, 0xc8]);
     leg_calls_the_router: "agg_targets_value_bound", "a leg calls the router, a token or the account"
         => |s| { s.policy.chains[0].legs[0].contract = ROUTER; s.call._swapData[1].callTo = ROUTER; };
     leg_calls_the_input_token: "agg_targets_value_bound", "a leg calls the router, a token or the account"

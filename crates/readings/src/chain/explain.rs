@@ -21,13 +21,13 @@ use super::{
     fee::{self, Fee},
     knowledge::{Knowledge, Replay},
     network::NATIVE_DECIMALS,
-    record::{Outcome, Record},
+    record::{Outcome, Record, Testimony},
     revert,
     signature::Confidence,
 };
 
 /// Most elements of each list that are shown.
-const MAX_SHOWN: usize = 100;
+pub const MAX_SHOWN: usize = 100;
 
 /// Where a transaction stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -52,6 +52,8 @@ pub struct Explanation {
     pub hash: String,
     /// Where it stands.
     pub status: Status,
+    /// How many nodes say so.
+    pub evidence: Evidence,
     /// Height of its block.
     pub block: Option<u64>,
     /// Time of its block.
@@ -85,9 +87,41 @@ pub struct Explanation {
     pub revert_reason: Option<String>,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
+    /// Lists that are longer than what is shown of them, and how long they are.
+    #[serde(skip)]
+    pub cut: Vec<(&'static str, usize)>,
     /// Members that are null, and why.
     #[serde(skip)]
     pub missing: Vec<(&'static str, String)>,
+}
+
+/// How far status, logs and what was sent rest on more than one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// `two_nodes_agree` or `one_nodes_word`.
+    pub basis: &'static str,
+    /// Nodes that told the same.
+    pub nodes: u8,
+    /// Why it is one node's word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+}
+
+impl From<Testimony> for Evidence {
+    fn from(testimony: Testimony) -> Self {
+        match testimony {
+            Testimony::TwoNodes => Self {
+                basis: "two_nodes_agree",
+                nodes: 2,
+                reason: None,
+            },
+            Testimony::OneNode(reason) => Self {
+                basis: "one_nodes_word",
+                nodes: 1,
+                reason: Some(reason),
+            },
+        }
+    }
 }
 
 /// A chain by id and name.
@@ -185,13 +219,22 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     let (action, mut warnings) = action::action(&view);
     warnings.extend(warnings::warnings(&view, unknown_sums, budget.was_cut()));
     let seen = status != Status::Pending;
+    let (transfers, all_transfers) = shown::transfers(&view);
+    let lists = [
+        ("transfers", all_transfers),
+        ("approvals", events.approvals.len()),
+        ("balance_changes", changes.len()),
+    ];
+    let long = |(_, total): &(&str, usize)| seen && *total > MAX_SHOWN;
     Explanation {
+        cut: lists.into_iter().filter(long).collect(),
         chain: ChainName {
             id: record.network.id,
             name: record.network.name,
         },
         hash: transaction.hash.to_string(),
         status,
+        evidence: record.testimony.into(),
         block: transaction.block.map(|block| block.number),
         timestamp: record.time,
         from: transaction.from.to_checksum(None),
@@ -202,7 +245,7 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
         action,
         decoded_call,
         signature_confidence: confidence,
-        transfers: seen.then(|| shown::transfers(&view)),
+        transfers: seen.then_some(transfers),
         approvals: seen.then(|| shown::approvals(&view)),
         balance_changes: (seen && untold.is_none()).then(|| shown::changes(&view)),
         contracts: contracts(&view),

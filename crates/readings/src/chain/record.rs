@@ -19,6 +19,17 @@ pub struct Record {
     pub receipt: Option<Receipt>,
     /// The time of its block; `None` without a block, or when the block could not be read.
     pub time: Option<Timestamp>,
+    /// How many nodes say so.
+    pub testimony: Testimony,
+}
+
+/// How far what is known of a transaction rests on more than one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Testimony {
+    /// Two nodes tell the same of what was sent, of its outcome and of its logs.
+    TwoNodes,
+    /// One node's word: why there is no other.
+    OneNode(&'static str),
 }
 
 /// A place in the chain.
@@ -97,6 +108,23 @@ pub struct Receipt {
     pub logs: Vec<Log>,
     /// Logs beyond those.
     pub logs_left_out: usize,
+}
+
+impl Receipt {
+    /// Whether another node's receipt tells the same: block, outcome, gas, contract and every log.
+    #[must_use]
+    pub fn tells_the_same(&self, other: &Self) -> bool {
+        let told = |receipt: &Self| {
+            (
+                receipt.outcome,
+                receipt.block,
+                receipt.gas_used,
+                receipt.created,
+                receipt.logs_left_out,
+            )
+        };
+        told(self) == told(other) && self.logs == other.logs
+    }
 }
 
 /// Whether a transaction took effect.

@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use super::folded;
+use super::{folded, market::Market};
 use crate::share_pct;
 
 /// How much can go wrong, from what figures show. No grade is a promise: a contract can fail with
@@ -23,7 +23,7 @@ pub enum Grade {
 /// The most risk that a caller takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Appetite {
-    /// Grades A and B.
+    /// Grades A and B, without impermanent loss.
     Low,
     /// Grades A to C.
     Medium,
@@ -136,9 +136,17 @@ pub const ESTABLISHED: [&str; 22] = [
 ];
 
 impl Appetite {
+    /// Whether `market` is within it. A low appetite takes none that impermanent loss is possible in, and none of which
+    /// nobody says that it is not.
+    #[must_use]
+    pub fn takes(self, market: &Market) -> bool {
+        self.takes_grade(market.risk_grade)
+            && (self != Self::Low || market.without_impermanent_loss())
+    }
+
     /// Whether `grade` is within it.
     #[must_use]
-    pub fn takes(self, grade: Grade) -> bool {
+    pub fn takes_grade(self, grade: Grade) -> bool {
         let worst = match self {
             Self::Low => Grade::B,
             Self::Medium => Grade::C,

@@ -160,7 +160,7 @@ fn best(earner: &Earner, holding: &Holding, markets: &[Market]) -> Option<Best> 
     let usd = holding.usd.map(|usd| usd.0);
     let fitting = markets.iter().filter(|market| {
         market.chain_id == Some(holding.chain_id)
-            && Appetite::Low.takes(market.risk_grade)
+            && Appetite::Low.takes(market)
             && earner.fits(market)
             && usd.is_none_or(|usd| has_room(market, usd))
     });

@@ -43,7 +43,7 @@ pub struct Market {
     pub apy_reward_pct: Option<Figure>,
     /// Value in it, in dollars.
     pub tvl_usd: Figure,
-    /// `yes` or `no`.
+    /// `yes` or `no`; `None` when the source does not say it.
     pub il_risk: Option<&'static str>,
     /// Whether all of its assets are stablecoins.
     pub stablecoin: Option<bool>,
@@ -98,6 +98,9 @@ pub struct Quoted {
     pub is_base: bool,
     /// Value in it, in dollars; of a lending market what is not lent out.
     pub tvl_usd: Decimal,
+    /// Whether prices of its assets moving apart costs something; `None` where the source does not say it and nothing rules
+    /// it out.
+    pub il_risk: Option<bool>,
     /// The source.
     pub source: &'static str,
 }
@@ -142,7 +145,7 @@ impl Market {
             apy_base_pct: pool.apy_base_pct,
             apy_reward_pct: pool.apy_reward_pct,
             tvl_usd: pool.tvl_usd,
-            il_risk: pool.il_risk.map(|risk| if risk { "yes" } else { "no" }),
+            il_risk: yes_or_no(pool.il_risk),
             stablecoin: pool.stablecoin,
             risk_grade,
             why: why.iter().map(|rule| rule.says.to_owned()).collect(),
@@ -169,7 +172,7 @@ impl Market {
             apy_pct: quoted.apy_pct,
             reward_pct: None,
             left_out: false,
-            il_risk: Some(false),
+            il_risk: quoted.il_risk,
             days: None,
             mean_30d_pct: None,
         });
@@ -188,7 +191,7 @@ impl Market {
             apy_base_pct: quoted.is_base.then_some(apy_pct),
             apy_reward_pct: None,
             tvl_usd: cut(quoted.tvl_usd, 2),
-            il_risk: Some("no"),
+            il_risk: yes_or_no(quoted.il_risk),
             stablecoin: asset.map(|asset| asset.class == assets::Class::Stable),
             risk_grade,
             why: why.iter().map(|rule| rule.says.to_owned()).collect(),
@@ -198,6 +201,12 @@ impl Market {
             single_asset: Some(true),
             reward_known: false,
         })
+    }
+
+    /// Whether it is known that prices of its assets moving apart cost nothing.
+    #[must_use]
+    pub fn without_impermanent_loss(&self) -> bool {
+        self.il_risk == Some("no")
     }
 
     /// Whether one of its assets is `asset`.
@@ -300,6 +309,10 @@ pub fn ranked(markets: &[Market]) -> Vec<Market> {
     let mut sorted: Vec<_> = markets.iter().collect();
     sorted.sort_by_key(|market| (Reverse(weighted(market)), market.pool.as_str()));
     sorted.into_iter().take(MAX_RANKED).cloned().collect()
+}
+
+fn yes_or_no(risk: Option<bool>) -> Option<&'static str> {
+    risk.map(|risk| if risk { "yes" } else { "no" })
 }
 
 fn far_apart(one: Decimal, other: Decimal) -> bool {

@@ -16,8 +16,8 @@ use crate::{Figure, symbol::SymbolKey};
 
 /// Days over which a net yield is computed: gas is paid once, the yield counts for this long.
 pub const HORIZON_DAYS: u64 = 365;
-/// Rows that are given.
-const MAX_ROWS: usize = 10;
+/// Rows that an answer gives.
+pub const MAX_ROWS: usize = 10;
 /// Protocols of which the stated TVL is what can be taken out at once, by folded name: lending
 /// markets state what is not lent out.
 const TVL_IS_LIQUID: [&str; 12] = [
@@ -65,11 +65,16 @@ pub struct Recommendation {
     pub amount_usd: Figure,
     /// The yield before gas, in percent a year.
     pub apy_pct: Figure,
-    /// The yield over a year less gas, in percent; `None` when gas is not known.
+    /// The yield over a year less gas, in percent; `None` when gas is not known. What [`Self::not_counted`] names is not taken
+    /// off.
+    pub apy_after_gas_pct: Option<Figure>,
+    /// The yield over a year less every cost that placing the amount has, in percent; `None` when one of them is not known.
     pub net_apy_pct: Option<Figure>,
+    /// Costs that are not known: gas, the swap into the other assets, impermanent loss.
+    pub not_counted: Vec<&'static str>,
     /// Gas of going in and out, in dollars.
     pub est_gas_usd: Option<Figure>,
-    /// Days until the yield has paid for the gas.
+    /// Days until the yield has paid for the gas; `None` when that is not the only cost.
     pub breakeven_days: Option<Figure>,
     /// What can be taken out at once, in dollars; `None` where it is not stated, as with queues.
     pub exit_liquidity_usd: Option<Figure>,
@@ -79,7 +84,7 @@ pub struct Recommendation {
     pub why: Vec<String>,
 }
 
-/// The best markets for `wish`, at most ten. Those with a known net yield come first; one whose gas
+/// The markets for `wish`, the best first. Those with a known net yield come first; one whose gas
 /// eats the yield is left out, as is one of which the amount would be more than a tenth.
 #[must_use]
 pub fn recommend(
@@ -95,9 +100,10 @@ pub fn recommend(
         .filter(|market| wish.takes(market))
         .filter_map(|market| {
             let row = row(market, wish.amount_usd, gas)?;
+            let known = row.net_apy_pct.or(row.apy_after_gas_pct);
             let order = (
                 row.net_apy_pct.is_none(),
-                Reverse(row.net_apy_pct.map(|net| by_grade(net.0, row.risk_grade))),
+                Reverse(known.map(|known| by_grade(known.0, row.risk_grade))),
                 Reverse(weighted(market)),
                 row.pool.clone(),
             );
@@ -105,13 +111,10 @@ pub fn recommend(
         })
         .collect();
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
-    rows.into_iter()
-        .map(|(_, row)| row)
-        .take(MAX_ROWS)
-        .collect()
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The same for what an account holds: each reviewed token on its chain, the best rows over all.
+/// The same for what an account holds: each reviewed token on its chain, the best rows over all first.
 #[must_use]
 pub fn recommend_for(
     holdings: &[Holding],
@@ -141,7 +144,6 @@ pub fn recommend_for(
             .and_then(|net| by_grade(net.0, row.risk_grade).checked_mul(row.amount_usd.0));
         (gain.is_none(), Reverse(gain), row.pool.clone())
     });
-    rows.truncate(MAX_ROWS);
     rows
 }
 
@@ -149,7 +151,7 @@ impl Wish<'_> {
     /// Whether `market` is of the wanted kind, whatever the amount.
     #[must_use]
     pub fn takes_kind(&self, market: &Market) -> bool {
-        self.appetite.takes(market.risk_grade)
+        self.appetite.takes(market)
             && self.asset.is_none_or(|asset| market.holds(asset))
             && self
                 .token
@@ -176,24 +178,35 @@ fn row(
         .get(&chain_id)
         .and_then(|price| price.round_trip(single));
     let mut why = market.why.clone();
-    let net = match cost {
+    let mut not_counted = Vec::new();
+    let after_gas = match cost {
         None => {
             why.push("gas cost not known".to_owned());
+            not_counted.push("gas");
             None
         }
         Some(cost) => {
             let loss = crate::share_pct(cost, amount_usd)?;
-            Some(market.apy_pct.0.checked_sub(loss)?).filter(|net| *net > Decimal::ZERO)
+            Some(market.apy_pct.0.checked_sub(loss)?).filter(|left| *left > Decimal::ZERO)
         }
     };
-    if cost.is_some() && net.is_none() {
+    if cost.is_some() && after_gas.is_none() {
         return None;
     }
+    if !single {
+        not_counted.push("swap_into_other_assets");
+    }
+    if !market.without_impermanent_loss() {
+        not_counted.push("impermanent_loss");
+    }
+    let net = after_gas.filter(|_| not_counted.is_empty());
     let exit = TVL_IS_LIQUID.contains(&folded(&market.project).as_str());
     if !exit && single {
         why.push("what can be taken out at once is not stated".to_owned());
     }
-    let breakeven = cost.and_then(|cost| days_to_earn(cost, amount_usd, market.apy_pct.0));
+    let breakeven = cost
+        .filter(|_| not_counted.is_empty())
+        .and_then(|cost| days_to_earn(cost, amount_usd, market.apy_pct.0));
     Some(Recommendation {
         pool: market.pool.clone(),
         chain_id,
@@ -201,7 +214,9 @@ fn row(
         asset: market.symbol.clone(),
         amount_usd: cut(amount_usd, 2),
         apy_pct: market.apy_pct,
+        apy_after_gas_pct: after_gas.map(|left| cut(left, 4)),
         net_apy_pct: net.map(|net| cut(net, 4)),
+        not_counted,
         est_gas_usd: cost.map(|cost| up(cost, 6)),
         breakeven_days: breakeven.map(|days| up(days, 2)),
         // Shares of a pool of several assets are redeemed for what is in it.

@@ -105,6 +105,22 @@ pub struct Analytics {
     pub gainers: Vec<ProtocolRow>,
     /// What shrank most in a day.
     pub losers: Vec<ProtocolRow>,
+    /// How many rows each ranking would have if it were whole.
+    #[serde(skip)]
+    pub totals: Totals,
+}
+
+/// How many rows the rankings would have if they were whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Of `chains`.
+    pub chains: usize,
+    /// Of `protocols`.
+    pub protocols: usize,
+    /// Of `gainers`.
+    pub gainers: usize,
+    /// Of `losers`.
+    pub losers: usize,
 }
 
 impl Protocol {
@@ -156,7 +172,15 @@ pub fn plausible_change(change: Option<Figure>) -> Option<Figure> {
 pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>) -> Analytics {
     let counted = largest_first(protocols.iter().filter(|protocol| protocol.counts()));
     let total = chains.and_then(|chains| sum(chains.iter().map(|chain| chain.tvl_usd.0)));
+    let (gainers, all_gainers) = movers(&counted, Decimal::is_sign_positive);
+    let (losers, all_losers) = movers(&counted, Decimal::is_sign_negative);
     Analytics {
+        totals: Totals {
+            chains: chains.map_or(0, <[ChainTvl]>::len),
+            protocols: counted.len(),
+            gainers: all_gainers,
+            losers: all_losers,
+        },
         total_tvl_usd: total.map(|total| cut(total, 2)),
         chains: chains.map(|chains| chain_rows(chains.to_vec(), total)),
         protocols: counted
@@ -164,8 +188,8 @@ pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>) -> Analytics {
             .take(MAX_PROTOCOLS)
             .map(|one| one.row())
             .collect(),
-        gainers: movers(&counted, Decimal::is_sign_positive),
-        losers: movers(&counted, Decimal::is_sign_negative),
+        gainers,
+        losers,
     }
 }
 
@@ -196,12 +220,20 @@ pub fn of_protocol(protocols: &[Protocol], name: &str) -> Option<Analytics> {
             }),
         }
     }
+    let (gainers, all_gainers) = movers(&found, Decimal::is_sign_positive);
+    let (losers, all_losers) = movers(&found, Decimal::is_sign_negative);
     Some(Analytics {
+        totals: Totals {
+            chains: chains.len(),
+            protocols: found.len(),
+            gainers: all_gainers,
+            losers: all_losers,
+        },
         total_tvl_usd: total.map(|total| cut(total, 2)),
         chains: Some(chain_rows(chains, total)),
         protocols: found.iter().map(|one| one.row()).collect(),
-        gainers: movers(&found, Decimal::is_sign_positive),
-        losers: movers(&found, Decimal::is_sign_negative),
+        gainers,
+        losers,
     })
 }
 
@@ -227,8 +259,8 @@ fn chain_rows(mut chains: Vec<ChainTvl>, total: Option<Decimal>) -> Vec<ChainRow
     chains.into_iter().map(row).collect()
 }
 
-/// Protocols that moved in the direction that `wanted` names, the strongest first.
-fn movers(protocols: &[&Protocol], wanted: fn(&Decimal) -> bool) -> Vec<ProtocolRow> {
+/// Protocols that moved in the direction that `wanted` names, the strongest first, and how many there are.
+fn movers(protocols: &[&Protocol], wanted: fn(&Decimal) -> bool) -> (Vec<ProtocolRow>, usize) {
     let least = Decimal::from(MIN_MOVER_TVL_USD);
     let change = |one: &Protocol| one.change_1d_pct.map(|change| change.0);
     let mut moved: Vec<_> = protocols
@@ -237,11 +269,9 @@ fn movers(protocols: &[&Protocol], wanted: fn(&Decimal) -> bool) -> Vec<Protocol
         .filter_map(|one| Some((change(one).filter(|by| !by.is_zero() && wanted(by))?, *one)))
         .collect();
     moved.sort_by(|(a, x), (b, y)| b.abs().cmp(&a.abs()).then_with(|| x.slug.cmp(&y.slug)));
-    moved
-        .into_iter()
-        .take(MAX_MOVERS)
-        .map(|(_, one)| one.row())
-        .collect()
+    let total = moved.len();
+    let strongest = moved.into_iter().take(MAX_MOVERS);
+    (strongest.map(|(_, one)| one.row()).collect(), total)
 }
 
 #[cfg(test)]

@@ -129,6 +129,49 @@ fn conflicting(venues: &[VenueReading]) -> Vec<Venue> {
         .collect()
 }
 
+/// By what the coins of an overview are ranked, and which cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RankedBy {
+    /// The figure.
+    pub by: &'static str,
+    /// The venues whose open interest is counted before the first coins are chosen. A coin that is large at another venue
+    /// only may be missing from them.
+    pub venues: Vec<Venue>,
+    /// Coins that a venue lists and that have no place in the ranking: no venue that lists them states an open interest that
+    /// counts. The first by name.
+    pub unranked: Vec<String>,
+    /// How many those are.
+    pub unranked_total: usize,
+}
+
+/// Most unranked coins that are named.
+const MAX_UNRANKED: usize = 100;
+
+impl RankedBy {
+    /// Of the coins of an overview.
+    #[must_use]
+    pub fn over(markets: &[SymbolMarket]) -> Self {
+        let counted = markets
+            .iter()
+            .flat_map(|market| &market.aggregate.oi_venues);
+        let venues: std::collections::BTreeSet<Venue> = counted.copied().collect();
+        let mut unranked: Vec<String> = markets
+            .iter()
+            .filter(|market| market.aggregate.oi_usd.is_none())
+            .map(|market| market.symbol.clone())
+            .collect();
+        unranked.sort_unstable();
+        let unranked_total = unranked.len();
+        unranked.truncate(MAX_UNRANKED);
+        Self {
+            by: "open_interest_usd",
+            venues: venues.into_iter().collect(),
+            unranked,
+            unranked_total,
+        }
+    }
+}
+
 /// The `most` coins with the highest open interest in dollars. Equal ones are in the order of their
 /// names; those without any come last.
 #[must_use]
@@ -244,6 +287,28 @@ mod tests {
             ),
             (1, "10")
         );
+    }
+
+    #[test]
+    fn a_coin_without_a_place_in_the_ranking_is_named() {
+        let mut listed = reading(Venue::Binance, "0.0001", 8, "1", "7");
+        listed.open_interest = None;
+        let markets = [
+            SymbolMarket::new("BTC", vec![reading(Venue::Okx, "0.0001", 8, "9", "1")]),
+            SymbolMarket::new("ONLY", vec![listed]),
+            // Two that contradict each other: nobody knows how large it is.
+            SymbolMarket::new(
+                "LUNA",
+                vec![
+                    reading(Venue::Bybit, "0.0001", 8, "10", "1"),
+                    reading(Venue::Okx, "0.0001", 8, "10", "100"),
+                ],
+            ),
+        ];
+        let ranked = RankedBy::over(&markets);
+        assert_eq!(ranked.venues, [Venue::Okx]);
+        assert_eq!(ranked.unranked, ["LUNA", "ONLY"]);
+        assert_eq!(ranked.unranked_total, 2);
     }
 
     #[test]

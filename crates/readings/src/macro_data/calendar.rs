@@ -199,6 +199,37 @@ pub fn chicago_time(clock: DateTime) -> Option<Timestamp> {
     at(&CHICAGO, clock)
 }
 
+/// The time of a clock in New York; `None` for one that the change to summer time skips.
+pub(super) fn new_york_time(clock: DateTime) -> Option<Timestamp> {
+    at(&NEW_YORK, clock)
+}
+
+/// How US shares are traded on a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UsSession {
+    /// As usual.
+    Usual,
+    /// Until 13:00.
+    Short,
+    /// Not at all, although it is no weekend.
+    Holiday,
+    /// Not at all.
+    Weekend,
+}
+
+/// How US shares are traded on `date`.
+pub(super) fn us_session(date: Date) -> UsSession {
+    if is_weekend(date) {
+        UsSession::Weekend
+    } else if us_holiday(date) {
+        UsSession::Holiday
+    } else if early_close(date) {
+        UsSession::Short
+    } else {
+        UsSession::Usual
+    }
+}
+
 fn new_york(time: Timestamp) -> (Date, Time) {
     let local = NEW_YORK.to_datetime(time);
     (local.date(), local.time())

@@ -15,8 +15,32 @@ pub enum Unit {
     Percent,
     /// Dollars for a barrel.
     UsdPerBarrel,
+    /// Dollars for a troy ounce.
+    UsdPerTroyOunce,
+    /// Dollars for a pound of 453.6 grams.
+    UsdPerPound,
+    /// Dollars for a million British thermal units.
+    UsdPerMmbtu,
     /// The second currency of the symbol for one of the first.
     Rate,
+}
+
+/// What a value is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// An index as its maker computes it.
+    Index,
+    /// A par yield of the treasury's curve.
+    ParYield,
+    /// A central bank's reference rate.
+    ReferenceRate,
+    /// A price of the goods themselves.
+    Spot,
+    /// The price of the future that expires next.
+    FuturesFrontMonth,
+    /// The reference price of a perpetual contract, which follows futures.
+    PerpetualOracle,
 }
 
 /// One value of the world.
@@ -69,6 +93,11 @@ instruments! {
     US10Y: "US10Y", "US treasury par yield, 10 years", Percent, UsTreasuries, -5_000..50_000, ["10Y", "DGS10", "TNX", "^TNX"];
     US30Y: "US30Y", "US treasury par yield, 30 years", Percent, UsTreasuries, -5_000..50_000, ["30Y", "DGS30", "TYX", "^TYX"];
     WTI: "WTI", "Crude oil, West Texas Intermediate, spot at Cushing", UsdPerBarrel, Oil, -100_000..1_000_000, ["DCOILWTICO", "USOIL"];
+    GOLD: "GOLD", "Gold", UsdPerTroyOunce, CommodityFutures, 200_000..100_000_000, ["XAU", "XAUUSD", "GC", "GC=F"];
+    SILVER: "SILVER", "Silver", UsdPerTroyOunce, CommodityFutures, 2_000..5_000_000, ["XAG", "XAGUSD", "SI", "SI=F"];
+    COPPER: "COPPER", "Copper", UsdPerPound, CommodityFutures, 500..100_000, ["HG", "HG=F"];
+    NATGAS: "NATGAS", "Natural gas, Henry Hub", UsdPerMmbtu, CommodityFutures, 200..200_000, ["GAS", "NG", "NG=F"];
+    WTI_FUTURE: "WTI_FUTURE", "Crude oil, West Texas Intermediate", UsdPerBarrel, CommodityFutures, -100_000..1_000_000, ["CL", "CL=F"];
     BRENT: "BRENT", "Crude oil, Brent, spot in Europe", UsdPerBarrel, Oil, 1_000..1_000_000, ["DCOILBRENTEU", "UKOIL"];
     EURUSD: "EURUSD", "Dollars for a euro", Rate, Currencies, 200..5_000, ["EUR", "EURUSD=X"];
     GBPUSD: "GBPUSD", "Dollars for a pound", Rate, Currencies, 200..5_000, ["GBP", "GBPUSD=X"];
@@ -92,6 +121,18 @@ impl Instrument {
         let means = |known: &&'static str| *known == key.as_str();
         ALL.iter()
             .find(|instrument| means(&instrument.symbol) || instrument.aliases.iter().any(&means))
+    }
+
+    /// What its values are taken from, unless a source says otherwise.
+    #[must_use]
+    pub fn basis(&self) -> Basis {
+        match (self.market, self.unit) {
+            (Market::CommodityFutures, _) => Basis::FuturesFrontMonth,
+            (_, Unit::Points) => Basis::Index,
+            (_, Unit::Percent) => Basis::ParYield,
+            (_, Unit::Rate) => Basis::ReferenceRate,
+            _ => Basis::Spot,
+        }
     }
 
     /// Whether `value` can be of this instrument and in its unit.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Instrument, MarketState, Unit};
+use super::{Basis, Instrument, MarketState, Unit};
 use crate::{Decimal, Figure, percent_change};
 
 /// Decimal places of a change.
@@ -26,7 +26,8 @@ pub struct Observation {
     pub as_of: Timestamp,
     /// Which source.
     pub source: &'static str,
-    /// How long after the market the source publishes, in minutes.
+    /// How long after the market a source that follows it publishes, in minutes. Of one that does not, the calendar says how
+    /// far behind it is.
     pub delayed_minutes: u32,
     /// How many sessions the source is usually behind.
     pub lag_sessions: usize,
@@ -45,6 +46,11 @@ pub struct Reading {
     pub value: Figure,
     /// Its unit.
     pub unit: Unit,
+    /// What it is taken from.
+    pub basis: Basis,
+    /// The contract that it is the price of, as its source names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<&'static str>,
     /// Change from the session before, in percent of that value.
     pub change_pct: Option<Figure>,
     /// The same of a yield, in basis points.
@@ -58,7 +64,8 @@ pub struct Reading {
     pub stale: bool,
     /// Which source.
     pub source: &'static str,
-    /// How long after the market the source publishes.
+    /// How many minutes the value is behind its market: behind the newest value that the market has made, and where the source
+    /// follows the open market, behind the present.
     pub delayed_minutes: u32,
     /// `direct`, or `derived` for what is computed here.
     pub method: &'static str,
@@ -106,16 +113,28 @@ impl Reading {
             name: instrument.name,
             value: Figure(value),
             unit: instrument.unit,
+            basis: instrument.basis(),
+            contract: None,
             change_pct: change_pct.map(|change| Figure(change.round_dp(CHANGE_PLACES))),
             change_bp: change_bp.map(|change| Figure(change.round_dp(CHANGE_PLACES))),
             as_of,
             market_state,
             stale: age > fresh_seconds,
             source: observation.source,
-            delayed_minutes: observation.delayed_minutes,
+            delayed_minutes: delayed_minutes(instrument, observation, now),
             method: "direct",
             fresh_seconds,
         })
+    }
+
+    /// The same, taken from this contract.
+    #[must_use]
+    pub fn of_contract(self, basis: Basis, contract: &'static str) -> Self {
+        Self {
+            basis,
+            contract: Some(contract),
+            ..self
+        }
     }
 
     /// The same, computed here from what the source has.
@@ -126,6 +145,19 @@ impl Reading {
             ..self
         }
     }
+}
+
+/// How far a value is behind its market. A source that does not follow it is behind by the time between its value and the
+/// newest one that the market has made: days, for a source that publishes once a week.
+fn delayed_minutes(instrument: &Instrument, observation: &Observation, now: Timestamp) -> u32 {
+    if observation.live {
+        return observation.delayed_minutes;
+    }
+    let newest = instrument.market.expected(now, 0);
+    let behind = newest.map_or(0, |newest| {
+        newest.duration_since(observation.as_of).as_mins()
+    });
+    u32::try_from(behind).unwrap_or(0)
 }
 
 /// The age that a value may have: in an open market a short one if the source follows it, otherwise
@@ -162,6 +194,9 @@ pub struct CrossCheck {
     pub value: Figure,
     /// Its time.
     pub as_of: Timestamp,
+    /// The contract that it is the price of, as the source names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<&'static str>,
     /// How far it is from the reading, in percent; sources of different days differ by the market's
     /// own movement.
     pub difference_pct: Option<Figure>,
@@ -176,6 +211,7 @@ impl CrossCheck {
             source,
             value: Figure(value),
             as_of,
+            contract: None,
             difference_pct: percent_change(reading.value.0, value)
                 .map(|difference| Figure(difference.round_dp(CHANGE_PLACES))),
         }
@@ -245,6 +281,38 @@ mod tests {
         // The last tick a minute before the official close is the value of the weekend.
         assert!(!stale("2026-11-20T21:14:59Z", "2026-11-21T01:02:00Z"));
         assert!(stale("2026-11-19T21:14:59Z", "2026-11-21T01:02:00Z"));
+    }
+
+    #[test]
+    fn an_old_spot_price_says_how_far_behind_it_is() {
+        // Published once a week: on Friday evening the newest price is that of Monday.
+        let weekly = Observation {
+            lag_sessions: 4,
+            ..observed("59.9", None, "2026-11-16T19:30:00Z")
+        };
+        let now = "2026-11-21T01:02:00Z";
+        let read = reading(&Instrument::WTI, &weekly, now);
+        assert_eq!(
+            (read.delayed_minutes, read.basis),
+            (4 * 24 * 60, Basis::Spot)
+        );
+        let future = Observation {
+            live: true,
+            delayed_minutes: 10,
+            ..observed("60.2", None, "2026-11-20T21:59:00Z")
+        };
+        let read = reading(&Instrument::WTI_FUTURE, &future, now);
+        assert_eq!(
+            (read.delayed_minutes, read.basis),
+            (10, Basis::FuturesFrontMonth)
+        );
+        let read = read.of_contract(Basis::PerpetualOracle, "xyz:CL");
+        assert_eq!(
+            (read.basis, read.contract),
+            (Basis::PerpetualOracle, Some("xyz:CL"))
+        );
+        let today = observed("6880.1", None, "2026-11-20T21:00:00Z");
+        assert_eq!(reading(&Instrument::SP500, &today, now).delayed_minutes, 0);
     }
 
     #[test]

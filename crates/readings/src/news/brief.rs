@@ -87,6 +87,9 @@ pub struct Digest {
     pub brief: Brief,
     /// The heaviest stories.
     pub headlines: Vec<Headline>,
+    /// How many stories there are.
+    #[serde(default)]
+    pub headlines_total: usize,
     /// Every article that was young enough, for those who look for a topic or a token.
     pub articles: Vec<Article>,
 }
@@ -138,6 +141,7 @@ pub fn compile(
     if thin.headlines < FEWEST_HEADLINES || thin.sources < FEWEST_SOURCES {
         return Err(thin);
     }
+    let headlines_total = headlines.len();
     headlines.truncate(MOST_HEADLINES);
     let sentiment = overall(&headlines).ok_or(thin)?;
     Ok(Digest {
@@ -147,6 +151,7 @@ pub fn compile(
             fear_greed,
         },
         headlines,
+        headlines_total,
         articles,
     })
 }

@@ -60,6 +60,18 @@ impl Topic {
     }
 }
 
+/// The known topics of which a text carries a phrase, by their first names.
+#[must_use]
+pub fn topics_in(text: &str) -> Vec<&'static str> {
+    let text = padded(text);
+    let carried = TOPICS
+        .iter()
+        .filter(|(_, terms)| terms.iter().any(|term| text.contains(&format!(" {term} "))));
+    carried
+        .filter_map(|(names, _)| names.first().copied())
+        .collect()
+}
+
 /// Words with a space around each, so that only whole words are found.
 fn padded(text: &str) -> String {
     format!(" {} ", words(text).join(" "))

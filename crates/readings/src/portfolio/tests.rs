@@ -18,7 +18,14 @@ fn holding(asset: Asset, symbol: &str, raw: u64, decimals: u8, price: &str) -> H
     }
 }
 
-fn read(chain_id: u64, holdings: Vec<Holding>) -> ChainReading {
+/// A chain whose own coin was read as well.
+fn read(chain_id: u64, mut holdings: Vec<Holding>) -> ChainReading {
+    if holdings
+        .iter()
+        .all(|holding| holding.asset != Asset::Native)
+    {
+        holdings.push(holding(Asset::Native, "ETH", 0, 18, "1"));
+    }
     ChainReading {
         chain_id,
         holdings: Ok(holdings),
@@ -91,7 +98,7 @@ fn a_failed_chain_makes_the_total_partial_and_never_zero() {
     let shown = serde_json::to_value(&some).unwrap();
     assert_eq!(
         shown["chains"][1],
-        json!({"chain_id": 1, "status": "unavailable", "reasons": ["upstream_timeout"], "coverage": "indexed", "usd": null, "tokens": null})
+        json!({"chain_id": 1, "status": "unavailable", "reasons": ["upstream_timeout"], "coverage": "indexed", "usd": null, "tokens": null, "tokens_total": null})
     );
     let none = portfolio(ACCOUNT, vec![down(1), down(10)]);
     assert_eq!((none.total_usd, none.total_usd_complete), (None, false));
@@ -131,6 +138,37 @@ fn what_is_not_known_is_named_and_not_counted_as_zero() {
         portfolio(ACCOUNT, vec![listed]).chains[0].reasons,
         ["only_listed_tokens"]
     );
+}
+
+#[test]
+fn a_chain_whose_own_coin_nobody_read_is_not_empty() {
+    let of = |holdings: Vec<Holding>| {
+        let reading = ChainReading {
+            chain_id: 1,
+            holdings: Ok(holdings),
+            coverage: Coverage::Indexed,
+        };
+        portfolio(ACCOUNT, vec![reading])
+    };
+    let usd = |found: &Portfolio| found.chains[0].usd.map(|usd| usd.to_string());
+    // An index that lists nothing has not said that there is nothing.
+    let silent = of(Vec::new());
+    assert_eq!(silent.chains[0].status, ChainStatus::Partial);
+    assert_eq!(silent.chains[0].reasons, ["native_balance_unread"]);
+    assert_eq!((usd(&silent), silent.total_usd), (None, None));
+    assert!(!silent.total_usd_complete);
+    let token_only = of(vec![holding(token(1), "A", 2, 0, "1")]);
+    assert_eq!(token_only.chains[0].reasons, ["native_balance_unread"]);
+    assert_eq!(usd(&token_only).as_deref(), Some("2"));
+    let empty = of(vec![holding(Asset::Native, "ETH", 0, 18, "1")]);
+    assert_eq!(empty.chains[0].status, ChainStatus::Ok);
+    assert_eq!(usd(&empty).as_deref(), Some("0"));
+    assert!(empty.total_usd_complete);
+    // A balance without a price is not worth nothing.
+    let mut unpriced = holding(Asset::Native, "ETH", 5, 18, "1");
+    unpriced.price_usd = None;
+    let unpriced = of(vec![unpriced]);
+    assert_eq!((usd(&unpriced), unpriced.total_usd), (None, None));
 }
 
 #[test]
@@ -182,9 +220,10 @@ fn long_lists_are_cut_and_counted() {
     assert_eq!(
         (
             found.chains[0].tokens.as_ref().unwrap().len(),
-            found.chains[0].tokens_left_out
+            found.chains[0].tokens_left_out,
+            found.chains[0].tokens_total
         ),
-        (300, 100)
+        (300, 100, Some(400))
     );
     assert_eq!(found.total_usd.unwrap().to_string(), "400");
 }

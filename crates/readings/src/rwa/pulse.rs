@@ -15,7 +15,7 @@ use crate::{
 /// Decimal places of basis points.
 const BPS_PLACES: u32 = 2;
 
-/// Whether an oracle follows a market now.
+/// Whether the market that an oracle follows is open, by the calendar of its class. Nobody asked the oracle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OracleState {
@@ -47,9 +47,11 @@ pub struct RwaRow {
     pub volume_24h_usd: Option<Figure>,
     /// Change of the mark price in 24 hours.
     pub change_24h_pct: Option<Figure>,
-    /// Whether the oracle follows a market now.
+    /// Whether the market that the oracle follows is open.
     pub oracle_state: OracleState,
-    /// What makes the mark a weak price: `no_volume`, `one_sided_book`.
+    /// What that rests on: always `calendar`, the trading hours and holidays of the class. The oracle itself is not asked.
+    pub oracle_state_basis: &'static str,
+    /// What makes the mark a weak price: `no_volume`, `volume_unknown`, `one_sided_book`.
     pub labels: Vec<&'static str>,
 }
 
@@ -208,10 +210,13 @@ fn row(market: &PerpContext, class: AssetClass, now: Timestamp) -> Option<RwaRow
     if market.volume_24h.is_some_and(|volume| volume.is_zero()) {
         labels.push("no_volume");
     }
+    if market.volume_24h.is_none() {
+        labels.push("volume_unknown");
+    }
     if market.mid.is_none() {
         labels.push("one_sided_book");
     }
-    let traded = !labels.contains(&"no_volume");
+    let traded = market.volume_24h.is_some_and(|volume| !volume.is_zero());
     let premium_bps = (oracle_state == OracleState::Open && traded)
         .then(|| premium_bps(mark, oracle))
         .flatten();
@@ -226,6 +231,7 @@ fn row(market: &PerpContext, class: AssetClass, now: Timestamp) -> Option<RwaRow
         volume_24h_usd: market.volume_24h.map(Figure),
         change_24h_pct: market.change_24h_pct().map(Figure),
         oracle_state,
+        oracle_state_basis: "calendar",
         labels,
     })
 }
@@ -287,6 +293,7 @@ mod tests {
         );
         let json = serde_json::to_value(&rows.equities[0]).unwrap();
         assert_eq!(json["oracle_state"], "market_closed");
+        assert_eq!(json["oracle_state_basis"], "calendar");
     }
 
     #[test]

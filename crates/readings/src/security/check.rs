@@ -79,6 +79,20 @@ checks! {
     TradeLimit, "trade_limit", Low, "A single trade has a largest size.";
 }
 
+impl Check {
+    /// The checks without which nobody should call a token safe: each is a way to take or to lock what a
+    /// holder has.
+    pub const SEVERE: [Self; 7] = [
+        Self::CannotSellAll,
+        Self::HiddenOwner,
+        Self::OwnerChangesBalances,
+        Self::SelfDestruct,
+        Self::Blacklist,
+        Self::TransferPausable,
+        Self::Proxy,
+    ];
+}
+
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -73,6 +73,17 @@ pub struct Concentration {
     pub excluded: Vec<Excluded>,
 }
 
+impl Concentration {
+    /// Whether the figure is a lower bound: fewer than ten holders were counted, and there are more than were listed,
+    /// or nobody says how many there are.
+    #[must_use]
+    pub fn is_lower_bound(&self, holder_count: Option<u64>) -> bool {
+        let listed = self.counted.saturating_add(self.excluded.len());
+        let listed = u64::try_from(listed).unwrap_or(u64::MAX);
+        self.counted < TOP && holder_count.is_none_or(|count| count > listed)
+    }
+}
+
 /// A holder that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Excluded {
@@ -209,11 +220,22 @@ impl Holding {
     }
 
     /// What the shares of the largest holders and of the creator (in percent) say against a token:
-    /// half in ten hands, a fifth or half in the creator's.
+    /// half in ten hands, a fifth or half in the creator's; and that the largest holders are not known, where
+    /// `holder_count` says how many holders there are.
     #[must_use]
-    pub fn signs(&self, creator_pct: Option<Figure>) -> Vec<Sign> {
+    pub fn signs(&self, creator_pct: Option<Figure>, holder_count: Option<u64>) -> Vec<Sign> {
         let half = Decimal::from(50);
         let mut signs = Vec::new();
+        let shown = self
+            .concentration
+            .as_ref()
+            .is_some_and(|found| !found.is_lower_bound(holder_count));
+        if !shown {
+            signs.push(Sign {
+                level: RiskLevel::Medium,
+                name: "holders_not_shown",
+            });
+        }
         let top10 = self
             .concentration
             .as_ref()
@@ -365,7 +387,7 @@ mod tests {
     fn concentration_is_a_risk() {
         let signs = |share: &str, creator: Option<&str>| {
             let holding = concentration(&[holder(0x11, share, None)], &[]);
-            let signs = holding.signs(creator.map(|pct| pct.parse().unwrap()));
+            let signs = holding.signs(creator.map(|pct| pct.parse().unwrap()), Some(1));
             signs.iter().map(|sign| sign.name).collect::<Vec<_>>()
         };
         assert!(signs("49.9", None).is_empty());

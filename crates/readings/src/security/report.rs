@@ -7,8 +7,8 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use super::{
-    Check, Excluded, Holding, Judgement, Liquidity, Ownership, RULES_VERSION, RiskLevel, Scan,
-    TokenText, Verdict, scan::pct,
+    Basis, Check, Excluded, Holding, Judgement, Liquidity, Ownership, RULES_VERSION, RiskLevel,
+    Scan, TokenText, Verdict, scan::pct,
 };
 use crate::Figure;
 
@@ -28,6 +28,8 @@ pub struct SecurityReport {
     pub score: Option<u32>,
     /// The worst that was found; null while the verdict is `unknown`.
     pub risk_level: Option<RiskLevel>,
+    /// What the verdict rests on.
+    pub rests_on: Basis,
     /// Which rules judged.
     pub rules_version: &'static str,
     /// The risks that were found, worst first.
@@ -137,7 +139,8 @@ impl SecurityReport {
     pub fn new(chain_id: u64, address: Address, scans: &[Scan], holding: &Holding) -> Self {
         let mut scans: Vec<&Scan> = scans.iter().collect();
         scans.sort_by_key(|scan| scan.source);
-        let judgement = Judgement::of(&scans.iter().copied().cloned().collect::<Vec<_>>());
+        let all: Vec<_> = scans.iter().copied().cloned().collect();
+        let judgement = Judgement::of(&all);
         let checks: BTreeMap<_, _> = Check::ALL
             .into_iter()
             .map(|check| (check, CheckReading::over(&scans, check)))
@@ -149,6 +152,7 @@ impl SecurityReport {
             verdict: judgement.verdict,
             score: judgement.score,
             risk_level: judgement.risk_level,
+            rests_on: Basis::of(&all, &judgement),
             rules_version: RULES_VERSION,
             flags: judgement.flags(),
             token: TokenReport::over(&scans),

@@ -154,10 +154,13 @@ impl Scan {
         self.complete && self.finding(Check::Honeypot) == Some(false) && saw_enough
     }
 
-    /// Whether it says nothing at all of the contract.
+    /// Whether it says nothing at all of the contract. That nobody owns it is no scan: a scanner that has lost its data writes
+    /// an empty owner, too.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.findings.is_empty() && self.rating.is_none_or(|rating| !rating.readable)
+        let mut findings = self.findings.keys();
+        findings.all(|check| *check == Check::NotRenounced)
+            && self.rating.is_none_or(|rating| !rating.readable)
     }
 }
 
@@ -260,6 +263,11 @@ mod tests {
         };
         assert!(unreadable.is_empty());
         assert!(!scan(None).is_empty());
+        let ownerless = Scan {
+            findings: [(Check::NotRenounced, false)].into(),
+            ..Scan::default()
+        };
+        assert!(ownerless.is_empty());
         let rated = Scan {
             rating: Some(Rating::read(Some("HIGH"))),
             ..Scan::default()

@@ -169,6 +169,7 @@ impl Trades {
     /// | `not_traded` | there is no way to buy it and none to sell it | medium |
     /// | `round_trip_loss` | buying and selling for $10 loses 3, 10, 50 percent | medium, high, critical |
     /// | `thin_market` | buying and selling for the largest size loses 10, 50 percent | medium, high |
+    /// | `thin_market` | a larger purchase, sale finds no way while a smaller one does | medium, high |
     #[must_use]
     pub fn signs(&self) -> Vec<Sign> {
         let mut signs = Vec::new();
@@ -203,13 +204,29 @@ impl Trades {
         }
         let large = loss(self.probes.last().filter(|_| self.probes.len() > 1));
         let steps = [(50, RiskLevel::High), (10, RiskLevel::Medium)];
-        if let Some((_, level)) = steps
+        let by_loss = steps
             .into_iter()
             .find(|(pct, _)| large >= Decimal::from(*pct))
-        {
+            .map(|(_, level)| level);
+        let by_size = match (
+            self.ends_below_the_largest(TradeSide::Buy),
+            self.ends_below_the_largest(TradeSide::Sell),
+        ) {
+            (_, true) => Some(RiskLevel::High),
+            (true, false) => Some(RiskLevel::Medium),
+            (false, false) => None,
+        };
+        if let Some(level) = by_loss.max(by_size) {
             sign(level, "thin_market");
         }
         signs
+    }
+
+    /// Whether the exchange has a way for a small size and answered that it has none for a larger one.
+    fn ends_below_the_largest(&self, side: TradeSide) -> bool {
+        let mut outcomes = self.probes.iter().map(|probe| probe.side(side));
+        let quoted = outcomes.position(|outcome| matches!(outcome, Traded::Quoted(_)));
+        quoted.is_some() && outcomes.any(|outcome| *outcome == Traded::NoRoute)
     }
 
     fn quotes(&self) -> impl Iterator<Item = (TradeSide, &Quoted)> {

@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use super::{Check, RiskLevel, Scan, scan::pct, tax_level};
 
+/// Points that each severe check which is not ruled out takes from the highest score.
+pub const SEVERE_STEP: u32 = 8;
+
 /// What to think of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,6 +43,10 @@ pub struct Judgement {
     pub risk_level: Option<RiskLevel>,
     /// Every risk that was found, worst first, each once.
     pub signs: Vec<Sign>,
+    /// Severe checks that no finished scan made, worst first.
+    pub severe_unknown: Vec<Check>,
+    /// The highest score that the severe checks leave.
+    ceiling: u32,
 }
 
 impl Judgement {
@@ -50,15 +57,34 @@ impl Judgement {
             && scans
                 .iter()
                 .all(|scan| scan.finding(Check::Honeypot) != Some(true));
-        Self::from_signs(scans.iter().flat_map(signs), cleared, RiskLevel::Low)
+        let severe = Severe::over(scans);
+        let unknown = (!severe.unknown.is_empty()).then_some(Sign {
+            level: RiskLevel::Medium,
+            name: "severe_checks_unknown",
+        });
+        let signs = scans.iter().flat_map(signs).chain(unknown);
+        Self::from_signs(signs, cleared, RiskLevel::Low, severe)
+    }
+
+    /// This verdict with further `signs`; `cleared` says whether a honeypot is still ruled out.
+    pub(super) fn and(&self, signs: impl IntoIterator<Item = Sign>, cleared: bool) -> Self {
+        let all = self.signs.iter().copied().chain(signs);
+        let cleared = cleared && self.verdict != Verdict::Unknown;
+        let least = self.risk_level.unwrap_or(RiskLevel::Low);
+        let severe = Severe {
+            unknown: self.severe_unknown.clone(),
+            ceiling: self.ceiling,
+        };
+        Self::from_signs(all, cleared, least, severe)
     }
 
     /// The verdict over `signs`; `cleared` says whether a honeypot was ruled out, and `least` is the
     /// lowest level that the verdict may show.
-    pub(crate) fn from_signs(
+    fn from_signs(
         signs: impl IntoIterator<Item = Sign>,
         cleared: bool,
         least: RiskLevel,
+        severe: Severe,
     ) -> Self {
         let mut worst: BTreeMap<&'static str, RiskLevel> = BTreeMap::new();
         for sign in signs {
@@ -83,9 +109,14 @@ impl Judgement {
         let known = verdict != Verdict::Unknown;
         Self {
             verdict,
-            score: known.then(|| 100u32.saturating_sub(taken).min(level.ceiling())),
+            score: known.then(|| {
+                let left = 100u32.saturating_sub(taken);
+                left.min(level.ceiling()).min(severe.ceiling)
+            }),
             risk_level: known.then_some(level),
             signs,
+            severe_unknown: severe.unknown,
+            ceiling: severe.ceiling,
         }
     }
 
@@ -93,6 +124,36 @@ impl Judgement {
     #[must_use]
     pub fn flags(&self) -> Vec<&'static str> {
         self.signs.iter().map(|sign| sign.name).collect()
+    }
+}
+
+/// What the severe checks leave of a verdict.
+#[derive(Clone, Debug)]
+struct Severe {
+    /// Those that no finished scan made.
+    unknown: Vec<Check>,
+    /// The highest score.
+    ceiling: u32,
+}
+
+impl Severe {
+    fn over(scans: &[Scan]) -> Self {
+        let found = |check| scans.iter().any(|scan| scan.finding(check) == Some(true));
+        let finished = |scan: &&Scan| scan.complete;
+        let looked = |check| {
+            let mut finished = scans.iter().filter(finished);
+            finished.any(|scan| scan.finding(check).is_some())
+        };
+        let mut unknown: Vec<_> = Check::SEVERE
+            .into_iter()
+            .filter(|check| !found(*check) && !looked(*check))
+            .collect();
+        unknown.sort_unstable();
+        let open = Check::SEVERE
+            .into_iter()
+            .filter(|check| found(*check) || !looked(*check));
+        let ceiling = open.fold(100u32, |left, _| left.saturating_sub(SEVERE_STEP));
+        Self { unknown, ceiling }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The verdict over a token: its contract, its holders and its market.
 
-use super::{Holding, Judgement, RiskLevel, Scan, Sign, TradeSide, Trades, Verdict};
+use super::{Holding, Judgement, RiskLevel, Scan, Sign, TradeSide, Trades};
 use crate::Figure;
 
 /// A verdict over contract, holders and market together.
@@ -12,15 +12,17 @@ pub struct Vetting {
     pub contract: Judgement,
 }
 
-/// Judges a token by its contract, its holders (with its creator's share in percent) and its market.
+/// Judges a token by its contract, its holders (with its creator's share in percent, and their number) and its
+/// market.
 ///
 /// It is never better than the verdict over the contract alone, and never `safe` while no sale was
-/// quoted.
+/// quoted, a way there and back was not quoted, or the largest holders are not known.
 #[must_use]
 pub fn vet(
     scans: &[Scan],
     holding: &Holding,
     creator_pct: Option<Figure>,
+    holder_count: Option<u64>,
     trades: &Trades,
 ) -> Vetting {
     let contract = Judgement::of(scans);
@@ -30,16 +32,20 @@ pub fn vet(
         level: RiskLevel::Medium,
         name: "sale_not_shown",
     });
-    let signs = contract
-        .signs
-        .iter()
-        .copied()
-        .chain(holding.signs(creator_pct))
+    let mut probes = trades.probes.iter();
+    let unmeasured = probes
+        .any(|probe| probe.round_trip_loss_pct().is_none())
+        .then_some(Sign {
+            level: RiskLevel::Medium,
+            name: "loss_not_shown",
+        });
+    let signs = holding
+        .signs(creator_pct, holder_count)
+        .into_iter()
         .chain(market)
-        .chain(unsold);
-    let cleared = contract.verdict != Verdict::Unknown && !trapped;
-    let least = contract.risk_level.unwrap_or(RiskLevel::Low);
-    let judgement = Judgement::from_signs(signs, cleared, least);
+        .chain(unsold)
+        .chain(unmeasured);
+    let judgement = contract.and(signs, !trapped);
     Vetting {
         judgement,
         contract,
@@ -48,20 +54,22 @@ pub fn vet(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
     use alloy_primitives::{Address, U256};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::security::{Check, Holder, Probe, Quoted, Rating, Traded};
+    use crate::security::{Basis, Check, Holder, Probe, Quoted, Rating, Traded, Verdict};
 
+    /// A scan that made every severe check, and these.
     fn scan(word: &str, findings: &[(Check, bool)]) -> Scan {
+        let severe = Check::SEVERE.map(|check| (check, false));
         Scan {
             source: "okx.token-scan",
             complete: true,
             rating: Some(Rating::read(Some(word))),
-            findings: BTreeMap::from_iter(findings.iter().copied()),
+            findings: severe.into_iter().chain(findings.iter().copied()).collect(),
             ..Scan::default()
         }
     }
@@ -92,17 +100,19 @@ mod tests {
         }
     }
 
+    /// Two holders, of whom the first has this share.
     fn holders(share: &str) -> Holding {
-        let holder = Holder {
-            address: Address::repeat_byte(0x11),
+        let holder = |byte, share: &str| Holder {
+            address: Address::repeat_byte(byte),
             share_pct: share.parse().unwrap(),
             kind: None,
         };
-        Holding::of(&[], &[holder], &BTreeSet::new())
+        let listed = [holder(0x11, share), holder(0x12, "0.5")];
+        Holding::of(&[], &listed, &BTreeSet::new())
     }
 
     fn verdict(scan: Scan, holding: &Holding, trades: &Trades) -> (Verdict, Vec<&'static str>) {
-        let vetting = vet(&[scan], holding, None, trades);
+        let vetting = vet(&[scan], holding, None, Some(2), trades);
         (vetting.judgement.verdict, vetting.judgement.flags())
     }
 
@@ -117,7 +127,10 @@ mod tests {
         );
         assert_eq!(
             verdict(clean(), &few, &market(Traded::NoRoute)),
-            (Verdict::Danger, vec!["cannot_sell", "sale_not_shown"])
+            (
+                Verdict::Danger,
+                vec!["cannot_sell", "loss_not_shown", "sale_not_shown"]
+            )
         );
         assert_eq!(
             verdict(clean(), &few, &market(sold(1))),
@@ -127,12 +140,92 @@ mod tests {
         let down = Traded::Unavailable("upstream_timeout".to_owned());
         assert_eq!(
             verdict(clean(), &few, &market(down)),
-            (Verdict::Caution, vec!["sale_not_shown"])
+            (Verdict::Caution, vec!["loss_not_shown", "sale_not_shown"])
         );
         // That it can be sold today does not rule out a honeypot that nobody looked for.
         assert_eq!(
             verdict(scan("LOW", &[]), &few, &fine),
             (Verdict::Unknown, vec![])
+        );
+    }
+
+    #[test]
+    fn severe_checks_that_nobody_made_are_not_passed() {
+        let (fine, few) = (market(sold(9_950_000)), holders("12"));
+        let without = |left_out: &[Check]| {
+            let mut scan = scan("LOW", &[(Check::Honeypot, false)]);
+            scan.findings.retain(|check, _| !left_out.contains(check));
+            vet(&[scan], &few, None, Some(2), &fine).judgement
+        };
+        for check in Check::SEVERE {
+            let judged = without(&[check]);
+            assert_eq!(
+                (judged.verdict, judged.score, judged.flags()),
+                (Verdict::Caution, Some(85), vec!["severe_checks_unknown"]),
+                "{check}"
+            );
+            assert_eq!(judged.severe_unknown, [check]);
+        }
+        let none = without(&Check::SEVERE);
+        assert_eq!((none.verdict, none.score), (Verdict::Caution, Some(44)));
+        // A scan that had not finished has not made them either.
+        let partial = Scan {
+            complete: false,
+            source: "goplus.token-security",
+            ..scan("LOW", &[])
+        };
+        let mut bare = scan("LOW", &[(Check::Honeypot, false)]);
+        bare.findings
+            .retain(|check, _| !Check::SEVERE.contains(check));
+        let judged = vet(&[bare.clone(), partial], &few, None, Some(2), &fine).judgement;
+        assert_eq!((judged.verdict, judged.score), (Verdict::Caution, Some(44)));
+        // What is found is a sign of its own, and no better than what is not known.
+        let mut found = bare;
+        found.findings.insert(Check::Blacklist, true);
+        let judged = vet(&[found], &few, None, Some(2), &fine).judgement;
+        assert_eq!(judged.score, Some(44));
+        assert!(judged.flags().contains(&"blacklist"));
+    }
+
+    #[test]
+    fn holders_that_nobody_listed_are_not_few() {
+        let clean = [scan("LOW", &[(Check::Honeypot, false)])];
+        let fine = market(sold(9_950_000));
+        let flags = |holding: &Holding, count| {
+            let judged = vet(&clean, holding, None, count, &fine).judgement;
+            (judged.verdict, judged.flags())
+        };
+        let missing = (Verdict::Caution, vec!["holders_not_shown"]);
+        // Two rows are the two largest holders only where there are no more.
+        let two = holders("12");
+        assert_eq!(flags(&two, Some(2)), (Verdict::Safe, vec![]));
+        assert_eq!(flags(&two, Some(5120)), missing);
+        assert_eq!(flags(&two, None), missing);
+        assert_eq!(flags(&Holding::default(), Some(2)), missing);
+    }
+
+    #[test]
+    fn a_verdict_names_what_it_rests_on() {
+        let clean = [scan("LOW", &[(Check::Honeypot, false)])];
+        let trades = market(sold(9_950_000));
+        let judged = Judgement::of(&clean);
+        let basis = Basis::of(&clean, &judged).with_market(
+            holders("12").concentration.as_ref(),
+            Some(2),
+            &trades,
+        );
+        assert_eq!(
+            serde_json::to_value(basis).unwrap(),
+            serde_json::json!({
+                "scanners": ["okx.token-scan"],
+                "checks_made": 8,
+                "checks_total": 36,
+                "severe_unknown": [],
+                "holders_counted": 2,
+                "holders_complete": true,
+                "sales_quoted_usd": ["10"],
+                "round_trips_quoted_usd": ["10"],
+            })
         );
     }
 
@@ -153,7 +246,7 @@ mod tests {
                 _ => Traded::Unavailable("upstream_timeout".to_owned()),
             });
             let creator = creator.map(|pct| pct.to_string().parse().unwrap());
-            let vetting = vet(&[scan(word, &findings)], &holders(&share.to_string()), creator, &trades);
+            let vetting = vet(&[scan(word, &findings)], &holders(&share.to_string()), creator, Some(2), &trades);
             prop_assert!(vetting.judgement.verdict >= vetting.contract.verdict);
             if let (Some(all), Some(contract)) = (vetting.judgement.score, vetting.contract.score) {
                 prop_assert!(all <= contract);

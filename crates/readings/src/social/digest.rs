@@ -1,381 +1,432 @@
-//! A digest of posts in which every sentence is a count or a time, and leads to a post.
+//! What opinion leaders said within a day, and how that differs from the day before: topics, stances and claims, each with
+//! the posts behind it, in our own words.
 
-use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
 use serde::Serialize;
 
-use super::{mood::Mood, voice::TokenVoices};
-use crate::{news::canonical_url, symbol::SymbolKey};
+use super::{
+    mood::MoodLabel,
+    post::{Claim, ClaimKind, Post, Posts},
+};
+use crate::{Figure, mean};
 
-/// Most points of a digest.
-const MOST_POINTS: usize = 12;
-/// Most posts behind a point.
-const MOST_EVIDENCE: usize = 5;
-/// Most themes.
-const MOST_THEMES: usize = 10;
-/// A balance of mentions within a window that counts as more or less, in percent.
-const NOTABLE_CHANGE_PCT: u64 = 10;
+/// A day.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+/// Most rows of a list.
+const MOST: usize = 12;
+/// Most posts behind a row.
+const EVIDENCE: usize = 5;
+/// Most accounts that a sentence names.
+const NAMED: usize = 3;
 
-/// A post of a leader: where it is and how it did. Its text is not ours to sell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Post {
-    /// Who posted, without `@`.
-    pub handle: String,
-    /// How many follow the account.
-    pub followers: Option<u64>,
-    /// Where the post is.
-    pub url: String,
-    /// When it was posted.
-    pub at: Timestamp,
-    /// Symbols of tokens in it.
-    pub symbols: Vec<String>,
-    /// Likes, reposts, replies and quotes together.
-    pub reactions: Option<u64>,
-}
-
-/// A digest: `data` of the route.
+/// `data` of the route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PostDigest {
-    /// What is being posted.
-    pub digest: Vec<PostPoint>,
-    /// Symbols of what is being posted about, most posts first.
-    pub themes: Vec<String>,
+    /// The window: the last day.
+    pub window: &'static str,
+    /// Posts of the window that were read.
+    pub posts: usize,
+    /// Accounts that posted within the window.
+    pub authors: usize,
+    /// Whether every post of the window was read.
+    pub complete: bool,
+    /// What was talked about, most authors first.
+    pub topics: Vec<Topic>,
+    /// Who is for and against which token, most authors first.
+    pub stances: Vec<Stance>,
+    /// What was stated, in our own words, most authors first.
+    pub claims: Vec<Statement>,
+    /// Lists that were cut, with the number of their rows.
+    pub shown_of: ShownOf,
+    /// How the day before was; `null` when its posts are not all there.
+    pub change: Option<Change>,
     /// Whose posts stand behind it, without `@`.
     pub voices: Vec<String>,
 }
 
-/// One sentence and the posts behind it.
+/// How many rows there are of what is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ShownOf {
+    /// Of topics.
+    pub topics: usize,
+    /// Of stances.
+    pub stances: usize,
+    /// Of claims.
+    pub claims: usize,
+}
+
+/// A topic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PostPoint {
-    /// Made here from counts and times; no words of a post.
-    pub point: String,
+pub struct Topic {
+    /// Its name.
+    pub topic: String,
+    /// Posts about it.
+    pub posts: usize,
+    /// Who posts about it.
+    pub authors: usize,
+    /// Posts about it on the day before; `null` when that is not known.
+    pub posts_yesterday: Option<usize>,
     /// At least one.
     pub evidence_urls: Vec<String>,
 }
 
-/// Digests the leaders' first posts about tokens and the posts of a list. `None` when there is no
-/// post to lead to.
+/// Who is for and against a token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stance {
+    /// The token's symbol.
+    pub symbol: String,
+    /// The mean tone of the posts about it, −1 … 1.
+    pub score: Figure,
+    /// In one word.
+    pub label: MoodLabel,
+    /// Authors who are for it.
+    pub bullish: Vec<String>,
+    /// Authors who are against it.
+    pub bearish: Vec<String>,
+    /// Authors who name it without leaning.
+    pub neutral: Vec<String>,
+    /// The mean tone of the day before; `null` when nothing was posted about it or that is not known.
+    pub score_yesterday: Option<Figure>,
+    /// At least one.
+    pub evidence_urls: Vec<String>,
+}
+
+/// A claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Statement {
+    /// One sentence in our own words.
+    pub claim: String,
+    /// What is stated.
+    pub kind: ClaimKind,
+    /// The token that it is about.
+    pub symbol: Option<String>,
+    /// Who states it.
+    pub authors: Vec<String>,
+    /// At least one.
+    pub evidence_urls: Vec<String>,
+}
+
+/// The day against the day before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Posts of the day before.
+    pub posts_yesterday: usize,
+    /// The mean tone of all posts that name a token.
+    pub tone: Option<Figure>,
+    /// The same of the day before.
+    pub tone_yesterday: Option<Figure>,
+    /// Topics and tokens of the day that nobody posted about on the day before.
+    pub new: Vec<String>,
+    /// The opposite.
+    pub gone: Vec<String>,
+}
+
+/// The digest of the day up to `now`; `None` when no post of it says anything.
 #[must_use]
-pub fn digest(tokens: &[TokenVoices], posts: &[Post], mood: Option<&Mood>) -> Option<PostDigest> {
-    let mut points: Vec<(Option<u64>, PostPoint)> = tokens
+pub fn digest(read: &Posts, now: Timestamp) -> Option<PostDigest> {
+    let since = now.checked_sub(DAY).unwrap_or(Timestamp::MIN);
+    let before = since.checked_sub(DAY).unwrap_or(Timestamp::MIN);
+    let today: Vec<&Post> = read.posts.iter().filter(|post| post.at >= since).collect();
+    let of_before = read
+        .posts
         .iter()
-        .filter_map(|token| about_token(token, mood))
-        .collect();
-    points.extend(posts.iter().filter_map(about_post));
-    if points.is_empty() {
+        .filter(|post| (before..since).contains(&post.at));
+    let yesterday: Option<Vec<&Post>> = (read.covered_from <= before).then(|| of_before.collect());
+
+    let mut topics = topics(&today, yesterday.as_deref());
+    let mut stances = stances(&today, yesterday.as_deref());
+    let mut claims = statements(&today);
+    if topics.is_empty() && stances.is_empty() && claims.is_empty() {
         return None;
     }
-    // The most followed first, those of whom it is not known last; the sort is stable, so that equals keep the source's order.
-    points.sort_by_key(|(reach, _)| std::cmp::Reverse(*reach));
-    points.truncate(MOST_POINTS);
+    let shown_of = ShownOf {
+        topics: topics.len(),
+        stances: stances.len(),
+        claims: claims.len(),
+    };
+    topics.truncate(MOST);
+    stances.truncate(MOST);
+    claims.truncate(MOST);
+    let voices = authors(today.iter().copied());
     Some(PostDigest {
-        themes: themes(tokens, posts),
-        voices: voices(tokens, posts),
-        digest: points.into_iter().map(|(_, point)| point).collect(),
+        window: "24h",
+        posts: today.len(),
+        authors: voices.len(),
+        complete: read.covered_from <= since,
+        topics,
+        stances,
+        claims,
+        shown_of,
+        change: yesterday.map(|yesterday| change(&today, &yesterday)),
+        voices,
     })
 }
 
-/// What the leaders' first posts about a token say, and how its mentions went.
-fn about_token(token: &TokenVoices, mood: Option<&Mood>) -> Option<(Option<u64>, PostPoint)> {
-    let mut first: Vec<_> = token
-        .voices
-        .iter()
-        .filter_map(|voice| {
-            let (at, url) = voice.first_post.as_ref()?;
-            Some((voice, *at, canonical_url(url)?))
+fn topics(today: &[&Post], yesterday: Option<&[&Post]>) -> Vec<Topic> {
+    let about = |posts: &[&Post], topic: &str| -> usize {
+        posts
+            .iter()
+            .filter(|post| post.content.topics.contains(&topic))
+            .count()
+    };
+    let mut groups: BTreeMap<&str, Vec<&Post>> = BTreeMap::new();
+    for post in today {
+        for topic in &post.content.topics {
+            groups.entry(topic).or_default().push(post);
+        }
+    }
+    let rows = groups.into_iter().map(|(topic, posts)| Topic {
+        topic: topic.to_owned(),
+        posts: posts.len(),
+        authors: authors(posts.iter().copied()).len(),
+        posts_yesterday: yesterday.map(|yesterday| about(yesterday, topic)),
+        evidence_urls: evidence(&posts),
+    });
+    let mut rows: Vec<Topic> = rows.collect();
+    rows.sort_by_key(|row| std::cmp::Reverse((row.authors, row.posts)));
+    rows
+}
+
+/// The scores of the posts that name each token.
+fn scores<'a>(posts: &[&'a Post]) -> BTreeMap<&'a str, Vec<(&'a Post, Decimal)>> {
+    let mut scores: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for post in posts {
+        for (symbol, score) in &post.content.stances {
+            scores
+                .entry(symbol.as_str())
+                .or_default()
+                .push((*post, score.0));
+        }
+    }
+    scores
+}
+
+fn score_of(of: &[(&Post, Decimal)]) -> Option<Figure> {
+    let all: Vec<_> = of.iter().map(|(_, score)| *score).collect();
+    Some(Figure(mean(&all)?.round_dp(4)))
+}
+
+fn stances(today: &[&Post], yesterday: Option<&[&Post]>) -> Vec<Stance> {
+    let before = yesterday.map(scores).unwrap_or_default();
+    let rows = scores(today).into_iter().filter_map(|(symbol, of)| {
+        let score = score_of(&of)?;
+        // An author's own mean says where the author stands.
+        let mut by_author: BTreeMap<String, Vec<Decimal>> = BTreeMap::new();
+        for (post, score) in &of {
+            let author = by_author.entry(post.handle.to_ascii_lowercase());
+            author.or_default().push(*score);
+        }
+        let standing = |wanted: MoodLabel| -> Vec<String> {
+            let all = authors(of.iter().map(|(post, _)| *post)).into_iter();
+            let stands = |handle: &String| {
+                let own = by_author.get(&handle.to_ascii_lowercase());
+                own.and_then(|own| mean(own)).map(MoodLabel::of) == Some(wanted)
+            };
+            all.filter(stands).collect()
+        };
+        let posts: Vec<&Post> = of.iter().map(|(post, _)| *post).collect();
+        Some(Stance {
+            symbol: symbol.to_owned(),
+            score,
+            label: MoodLabel::of(score.0),
+            bullish: standing(MoodLabel::Bullish),
+            bearish: standing(MoodLabel::Bearish),
+            neutral: standing(MoodLabel::Neutral),
+            score_yesterday: before.get(symbol).and_then(|of| score_of(of)),
+            evidence_urls: evidence(&posts),
         })
-        .collect();
-    first.sort_by_key(|(_, at, _)| *at);
-    let (earliest, at, _) = first.first()?;
-    let counted = first.iter().filter_map(|(voice, ..)| voice.followers);
-    let at_least = match counted.clone().count() == first.len() {
-        true => "",
-        false => "at least ",
-    };
-    let reach = counted.reduce(u64::saturating_add);
-    let symbol = &token.symbol;
-    let mut point = match first.len() {
-        1 => format!(
-            "@{} posts about {symbol}, first at {}",
-            earliest.handle,
-            minute(*at)
-        ),
-        more => format!(
-            "{more} opinion leaders post about {symbol}, @{} first, at {}",
-            earliest.handle,
-            minute(*at)
-        ),
-    };
-    if let Some(reach) = reach {
-        point.push_str(&format!(" ({at_least}{reach} followers together)"));
-    }
-    if let Some(change) = change_of_mentions(token, mood) {
-        point.push_str(&change);
-    }
-    let evidence_urls = first
-        .into_iter()
-        .take(MOST_EVIDENCE)
-        .map(|(.., url)| url)
-        .collect();
-    Some((
-        reach,
-        PostPoint {
-            point,
-            evidence_urls,
-        },
-    ))
+    });
+    let mut rows: Vec<Stance> = rows.collect();
+    let heads = |row: &Stance| row.bullish.len() + row.bearish.len() + row.neutral.len();
+    rows.sort_by(|a, b| {
+        heads(b)
+            .cmp(&heads(a))
+            .then_with(|| a.symbol.cmp(&b.symbol))
+    });
+    rows
 }
 
-/// How mentions went from the first to the last stretch of the window, if they went anywhere.
-fn change_of_mentions(token: &TokenVoices, mood: Option<&Mood>) -> Option<String> {
-    let found = mood?.of(&SymbolKey::new(&token.symbol)?)?;
-    let (first, last) = (found.trend.first()?, found.trend.last()?);
-    let (then, now) = (first.mentions, last.mentions);
-    let notable = then.checked_mul(NOTABLE_CHANGE_PCT)? / 100;
-    let word = if now > then.saturating_add(notable) {
-        "rising"
-    } else if now < then.saturating_sub(notable) {
-        "falling"
-    } else {
-        return None;
-    };
-    Some(format!(
-        "; mentions are {word}, from {then} in the stretch of {} to {now} in that of {}",
-        minute(first.at),
-        minute(last.at)
-    ))
-}
-
-fn about_post(post: &Post) -> Option<(Option<u64>, PostPoint)> {
-    let url = canonical_url(&post.url)?;
-    let subject = match post.symbols.as_slice() {
-        [] => return None,
-        symbols => symbols
-            .iter()
-            .take(3)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", "),
-    };
-    let reactions = post
-        .reactions
-        .map(|reactions| format!(", {reactions} reactions"))
-        .unwrap_or_default();
-    let point = format!(
-        "@{} posts about {subject} at {}{reactions}",
-        post.handle,
-        minute(post.at)
-    );
-    let point = PostPoint {
-        point,
-        evidence_urls: vec![url],
-    };
-    Some((post.followers, point))
-}
-
-/// Symbols by how many posts are about them.
-fn themes(tokens: &[TokenVoices], posts: &[Post]) -> Vec<String> {
-    let mut counts: Vec<(String, usize)> = Vec::new();
-    let mut add = |symbol: &str, count: usize| {
-        if count == 0 {
-            return;
+fn statements(today: &[&Post]) -> Vec<Statement> {
+    let mut groups: BTreeMap<&Claim, Vec<&Post>> = BTreeMap::new();
+    for post in today {
+        for claim in &post.content.claims {
+            groups.entry(claim).or_default().push(post);
         }
-        match counts.iter_mut().find(|(known, _)| known == symbol) {
-            Some((_, known)) => *known += count,
-            None => counts.push((symbol.to_owned(), count)),
+    }
+    let rows = groups.into_iter().map(|(claim, posts)| {
+        let authors = authors(posts.iter().copied());
+        Statement {
+            claim: sentence(claim, &authors),
+            kind: claim.kind,
+            symbol: claim.symbol.clone(),
+            evidence_urls: evidence(&posts),
+            authors,
         }
-    };
-    for token in tokens {
-        let posted = token
-            .voices
-            .iter()
-            .filter(|voice| voice.first_post.is_some())
-            .count();
-        add(&token.symbol, posted);
-    }
-    for symbol in posts.iter().flat_map(|post| &post.symbols) {
-        add(symbol, 1);
-    }
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    counts
-        .into_iter()
-        .take(MOST_THEMES)
-        .map(|(symbol, _)| symbol)
-        .collect()
+    });
+    let mut rows: Vec<Statement> = rows.collect();
+    // Among equals what happened comes before who is for what.
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.authors.len()), row.kind));
+    rows
 }
 
-fn voices(tokens: &[TokenVoices], posts: &[Post]) -> Vec<String> {
-    let leaders = tokens.iter().flat_map(|token| &token.voices);
-    let posted = leaders
-        .filter(|voice| voice.first_post.is_some())
-        .map(|voice| &voice.handle);
-    let listed = posts
+/// `@a tells of …`, `@a, @b and 3 more each: tells of …`.
+fn sentence(claim: &Claim, authors: &[String]) -> String {
+    let named: Vec<String> = authors
         .iter()
-        .filter(|post| !post.symbols.is_empty())
-        .map(|post| &post.handle);
-    let mut handles: Vec<String> = Vec::new();
-    for handle in posted.chain(listed) {
-        if !handles
+        .take(NAMED)
+        .map(|handle| format!("@{handle}"))
+        .collect();
+    let more = authors.len().saturating_sub(NAMED);
+    let who = match (named.as_slice(), more) {
+        ([one], 0) => one.clone(),
+        (several, 0) => format!("each of {}", several.join(", ")),
+        (several, more) => format!("each of {} and {more} more", several.join(", ")),
+    };
+    format!("{who} {}", claim.words())
+}
+
+fn change(today: &[&Post], yesterday: &[&Post]) -> Change {
+    let subjects = |posts: &[&Post]| -> BTreeSet<String> {
+        let of = |post: &&Post| {
+            let topics = post.content.topics.iter().map(|topic| (*topic).to_owned());
+            let symbols = post
+                .content
+                .stances
+                .iter()
+                .map(|(symbol, _)| symbol.clone());
+            topics.chain(symbols).collect::<Vec<_>>()
+        };
+        posts.iter().flat_map(of).collect()
+    };
+    let tone = |posts: &[&Post]| {
+        let tones: Vec<_> = posts
             .iter()
-            .any(|known| known.eq_ignore_ascii_case(handle))
-        {
-            handles.push(handle.clone());
+            .filter_map(|post| post.content.tone())
+            .collect();
+        mean(&tones).map(|tone| Figure(tone.round_dp(4)))
+    };
+    let (now, before) = (subjects(today), subjects(yesterday));
+    Change {
+        posts_yesterday: yesterday.len(),
+        tone: tone(today),
+        tone_yesterday: tone(yesterday),
+        new: now.difference(&before).cloned().collect(),
+        gone: before.difference(&now).cloned().collect(),
+    }
+}
+
+/// The accounts of some posts, each once, in the order of the posts.
+fn authors<'a>(posts: impl Iterator<Item = &'a Post>) -> Vec<String> {
+    let mut handles: Vec<String> = Vec::new();
+    for post in posts {
+        let known = |known: &String| known.eq_ignore_ascii_case(&post.handle);
+        if !handles.iter().any(known) {
+            handles.push(post.handle.clone());
         }
     }
     handles
 }
 
-/// A time to the minute.
-fn minute(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%MZ").to_string()
+/// The posts with most reactions.
+fn evidence(posts: &[&Post]) -> Vec<String> {
+    let mut posts = posts.to_vec();
+    posts.sort_by_key(|post| std::cmp::Reverse(post.reactions));
+    posts
+        .iter()
+        .take(EVIDENCE)
+        .map(|post| post.url.clone())
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{
-            mood::{TrendPoint, tests::mood},
-            voice::Voice,
-        },
-        *,
-    };
+    use super::{super::post::Content, *};
 
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_second(seconds).unwrap()
+    const NOW: i64 = 1_795_222_920;
+
+    fn at(hours_ago: i64) -> Timestamp {
+        Timestamp::from_second(NOW - hours_ago * 3600).unwrap()
     }
 
-    fn voice(handle: &str, followers: u64, first: Option<(i64, &str)>) -> Voice {
-        Voice {
+    fn post(handle: &str, hours_ago: i64, text: &str) -> Post {
+        Post {
             handle: handle.into(),
-            followers: Some(followers),
-            engagement: None,
-            mentions: None,
-            first_post: first.map(|(time, url)| (at(time), url.to_owned())),
+            followers: Some(10),
+            url: format!("https://x.com/{handle}/status/{hours_ago}"),
+            at: at(hours_ago),
+            reactions: Some(1),
+            content: Content::read(text),
         }
     }
 
-    fn token(symbol: &str, voices: Vec<Voice>) -> TokenVoices {
-        TokenVoices {
-            symbol: symbol.into(),
-            voices,
+    fn read(posts: Vec<Post>, hours: i64) -> Posts {
+        Posts {
+            posts,
+            covered_from: at(hours),
         }
     }
 
     #[test]
-    fn every_point_leads_to_a_post() {
-        let url = "https://x.com/kol_one/status/1990000000000000001";
-        let tokens = [
-            token(
-                "ETH",
-                vec![
-                    voice("kol_one", 812_345, Some((1_795_136_400, url))),
-                    voice("kol_two", 120_345, None),
-                ],
+    fn what_was_said_is_told_and_not_that_somebody_posted() {
+        let posts = vec![
+            post(
+                "one",
+                1,
+                "BTC looks strong, $BTC to $100k on spot ETF inflows",
             ),
-            token("SOL", vec![voice("kol_two", 120_345, None)]),
+            post("two", 2, "BTC great breakout"),
+            post("three", 3, "SOL is weak, liquidations everywhere on SOL"),
         ];
-        let told = digest(&tokens, &[], None).unwrap();
+        let told = digest(&read(posts, 48), at(0)).unwrap();
+        assert_eq!((told.posts, told.authors, told.complete), (3, 3, true));
+        let claims: Vec<&str> = told.claims.iter().map(|row| row.claim.as_str()).collect();
+        assert_eq!(claims[0], "each of @one, @two speaks well of BTC");
+        for claim in [
+            "@one names $100k as a price of BTC",
+            "@one tells of flows into or out of funds concerning BTC",
+            "@three tells of liquidations concerning SOL",
+            "@three speaks ill of SOL",
+        ] {
+            assert!(claims.contains(&claim), "{claim}: {claims:?}");
+        }
+        let btc = &told.stances[0];
         assert_eq!(
-            told.digest,
-            [PostPoint {
-                point: "@kol_one posts about ETH, first at 2026-11-20T01:00Z (812345 followers together)".into(),
-                evidence_urls: vec![url.into()],
-            }]
+            (btc.symbol.as_str(), btc.label),
+            ("BTC", MoodLabel::Bullish)
         );
-        assert_eq!(
-            (told.themes, told.voices),
-            (vec!["ETH".to_owned()], vec!["kol_one".to_owned()])
-        );
+        assert_eq!(btc.bullish, ["one", "two"]);
+        assert!(told.topics.iter().any(|row| row.topic == "etf"));
+        let links = told.claims.iter().map(|row| &row.evidence_urls);
+        assert!(links.clone().all(|urls| !urls.is_empty()));
     }
 
     #[test]
-    fn without_a_post_there_is_nothing_to_say() {
-        assert_eq!(
-            digest(&[token("ETH", vec![voice("a", 1, None)])], &[], None),
-            None
-        );
-        assert_eq!(digest(&[], &[], None), None);
-        // What is no link is no evidence.
-        let bad = token("ETH", vec![voice("a", 1, Some((1, "javascript:alert(1)")))]);
-        assert_eq!(digest(&[bad], &[], None), None);
+    fn the_day_is_held_against_the_day_before() {
+        let posts = vec![
+            post("one", 1, "BTC looks strong"),
+            post("one", 30, "BTC looks weak"),
+            post("two", 40, "bridge hacked, ETH drained"),
+        ];
+        let told = digest(&read(posts.clone(), 48), at(0)).unwrap();
+        let change = told.change.unwrap();
+        assert_eq!(change.posts_yesterday, 2);
+        assert!(change.tone.unwrap() > change.tone_yesterday.unwrap());
+        assert!(change.gone.contains(&"ETH".to_owned()), "{change:?}");
+        assert!(told.stances[0].score_yesterday.unwrap().0 < Decimal::ZERO);
+        // Of a day that was not read as a whole nothing is said.
+        let told = digest(&read(posts, 47), at(0)).unwrap();
+        assert_eq!((told.change, told.stances[0].score_yesterday), (None, None));
+        assert!(told.complete);
     }
 
     #[test]
-    fn unknown_followers_are_not_none() {
-        let link = "https://x.com/a/status/1";
-        let unknown = |handle: &str| Voice {
-            followers: None,
-            ..voice(handle, 0, Some((1_795_136_400, link)))
-        };
-        let point = |voices: Vec<Voice>| {
-            let told = digest(&[token("ETH", voices)], &[], None).unwrap();
-            told.digest[0].point.clone()
-        };
-        assert_eq!(
-            point(vec![unknown("a")]),
-            "@a posts about ETH, first at 2026-11-20T01:00Z"
-        );
-        let known = voice("b", 7, Some((1_795_136_401, link)));
-        assert!(point(vec![unknown("a"), known]).ends_with(" (at least 7 followers together)"));
-    }
-
-    #[test]
-    fn several_leaders_are_told_of_together_with_the_trend() {
-        let tokens = [token(
-            "BTC",
-            vec![
-                voice(
-                    "late",
-                    10,
-                    Some((1_795_215_600, "https://x.com/late/status/2")),
-                ),
-                voice(
-                    "early",
-                    5,
-                    Some((1_795_212_000, "https://x.com/early/status/1")),
-                ),
-            ],
-        )];
-        let point = |seconds, mentions| TrendPoint {
-            at: at(seconds),
-            mentions,
-            bullish_ratio: None,
-            bearish_ratio: None,
-        };
-        let mut btc = mood("BTC", "0.5", "0.2");
-        btc.trend = vec![point(1_795_215_600, 712), point(1_795_219_200, 801)];
-        let moods = Mood {
-            window: "24h".into(),
-            as_of: at(1_795_222_800),
-            tokens: vec![btc],
-        };
-        let told = digest(&tokens, &[], Some(&moods)).unwrap();
-        assert_eq!(
-            told.digest[0].point,
-            "2 opinion leaders post about BTC, @early first, at 2026-11-20T22:00Z (15 followers together); mentions are \
-             rising, from 712 in the stretch of 2026-11-20T23:00Z to 801 in that of 2026-11-21T00:00Z"
-        );
-        assert_eq!(told.digest[0].evidence_urls.len(), 2);
-    }
-
-    #[test]
-    fn posts_of_a_list_are_counted_not_quoted() {
-        let post = Post {
-            handle: "kol_one".into(),
-            followers: Some(9),
-            url: "https://x.com/kol_one/status/1991000000000000001".into(),
-            at: at(1_795_221_060),
-            symbols: vec!["BTC".into()],
-            reactions: Some(2066),
-        };
-        let about_nothing = Post {
-            symbols: Vec::new(),
-            ..post.clone()
-        };
-        let told = digest(&[], &[post, about_nothing], None).unwrap();
-        assert_eq!(told.digest.len(), 1);
-        assert_eq!(
-            told.digest[0].point,
-            "@kol_one posts about BTC at 2026-11-21T00:31Z, 2066 reactions"
-        );
+    fn posts_that_say_nothing_are_no_digest() {
+        assert_eq!(digest(&read(vec![post("a", 1, "gm")], 48), at(0)), None);
+        let old = post("a", 25, "BTC looks strong");
+        assert_eq!(digest(&read(vec![old], 48), at(0)), None);
+        assert_eq!(digest(&Posts::default(), at(0)), None);
     }
 }

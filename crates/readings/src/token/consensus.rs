@@ -7,6 +7,9 @@ use crate::{Decimal, Figure, median};
 
 /// Sources that differ by more than this much of the lower one do not confirm each other.
 pub const TOLERANCE_PCT: Decimal = Decimal::TWO;
+/// Sources that differ by more than this much of the lower one contradict each other: unless most of them agree, there is
+/// no price.
+pub const CONTRADICTION_PCT: Decimal = Decimal::from_parts(5, 0, 0, false, 0);
 /// A price that was observed longer ago confirms nothing about now.
 pub const MAX_AGE_SECONDS: i64 = 600;
 /// A source that is less sure of its own price (0 to 1) confirms nothing.
@@ -23,7 +26,8 @@ pub struct Quote {
     pub source: &'static str,
     /// Dollars for one whole token, above zero.
     pub price_usd: Figure,
-    /// When the source observed it; `None` when it does not say.
+    /// When the source observed it; `None` when it does not say, and then it confirms nothing. Of a pool the time after
+    /// which the last trade was.
     #[serde(
         serialize_with = "super::written",
         skip_serializing_if = "Option::is_none"
@@ -43,6 +47,8 @@ pub struct Quote {
 pub enum Weakness {
     /// It was observed too long ago.
     Old,
+    /// Nobody says when it was observed.
+    Untimed,
     /// The source itself is not sure.
     Unsure,
     /// There is hardly any liquidity behind it.
@@ -57,8 +63,10 @@ pub enum Weakness {
 pub enum Confidence {
     /// All sources agree within [`TOLERANCE_PCT`]; there are at least two.
     Confirmed,
-    /// Sources differ by more; the price is their median.
+    /// Sources differ by more. The price is that of most of them where most agree, otherwise the median.
     Disputed,
+    /// Sources differ by more than [`CONTRADICTION_PCT`] and most do not agree: there is no price.
+    Contradicted,
     /// Only one source has a price that counts.
     SingleSource,
 }
@@ -66,9 +74,9 @@ pub enum Confidence {
 /// The price that several sources give together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consensus {
-    /// Dollars for one whole token.
-    pub price_usd: Figure,
-    /// The source whose price it is; `None` for a median.
+    /// Dollars for one whole token; `None` when the sources contradict each other.
+    pub price_usd: Option<Figure>,
+    /// The source whose price it is; `None` for a median and for no price.
     pub source: Option<&'static str>,
     /// How it was confirmed.
     pub confidence: Confidence,
@@ -85,7 +93,7 @@ impl Consensus {
     #[must_use]
     pub fn traded(quote: Quote) -> Self {
         Self {
-            price_usd: quote.price_usd,
+            price_usd: Some(quote.price_usd),
             source: Some(quote.source),
             confidence: Confidence::SingleSource,
             used: vec![quote],
@@ -100,8 +108,10 @@ impl Quote {
     #[must_use]
     pub fn weakness(&self, now: Timestamp) -> Option<Weakness> {
         let age = |as_of: Timestamp| now.duration_since(as_of).as_secs();
-        if self.as_of.is_some_and(|as_of| age(as_of) > MAX_AGE_SECONDS) {
-            return Some(Weakness::Old);
+        match self.as_of {
+            None => return Some(Weakness::Untimed),
+            Some(as_of) if age(as_of) > MAX_AGE_SECONDS => return Some(Weakness::Old),
+            Some(_) => {}
         }
         if self
             .certainty_ratio
@@ -117,7 +127,7 @@ impl Quote {
 
 /// The price that `quotes` give together, the preferred source first; `None` of nothing.
 ///
-/// While the sources agree, the preferred one's own digits are the price. Weak quotes count only
+/// While the sources agree, or most of them do, the preferred one's own digits are the price. Weak quotes count only
 /// when there is no other.
 #[must_use]
 pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
@@ -135,7 +145,7 @@ pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
     let source = Some(preferred.source);
     if used.len() == 1 {
         return Some(Consensus {
-            price_usd: preferred.price_usd,
+            price_usd: Some(preferred.price_usd),
             source,
             confidence: Confidence::SingleSource,
             spread_pct: None,
@@ -145,24 +155,37 @@ pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
     }
     let prices: Vec<Decimal> = used.iter().map(|quote| quote.price_usd.get()).collect();
     let spread = spread_pct(&prices)?;
-    let agreed = spread <= TOLERANCE_PCT;
-    let price_usd = if agreed {
-        preferred.price_usd
+    let (price_usd, source, confidence) = if spread <= TOLERANCE_PCT {
+        (Some(preferred.price_usd), source, Confidence::Confirmed)
+    } else if let Some(of_most) = of_most(&used) {
+        let source = Some(of_most.source);
+        (Some(of_most.price_usd), source, Confidence::Disputed)
+    } else if spread <= CONTRADICTION_PCT {
+        let median = Figure(median(&prices)?.round_sf(DERIVED_DIGITS)?);
+        (Some(median), None, Confidence::Disputed)
     } else {
-        Figure(median(&prices)?.round_sf(DERIVED_DIGITS)?)
+        (None, None, Confidence::Contradicted)
     };
     Some(Consensus {
         price_usd,
-        source: source.filter(|_| agreed),
-        confidence: if agreed {
-            Confidence::Confirmed
-        } else {
-            Confidence::Disputed
-        },
+        source,
+        confidence,
         spread_pct: Some(Figure(spread.round_dp(4))),
         weakness: None,
         used,
     })
+}
+
+/// The preferred quote of those, more than half of all, that agree with each other.
+fn of_most(quotes: &[Quote]) -> Option<&Quote> {
+    let agreeing = |quote: &&Quote| {
+        let close = |other: &&Quote| {
+            let pair = [quote.price_usd.get(), other.price_usd.get()];
+            spread_pct(&pair).is_some_and(|spread| spread <= TOLERANCE_PCT)
+        };
+        quotes.iter().filter(close).count().saturating_mul(2) > quotes.len()
+    };
+    quotes.iter().find(agreeing)
 }
 
 /// Distance of the highest from the lowest in percent of the lowest. What overflows is as far apart
@@ -199,7 +222,9 @@ mod tests {
     }
 
     fn price(consensus: &Consensus) -> String {
-        consensus.price_usd.to_string()
+        consensus
+            .price_usd
+            .map_or("none".to_owned(), |price| price.to_string())
     }
 
     #[test]
@@ -227,10 +252,32 @@ mod tests {
             now(),
         )
         .unwrap();
+        // Two of three agree: the third does not move the price.
         assert_eq!(
-            (price(&three).as_str(), three.confidence),
-            ("100", Confidence::Disputed)
+            (price(&three).as_str(), three.source, three.confidence),
+            ("100", Some("b"), Confidence::Disputed)
         );
+    }
+
+    #[test]
+    fn sources_that_contradict_each_other_give_no_price() {
+        let prices = |prices: &[&str]| {
+            let quotes: Vec<_> = prices.iter().map(|price| quote("a", price)).collect();
+            agree(&quotes, now()).unwrap()
+        };
+        let two = prices(&["1", "100"]);
+        assert_eq!(
+            (two.price_usd, two.source, two.confidence),
+            (None, None, Confidence::Contradicted)
+        );
+        // Both are shown, with how far they are apart.
+        assert_eq!(two.used.len(), 2);
+        assert_eq!(two.spread_pct.unwrap().to_string(), "9900");
+        assert_eq!(price(&prices(&["100", "105"])), "102.5");
+        assert_eq!(price(&prices(&["100", "105.01"])), "none");
+        // Three that all differ are no better than two.
+        assert_eq!(price(&prices(&["1", "50", "100"])), "none");
+        assert_eq!(price(&prices(&["1", "50", "50.5"])), "50");
     }
 
     #[test]
@@ -258,8 +305,13 @@ mod tests {
             liquidity_usd: Some(figure("999.99")),
             ..quote("b", "50")
         };
+        let untimed = Quote {
+            as_of: None,
+            ..quote("b", "50")
+        };
         let weak = [
             (old, Weakness::Old),
+            (untimed, Weakness::Untimed),
             (unsure, Weakness::Unsure),
             (thin, Weakness::Thin),
         ];
@@ -290,7 +342,7 @@ mod tests {
             ],
             now(),
         );
-        assert_eq!(huge.unwrap().confidence, Confidence::Disputed);
+        assert_eq!(huge.unwrap().confidence, Confidence::Contradicted);
     }
 
     proptest! {
@@ -305,8 +357,14 @@ mod tests {
             let consensus = agree(&quotes, now()).unwrap();
             let low = quotes.iter().map(|quote| quote.price_usd).min().unwrap();
             let high = quotes.iter().map(|quote| quote.price_usd).max().unwrap();
-            prop_assert!(low <= consensus.price_usd && consensus.price_usd <= high);
-            prop_assert_eq!(consensus.source.is_none(), consensus.confidence == Confidence::Disputed);
+            match consensus.price_usd {
+                Some(price) => prop_assert!(low <= price && price <= high),
+                None => prop_assert_eq!(consensus.confidence, Confidence::Contradicted),
+            }
+            // Nothing is made up between prices that contradict each other.
+            if consensus.source.is_none() && consensus.price_usd.is_some() {
+                prop_assert!(consensus.spread_pct.unwrap().get() <= CONTRADICTION_PCT);
+            }
         }
     }
 }

@@ -33,6 +33,9 @@ pub struct DexPair {
     pub liquidity_usd: Option<Figure>,
     /// Dollars traded within a day.
     pub volume_24h_usd: Option<Figure>,
+    /// Within how many seconds before the source looked the pair was traded last, by the shortest window in which there was
+    /// a trade or a volume; `None` when none is known.
+    pub traded_within_seconds: Option<u64>,
     /// Change of the base token's price over an hour, in percent.
     pub change_1h_pct: Option<Figure>,
     /// Change of the base token's price over a day, in percent.
@@ -61,6 +64,8 @@ pub struct DexPrice {
     pub price_usd: Figure,
     /// Dollars in that pool.
     pub liquidity_usd: Figure,
+    /// As [`DexPair::traded_within_seconds`].
+    pub traded_within_seconds: Option<u64>,
 }
 
 /// What the source of pairs calls an EVM chain whose tokens are scanned.
@@ -105,13 +110,15 @@ impl DexPair {
         (price > Decimal::ZERO).then_some(DexPrice {
             price_usd: Figure(price),
             liquidity_usd,
+            traded_within_seconds: self.traded_within_seconds,
         })
     }
 }
 
 /// The token of `pairs` with exactly the symbol `query` that has the most dollars in its pools, with the
 /// price of the deepest one and the volume of all; other tokens of the symbol are its alternatives.
-/// Tokens with little liquidity and imitations are left out. None is ranked: a pool says nothing about
+/// Tokens with little liquidity, those whose deepest pool nobody is known to have traded within a day, and imitations are
+/// left out. None is ranked: a pool says nothing about
 /// who is meant by a symbol.
 #[must_use]
 pub fn deepest(query: &SymbolKey, pairs: &[DexPair]) -> Option<Coin> {
@@ -139,6 +146,8 @@ pub fn deepest(query: &SymbolKey, pairs: &[DexPair]) -> Option<Coin> {
 /// A token by its pairs, and the dollars in its pools.
 fn coin(pairs: &[&DexPair]) -> Option<(Figure, Coin)> {
     let deepest = pairs.iter().max_by_key(|pair| pair.liquidity_usd)?;
+    // A price that nobody is known to have paid of late is none.
+    deepest.traded_within_seconds?;
     let liquidity = sum(pairs, |pair| pair.liquidity_usd)?;
     if liquidity.get() < LEAST_LIQUIDITY_USD {
         return None;
@@ -196,6 +205,7 @@ mod tests {
             price_native: figure(native),
             liquidity_usd: liquidity.and_then(figure),
             volume_24h_usd: figure("10"),
+            traded_within_seconds: Some(300),
             change_1h_pct: None,
             change_24h_pct: None,
             market_cap_usd: None,
@@ -224,6 +234,17 @@ mod tests {
         assert_eq!(price.liquidity_usd.to_string(), "2345678.9");
         assert_eq!(spot("base", "0xa", &pairs), None);
         assert_eq!(spot("xlayer", "0xc", &pairs), None);
+    }
+
+    #[test]
+    fn a_pool_that_nobody_trades_in_names_no_coin() {
+        let mut pairs = [pair(("0xa", "WOKB"), "118", "118", Some("900000"))];
+        let query = SymbolKey::new("WOKB").unwrap();
+        assert!(deepest(&query, &pairs).is_some());
+        pairs[0].traded_within_seconds = None;
+        assert_eq!(deepest(&query, &pairs), None);
+        let price = spot("xlayer", "0xa", &pairs).unwrap();
+        assert_eq!(price.traded_within_seconds, None);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) fn all() -> Json {
 fn parameters() -> Json {
     let mut parameters: Map<String, Json> = COMMON_QUERY
         .iter()
-        .map(|parameter| (parameter.name.to_owned(), query_parameter(parameter)))
+        .map(|parameter| (parameter.name.to_owned(), query_parameter(parameter, false)))
         .collect();
     parameters.insert(
         "payment_signature".to_owned(),
@@ -136,11 +136,26 @@ fn meta() -> Json {
             "age_seconds": {"type": "integer", "minimum": 0,
                             "description": "Now less `as_of`, computed when answering."},
             "max_age_seconds": {"type": "integer", "minimum": 0,
-                                "description": "The age up to which the answer is fresh."},
+                                "description": "The age up to which the answer is fresh; of an answer of several sections \
+                                                no section is fresh beyond it."},
             "verdict": {"type": "string", "enum": ["fresh", "stale"]},
             "cache": {"type": "string"},
             "request_id": {"type": "string"},
             "schema_version": {"type": "string"},
+            "sections": {"type": "array",
+                         "description": "The parts of an answer of several, each with its own time and bound. The answer is \
+                                         fresh while each of them is.",
+                         "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "as_of": time(),
+                    "age_seconds": {"type": "integer", "minimum": 0},
+                    "max_age_seconds": {"type": "integer", "minimum": 0},
+                    "verdict": {"type": "string", "enum": ["fresh", "stale"]},
+                },
+                "required": ["name", "as_of", "age_seconds", "max_age_seconds", "verdict"],
+            }},
             "sources": {"type": "array", "items": {
                 "type": "object",
                 "properties": {
@@ -164,10 +179,30 @@ fn meta() -> Json {
                 },
                 "required": ["field", "reason"],
             }},
+            "cut": {"type": "array", "items": {
+                "type": "object",
+                "description": "A list that is not whole.",
+                "properties": {
+                    "field": {"type": "string"},
+                    "shown": {"type": "integer", "minimum": 0},
+                    "total": {"type": "integer", "minimum": 0},
+                },
+                "required": ["field", "shown", "total"],
+            }},
             "warnings": {"type": "array", "items": {
                 "type": "object",
                 "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
                 "required": ["code", "message"],
+            }},
+            "attribution": {"type": "array", "items": {
+                "type": "object",
+                "description": "What a source wants to be said where its data is shown.",
+                "properties": {
+                    "upstream": {"type": "string"},
+                    "text": {"type": "string"},
+                    "url": {"type": "string", "format": "uri"},
+                },
+                "required": ["upstream", "text", "url"],
             }},
             "provenance": {"type": "object", "additionalProperties": {
                 "type": "object",
@@ -237,7 +272,13 @@ fn payment_required() -> Json {
                 "type": "array",
                 "items": {"$ref": "#/components/schemas/PaymentRequirements"},
             },
-            "extensions": {"type": "object"},
+            "extensions": {
+                "type": "object",
+                "properties": {"availability": {
+                    "type": "object",
+                    "description": "Only where the operation is not served: its `info` says why, and what it needs.",
+                }},
+            },
             "refusal": {"$ref": "#/components/schemas/Refusal"},
         },
         "required": ["x402Version", "resource", "accepts"],
@@ -277,6 +318,8 @@ fn refusal() -> Json {
             "retryable": {"type": "boolean"},
             "request_id": {"type": "string"},
             "next": {"$ref": "#/components/schemas/Next"},
+            "unpayable_schemes": {"type": "array", "items": {"type": "string"},
+                                  "description": "Schemes of `accepts` that this server cannot settle."},
         },
         "required": ["code", "reason", "charged", "retryable", "request_id", "next"],
     })

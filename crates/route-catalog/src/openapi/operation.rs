@@ -5,13 +5,22 @@ use x402_wire::Network;
 
 use super::components::ERROR_STATUSES;
 use crate::{
-    Parameter, Route, Rule,
+    Offering, Parameter, Route, Rule, Unserved,
+    discovery::capitalised,
     parameter::COMMON_QUERY,
+    render::dollars,
     schema::{self, Detail},
 };
 
-pub(super) fn paid(route: &Route, network: Network) -> Json {
-    let mut parameters: Vec<Json> = route.query.iter().map(query_parameter).collect();
+/// The tag of operations that are not served.
+pub(super) const UNAVAILABLE: &str = "unavailable";
+
+pub(super) fn paid(route: &Route, network: Network, offering: &Offering) -> Json {
+    let unserved = offering.of(route.operation);
+    let mut tags = vec!["paid", route.operation.group().slug()];
+    tags.extend(unserved.map(|_| UNAVAILABLE));
+    let shown = |parameter| query_parameter(parameter, route.shows(parameter));
+    let mut parameters: Vec<Json> = route.query.iter().map(shown).collect();
     parameters.extend(
         COMMON_QUERY
             .iter()
@@ -22,17 +31,13 @@ pub(super) fn paid(route: &Route, network: Network) -> Json {
     let mut operation = json!({
         "operationId": route.operation.name(),
         "summary": route.summary,
-        "description": description(route),
-        "tags": ["paid"],
+        "description": description(route, unserved),
+        "tags": tags,
         "security": [],
         "parameters": parameters,
         "responses": responses(route),
-        "x-payment-info": {
-            "protocols": ["x402"],
-            "pricingMode": "fixed",
-            "price": route.price.to_string(),
-            "network": network.to_string(),
-        },
+        "x-payment-info": payment_info(route, network),
+        "x-availability": offering.availability(route.operation),
     });
     if let (true, Some(operation)) = (route.takes_body(), operation.as_object_mut()) {
         operation.insert("requestBody".to_owned(), request_body(route));
@@ -40,11 +45,27 @@ pub(super) fn paid(route: &Route, network: Network) -> Json {
     operation
 }
 
-fn description(route: &Route) -> String {
+/// What registries read: the structured form, and beside it `pricingMode` and `network` for readers of the flat form that
+/// the service document declares.
+fn payment_info(route: &Route, network: Network) -> Json {
+    json!({
+        "price": {"mode": "fixed", "currency": "USD", "amount": route.price.to_string()},
+        "protocols": [{"x402": {}}],
+        "pricingMode": "fixed",
+        "network": network.to_string(),
+    })
+}
+
+fn description(route: &Route, unserved: Option<&Unserved>) -> String {
     let mut text = format!(
-        "{} Price: ${} a call. Refused uncharged when {}.",
-        route.description, route.price, route.refuses
+        "{} Price: {} a call. Refused uncharged when {}.",
+        route.description,
+        dollars(route.price),
+        route.refuses
     );
+    if let Some(unserved) = unserved {
+        text = format!("[{}] {text}", capitalised(&unserved.sentence()));
+    }
     for constraint in route.constraints {
         text.push_str(" Rule: ");
         text.push_str(&constraint.to_string());
@@ -53,16 +74,19 @@ fn description(route: &Route) -> String {
     text
 }
 
-/// A parameter object of OpenAPI.
-pub(super) fn query_parameter(parameter: &Parameter) -> Json {
+/// A parameter object of OpenAPI. Only what the example call has carries an example: taken together, the examples of an
+/// operation are a call that is served.
+pub(super) fn query_parameter(parameter: &Parameter, shown: bool) -> Json {
     let mut object = json!({
         "name": parameter.name,
         "in": "query",
         "required": parameter.is_required(),
         "description": schema::describe(parameter),
         "schema": schema::of_parameter(parameter, Detail::Full),
-        "example": parameter.example_json(),
     });
+    if let (true, Some(members)) = (shown, object.as_object_mut()) {
+        members.insert("example".to_owned(), parameter.example_json());
+    }
     // The description stands beside the schema, and lists are written with commas.
     if let Some(schema) = object.get_mut("schema").and_then(Json::as_object_mut) {
         schema.remove("description");
@@ -70,7 +94,7 @@ pub(super) fn query_parameter(parameter: &Parameter) -> Json {
             schema.insert("type".to_owned(), "string".into());
         }
     }
-    if let (Rule::Chains(_), Some(object)) = (parameter.rule, object.as_object_mut()) {
+    if let (true, Rule::Chains(_), Some(object)) = (shown, parameter.rule, object.as_object_mut()) {
         object.insert("example".to_owned(), parameter.example.into());
     }
     object
@@ -81,7 +105,7 @@ fn request_body(route: &Route) -> Json {
         "required": true,
         "content": {"application/json": {
             "schema": schema::of_members(route.body, route.constraints, Detail::Full),
-            "example": schema::example_call(route, route.body),
+            "example": route.example_call().body,
         }},
     })
 }

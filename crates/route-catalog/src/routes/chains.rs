@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{OPTIONAL_ADDRESS, READ_SECONDS};
-use crate::{EVM_CHAINS, Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Dataset, EVM_CHAINS, Method, Operation, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const TX_EXPLAINER: Route = Route {
     operation: Operation::TxExplainer,
@@ -13,7 +13,7 @@ pub(crate) const TX_EXPLAINER: Route = Route {
     price: MicroUsd::dollars("0.01"),
     summary: "Transaction explained",
     description: "Decodes and explains an EVM transaction: action, transfers, approvals, balance \
-                  changes, fee and revert reason. Without `chain` eleven chains are searched. What is an \
+                  changes, fee and revert reason; `evidence` says whether two nodes agree. Without `chain` eleven chains are searched. What is an \
                   hour deep in its chain stays fresh for a week, what is pending for 5 s.",
     refuses: "no chain knows the transaction",
     query: &[
@@ -33,6 +33,7 @@ pub(crate) const TX_EXPLAINER: Route = Route {
     body: &[],
     constraints: &[],
     core: &["transaction"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/tx_explainer.json"),
@@ -45,8 +46,9 @@ pub(crate) const PORTFOLIO: Route = Route {
     resource: "/portfolio",
     price: MicroUsd::dollars("0.001"),
     summary: "Multi-chain token balances",
-    description: "Token balances of an account across chains. A chain that fails is labelled \
-                  unavailable, and the total then says that it is not complete.",
+    description: "Token balances of an account across chains. A chain is ok only when its index \
+                  covers it and its own coin was read; what could not be read is labelled, and the \
+                  total then says that it is not complete.",
     refuses: "every chain fails",
     query: &[
         OPTIONAL_ADDRESS,
@@ -60,6 +62,7 @@ pub(crate) const PORTFOLIO: Route = Route {
     body: &[],
     constraints: &[],
     core: &["balances"],
+    datasets: &[Dataset::TokenList],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/portfolio.json"),

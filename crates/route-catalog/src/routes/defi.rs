@@ -3,7 +3,9 @@
 use x402_wire::MicroUsd;
 
 use super::{ALL_SOURCES_DOWN, CURSOR, OPTIONAL_ADDRESS, READ_SECONDS, limit};
-use crate::{Constraint, EVM_CHAINS, Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{
+    Constraint, Dataset, EVM_CHAINS, Method, Operation, Parameter, Route, Rule, WorkClass,
+};
 
 const SNAPSHOT_MISSING: &str = "the yield snapshot is missing";
 
@@ -26,6 +28,7 @@ pub(crate) const DEFI_ANALYTICS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["protocols"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/defi_analytics.json"),
@@ -45,6 +48,7 @@ pub(crate) const YIELD_ALPHA: Route = Route {
     body: &[],
     constraints: &[],
     core: &["snapshot"],
+    datasets: &[Dataset::YieldPools],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_alpha.json"),
@@ -100,6 +104,7 @@ pub(crate) const YIELD_MARKETS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["snapshot"],
+    datasets: &[Dataset::YieldPools],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_markets.json"),
@@ -119,6 +124,7 @@ pub(crate) const YIELD_FARMING_ACTIVE: Route = Route {
     body: &[],
     constraints: &[],
     core: &["positions"],
+    datasets: &[Dataset::YieldPools],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_farming_active.json"),
@@ -158,6 +164,7 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
     body: &[],
     constraints: &[Constraint::ExactlyOne(&["pool", "address"])],
     core: &["history"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_farming_historical.json"),
@@ -203,6 +210,7 @@ pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
     body: &[],
     constraints: &[Constraint::AtMostOne(&["address", "amount"])],
     core: &["snapshot"],
+    datasets: &[Dataset::YieldPools, Dataset::TokenList],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/yield_recommendations.json"),
@@ -222,6 +230,7 @@ pub(crate) const IDLE_CAPITAL: Route = Route {
     body: &[],
     constraints: &[],
     core: &["balances"],
+    datasets: &[Dataset::YieldPools, Dataset::TokenList],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/idle_capital.json"),

@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::READ_SECONDS;
-use crate::{Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Dataset, Method, Operation, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const TRADFI_DATA: Route = Route {
     operation: Operation::TradfiData,
@@ -25,6 +25,7 @@ pub(crate) const TRADFI_DATA: Route = Route {
     body: &[],
     constraints: &[],
     core: &["readings"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/tradfi_data.json"),
@@ -45,6 +46,7 @@ pub(crate) const RWA_PULSE: Route = Route {
     body: &[],
     constraints: &[],
     core: &["macro"],
+    datasets: &[Dataset::News],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/rwa_pulse.json"),

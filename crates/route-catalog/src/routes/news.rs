@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{READ_SECONDS, SYMBOL};
-use crate::{Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Dataset, Method, Operation, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const CRYPTO_NEWS: Route = Route {
     operation: Operation::CryptoNews,
@@ -20,6 +20,7 @@ pub(crate) const CRYPTO_NEWS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["snapshot"],
+    datasets: &[Dataset::News],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/crypto_news.json"),
@@ -44,6 +45,7 @@ pub(crate) const FILTERED_NEWS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["headlines"],
+    datasets: &[Dataset::News],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/filtered_news.json"),
@@ -58,10 +60,14 @@ pub(crate) const TOKEN_ALPHA: Route = Route {
     summary: "News, sentiment and futures of a token",
     description: "News, social sentiment and futures data for one token.",
     refuses: "news, social and derivatives all fail",
-    query: &[SYMBOL],
+    query: &[Parameter {
+        example: "BTC",
+        ..SYMBOL
+    }],
     body: &[],
     constraints: &[],
     core: &["news_social_or_derivatives"],
+    datasets: &[Dataset::News],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/token_alpha.json"),
@@ -73,14 +79,17 @@ pub(crate) const KOL_SENTIMENT: Route = Route {
     path: "/kol-sentiment",
     resource: "/kol-sentiment",
     price: MicroUsd::dollars("0.003"),
-    summary: "Sentiment of opinion leaders",
-    description: "Aggregated sentiment of up to the top 50 crypto opinion leaders, weighted by \
-                  followers. `kol_count` is the number that was actually read.",
-    refuses: "there is no opinion-leader data, or no mood of what they talk about",
+    summary: "Sentiment of opinion leaders, leader by leader",
+    description: "What up to the top 50 crypto opinion leaders think, judged from their own posts of a day: a score for \
+                  each leader, each token and over all, each leader counted once, with the posts behind it. `coverage` \
+                  says how many leaders are known and how many could be read. The posts are bought from X one by one, \
+                  which is what the price pays for.",
+    refuses: "the posts cannot be read, or fewer than three leaders have an opinion in theirs",
     query: &[],
     body: &[],
     constraints: &[],
-    core: &["kols", "sentiment"],
+    core: &["posts", "leaders"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/kol_sentiment.json"),
@@ -92,14 +101,15 @@ pub(crate) const TWITTER_SUMMARY: Route = Route {
     path: "/twitter-summary",
     resource: "/twitter-summary",
     price: MicroUsd::dollars("0.001"),
-    summary: "Digest of opinion leaders' posts",
-    description: "Digest of social posts of the top opinion leaders; every point carries at least \
-                  one link as evidence.",
-    refuses: "no post is available",
+    summary: "What opinion leaders said today",
+    description: "What the opinion leaders said within a day: topics, who is for and against which token, and their claims in \
+                  our own words, each with links to the posts, and how that differs from the day before.",
+    refuses: "the posts cannot be read, or none of the day says anything about a token or a topic",
     query: &[],
     body: &[],
     constraints: &[],
     core: &["posts"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/twitter_summary.json"),
@@ -113,12 +123,13 @@ pub(crate) const TRENDING_ALTCOINS: Route = Route {
     price: MicroUsd::dollars("0.001"),
     summary: "Top 3 trending altcoins",
     description: "The three altcoins that trend across rankings, with reasons and risks. Bitcoin, \
-                  stablecoins and wrapped tokens are left out; fewer than three is said so.",
-    refuses: "no ranking answers",
+                  stablecoins and wrapped tokens are left out.",
+    refuses: "no ranking answers, or the rankings name fewer than three altcoins",
     query: &[],
     body: &[],
     constraints: &[],
     core: &["rankings"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/trending_altcoins.json"),
@@ -131,9 +142,10 @@ pub(crate) const MEGA_REPORT: Route = Route {
     resource: "/mega-report",
     price: MicroUsd::dollars("0.05"),
     summary: "Daily briefing",
-    description: "Daily briefing: headlines, sentiment, opinion-leader alpha, trending tokens and \
-                  yield, with derivatives and macro where available. Each section is what its own route \
-                  answers, from the same caches: what no cache holds young enough is asked for once. \
+    description: "Daily briefing: headlines, sentiment, opinion-leader alpha and what the leaders said, \
+                  trending tokens, yield, DeFi, derivatives and macro, each section whole, as its own route \
+                  answers it; and what no section has: whether the moods of news, leaders, index and funding \
+                  agree, how the day differs from the one before, and what is scheduled for the next 14 days. \
                   Fresh while every section is. Sections that could not be built are named in \
                   `missing`.",
     refuses: "headlines and trending are both missing",
@@ -141,6 +153,7 @@ pub(crate) const MEGA_REPORT: Route = Route {
     body: &[],
     constraints: &[],
     core: &["headlines_or_trending"],
+    datasets: &[Dataset::News, Dataset::YieldPools],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/mega_report.json"),

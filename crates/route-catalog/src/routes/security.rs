@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{CHAIN, READ_SECONDS};
-use crate::{Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Dataset, Method, Operation, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const TOKEN_SECURITY: Route = Route {
     operation: Operation::TokenSecurity,
@@ -20,14 +20,19 @@ pub(crate) const TOKEN_SECURITY: Route = Route {
         Parameter::required(
             "address",
             Rule::Address,
-            "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8",
+            "0x4200000000000000000000000000000000000006",
             "Token contract.",
         ),
-        CHAIN,
+        // A chain that every scanner covers.
+        Parameter {
+            example: "8453",
+            ..CHAIN
+        },
     ],
     body: &[],
     constraints: &[],
     core: &["security_scan"],
+    datasets: &[Dataset::TokenList],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/token_security.json"),
@@ -41,17 +46,20 @@ pub(crate) const VET_TOKEN: Route = Route {
     price: MicroUsd::dollars("0.01"),
     summary: "One-call token check",
     description: "Contract security, holder concentration, DEX tradeability both ways and price of \
-                  a token on chain 196, verdict first.",
+                  a token on X Layer, verdict first, with what it rests on. Severe checks that no \
+                  scanner made, holders that nobody listed and sizes that were not quoted cap the \
+                  verdict at caution.",
     refuses: "the security scan is empty",
     query: &[Parameter::required(
         "address",
         Rule::Address,
         "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8",
-        "Token contract on chain 196.",
+        "Token contract on X Layer.",
     )],
     body: &[],
     constraints: &[],
     core: &["security_scan"],
+    datasets: &[Dataset::TokenList],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/vet_token.json"),

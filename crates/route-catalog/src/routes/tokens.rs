@@ -3,13 +3,13 @@
 use x402_wire::MicroUsd;
 
 use super::{ALL_SOURCES_DOWN, CHAIN, CURSOR, READ_SECONDS, SYMBOL, limit};
-use crate::{Constraint, Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Constraint, Dataset, Method, Operation, Parameter, Route, Rule, WorkClass};
 
 const TOKEN: Parameter = Parameter::required(
     "token",
     Rule::Address,
     "0x779Ded0c9e1022225f8E0630b35a9b54bE713736",
-    "Token contract on chain 196.",
+    "Token contract on X Layer.",
 );
 
 /// Service document 2.2.
@@ -20,7 +20,7 @@ pub(crate) const SWAP: Route = Route {
     resource: "/swap",
     price: MicroUsd::dollars("0.01"),
     summary: "Swap quote and calldata",
-    description: "Quote and calldata for a swap on chain 196 through a DEX aggregator, built for \
+    description: "Quote and calldata for a swap on X Layer through a DEX aggregator, built for \
                   the given wallet to sign and broadcast. Nothing is broadcast.",
     refuses: "the source token is not accepted, there is no route, or the calldata does not decode \
               to exactly this swap",
@@ -30,7 +30,7 @@ pub(crate) const SWAP: Route = Route {
             "fromToken",
             Rule::Address,
             "0x779Ded0c9e1022225f8E0630b35a9b54bE713736",
-            "Source token: USDT or USDG on chain 196.",
+            "Source token: USDT or USDG on X Layer.",
         ),
         Parameter::required(
             "toToken",
@@ -62,6 +62,7 @@ pub(crate) const SWAP: Route = Route {
     ],
     constraints: &[Constraint::Differ("fromToken", "toToken")],
     core: &["quote"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/swap.json"),
@@ -90,6 +91,7 @@ pub(crate) const APPROVE: Route = Route {
     body: &[],
     constraints: &[],
     core: &[],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/approve.json"),
@@ -102,13 +104,14 @@ pub(crate) const PRICE: Route = Route {
     resource: "/price",
     price: MicroUsd::dollars("0.002"),
     summary: "USD price of one token",
-    description: "USD price of a token on chain 196 with its source, its time and how far it is \
+    description: "USD price of a token on X Layer with its source, its time and how far it is \
                   confirmed.",
     refuses: "no source prices the token",
     query: &[TOKEN],
     body: &[],
     constraints: &[],
     core: &["price_usd"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/price.json"),
@@ -121,7 +124,7 @@ pub(crate) const ALL_TOKENS: Route = Route {
     resource: "/all-tokens",
     price: MicroUsd::dollars("0.002"),
     summary: "Tokens of the chain's DEX",
-    description: "The full list of tokens that the DEX on chain 196 supports, with checksummed \
+    description: "The full list of tokens that the DEX on X Layer supports, with checksummed \
                   addresses. Without `limit` the whole list is one answer.",
     refuses: "the list is empty",
     query: &[
@@ -139,6 +142,7 @@ pub(crate) const ALL_TOKENS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["tokens"],
+    datasets: &[Dataset::TokenList],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/all_tokens.json"),
@@ -158,6 +162,7 @@ pub(crate) const SUPPORTED_TOKENS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["tokens"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/supported_tokens.json"),
@@ -170,7 +175,7 @@ pub(crate) const MARKET_ALPHA: Route = Route {
     resource: "/market-alpha",
     price: MicroUsd::dollars("0.005"),
     summary: "Live pricing of curated tokens",
-    description: "Market intelligence for the curated tokens of chain 196: price, changes, volume, \
+    description: "Market intelligence for the curated tokens of X Layer: price, changes, volume, \
                   liquidity, holders, and the movers. `total_volume_24h_usd` adds up the volumes of \
                   the tokens: a swap between two of them counts twice.",
     refuses: "fewer than half of the tokens are priced",
@@ -178,6 +183,7 @@ pub(crate) const MARKET_ALPHA: Route = Route {
     body: &[],
     constraints: &[],
     core: &["tokens"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/market_alpha.json"),
@@ -197,6 +203,7 @@ pub(crate) const TOKEN_DETAILS: Route = Route {
     body: &[],
     constraints: &[],
     core: &["token_details"],
+    datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/token_details.json"),
@@ -210,13 +217,17 @@ pub(crate) const TOKEN_DEEP_DIVE: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Everything about one token in one call",
     description: "Price and market cap, contract security, derivatives funding and open interest, \
-                  opinion-leader context and DEX price. Best coverage on majors. Every leg says \
-                  whether it is ok, unavailable or not applicable.",
+                  opinion-leader context and DEX price, and what those sold singly do not have: hourly \
+                  candles with the levels at which the price turned and the depth of the book, every pool, \
+                  the largest holders and what has changed since a day ago, all articles, checks of the \
+                  legs against each other, and what is scheduled for the next 14 days. Best coverage on \
+                  majors. Every leg says whether it is ok, unavailable or not applicable.",
     refuses: "the core token details are missing",
     query: &[SYMBOL],
     body: &[],
     constraints: &[],
     core: &["token_details"],
+    datasets: &[Dataset::TokenList],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
     example: include_str!("../examples/token_deep_dive.json"),

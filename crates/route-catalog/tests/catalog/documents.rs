@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use route_catalog::{
-    Catalog, CatalogConfig, CatalogError, ErrorCode, FREE_ROUTES, Next, Operation, docs_table,
-    routes_json, routes_table,
+    Catalog, CatalogConfig, CatalogError, ErrorCode, FREE_ROUTES, Next, Offering, Operation,
+    Unserved, docs_table, routes_json, routes_table,
 };
 use serde_json::{Value, json};
+use x402_wire::Scheme;
 
 use crate::support::{catalog, config};
 
@@ -42,9 +43,9 @@ fn openapi_has_every_operation_with_its_price() {
         assert_eq!(
             documented["x-payment-info"],
             json!({
-                "protocols": ["x402"],
+                "protocols": [{"x402": {}}],
                 "pricingMode": "fixed",
-                "price": route.price.to_string(),
+                "price": {"mode": "fixed", "currency": "USD", "amount": route.price.to_string()},
                 "network": "eip155:196",
             })
         );
@@ -143,6 +144,88 @@ fn every_documented_example_satisfies_its_schema() {
     let body: Value = serde_json::from_slice(&challenge.body).unwrap();
     let schema = &document["components"]["schemas"]["PaymentRequired"];
     validate("402", schema, &body);
+}
+
+/// A server that does not serve a route, and cannot settle a scheme.
+fn partial() -> Catalog {
+    let unserved = Unserved {
+        reason: "no_upstream_configured",
+        needs: vec!["upstreams.okx.api_key".to_owned()],
+    };
+    let offering = Offering {
+        unserved: [(Operation::Swap, unserved)].into(),
+        unpayable: vec![Scheme::AggrDeferred],
+    };
+    Catalog::offering(&config(), offering).unwrap()
+}
+
+#[test]
+fn what_is_not_served_is_told_apart_by_machines() {
+    let catalog = partial();
+    let swap = &catalog.openapi()["paths"]["/swap"]["post"];
+    assert_eq!(swap["tags"], json!(["paid", "tokens", "unavailable"]));
+    assert_eq!(swap["x-availability"]["servable"], false);
+    let price = &catalog.openapi()["paths"]["/price"]["get"];
+    assert_eq!(
+        (&price["tags"], &price["x-availability"]),
+        (&json!(["paid", "tokens"]), &json!({"servable": true}))
+    );
+    assert_eq!(
+        catalog.well_known()["unavailable"],
+        json!([{"method": "POST", "needs": ["upstreams.okx.api_key"], "reason": "no_upstream_configured", "url": "https://api.example.com/swap"}])
+    );
+    let challenge = catalog.challenge(Operation::Swap, None, "e", None);
+    let body: Value = serde_json::from_slice(&challenge.body).unwrap();
+    assert_eq!(
+        body["extensions"]["availability"]["info"]["servable"],
+        false
+    );
+    assert!(
+        challenge.header.len() <= 6_000,
+        "{}",
+        challenge.header.len()
+    );
+    let other = catalog.challenge(Operation::Price, None, "e", None);
+    let body: Value = serde_json::from_slice(&other.body).unwrap();
+    assert!(body["extensions"].get("availability").is_none());
+}
+
+#[test]
+fn a_buyer_is_told_which_schemes_cannot_be_paid() {
+    let refusal = route_catalog::Refusal {
+        code: ErrorCode::PaymentRequired.code(),
+        reason: "payment_missing",
+        retryable: true,
+        request_id: "r",
+        next: &Next::SignNew,
+    };
+    let told = |catalog: &Catalog| {
+        let body = catalog.challenge_body(Operation::Price, None, "e", Some(&refusal));
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["accepts"].as_array().unwrap().len(), 6);
+        body["refusal"]["unpayable_schemes"].clone()
+    };
+    assert_eq!(told(&partial()), json!(["aggr_deferred"]));
+    assert_eq!(told(catalog()), Value::Null);
+    assert!(
+        partial()
+            .llms_txt()
+            .contains("Options with scheme `aggr_deferred` cannot be paid here")
+    );
+}
+
+#[test]
+fn assets_and_the_chain_have_names() {
+    let text = catalog().llms_txt();
+    for line in [
+        "paid per call on X Layer (eip155:196) with x402",
+        "- USD₮0 on X Layer (eip155:196): 0x779Ded0c9e1022225f8E0630b35a9b54bE713736",
+        "- Global Dollar on X Layer (eip155:196): 0x4ae46a509F6b1D9056937BA4500cb143933D2dc8",
+        "GET https://api.example.com/llm-research ($0.10): ",
+        "  - Example: GET https://api.example.com/portfolio?address=0x",
+    ] {
+        assert!(text.contains(line), "{line}");
+    }
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct ServerSection {
     pub public_url: Option<String>,
     /// The name that documents show.
     pub brand: String,
+    /// A mail address or URL of whoever runs the service, which documents show.
+    pub contact: Option<String>,
     /// Open connections.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_connections: usize,
@@ -58,6 +60,7 @@ impl Default for ServerSection {
             listen: None,
             public_url: None,
             brand: "svc".to_owned(),
+            contact: None,
             max_connections: 16_384,
             max_body_bytes: 64 * 1024,
             max_header_bytes: 32 * 1024,
@@ -74,10 +77,28 @@ impl Default for ServerSection {
 }
 
 impl ServerSection {
+    /// The name under which `binary` asks upstreams: the service, and where it is reached or who answers for it.
+    #[must_use]
+    pub fn user_agent(&self, binary: &str, version: &str) -> String {
+        let plain = |c: &char| c.is_ascii_alphanumeric() || "._-".contains(*c);
+        let brand: String = self.brand.chars().filter(plain).collect();
+        let name = if brand.is_empty() { "svc" } else { &brand };
+        match self.contact.as_deref().or(self.public_url.as_deref()) {
+            Some(reach) => format!("{name}-{binary}/{version} (+{reach})"),
+            None => format!("{name}-{binary}/{version}"),
+        }
+    }
+
     /// The rules of the section.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         if let Some(url) = &self.public_url {
             check_url(problems, "server.public_url", url);
+        }
+        if let Some(contact) = &self.contact
+            && !is_contact(contact)
+        {
+            let message = "expected a mail address, or an http:// or https:// URL";
+            problems.push(Problem::new("server.contact", message));
         }
         for (key, value) in [
             ("server.max_connections", self.max_connections),
@@ -112,10 +133,68 @@ impl ServerSection {
     }
 }
 
+/// Whether a text is a mail address or a URL, without anything that would break out of a document.
+fn is_contact(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_graphic() && !"\"<>\\`".contains(c);
+    let is_url = url::Url::parse(text)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
+    let is_mail = text.split_once('@').is_some_and(|(name, host)| {
+        !name.is_empty() && host.contains('.') && !host.contains('@') && !host.ends_with('.')
+    });
+    text.len() <= 200 && text.chars().all(plain) && (is_url || is_mail)
+}
+
 /// Whether a text can name such a header. The entries of `Forwarded` are written in another way.
 fn lists_addresses(name: &str) -> bool {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=64).contains(&name.len())
         && name.bytes().all(is_name)
         && !name.eq_ignore_ascii_case("forwarded")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn upstreams_see_who_asks() {
+        let mut server = ServerSection::default();
+        assert_eq!(server.user_agent("api-server", "1.0"), "svc-api-server/1.0");
+        server.public_url = Some("https://api.example.com".to_owned());
+        server.brand = "R\u{e4}uber & Co\r\n".to_owned();
+        assert_eq!(
+            server.user_agent("api-server", "1.0"),
+            "RuberCo-api-server/1.0 (+https://api.example.com)"
+        );
+        server.contact = Some("ops@example.com".to_owned());
+        assert!(server.user_agent("x", "1").ends_with(" (+ops@example.com)"));
+    }
+
+    #[test]
+    fn a_contact_is_an_address_or_a_url() {
+        let problems = |contact: &str| {
+            let server = ServerSection {
+                contact: Some(contact.to_owned()),
+                ..ServerSection::default()
+            };
+            let mut problems = Vec::new();
+            server.check(&mut problems);
+            problems.len()
+        };
+        for good in ["ops@example.com", "https://example.com/help?a=1"] {
+            assert_eq!(problems(good), 0, "{good}");
+        }
+        for bad in [
+            "",
+            "ops",
+            "ops@host",
+            "a@b@c.d",
+            "javascript:alert(1)",
+            "a b@c.de",
+            "\"@c.de",
+            "https://a\r\nb",
+        ] {
+            assert_eq!(problems(bad), 1, "{bad}");
+        }
+    }
 }

@@ -49,6 +49,9 @@ const NAMES: [&str; 32] = [
 /// Servers that can share an upstream: with more, the share of one is less than a single call may weigh.
 const MOST_SERVERS: u32 = 8;
 
+/// More blocks than anybody can wait for with an open connection.
+const MOST_CONFIRMATIONS: u64 = 64;
+
 /// All `[upstreams.NAME]` tables.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(transparent)]
@@ -103,6 +106,15 @@ impl Upstreams {
             {
                 let message = format!("expected 1 to {MOST_SERVERS}");
                 problems.push(Problem::new(format!("upstreams.{name}.servers"), message));
+            }
+            if let Some(plan) = &table.plan {
+                let message = match (name.as_str(), plan.as_str()) {
+                    ("coingecko", "free" | "pro") => None,
+                    ("coingecko", _) => Some("expected \"free\" or \"pro\""),
+                    _ => Some("only coingecko has plans"),
+                };
+                let problem = |message| Problem::new(format!("upstreams.{name}.plan"), message);
+                problems.extend(message.map(problem));
             }
             for (key, url) in table.urls() {
                 check_url(problems, &format!("upstreams.{name}.{key}"), url);
@@ -169,6 +181,10 @@ pub struct UpstreamTable {
     pub research_model: Option<String>,
     /// The list of accounts that is read.
     pub list_id: Option<String>,
+    /// The plan that the key is of: `free`, or `pro` for a paid one.
+    pub plan: Option<String>,
+    /// The file with the contracts that were reviewed.
+    pub reviewed: Option<PathBuf>,
 }
 
 /// Whether an upstream's answers are live.
@@ -188,6 +204,7 @@ impl UpstreamTable {
             ("image_model", &self.image_model),
             ("research_model", &self.research_model),
             ("list_id", &self.list_id),
+            ("plan", &self.plan),
         ];
         options
             .into_iter()
@@ -269,6 +286,9 @@ pub struct ChainTable {
     /// JSON-RPC endpoints in order of preference.
     #[serde(deserialize_with = "lenient::list")]
     pub rpc_urls: Vec<String>,
+    /// Blocks above the one that holds a transaction, before the transaction counts, where its purpose has no number of its own.
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    pub confirmations: Option<u64>,
     /// `live`, or `replay` when the endpoints serve recorded answers; answers then say so.
     pub mode: Option<UpstreamMode>,
 }
@@ -286,6 +306,12 @@ impl Chains {
         table.map_or(&[], |table| &table.rpc_urls)
     }
 
+    /// How many blocks must stand above a transaction's on this chain; `None` when the table does not say.
+    #[must_use]
+    pub fn confirmations(&self, chain_id: u64) -> Option<u64> {
+        self.0.get(&chain_id.to_string())?.confirmations
+    }
+
     /// The rules of the tables.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         for (id, table) in &self.0 {
@@ -298,6 +324,13 @@ impl Chains {
                     format!("chains.{id}"),
                     "expected a chain id as an integer",
                 ));
+            }
+            if table
+                .confirmations
+                .is_some_and(|depth| depth > MOST_CONFIRMATIONS)
+            {
+                let message = format!("expected at most {MOST_CONFIRMATIONS}");
+                problems.push(Problem::new(format!("chains.{id}.confirmations"), message));
             }
             for (index, url) in table.rpc_urls.iter().enumerate() {
                 check_rpc_url(problems, &format!("chains.{id}.rpc_urls[{index}]"), url);

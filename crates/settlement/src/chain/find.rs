@@ -2,9 +2,9 @@
 
 use alloy_eips::{BlockId, RpcBlockHash};
 use alloy_primitives::{B256, U256};
-use x402_wire::{AuthorizationKey, Payment};
+use x402_wire::{Authorization, AuthorizationKey, Payment};
 
-use super::proof::of_logs;
+use super::proof::{Purpose, of_logs};
 use super::{ChainReader, Head, Proof, RpcFault, TransactionOutcome};
 use crate::{Call, Cause, Malformation, Receipt};
 
@@ -79,6 +79,29 @@ impl ChainReader {
         Ok(!self.used_at(key, pinned(&head)?).await?)
     }
 
+    /// [`Settler::is_spent`](crate::Settler::is_spent).
+    pub(crate) async fn is_spent(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<bool, Cause> {
+        if key.network != self.network() {
+            return Ok(false);
+        }
+        self.confirm_chain().await?;
+        let head = self.rpc().head().await.map_err(RpcFault::cause)?;
+        if !self.used_at(key, pinned(&head)?).await? {
+            return Ok(false);
+        }
+        let (search, end) = (self.inner.options.log_search, authorization.valid_before);
+        let Some(hash) = search.find(self.rpc(), key, end, &head).await? else {
+            return Ok(false);
+        };
+        let purpose = Purpose::named(key, authorization);
+        let outcome = self.outcome(hash).await?;
+        Ok(outcome.is_some_and(|outcome| shown(&purpose, &outcome) == Proof::Spent))
+    }
+
     /// What a transaction proves; `None` when it is not in a canonical block. One that failed has left no trace.
     pub(crate) async fn prove(
         &self,
@@ -115,8 +138,12 @@ impl ChainReader {
 }
 
 pub(crate) fn proof(payment: &Payment, outcome: &TransactionOutcome) -> Proof {
+    shown(&Purpose::of(payment), outcome)
+}
+
+fn shown(purpose: &Purpose, outcome: &TransactionOutcome) -> Proof {
     if outcome.succeeded() {
-        of_logs(payment, &outcome.logs)
+        of_logs(purpose, &outcome.logs)
     } else {
         Proof::Nothing
     }

@@ -1,9 +1,9 @@
 //! What the logs of one transaction prove about a payment.
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use alloy_rpc_types_eth::Log;
 use alloy_sol_types::SolEvent;
-use x402_wire::Payment;
+use x402_wire::{Authorization, AuthorizationKey, Payment};
 
 use super::abi::Eip3009::{AuthorizationCanceled, AuthorizationUsed, Transfer};
 
@@ -18,17 +18,51 @@ pub(crate) enum Proof {
     Nothing,
 }
 
+/// The transfer that an authorization is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Purpose {
+    asset: Address,
+    payer: Address,
+    nonce: B256,
+    payee: Address,
+    amount: U256,
+}
+
+impl Purpose {
+    /// What a payment pays.
+    pub(crate) fn of(payment: &Payment) -> Self {
+        let requirements = payment.requirements();
+        Self {
+            asset: requirements.asset,
+            payer: payment.authorization().from,
+            nonce: payment.authorization().nonce,
+            payee: requirements.pay_to,
+            amount: requirements.amount,
+        }
+    }
+
+    /// What an authorization says that it pays.
+    pub(crate) fn named(key: &AuthorizationKey, authorization: &Authorization) -> Self {
+        Self {
+            asset: key.asset,
+            payer: key.payer,
+            nonce: key.nonce,
+            payee: authorization.to,
+            amount: authorization.value,
+        }
+    }
+}
+
 /// Reads the logs of one transaction, in their order.
 ///
 /// A successful status proves nothing: some tokens answer a used authorization with an event and return.
 /// And a transaction may hold several authorizations, so the transfer must be the one that belongs to
 /// this: EIP-3009 tokens log the use and its transfer next to each other.
-pub(crate) fn of_logs(payment: &Payment, logs: &[Log]) -> Proof {
-    let asset = payment.requirements().asset;
+pub(crate) fn of_logs(purpose: &Purpose, logs: &[Log]) -> Proof {
     let events: Vec<Event> = logs
         .iter()
-        .filter(|log| log.address() == asset)
-        .filter_map(|log| Event::read(payment, log))
+        .filter(|log| log.address() == purpose.asset)
+        .filter_map(|log| Event::read(purpose, log))
         .collect();
     let Some(at) = events
         .iter()
@@ -64,11 +98,9 @@ enum Event {
 }
 
 impl Event {
-    fn read(payment: &Payment, log: &Log) -> Option<Self> {
-        let authorization = payment.authorization();
-        let is_ours = |payer: Address, nonce: B256| {
-            payer == authorization.from && nonce == authorization.nonce
-        };
+    fn read(purpose: &Purpose, log: &Log) -> Option<Self> {
+        let is_ours =
+            |payer: Address, nonce: B256| payer == purpose.payer && nonce == purpose.nonce;
         let data = &log.inner;
         match *log.topics().first()? {
             AuthorizationUsed::SIGNATURE_HASH => {
@@ -83,9 +115,9 @@ impl Event {
             }
             Transfer::SIGNATURE_HASH => {
                 let moved = Transfer::decode_log_validate(data).ok()?;
-                let ours = moved.from == authorization.from
-                    && moved.to == payment.requirements().pay_to
-                    && moved.value == payment.requirements().amount;
+                let ours = moved.from == purpose.payer
+                    && moved.to == purpose.payee
+                    && moved.value == purpose.amount;
                 Some(Self::Transfer { ours })
             }
             _ => None,
@@ -95,7 +127,7 @@ impl Event {
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::{LogData, U256, address};
+    use alloy_primitives::{LogData, address};
     use x402_wire::{Asset, MicroUsd, Network, PaymentPayload, Terms};
 
     use super::*;
@@ -152,7 +184,7 @@ mod tests {
     fn judge(asset: Address, build: impl Fn(&mut Vec<Log>, Address)) -> Proof {
         let mut logs = Vec::new();
         build(&mut logs, asset);
-        of_logs(&payment(), &logs)
+        of_logs(&Purpose::of(&payment()), &logs)
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 mod fault;
 
+use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tower_service::Service;
+use tx_sender::NodeFault;
 
 pub(crate) use self::fault::RpcFault;
 use self::fault::fault;
@@ -33,6 +36,7 @@ const MAX_RPC_BODY: usize = 4 * 1024 * 1024;
 #[derive(Clone)]
 pub(crate) struct Rpc {
     provider: RootProvider,
+    transport: Transport,
 }
 
 /// A block, mostly the newest one, as far as it is needed here.
@@ -113,8 +117,14 @@ impl Rpc {
             timeout,
         };
         Ok(Self {
-            provider: RootProvider::new(RpcClient::new(transport, false)),
+            provider: RootProvider::new(RpcClient::new(transport.clone(), false)),
+            transport,
         })
+    }
+
+    /// The same endpoint for transactions that are sent from here.
+    pub(crate) fn sending_node(&self) -> tx_sender::RpcNode {
+        tx_sender::RpcNode::new(Arc::new(self.transport.clone()))
     }
 
     pub(crate) async fn chain_id(&self) -> Result<u64, RpcFault> {
@@ -201,21 +211,6 @@ impl Rpc {
             .map_err(|error| fault("eth_maxPriorityFeePerGas", error))
     }
 
-    /// The account's next transaction number, with those that wait in the node's pool.
-    pub(crate) async fn next_nonce(&self, account: Address) -> Result<u64, RpcFault> {
-        self.provider
-            .get_transaction_count(account)
-            .pending()
-            .await
-            .map_err(|error| fault("eth_getTransactionCount", error))
-    }
-
-    pub(crate) async fn send_raw(&self, transaction: &[u8]) -> Result<(), RpcFault> {
-        let sent = self.provider.send_raw_transaction(transaction).await;
-        sent.map(drop)
-            .map_err(|error| fault("eth_sendRawTransaction", error))
-    }
-
     pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, RpcFault> {
         self.request("eth_getTransactionReceipt", (hash,)).await
     }
@@ -277,6 +272,27 @@ impl Transport {
                 }))
             }
         }
+    }
+}
+
+impl tx_sender::Transport for Transport {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        let (call, url) = (Call::Rpc(method), self.url.clone());
+        let reply = self
+            .http
+            .post(call, url, HeaderMap::new(), body, self.timeout);
+        Box::pin(async move {
+            match reply.await {
+                // Some nodes answer errors with an error status and a JSON-RPC body: the body decides.
+                Ok(reply) => Ok(reply.body.to_vec()),
+                Err(Cause::Unreachable { .. }) => Err(NodeFault::Unreachable),
+                Err(_) => Err(NodeFault::Lost { method }),
+            }
+        })
     }
 }
 

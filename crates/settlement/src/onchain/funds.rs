@@ -6,9 +6,10 @@ use alloy_primitives::{Address, U256};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::account::Fees;
+use tx_sender::{Fees, Market};
+
 use crate::Cause;
-use crate::chain::{Rpc, RpcFault};
+use crate::chain::{Head, Rpc, RpcFault};
 
 /// How old a reading may be. Paid calls come in crowds, and none of them needs its own.
 const KEEP: Duration = Duration::from_secs(1);
@@ -50,10 +51,29 @@ impl Funds {
             Err(Cause::NoGas { account, balance })
         } else {
             let head = rpc.head().await.map_err(RpcFault::cause)?;
-            let fees = Fees::at(rpc, &head).await?;
+            let fees = market(rpc, &head).await?.offer();
             Ok(GasState { balance, fees })
         };
         *last = Some((Instant::now(), reading.clone()));
         reading
     }
+}
+
+/// What gas costs now, for estimates; the sender looks for itself when it sends.
+async fn market(rpc: &Rpc, head: &Head) -> Result<Market, Cause> {
+    let Some(base) = head.base_fee() else {
+        let price = rpc.gas_price().await.map_err(RpcFault::cause)?;
+        return Ok(Market::Legacy { price });
+    };
+    let tip = match rpc.priority_fee().await {
+        Ok(tip) => tip,
+        // Not every node has the method; its gas price is base fee and tip.
+        Err(RpcFault::Refused(_)) => rpc
+            .gas_price()
+            .await
+            .map_err(RpcFault::cause)?
+            .saturating_sub(base),
+        Err(fault) => return Err(fault.cause()),
+    };
+    Ok(Market::Dynamic { base, tip })
 }

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 
 use alloy_primitives::{Bytes, U256};
 use alloy_rpc_types_eth::TransactionRequest;
+use tx_sender::{Fees, Request};
 use x402_wire::{Payment, Reason, SignatureStanding};
 
 use super::OnchainSettler;
-use super::account::{Fees, Outgoing};
 use super::funds::GasState;
 use crate::answer::inconclusive;
 use crate::chain::{Finding, RpcFault, State, calldata};
@@ -52,7 +52,7 @@ impl OnchainSettler {
     }
 
     /// The last look before sending: the authorization is unused, and the token would accept it now.
-    pub(super) async fn prepare(&self, payment: &Payment) -> Result<Outgoing, Obstacle> {
+    pub(super) async fn prepare(&self, payment: &Payment) -> Result<Request, Obstacle> {
         let input = self.input(payment)?;
         // This one has begun itself.
         let others = self.open.load(Ordering::Relaxed).saturating_sub(1);
@@ -70,11 +70,16 @@ impl OnchainSettler {
         let gas = gas?;
         // A quarter more: balances and storage may differ a little when the block is made.
         let gas_limit = gas.saturating_add(gas / 4).min(self.policy.gas_cap);
-        Ok(Outgoing {
+        let end = payment.authorization().valid_before;
+        Ok(Request {
             to: key.asset,
+            value: U256::ZERO,
             input,
             gas_limit,
-            fees: funds.fees,
+            max_fee_per_gas: Some(self.policy.max_fee_per_gas),
+            // The token refuses the authorization from then on, and would take the gas for that.
+            not_after: Some(end.saturating_to()),
+            confirmations: Some(self.chain.confirmations()),
         })
     }
 
@@ -97,7 +102,8 @@ impl OnchainSettler {
             }
             // Two nodes behind one address, of which one lags.
             Ok(Finding::Open) if may_have_settled(&reason) => unknown(None, inconclusive(&reason)),
-            Ok(Finding::Spent | Finding::Open | Finding::Expired) => rejected(reason),
+            Ok(Finding::Spent) => Settlement::rejected(Reason::Cancelled),
+            Ok(Finding::Open | Finding::Expired) => rejected(reason),
             Err(cause) => unknown(None, cause),
         }
     }
@@ -128,7 +134,7 @@ impl OnchainSettler {
     fn in_time(&self, payment: &Payment, now: u64) -> Result<(), Cause> {
         let left = payment.authorization().valid_before;
         let left = left.saturating_sub(U256::from(now));
-        let queue = self.account.queue();
+        let queue = &self.queue;
         let waiting = queue.waiting();
         if waiting == 0 || U256::from(queue.delay().as_secs()) < left {
             return Ok(());
@@ -166,7 +172,13 @@ impl OnchainSettler {
             .to(payment.requirements().asset)
             .input(input.clone().into())
             .gas_limit(cap);
-        let request = fees.of(request);
+        // Whatever the call runs sees the gas price of the transaction.
+        let request = match fees {
+            Fees::Dynamic { max, tip } => {
+                request.max_fee_per_gas(max).max_priority_fee_per_gas(tip)
+            }
+            Fees::Legacy { price } => request.gas_price(price),
+        };
         let fault = match self.chain.rpc().estimate_gas(request).await {
             Ok(gas) if gas <= cap => return Ok(gas),
             Ok(_) => return Err(too_much_gas(cap)),

@@ -1,7 +1,10 @@
 //! The settlements that wait for their turn to be sent, and how long that takes.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// What sending one transaction is taken to need before the first one was sent.
 const FIRST_GUESS: Duration = Duration::from_millis(500);
@@ -10,8 +13,10 @@ const FIRST_GUESS: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct Queue {
     waiting: AtomicUsize,
-    /// A running mean of the time that sending takes, in microseconds.
+    /// A running mean of the time between two that leave, in microseconds.
     pace: AtomicU64,
+    /// When the last one left.
+    left: Mutex<Option<Instant>>,
 }
 
 impl Default for Queue {
@@ -19,6 +24,7 @@ impl Default for Queue {
         Self {
             waiting: AtomicUsize::new(0),
             pace: AtomicU64::new(micros(FIRST_GUESS)),
+            left: Mutex::new(None),
         }
     }
 }
@@ -29,8 +35,16 @@ impl Queue {
         Place::take(&self.waiting)
     }
 
-    /// One was sent, or not, in this time.
-    pub(super) fn sent(&self, took: Duration) {
+    /// One that came at `since` was sent now, or not. Several may wait for the same answer, so that the time since the last one
+    /// left is what it took.
+    pub(super) fn left(&self, since: Instant) {
+        let now = Instant::now();
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = left.replace(now).map_or(since, |last| last.max(since));
+        self.sent(now.saturating_duration_since(before));
+    }
+
+    fn sent(&self, took: Duration) {
         let before = self.pace.load(Ordering::Relaxed);
         let mean = before.saturating_mul(3).saturating_add(micros(took)) / 4;
         // A lost update costs one sample.

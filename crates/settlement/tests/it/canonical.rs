@@ -1,7 +1,7 @@
 //! What counts as having happened: canonical blocks, and nothing that somebody says of them.
 
 use alloy_primitives::{B256, U256};
-use dev_chain::{BadAnswer, DevChain, Fault, PAYEE, Reply, RpcServer};
+use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, Fault, PAYEE, Reply, RpcServer};
 use serde_json::{Value, json};
 use settlement::{
     Cause, ChainOptions, ChainReader, Clock, Facilitator, Finding, Readiness, Settlement, Settler,
@@ -217,6 +217,71 @@ async fn an_authorization_is_void_when_a_canonical_block_is_past_its_end() {
     let alone = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
     let alone = WithChain::new(alone, None, timeouts());
     assert_eq!(alone.is_void(&unused, end).await, Ok(false));
+}
+
+/// An authorization that was cancelled, or used for another transfer, can never make its own. Nobody has to wait for its end.
+#[tokio::test]
+async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let stage = Stage::open().await;
+    let composed = composed(&stage, &server, timeouts());
+    let onchain = settler(&server);
+    let [unused, paid, cancelled, elsewhere] = [1, 2, 3, 4].map(|n| Draft::new(USDC).nonce(n));
+    transfer(&chain, &paid, PAYEE.address);
+    cancel(&chain, &cancelled);
+    transfer(&chain, &elsewhere, DEV_ACCOUNTS[7].address);
+    chain.mine();
+    for (draft, spent) in [
+        (unused, false),
+        (paid, false),
+        (cancelled, true),
+        (elsewhere, true),
+    ] {
+        let payment = draft.sign();
+        let (key, authorization) = (payment.key(), *payment.authorization());
+        assert_eq!(composed.is_spent(&key, &authorization).await, Ok(spent));
+        assert_eq!(onchain.is_spent(&key, &authorization).await, Ok(spent));
+        let alone = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+        let alone = WithChain::new(alone, None, timeouts());
+        assert_eq!(alone.is_spent(&key, &authorization).await, Ok(false));
+        if !spent {
+            continue;
+        }
+        let mut foreign = key;
+        foreign.network = Network::evm(1);
+        assert_eq!(composed.is_spent(&foreign, &authorization).await, Ok(false));
+        // A node that cannot show the use says nothing.
+        for method in ["eth_getBlockByNumber", "eth_call", "eth_getLogs", RECEIPT] {
+            chain.inject(Fault::new(method, BadAnswer::Close));
+            let unreadable = composed.is_spent(&key, &authorization).await;
+            assert!(unreadable.is_err(), "{method}");
+        }
+        chain.inject(Fault::new("eth_getLogs", result(&json!([]))));
+        assert_eq!(composed.is_spent(&key, &authorization).await, Ok(false));
+    }
+}
+
+/// In a block that is only proposed, or that has been replaced, nothing was cancelled.
+#[tokio::test]
+async fn a_cancellation_counts_when_its_block_is_canonical() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let draft = Draft::new(USDC);
+    cancel(&chain, &draft);
+    let payment = draft.sign();
+    let (key, authorization) = (payment.key(), *payment.authorization());
+    let options = ChainOptions {
+        confirmations: 2,
+        ..options()
+    };
+    let backend = Facilitator::new(&server.url(), Network::evm(196), timeouts()).unwrap();
+    let reader = reader_of(&server, options);
+    let composed = WithChain::new(backend, Some(reader), timeouts());
+    for spent in [false, false, true] {
+        assert_eq!(composed.is_spent(&key, &authorization).await, Ok(spent));
+        chain.mine();
+    }
 }
 
 #[tokio::test]

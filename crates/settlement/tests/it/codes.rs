@@ -35,6 +35,9 @@ fn configuration_errors() {
         },
         SettlementError::Url { key },
         SettlementError::PrivateKey { key },
+        SettlementError::Records(Box::new(tx_sender::SenderError::Store(
+            tx_sender::StoreError::Unavailable { code: "busy" },
+        ))),
         SettlementError::Credential { key },
         SettlementError::Client {
             detail: "no certificates".to_owned(),
@@ -106,6 +109,13 @@ fn causes() {
             balance: U256::from(7),
         },
         Cause::QueueTooLong { waiting: 9 },
+        Cause::Held(Box::new(tx_sender::Hold::FeesAboveCap {
+            needed: 200,
+            cap: 100,
+        })),
+        Cause::Records(Box::new(tx_sender::SenderError::Store(
+            tx_sender::StoreError::Unavailable { code: "busy" },
+        ))),
         Cause::Clock {
             machine: 1_000,
             block: 1_031,

@@ -315,13 +315,13 @@ async fn an_account_that_pays_for_one_settlement_begins_no_second() {
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
 }
 
-/// Settlements wait behind one that its node does not take.
+/// A node that is shown settlements and does not answer.
 #[tokio::test]
 async fn a_queue_that_outlasts_the_payment_is_not_joined() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let settler = std::sync::Arc::new(settler(&server));
-    chain.inject(Fault::new("eth_sendRawTransaction", BadAnswer::Never));
+    chain.inject(Fault::new("eth_sendRawTransaction", BadAnswer::Never).times(100));
     let ending = |seconds| {
         let draft = Draft {
             valid_before: NOW + 300,

@@ -21,6 +21,7 @@ mod facilitator_faults;
 mod gas;
 mod observed;
 mod onchain;
+mod onchain_attacks;
 mod onchain_faults;
 mod payments;
 mod reconciling;

@@ -1,7 +1,12 @@
 //! A node that fails in the middle of our own settlement.
 
-use alloy_primitives::U256;
-use dev_chain::{BadAnswer, DevChain, Fault, Mining, Reply};
+use std::time::Duration;
+
+use alloy_primitives::{U256, hex};
+use dev_chain::{
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, Fault, Mining, Reply, USDC as USDC_ADDRESS,
+};
+use serde_json::json;
 use settlement::{Reconciliation, Settlement, Settler};
 use x402_wire::Reason;
 
@@ -20,47 +25,34 @@ fn error(message: &str) -> BadAnswer {
     }
 }
 
-/// The node broadcasts and the answer is lost: the hash is known here all the same.
+/// The node broadcasts and the answer is lost, or it is lost on the way: the same bytes are sent again, and what counts is the block.
 #[tokio::test]
-async fn a_lost_answer_is_unknown_with_the_hash_and_reconciled_by_it() {
-    let chain = builder().build().unwrap();
-    let server = serve(&chain).await;
-    let settler = settler(&server);
-    chain.inject(Fault::new(SEND, BadAnswer::Close).after());
-    let payment = payment(USDT0);
-    let outcome = settler.settle(&payment).await;
-    let sent = chain.transactions()[0].hash.to_string();
-    let (hash, cause) = unknown(&outcome);
-    assert_eq!((hash, cause.code()), (Some(sent.as_str()), "interrupted"));
-
-    let outcome = settler.reconcile(&payment, hash, NOW).await;
-    let Reconciliation::Settled(receipt) = outcome else {
-        panic!("{outcome:?}")
-    };
-    assert_eq!(receipt.transaction, sent);
-    assert_eq!(chain.transactions().len(), 1);
-    // The next number is read from the node again.
-    let next = Draft::new(USDT0).nonce(2).sign();
-    assert!(matches!(
-        settler.settle(&next).await,
-        Settlement::Settled(_)
-    ));
-}
-
-#[tokio::test]
-async fn a_send_that_never_arrived_is_sent_again_by_reconciling() {
-    let chain = builder().build().unwrap();
-    let server = serve(&chain).await;
-    let settler = settler(&server);
-    chain.inject(Fault::new(SEND, BadAnswer::Close));
-    let payment = payment(USDC);
-    let outcome = settler.settle(&payment).await;
-    let (hash, _) = unknown(&outcome);
-    assert!(hash.is_some() && chain.transactions().is_empty());
-
-    let outcome = settler.reconcile(&payment, hash, NOW).await;
-    assert!(matches!(outcome, Reconciliation::Settled(_)), "{outcome:?}");
-    assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+async fn a_lost_answer_changes_nothing() {
+    for fault in [
+        Fault::new(SEND, BadAnswer::Close),
+        Fault::new(SEND, BadAnswer::Close).after(),
+    ] {
+        let chain = builder().build().unwrap();
+        let server = serve(&chain).await;
+        let settler = settler(&server);
+        chain.inject(fault);
+        let payment = payment(USDT0);
+        let outcome = settler.settle(&payment).await;
+        let Settlement::Settled(receipt) = outcome else {
+            panic!("{outcome:?}")
+        };
+        assert_eq!(
+            receipt.transaction,
+            chain.transactions()[0].hash.to_string()
+        );
+        assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+        let next = Draft::new(USDT0).nonce(2).sign();
+        assert!(matches!(
+            settler.settle(&next).await,
+            Settlement::Settled(_)
+        ));
+        assert_eq!(chain.transactions().len(), 2);
+    }
 }
 
 #[tokio::test]
@@ -89,60 +81,56 @@ async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
     }
 }
 
-/// What a node declines it does not have; what a gateway says when it fails may come after the broadcast.
+/// Whatever a node says when it is shown a transaction, before or after it has taken it: it is no verdict about the payment. The payer is
+/// charged once, for one answer, by one transaction.
 #[tokio::test]
-async fn only_a_certain_refusal_leaves_it_unsent() {
-    for message in ["insufficient funds for gas * price + value", "rate limited"] {
-        let chain = builder().build().unwrap();
-        let server = serve(&chain).await;
-        chain.inject(Fault::new(SEND, error(message)));
-        let outcome = settler(&server).settle(&payment(USDC)).await;
-        assert_eq!(not_sent(&outcome).code(), "rpc_refused", "{message}");
-        assert!(chain.transactions().is_empty());
-    }
-    for message in ["request timed out", "internal error"] {
-        let chain = builder().build().unwrap();
-        let server = serve(&chain).await;
-        chain.inject(Fault::new(SEND, error(message)).after());
-        let outcome = settler(&server).settle(&payment(USDC)).await;
-        let sent = chain.transactions()[0].hash.to_string();
-        assert_eq!(unknown(&outcome).0, Some(sent.as_str()), "{message}");
+async fn no_refusal_of_a_transaction_that_was_shown_is_a_verdict() {
+    for message in [
+        "insufficient funds for gas * price + value",
+        "rate limited",
+        "request timed out",
+        "internal error",
+        "nonce too low",
+        "replacement transaction underpriced",
+    ] {
+        for after in [false, true] {
+            let chain = builder().build().unwrap();
+            let server = serve(&chain).await;
+            let fault = Fault::new(SEND, error(message));
+            chain.inject(if after { fault.after() } else { fault });
+            let payment = payment(USDC);
+            let outcome = settler(&server).settle(&payment).await;
+            assert!(
+                matches!(outcome, Settlement::Settled(_)),
+                "{message} {after}: {outcome:?}"
+            );
+            assert_eq!(chain.transactions().len(), 1, "{message} {after}");
+            assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+        }
     }
 }
 
-/// A gateway delivers the transaction, repeats the call and passes the second answer on.
-#[tokio::test]
-async fn a_number_that_is_taken_by_the_transaction_itself_leaves_it_unknown() {
-    let chain = builder().build().unwrap();
-    let server = serve(&chain).await;
-    let settler = settler(&server);
-    chain.inject(Fault::new(SEND, error("nonce too low")).after());
-    chain.inject(Fault::new(SEND, error("rate limited")));
-    let outcome = settler.settle(&payment(USDC)).await;
-    let sent = chain.transactions()[0].hash.to_string();
-    assert_eq!(unknown(&outcome).0, Some(sent.as_str()));
-}
-
-/// Its transaction is in a block, failed, and has used nothing.
+/// Its transaction is in a block, failed, and has used nothing: the payer's money went elsewhere in the same block.
 #[tokio::test]
 async fn an_own_transaction_that_failed_is_named_as_such() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     let server = serve(&chain).await;
-    let failing = async {
+    let moving = async {
         while chain.waiting().is_empty() {
             tokio::task::yield_now().await;
         }
-        let hash = chain.waiting()[0];
-        let block = block_hash(&chain);
-        let receipt = format!(
-            r#"{{"transactionHash":"{hash}","status":"0x0","blockNumber":"0x0","blockHash":{block},"logs":[]}}"#
-        );
-        let body = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{receipt}}}"#).into_bytes();
-        chain.inject(Fault::new(RECEIPT, BadAnswer::Raw { status: 200, body }));
-        hash.to_string()
+        let ours = chain.waiting()[0];
+        // The node forgets ours, so that the other one comes first.
+        move_money_away(&chain);
+        assert!(chain.evict(ours));
+        while chain.transactions().len() < 2 {
+            chain.mine();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        ours.to_string()
     };
     let (settler, payment) = (settler(&server), payment(USDC));
-    let (outcome, hash) = tokio::join!(settler.settle(&payment), failing);
+    let (outcome, hash) = tokio::join!(settler.settle(&payment), moving);
     let Settlement::Failed {
         transaction,
         reason,
@@ -150,17 +138,23 @@ async fn an_own_transaction_that_failed_is_named_as_such() {
     else {
         panic!("{outcome:?}")
     };
-    assert_eq!((transaction, reason), (hash, Reason::TransactionFailed));
+    assert_eq!((transaction, reason), (hash, Reason::InsufficientFunds));
 }
 
-/// The hash of the only block, as JSON.
-fn block_hash(chain: &DevChain) -> serde_json::Value {
-    let request =
-        r#"{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0x0",false]}"#;
-    let Reply::Http { body, .. } = chain.answer(request.as_bytes()) else {
+/// The buyer gives all of its USD Coin to somebody else.
+fn move_money_away(chain: &DevChain) {
+    let all = chain.balance_of(USDC_ADDRESS, BUYER.address).unwrap();
+    let to = DEV_ACCOUNTS[7].address.into_word();
+    let data = format!("0xa9059cbb{}{all:064x}", hex::encode(to));
+    let request = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
+        "params": [{ "from": BUYER.address, "to": USDC_ADDRESS, "data": data, "gas": "0x30d40" }],
+    });
+    let Reply::Http { body, .. } = chain.answer(request.to_string().as_bytes()) else {
         panic!()
     };
-    serde_json::from_slice::<serde_json::Value>(&body).unwrap()["result"]["hash"].take()
+    let answer: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert!(answer["result"].is_string(), "{answer}");
 }
 
 #[tokio::test]
@@ -193,7 +187,7 @@ async fn an_evicted_transaction_is_replaced_without_a_gap() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     let server = serve(&chain).await;
     let hasty = settlement::Timeouts {
-        receipt: impatient().receipt,
+        receipt: Duration::from_millis(800),
         ..timeouts()
     };
     let settler = settler_with(&server, hasty);
@@ -203,14 +197,16 @@ async fn an_evicted_transaction_is_replaced_without_a_gap() {
     assert!(chain.evict(hash.parse().unwrap()));
 
     let mine = async {
-        while chain.waiting().is_empty() {
-            tokio::task::yield_now().await;
+        while chain.transactions().len() < 2 {
+            chain.mine();
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        chain.mine();
     };
     let next = Draft::new(USDC).nonce(2).sign();
+    // The lost one goes out again under its own number, and the next one behind it.
     let (outcome, ()) = tokio::join!(settler.settle(&next), mine);
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+    assert_eq!(chain.transactions()[0].hash.to_string(), hash);
 }
 
 #[tokio::test]
@@ -271,20 +267,9 @@ async fn without_a_priority_fee_method_the_gas_price_tells() {
 /// A chain without a base fee gets a transaction of the older kind.
 #[tokio::test]
 async fn a_chain_without_a_base_fee_gets_a_legacy_transaction() {
-    for (result, kind) in [
-        (
-            r#"{"number":"0x0","timestamp":"0x6b00e040","baseFeePerGas":"0x1312d00"}"#,
-            "0x2",
-        ),
-        (r#"{"number":"0x0","timestamp":"0x6b00e040"}"#, "0x0"),
-    ] {
-        let chain = builder().build().unwrap();
+    for (builder, kind) in [(builder(), "0x2"), (builder().legacy(), "0x0")] {
+        let chain = builder.build().unwrap();
         let server = serve(&chain).await;
-        let body = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{result}}}"#).into_bytes();
-        chain.inject(Fault::new(
-            "eth_getBlockByNumber",
-            BadAnswer::Raw { status: 200, body },
-        ));
         let outcome = settler(&server).settle(&payment(USDC)).await;
         let Settlement::Settled(receipt) = outcome else {
             panic!("{outcome:?}")

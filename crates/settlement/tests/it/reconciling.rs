@@ -87,7 +87,7 @@ async fn a_cancelled_authorization_has_not_paid() {
     let outcome = composed(&stage, &server)
         .reconcile(&draft.sign(), None, NOW)
         .await;
-    assert_eq!(reason(outcome), Reason::InvalidExactEvmNonceAlreadyUsed);
+    assert_eq!(reason(outcome), Reason::Cancelled);
     assert!(stage.seen().is_empty());
 }
 
@@ -103,7 +103,7 @@ async fn a_nonce_that_paid_somebody_else_has_not_paid_us() {
         let outcome = composed(&stage, &server)
             .reconcile(&draft.sign(), hint, NOW)
             .await;
-        assert_eq!(reason(outcome), Reason::InvalidExactEvmNonceAlreadyUsed);
+        assert_eq!(reason(outcome), Reason::Cancelled);
     }
 }
 
@@ -266,7 +266,7 @@ async fn our_own_settler_decides_in_the_same_way() {
     let cancelled = Draft::new(USDC).nonce(2);
     cancel(&chain, &cancelled);
     let outcome = settler.reconcile(&cancelled.sign(), None, NOW).await;
-    assert_eq!(reason(outcome), Reason::InvalidExactEvmNonceAlreadyUsed);
+    assert_eq!(reason(outcome), Reason::Cancelled);
 
     let expired = Draft::new(USDC).nonce(3);
     chain.advance_time(330);

@@ -8,6 +8,7 @@ use crate::SiegeError;
 use crate::chance::Chance;
 use crate::field::Attacker;
 use crate::payment::{Signed, Wallet};
+use crate::world::BURNING_WALLETS;
 
 type Acted = Result<Attacker, SiegeError>;
 
@@ -41,6 +42,30 @@ pub(super) async fn forged_long(mut attacker: Attacker) -> Acted {
         let bytes: [u8; 66] = attacker.chance.bytes();
         attacker.pay(&forged.under(&bytes), CHEAP).await;
     }
+    Ok(attacker)
+}
+
+/// A payment of a wallet that calls everything valid and burns the gas of whoever settles it. Its signatures are as long as
+/// those of an account, or longer.
+pub(super) async fn burning(mut attacker: Attacker) -> Acted {
+    let forger = Wallet::draw(&mut attacker.chance)?;
+    let field = attacker.field.clone();
+    let (Some(wallet), Some(offer)) = (
+        attacker
+            .chance
+            .pick(&BURNING_WALLETS)
+            .map(|(address, _)| *address),
+        field.offer(&mut attacker.client, CHEAP).await,
+    ) else {
+        return Ok(attacker);
+    };
+    let seconds = crate::buyer::VALID_SECONDS;
+    let payment = forger.sign_for(wallet, &offer, CHEAP, seconds, &mut attacker.chance)?;
+    let payment = match attacker.chance.percent(50) {
+        true => payment.under(&attacker.chance.bytes::<130>()),
+        false => payment,
+    };
+    attacker.pay(&payment, CHEAP).await;
     Ok(attacker)
 }
 

@@ -2,6 +2,7 @@
 
 use bench::exchange::Answer;
 use bench::swap;
+use dev_chain::BUYER;
 use http::HeaderValue;
 use serde_json::{Value, json};
 
@@ -20,9 +21,13 @@ pub fn swap_call(amount: u64) -> Request {
     if let Some(arguments) = arguments.as_object_mut() {
         arguments.insert("fromAmount".to_owned(), amount.to_string().into());
     }
+    tool_call("svc_prepare_swap", &arguments)
+}
+
+fn tool_call(tool: &str, arguments: &Value) -> Request {
     let call = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {"name": "svc_prepare_swap", "arguments": arguments},
+        "params": {"name": tool, "arguments": arguments},
     });
     let accept = HeaderValue::from_static("application/json, text/event-stream");
     Request::post("/mcp", call.to_string()).with(http::header::ACCEPT, accept)
@@ -49,6 +54,38 @@ pub(super) async fn flood(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
     let request = swap_call(amount).with(CLIENT_ADDRESS, FLOOD);
+    send(&mut attacker, rail, &request).await;
+    Ok(attacker)
+}
+
+/// Calls of the other tools from the same address, each about something else.
+pub(super) async fn other_tools(mut attacker: Attacker) -> Acted {
+    let rail = attacker.field.rail;
+    let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
+    let (tool, arguments) = match attacker.chance.below(3) {
+        0 => (
+            "svc_prepare_bridge",
+            json!({
+                "accountProfile": {"kind": "eoa", "address": BUYER.address, "chainId": 8453},
+                "fromChainId": 8453, "toChainId": 42161, "token": "USDC", "amount": amount.to_string(),
+            }),
+        ),
+        1 => (
+            "svc_prepare_pm_order",
+            json!({
+                "accountProfile": {"kind": "eoa", "address": BUYER.address, "chainId": 137},
+                "tokenId": amount.to_string(), "side": "BUY", "price": "0.5", "size": "10",
+            }),
+        ),
+        _ => (
+            "svc_prepare_perp_order",
+            json!({
+                "accountProfile": {"kind": "eoa", "address": BUYER.address},
+                "coin": format!("C{amount}"), "side": "buy", "price": "1", "size": "100",
+            }),
+        ),
+    };
+    let request = tool_call(tool, &arguments).with(CLIENT_ADDRESS, FLOOD);
     send(&mut attacker, rail, &request).await;
     Ok(attacker)
 }

@@ -289,8 +289,12 @@ fn heaviest(asked: &[(Duration, u32)], window: Duration) -> u64 {
 /// What a call of a model costs a payer's credit, or the newcomers' pool, when it ends uncharged: the server's default.
 pub(super) const MODEL_CALL_MICRO_USD: u64 = 25_000;
 
-/// Nobody but the crowd asks for models' work. What it costs is paid for by the pool and by what the crowd has paid, for
-/// images that were sold among other calls: the bound is a generous one.
+/// What a settlement transaction costs that moves no money: the server's default.
+pub(super) const TRANSACTION_MICRO_USD: u64 = 5_000;
+
+/// Nobody but the crowd asks for models' work or lets transactions fail. What it costs is paid for by the pool and by what the
+/// crowd has paid, for images that were sold among other calls: the bound is a generous one. Failed transactions are the
+/// server's own only where it settles itself.
 pub(super) fn idle_work(evidence: &Evidence) -> Finding {
     let honest: BTreeSet<Key> = evidence
         .seen
@@ -306,9 +310,12 @@ pub(super) fn idle_work(evidence: &Evidence) -> Finding {
     let allowed = evidence.pool.saturating_add(earned);
     let calls = evidence.calls.iter().filter(|call| call.is_model).count();
     let calls = u64::try_from(calls).unwrap_or(u64::MAX);
-    let cost = calls.saturating_mul(MODEL_CALL_MICRO_USD);
+    let failed = evidence.failed_transactions;
+    let cost = calls
+        .saturating_mul(MODEL_CALL_MICRO_USD)
+        .saturating_add(failed.saturating_mul(TRANSACTION_MICRO_USD));
     let measured = format!(
-        "{calls} model calls, {cost} of at most {allowed} micro-USD ({} of the pool, {earned} of the crowd's payments)",
+        "{calls} model calls, {failed} failed transactions, {cost} of at most {allowed} micro-USD ({} of the pool, {earned} of the crowd's payments)",
         evidence.pool
     );
     let broken = (cost > allowed).then(|| format!("{cost} are more than {allowed} micro-USD"));

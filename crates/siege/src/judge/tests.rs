@@ -70,6 +70,7 @@ fn peaceful() -> Evidence {
             .into(),
         open: [("in_flight".to_owned(), 0), ("unknown".to_owned(), 0)].into(),
         calls: (0..30).map(call).collect(),
+        failed_transactions: 0,
         pool: 100_000,
         quotas: vec![Quota {
             host: "a.example".to_owned(),
@@ -275,6 +276,11 @@ fn work_for_nothing_beyond_its_budget_is_caught() {
     };
     assert_eq!(broken(|evidence| calls(evidence, 4)), []);
     assert_eq!(names(&broken(|evidence| calls(evidence, 5))), [IDLE_WORK]);
+    let failed = |evidence: &mut Evidence| {
+        calls(evidence, 3);
+        evidence.failed_transactions = 6;
+    };
+    assert_eq!(names(&broken(failed)), [IDLE_WORK]);
     // What the crowd has paid for other calls pays for one more; what buyers have paid does not.
     let paid = |evidence: &mut Evidence, nonce| {
         let crowds = Charge {

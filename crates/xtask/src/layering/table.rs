@@ -66,6 +66,8 @@ const EFFECTS: &[&str] = &[
     "ledger",
     "replay",
     "settlement",
+    "storage",
+    "tx-sender",
 ];
 
 /// What no pure crate reaches.
@@ -117,21 +119,34 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: &[NETWORK, STORAGE, EFFECTS],
     },
     Member {
+        name: "storage",
+        layer: 2,
+        may_use: &[],
+        must_not_reach: &[&["hyper", "reqwest", "axum", "revm"]],
+    },
+    Member {
         name: "http-edge",
         layer: 3,
         may_use: &[],
         must_not_reach: &[STORAGE, &["reqwest", "alloy-primitives"]],
     },
     Member {
-        name: "settlement",
+        name: "tx-sender",
         layer: 3,
-        may_use: &["x402-wire"],
-        must_not_reach: &[STORAGE, &["revm"]],
+        may_use: &["storage"],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
+    // Its transactions and their records are the sender's.
+    Member {
+        name: "settlement",
+        layer: 4,
+        may_use: &["tx-sender", "x402-wire"],
+        must_not_reach: &[&["revm"]],
     },
     Member {
         name: "ledger",
         layer: 3,
-        may_use: &["x402-wire"],
+        may_use: &["storage", "x402-wire"],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm"]],
     },
     Member {
@@ -172,6 +187,8 @@ pub const MEMBERS: &[Member] = &[
             "route-catalog",
             "server-config",
             "settlement",
+            "storage",
+            "tx-sender",
             "x402-wire",
         ],
         must_not_reach: &[&["delegation-fence"]],
@@ -188,17 +205,16 @@ pub const MEMBERS: &[Member] = &[
             "plan-checks",
             "replay",
             "server-config",
+            "storage",
         ],
-        must_not_reach: &[
-            STORAGE,
-            &[
-                "x402-wire",
-                "settlement",
-                "route-catalog",
-                "alloy-signer",
-                "alloy-signer-local",
-            ],
-        ],
+        must_not_reach: &[&[
+            "ledger",
+            "x402-wire",
+            "settlement",
+            "route-catalog",
+            "alloy-signer",
+            "alloy-signer-local",
+        ]],
     },
     Member {
         name: "fence-cli",
@@ -213,6 +229,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[
             "api-server",
             "data-sources",
+            "dev-chain",
             "http-edge",
             "ledger",
             "mcp-server",
@@ -221,6 +238,8 @@ pub const MEMBERS: &[Member] = &[
             "replay",
             "route-catalog",
             "settlement",
+            "storage",
+            "tx-sender",
             "x402-wire",
         ],
         must_not_reach: &[],
@@ -271,7 +290,13 @@ pub struct Reserved {
 pub const RESERVED: &[Reserved] = &[
     Reserved {
         package: "reqwest",
-        members: &["data-sources", "settlement", "judges", "recorder"],
+        members: &[
+            "data-sources",
+            "settlement",
+            "tx-sender",
+            "judges",
+            "recorder",
+        ],
     },
     Reserved {
         package: "alloy-provider",
@@ -279,7 +304,7 @@ pub const RESERVED: &[Reserved] = &[
     },
     Reserved {
         package: "rusqlite",
-        members: &["ledger", "bench"],
+        members: &["storage", "ledger", "tx-sender", "bench"],
     },
     Reserved {
         package: "revm",

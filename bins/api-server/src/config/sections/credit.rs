@@ -25,7 +25,7 @@ pub struct CreditSection {
     /// What one settlement transaction of the server's own account costs that moved no money.
     #[serde(deserialize_with = "lenient::scalar")]
     pub transaction_micro_usd: u64,
-    /// The most that the pool of payers without credit holds; it is full at each start.
+    /// The most that the pool of payers without credit holds. What is missing of it outlives a restart.
     #[serde(deserialize_with = "lenient::scalar")]
     pub pool_micro_usd: u64,
     /// What the pool gains each second.

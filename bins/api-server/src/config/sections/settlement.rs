@@ -46,9 +46,12 @@ pub struct SettlementSection {
     /// Mode `onchain`: whether payers that have code are served.
     #[serde(deserialize_with = "lenient::boolean")]
     pub contract_wallets: bool,
-    /// Blocks above the one that holds a settlement, before the settlement counts.
+    /// Mode `onchain`: the most that one gas may cost, in gwei.
     #[serde(deserialize_with = "lenient::scalar")]
-    pub confirmations: u64,
+    pub max_fee_gwei: u64,
+    /// Blocks above the one that holds a settlement, before the settlement counts; the number of `[chains.ID]` when absent.
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    pub confirmations: Option<u64>,
     /// Milliseconds that one call to a facilitator or an RPC may take.
     #[serde(deserialize_with = "lenient::scalar")]
     pub timeout_ms: u64,
@@ -96,7 +99,8 @@ impl Default for SettlementSection {
             private_key_file: None,
             gas_cap: GasPolicy::default().gas_cap,
             contract_wallets: true,
-            confirmations: 0,
+            max_fee_gwei: 100,
+            confirmations: None,
             // A broker that settles synchronously takes up to 30 seconds.
             timeout_ms: 35_000,
             reconcile_seconds: 15,
@@ -219,7 +223,14 @@ impl SettlementSection {
             let message = format!("expected {} to {} gas", GAS_CAPS.start(), GAS_CAPS.end());
             problem(problems, "settlement.gas_cap", message);
         }
-        if self.confirmations > MOST_CONFIRMATIONS {
+        if !MAX_FEES.contains(&self.max_fee_gwei) {
+            let message = format!("expected {} to {} gwei", MAX_FEES.start(), MAX_FEES.end());
+            problem(problems, "settlement.max_fee_gwei", message);
+        }
+        if self
+            .confirmations
+            .is_some_and(|depth| depth > MOST_CONFIRMATIONS)
+        {
             let message = format!(
                 "expected at most {MOST_CONFIRMATIONS}: every caller waits for them, at most timeout_ms"
             );
@@ -230,6 +241,9 @@ impl SettlementSection {
 
 /// No transfer with authorization takes less, and none of an honest wallet takes more.
 const GAS_CAPS: std::ops::RangeInclusive<u64> = 60_000..=2_000_000;
+
+/// In gwei for each gas.
+const MAX_FEES: std::ops::RangeInclusive<u64> = 1..=100_000;
 
 /// More than anybody can wait for with an open connection.
 const MOST_CONFIRMATIONS: u64 = 64;

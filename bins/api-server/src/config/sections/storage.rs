@@ -1,8 +1,8 @@
 //! `[storage]`.
 
-use ledger::ShelfOptions;
 use serde::Deserialize;
 use server_config::lenient;
+use storage::StoreOptions;
 
 use super::problem;
 use crate::config::Problem;
@@ -37,7 +37,7 @@ impl Default for StorageSection {
             answer_retention_seconds: 86_400,
             payment_retention_days: 30,
             max_bytes: None,
-            artifact_max_bytes: ShelfOptions::USUAL_BYTES,
+            artifact_max_bytes: StoreOptions::USUAL_BYTES,
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Balances without OKX's index: the native coin and listed tokens from the chain's nodes, all tokens and their prices from
 //! its explorer, where there is one.
 
-use data_sources::{Meter, okx::Okx};
+use data_sources::blockscout::Blockscout;
+use data_sources::evm::{EvmReader, Leg};
+use data_sources::okx::Okx;
+use data_sources::{Error, Meter, SourceError, SourceErrorKind, Sourced, TokenList};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use alloy_primitives::Address;
-use data_sources::blockscout::Blockscout;
-use data_sources::evm::{EvmReader, Leg};
-use data_sources::{Error, SourceError, SourceErrorKind, Sourced, TokenList};
 use readings::chain::network::NATIVE_DECIMALS;
 use readings::chain::{Network, TokenFacts};
 use readings::portfolio::{Asset, ChainReading, Coverage, Holding, Risk, known_tokens, merge};
@@ -97,7 +97,7 @@ async fn one(
     let nodes = async {
         let read =
             tokio::time::timeout(PATIENCE, from_nodes(&reader, chain_id, account, &tokens)).await;
-        read.unwrap_or_else(|_| Err(too_late(chain_id)))
+        read.unwrap_or_else(|_| Err(too_late(chain_id, PATIENCE)))
     };
     let indexed = async {
         match Blockscout::covers(chain_id) {
@@ -215,7 +215,7 @@ fn reading(
     }
 }
 
-fn unread_native(chain_id: u64) -> Holding {
+pub(super) fn unread_native(chain_id: u64) -> Holding {
     Holding {
         asset: Asset::Native,
         symbol: Network::by_id(chain_id).map(|network| network.native_symbol.to_owned()),
@@ -227,9 +227,9 @@ fn unread_native(chain_id: u64) -> Holding {
     }
 }
 
-fn too_late(chain_id: u64) -> Error {
+pub(super) fn too_late(chain_id: u64, patience: Duration) -> Error {
     let kind = SourceErrorKind::Timeout {
-        limit_ms: u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX),
+        limit_ms: u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
     };
     let source = data_sources::evm::source(chain_id);
     SourceError { source, kind }.into()

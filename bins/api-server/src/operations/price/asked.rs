@@ -1,10 +1,14 @@
 //! The sources that were asked for a price, and what they said.
 
+use std::sync::Arc;
+
+use alloy_primitives::Address;
 use data_sources::{Error, Provenance, SourceErrorKind, SourceStatus, Sourced};
 use readings::token::consensus::{Consensus, MAX_AGE_SECONDS, Quote};
+use readings::token::pools::DexPair;
 
-use super::{FRESH_SECONDS, INFO};
-use crate::answer::{Part, fresh_together};
+use super::{FRESH_SECONDS, INFO, PAIRS, deepest};
+use crate::answer::Part;
 use crate::context::Context;
 
 /// The sources that were asked for a price, and what they said.
@@ -53,6 +57,26 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// The price of the deepest pool among pairs that were asked for.
+    pub(super) fn pool(
+        &mut self,
+        platform: &str,
+        token: Address,
+        pairs: Result<Sourced<Arc<Vec<DexPair>>>, Error>,
+    ) -> Option<Quote> {
+        let fetched_at = match &pairs {
+            Ok(sourced) => sourced.sources.iter().map(|source| source.fetched_at).min(),
+            Err(_) => None,
+        };
+        let pairs = self.take(PAIRS, pairs)?;
+        let quote = deepest(platform, token, &pairs, fetched_at?)?;
+        let told = self.provenance.iter_mut();
+        for source in told.filter(|source| source.source == PAIRS) {
+            source.as_of = quote.as_of;
+        }
+        Some(quote)
+    }
+
     /// A source that has no price, or that could not be asked for one.
     pub(super) fn silent(&mut self, error: Error) {
         if matches!(error, Error::NotPriced { .. } | Error::NoRoute { .. }) {
@@ -75,10 +99,14 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Who took part, the core source first, and for how long all of it counts as fresh: the price, what confirmed it and
-    /// the liquidity each have their time. A source of which nothing is told stands there for the record and does not age
+    /// Who took part, the core source first, and the parts of the answer: the price, what confirmed it and the liquidity each
+    /// have their time. A source of which nothing is told stands there for the record and does not age
     /// the answer.
-    pub(super) fn provenance(&self, consensus: &Consensus, liquid: bool) -> (Vec<Provenance>, u64) {
+    pub(super) fn provenance(
+        &self,
+        consensus: &Consensus,
+        liquid: bool,
+    ) -> (Vec<Provenance>, Vec<Part>) {
         let mut provenance = self.provenance.clone();
         for source in &mut provenance {
             let quoted = consensus
@@ -89,21 +117,40 @@ impl<'a> Asked<'a> {
             source.reference = !(quoted || measured);
         }
         provenance.sort_by_key(|source| consensus.source != Some(source.source));
-        let now = self.context.now();
-        let told = provenance.iter().filter(|source| {
-            !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
-        });
-        let parts = told.map(|source| {
-            let price = consensus.source.is_none_or(|of| of == source.source);
-            let fresh = match price || source.source == INFO {
-                true => FRESH_SECONDS,
-                // What only confirms may be older.
-                false => u64::try_from(MAX_AGE_SECONDS).unwrap_or(FRESH_SECONDS),
-            };
-            Part::of(std::slice::from_ref(source), fresh, now)
-        });
-        let fresh_seconds = fresh_together(parts);
-        (provenance, fresh_seconds)
+        let of = |wanted: &dyn Fn(&Provenance) -> bool| -> Vec<Provenance> {
+            let told = provenance.iter().filter(|source| {
+                !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
+            });
+            told.filter(|source| wanted(source)).cloned().collect()
+        };
+        let quoted = |source: &Provenance| {
+            let mut used = consensus.used.iter();
+            used.any(|quote| quote.source == source.source)
+        };
+        let priced = |source: &Provenance| consensus.source.is_none_or(|of| of == source.source);
+        // What only confirms, and the price of a pool that is as old as its last trade can be, may be older.
+        let lasting = u64::try_from(MAX_AGE_SECONDS).unwrap_or(FRESH_SECONDS);
+        let pool = |source: &Provenance| source.source == PAIRS;
+        let parts = [
+            (
+                "price",
+                FRESH_SECONDS,
+                of(&|of| quoted(of) && priced(of) && !pool(of)),
+            ),
+            (
+                "pool_price",
+                lasting,
+                of(&|of| quoted(of) && priced(of) && pool(of)),
+            ),
+            ("confirmation", lasting, of(&|of| quoted(of) && !priced(of))),
+            ("liquidity", FRESH_SECONDS, of(&|of| !quoted(of))),
+        ];
+        let parts = parts
+            .into_iter()
+            .filter(|(_, _, sources)| !sources.is_empty())
+            .map(|(name, fresh, sources)| Part::of(name, &sources, fresh))
+            .collect();
+        (provenance, parts)
     }
 }
 

@@ -62,6 +62,16 @@ pub(in crate::operations) enum Outcome<T> {
     NotApplicable(String),
 }
 
+impl Outcome<Answered> {
+    /// The data of what is there.
+    pub(in crate::operations) fn data(&self) -> Option<&Value> {
+        match self {
+            Self::Ok(answered) => Some(&answered.data),
+            Self::Unavailable(_) | Self::NotApplicable(_) => None,
+        }
+    }
+}
+
 impl<T> Outcome<T> {
     /// What is there, turned into something else.
     pub(in crate::operations) fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
@@ -117,10 +127,7 @@ impl Gathered {
         // Its own gaps are named before its place in the answer changes.
         let answered = answered.complete();
         let as_of = seconds(answered.as_of(now));
-        self.ages.push(answer::Part {
-            age: answered.age_seconds(now),
-            fresh: answered.fresh_seconds,
-        });
+        self.ages.extend(answered.as_parts(name, now));
         self.warnings.extend(answered.warnings);
         self.report.got(data_sources::Sourced {
             value: (),
@@ -131,6 +138,11 @@ impl Gathered {
             ..gap
         });
         self.report.unavailable.extend(moved);
+        let place = format!("data.{name}.data");
+        let moved = answered.cut.into_iter();
+        self.report
+            .cut
+            .extend(moved.filter_map(|cut| cut.moved("data", &place)));
         let mut data = answered.data.into_value();
         drop_none(&mut data, answered.none);
         Part {
@@ -143,7 +155,7 @@ impl Gathered {
 }
 
 /// Takes out the members whose `null` means that there is none: within a part nothing else says so.
-fn drop_none(value: &mut Value, none: &[&str]) {
+pub(in crate::operations) fn drop_none(value: &mut Value, none: &[&str]) {
     match value {
         Value::Object(members) => {
             members.retain(|name, member| !(member.is_null() && none.contains(&name.as_str())));
@@ -254,6 +266,6 @@ mod tests {
                 ("data.derivatives", "upstream_timeout"),
             ]
         );
-        assert_eq!(gathered.ages, [answer::Part { age: 0, fresh: 60 }]);
+        assert_eq!(gathered.ages, [answer::Part::at("core", now(), 60)]);
     }
 }

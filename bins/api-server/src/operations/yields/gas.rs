@@ -13,8 +13,9 @@ use crate::sources::Chain;
 use crate::sources::Defi;
 
 /// What cannot be had of a chain whose gas has no price.
-const FIELDS: [&str; 3] = [
+const FIELDS: [&str; 4] = [
     "recommendations[].est_gas_usd",
+    "recommendations[].apy_after_gas_pct",
     "recommendations[].net_apy_pct",
     "recommendations[].breakeven_days",
 ];

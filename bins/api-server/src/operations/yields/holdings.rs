@@ -5,11 +5,15 @@ use readings::Figure;
 use readings::defi::{assets, chains, idle::Holding};
 use readings::portfolio::{Asset, Balance, Portfolio, Risk};
 
+use crate::answer::Part;
 use crate::context::Context;
 use crate::operations::portfolio::{Balances, balances};
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Accounts;
+
+/// Why balances that could earn may be missing from a chain that was read.
+const PARTLY: [&str; 2] = ["only_listed_tokens", "native_balance_unread"];
 
 /// Balances of an account.
 #[derive(Debug, Default)]
@@ -18,8 +22,12 @@ pub(crate) struct Held {
     pub(crate) holdings: Vec<Holding>,
     /// Chains that could not be read: what is there is not known.
     pub(crate) unread: Vec<u64>,
+    /// Chains of which only a part could be read: of other tokens, or of the chain's own coin, nothing is known.
+    pub(crate) partly_read: Vec<u64>,
     /// Whether the amount of a token that could earn is not known.
     pub(crate) uncertain: bool,
+    /// How old the balances and the prices of native coins are.
+    pub(crate) parts: Vec<Part>,
 }
 
 /// The balances of `address` on `chains`, or on every chain that is read. What is not known of them is
@@ -39,12 +47,17 @@ pub(crate) async fn holdings(
     let Balances {
         portfolio,
         report: read,
+        parts,
     } = balances(context, accounts, address, &chains).await?;
     let source = read.sources.first().map_or("", |source| source.source);
     report.sources.extend(read.sources);
-    let held = held(&portfolio);
+    let mut held = held(&portfolio);
+    held.parts = parts;
     if !held.unread.is_empty() {
         report.missing(field, "chain_unavailable", source);
+    }
+    if !held.partly_read.is_empty() {
+        report.missing(field, "chain_partly_read", source);
     }
     if held.uncertain {
         report.missing(field, "balance_unavailable", source);
@@ -56,7 +69,13 @@ fn held(portfolio: &Portfolio) -> Held {
     let mut held = Held::default();
     for chain in &portfolio.chains {
         match &chain.tokens {
-            Some(balances) => held.count_in(chain.chain_id, balances),
+            Some(balances) => {
+                let partly = |reason: &String| PARTLY.contains(&reason.as_str());
+                if chain.reasons.iter().any(partly) {
+                    held.partly_read.push(chain.chain_id);
+                }
+                held.count_in(chain.chain_id, balances);
+            }
             None => held.unread.push(chain.chain_id),
         }
     }

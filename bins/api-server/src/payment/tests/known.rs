@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
+use http_body_util::BodyExt;
+use http_edge::RequestIds;
 use ledger::{Claim, Journal as _, RequestBinding, Reservation, State};
 use route_catalog::Next;
+use serde_json::{Value, json};
 use settlement::{Settlement, Verification};
 use x402_wire::{Asset, PaymentPayload, Reason, Scheme, Terms};
 
 use super::payer::{Order, Payer, written};
 use super::script::{Script, Settles, unreachable};
 use super::stage::{Stage, declined, refused, served, terms};
-use crate::payment::{MAX_UNPROVEN, Refusal};
+use crate::payment::{MAX_UNPROVEN, Refusal, answer_look_up};
 
 fn unknown() -> Settles {
     Settles::As(Settlement::Unknown {
@@ -211,6 +214,32 @@ async fn an_identifier_that_was_used_leads_to_the_payment_that_used_it() {
     // Another payer's identifiers are its own.
     let other = Payer::new(2);
     assert!(!served(stage.buy(&other.sign(&with_id())).await).again);
+}
+
+/// The look-up that others are told to make says itself what to do when it cannot be answered.
+#[tokio::test(start_paused = true)]
+async fn a_look_up_without_a_journal_says_what_to_do() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = stage.sign(&payer);
+    served(stage.buy(&payment).await);
+    let url = stage
+        .catalog
+        .payment_url(&payment.authorization_key().unwrap());
+    stage.journal.break_call("look_up");
+    let path = url.strip_prefix(stage.catalog.base_url()).unwrap();
+    let request = http::Request::get(path).body(()).unwrap();
+    let (parts, ()) = request.into_parts();
+    let id = RequestIds::new().next_id();
+    let reply = answer_look_up(&parts, &stage.processor, id).await;
+    assert_eq!(reply.status(), 503);
+    assert_eq!(reply.headers()["retry-after"], "5");
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body["error"]["code"], "ledger_unavailable");
+    assert_eq!(
+        body["error"]["next"],
+        json!({ "action": "look_up", "url": url })
+    );
 }
 
 #[tokio::test(start_paused = true)]

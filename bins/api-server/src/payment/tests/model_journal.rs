@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_primitives::Address;
 use ledger::{
-    Claim, EntryId, Journal, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Pruned,
-    Recovery, RequestBinding, Reservation, Resolution, Settlement, State, StoredReceipt,
-    Transition, Undecided,
+    Claim, EntryId, Journal, LedgerError, Missing, OpenCounts, Options, PaymentRecord,
+    PaymentStatus, Pruned, Recovery, RequestBinding, Reservation, Resolution, Settlement, Spent,
+    State, StoredReceipt, Transition, Undecided,
 };
 use x402_wire::AuthorizationKey;
 
@@ -29,21 +29,21 @@ pub(super) struct ModelJournal {
 }
 
 impl ModelJournal {
-    /// An empty journal, with the most credit that a payer can have.
-    pub(super) fn new(credit_cap: u64) -> Self {
+    /// An empty journal that is kept in this way.
+    pub(super) fn new(options: Options) -> Self {
         Self {
             takes_turns: false,
-            books: Arc::new(Mutex::new(Books::new(credit_cap))),
+            books: Arc::new(Mutex::new(Books::new(options))),
             broken: Arc::default(),
             swept_after: Arc::default(),
         }
     }
 
     /// An empty journal that lets others run before and after each of its calls takes effect.
-    pub(super) fn taking_turns(credit_cap: u64) -> Self {
+    pub(super) fn taking_turns(options: Options) -> Self {
         Self {
             takes_turns: true,
-            ..Self::new(credit_cap)
+            ..Self::new(options)
         }
     }
 
@@ -151,12 +151,12 @@ impl Journal for ModelJournal {
         &self,
         entry: EntryId,
         reason: &str,
-        spent: u64,
+        spent: Spent,
         now: u64,
     ) -> Result<(), LedgerError> {
         self.call("release", |books| {
             let payer = books.release(entry, Transition::Release, reason, now)?;
-            books.spend(payer, spent);
+            books.spend(payer, spent, now);
             Ok(())
         })
         .await
@@ -242,12 +242,16 @@ impl Journal for ModelJournal {
         .await
     }
 
-    async fn debit(&self, payer: Address, micro_usd: u64) -> Result<(), LedgerError> {
+    async fn debit(&self, payer: Address, spent: Spent, now: u64) -> Result<(), LedgerError> {
         self.call("debit", |books| {
-            books.spend(payer, micro_usd);
+            books.spend(payer, spent, now);
             Ok(())
         })
         .await
+    }
+
+    async fn missing(&self, now: u64) -> Result<Missing, LedgerError> {
+        self.call("missing", |books| Ok(books.missing(now))).await
     }
 
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {

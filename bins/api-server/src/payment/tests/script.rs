@@ -15,7 +15,7 @@ use settlement::{
     Call as Asked, Cause, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification,
 };
 use tokio::sync::Semaphore;
-use x402_wire::{AuthorizationKey, Payment, Scheme};
+use x402_wire::{Authorization, AuthorizationKey, Payment, Scheme};
 
 use crate::call::Call;
 use crate::payment::Worker;
@@ -36,6 +36,8 @@ pub(super) enum Settles {
 #[derive(Clone)]
 pub(super) enum Reconciles {
     Taken,
+    /// Of this nonce nothing is heard; every other payment is taken.
+    TakenBut(B256),
     As(Reconciliation),
 }
 
@@ -59,6 +61,7 @@ pub(super) struct Script {
     pub(super) settles: Mutex<Settles>,
     pub(super) reconciles: Mutex<Reconciles>,
     pub(super) is_void: Mutex<Result<bool, Cause>>,
+    pub(super) is_spent: Mutex<Result<bool, Cause>>,
     /// Settlements that the settler's account can pay, if it pays for them.
     pub(super) affords: Mutex<Option<usize>>,
     pub(super) work: Mutex<Work>,
@@ -89,6 +92,7 @@ impl Default for Script {
                 cause: unreachable(),
             })),
             is_void: Mutex::new(Ok(false)),
+            is_spent: Mutex::new(Ok(false)),
             affords: Mutex::new(None),
             work: Mutex::new(Work::Answers),
             gate: Semaphore::new(Semaphore::MAX_PERMITS),
@@ -210,7 +214,12 @@ impl Settler for ScriptedSettler {
     ) -> Reconciliation {
         self.0.ask("reconcile").await;
         match now(&self.0.reconciles) {
-            Reconciles::Taken => Reconciliation::Settled(Receipt::of(payment, "0xab")),
+            Reconciles::TakenBut(silent) if silent == payment.authorization().nonce => {
+                pending().await
+            }
+            Reconciles::Taken | Reconciles::TakenBut(_) => {
+                Reconciliation::Settled(Receipt::of(payment, "0xab"))
+            }
             Reconciles::As(reconciliation) => reconciliation,
         }
     }
@@ -218,6 +227,15 @@ impl Settler for ScriptedSettler {
     async fn is_void(&self, _key: &AuthorizationKey, _valid_before: U256) -> Result<bool, Cause> {
         self.0.ask("is_void").await;
         now(&self.0.is_void)
+    }
+
+    async fn is_spent(
+        &self,
+        _key: &AuthorizationKey,
+        _authorization: &Authorization,
+    ) -> Result<bool, Cause> {
+        self.0.ask("is_spent").await;
+        now(&self.0.is_spent)
     }
 
     async fn readiness(&self) -> Readiness {

@@ -29,10 +29,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use ledger::{Options, SqliteLedger};
+use ledger::SqliteLedger;
 
 use self::schedule::{Outcome, run};
-use self::world::CREDIT_CAP;
+use self::world::options;
 use super::model_journal::ModelJournal;
 
 const SEED: &str = "PAYMENT_SIMULATION_SEED";
@@ -47,18 +47,14 @@ fn number_in(variable: &str) -> Option<u64> {
 }
 
 fn run_model(seed: u64, with_notes: bool) -> Outcome {
-    run(seed, ModelJournal::new(CREDIT_CAP), with_notes)
+    run(seed, ModelJournal::new(options()), with_notes)
 }
 
 /// The schedule of a seed over the real journal. Its thread works only while a call waits for it, so it changes nothing.
 fn run_sqlite(seed: u64, with_notes: bool) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
-    let options = Options {
-        credit_cap_micro_usd: CREDIT_CAP,
-        ..Options::default()
-    };
-    let journal = SqliteLedger::open(path.to_str().unwrap(), options).unwrap();
+    let journal = SqliteLedger::open(path.to_str().unwrap(), options()).unwrap();
     run(seed, journal, with_notes)
 }
 
@@ -118,7 +114,7 @@ fn no_schedule_breaks_a_promise() {
 }
 
 /// Journal calls of a server, each of which fails before and after it takes effect.
-const JOURNAL_CALLS: [&str; 12] = [
+const JOURNAL_CALLS: [&str; 14] = [
     "reserve",
     "find",
     "look_up",
@@ -128,13 +124,15 @@ const JOURNAL_CALLS: [&str; 12] = [
     "mark_unknown",
     "undecided",
     "credit",
+    "debit",
+    "missing",
     "recover",
     "abandon",
     "prune",
 ];
 
 /// What else goes wrong, and what else becomes of a payment, as notes say it.
-const EVENTS: [&str; 36] = [
+const EVENTS: [&str; 38] = [
     "journal: start_work is lost",
     "worker: refuses",
     "worker: knows nothing of it",
@@ -163,6 +161,8 @@ const EVENTS: [&str; 36] = [
     ": not_settled",
     ": undecidable",
     "stranger: will execute",
+    "payer: cancels",
+    "settler: cannot tell whether a payment is spent",
     "buyer: hangs up on",
     "as it is for",
     "forged for",

@@ -9,7 +9,7 @@ use alloy_primitives::{Address, B256};
 use bytes::Bytes;
 use credit::{Cost, Refill, Rules};
 use http_edge::RequestIds;
-use ledger::{Journal, PaymentRecord, RequestBinding};
+use ledger::{Allowance, Journal, Options, PaymentRecord, RequestBinding};
 use route_catalog::{Catalog, CatalogConfig, Operation};
 use x402_wire::{Asset, Network, PaymentPayload, PaymentRequirements, Scheme, Terms};
 
@@ -46,6 +46,13 @@ pub(super) fn terms() -> Terms {
         pay_to: Address::repeat_byte(0x91),
         max_timeout_seconds: 300,
         assets: Asset::chain_196().to_vec(),
+    }
+}
+
+fn allowance(capacity: u64, per_second: u64) -> Allowance {
+    Allowance {
+        capacity,
+        per_second,
     }
 }
 
@@ -90,7 +97,12 @@ impl Stage {
 
     /// With another script, and so much in the newcomers' pool.
     pub(super) fn with(script: Script, pool: u64) -> Self {
-        let journal = ModelJournal::taking_turns(CAP);
+        let journal = ModelJournal::taking_turns(Options {
+            credit_cap_micro_usd: CAP,
+            pool: allowance(pool, 1),
+            address_share: allowance(1, 1),
+            ..Options::default()
+        });
         Self::over(journal, Arc::new(script), terms(), pool)
     }
 
@@ -158,7 +170,7 @@ impl Stage {
         let operation = Operation::CryptoNews;
         let route = operation.route();
         let request = Request {
-            request_id: self.ids.next_id(),
+            id: self.ids.next_id(),
             operation,
             query: query.map(str::to_owned),
             body: Bytes::new(),
@@ -183,6 +195,12 @@ impl Stage {
 
     pub(super) async fn credit(&self, payer: &Payer) -> u64 {
         self.journal.credit(payer.address()).await.unwrap()
+    }
+
+    /// What the journal says is missing of the newcomers' pool.
+    pub(super) async fn missing_of_pool(&self) -> u64 {
+        let missing = self.journal.missing(self.script.now()).await;
+        missing.unwrap().pool
     }
 
     /// The payer's credit as the processor knows it, and what of it is held.

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use data_sources::{Error, Provenance, SourceError, SourceErrorKind};
 use jiff::SignedDuration;
-use ledger::{ShelfOptions, SqliteShelf};
+use storage::{SqliteStore, StoreOptions};
 
 use super::*;
 use crate::snapshots::{Absent, Gathered, Pace};
@@ -65,7 +65,7 @@ impl Dataset for Counter {
 
 struct Bench {
     _folder: tempfile::TempDir,
-    shelf: Arc<SqliteShelf>,
+    store: Arc<SqliteStore>,
     clock: TestClock,
     dataset: Counter,
 }
@@ -73,21 +73,21 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let shelf =
-            SqliteShelf::open(folder.path().join("shelf.db"), ShelfOptions::default()).unwrap();
+        let store =
+            SqliteStore::open(folder.path().join("store.db"), StoreOptions::default()).unwrap();
         Self {
             _folder: folder,
-            shelf: Arc::new(shelf),
+            store: Arc::new(store),
             clock: TestClock::new(),
             dataset: Counter::default(),
         }
     }
 
-    fn job(&self, holder: &str) -> Job<Counter, SqliteShelf> {
+    fn job(&self, holder: &str) -> Job<Counter, SqliteStore> {
         let clock = Arc::new(self.clock.clone());
         Job::new(
             self.dataset.clone(),
-            self.shelf.clone(),
+            self.store.clone(),
             clock,
             holder.to_owned(),
         )
@@ -146,7 +146,7 @@ async fn a_failure_keeps_the_edition_until_it_is_too_old() {
 }
 
 #[tokio::test]
-async fn a_restart_begins_with_the_shelf() {
+async fn a_restart_begins_with_the_store() {
     let bench = Bench::new();
     bench.job("one").boot().await;
     bench.break_upstreams(true);
@@ -193,7 +193,7 @@ async fn a_lease_that_is_held_elsewhere_is_waited_for() {
     let now = u64::try_from(bench.clock.now().as_second()).unwrap();
     assert!(
         bench
-            .shelf
+            .store
             .lease("counter", "another", now, 60)
             .await
             .unwrap()

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ACCOUNT, USDT0_POOL, gap, rows, without_xlayer};
-use crate::shop::{Moving, Shop};
+use crate::shop::{Moving, Shop, left};
 
 #[tokio::test]
 async fn positions_have_debts_health_and_a_total() {
@@ -189,9 +189,9 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
         "{ids:?}"
     );
     // Yields count as fresh for 45 minutes, gas for ten.
-    let meta = |member: &str| body["meta"][member].as_u64().unwrap();
-    let left = meta("max_age_seconds") - meta("age_seconds");
-    assert!((1..=600).contains(&left), "{}", body["meta"]);
+    assert!((1..=600).contains(&left(&body)), "{}", body["meta"]);
+    // The asset is the market's, and nothing else is lost on the way.
+    assert_eq!(best["not_counted"], json!([]));
 
     let dear = shop
         .buy("/yield-recommendations?amount=5&asset=USDC&chains=1")
@@ -206,6 +206,29 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
         rows(&low, "recommendations")
             .iter()
             .all(|row| matches!(row["risk_grade"].as_str(), Some("A" | "B")))
+    );
+    // A pair whose prices can move apart is not of low risk, and what is known of it is not called net.
+    let pairs = |body: &Value| {
+        let rows = rows(body, "recommendations").iter();
+        let pair = |row: &&Value| row["asset"].as_str().unwrap().contains("-WETH");
+        rows.filter(pair).cloned().collect::<Vec<_>>()
+    };
+    let with_ether = "/yield-recommendations?amount=20000&asset=WETH";
+    let calm = shop.buy(with_ether).await;
+    assert_eq!(pairs(&calm), Vec::<Value>::new());
+    let medium = shop.buy(&format!("{with_ether}&risk=medium")).await;
+    let pair = pairs(&medium).into_iter().next().unwrap();
+    assert_eq!(
+        (&pair["net_apy_pct"], &pair["not_counted"]),
+        (
+            &Value::Null,
+            &json!(["swap_into_other_assets", "impermanent_loss"])
+        )
+    );
+    assert!(pair["apy_after_gas_pct"].is_string());
+    assert_eq!(
+        gap(&medium, "data.recommendations[].net_apy_pct"),
+        Some("costs_not_counted")
     );
     let high = shop
         .buy("/yield-recommendations?amount=1000&risk=high&chains=196")

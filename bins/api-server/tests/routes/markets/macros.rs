@@ -39,14 +39,78 @@ async fn macro_readings_over_a_weekend_are_fresh() {
         (&json!("99.654"), &json!("derived"))
     );
     assert_eq!(body["meta"]["warnings"][0]["code"], "derived_index");
-    assert_eq!(texts(&data["commodities"], "symbol"), ["WTI", "BRENT"]);
+    assert_eq!(
+        texts(&data["commodities"], "symbol"),
+        [
+            "WTI",
+            "BRENT",
+            "GOLD",
+            "SILVER",
+            "COPPER",
+            "NATGAS",
+            "WTI_FUTURE"
+        ]
+    );
+    let gold = &data["commodities"][2];
+    assert_eq!(
+        (
+            &gold["basis"],
+            &gold["contract"],
+            &gold["unit"],
+            &gold["value"]
+        ),
+        (
+            &json!("futures_front_month"),
+            &json!("GC=F"),
+            &json!("usd_per_troy_ounce"),
+            &json!("4118.6")
+        )
+    );
     assert_eq!(data["fx"].as_array().unwrap().len(), 6);
-    assert_eq!(data["cross_checks"].as_array().unwrap().len(), 3);
+    assert_eq!(data["cross_checks"].as_array().unwrap().len(), 8);
+    let of_gold = data["cross_checks"].as_array().unwrap().iter();
+    let of_gold = of_gold
+        .clone()
+        .find(|check| check["symbol"] == "GOLD")
+        .unwrap();
+    assert_eq!(
+        (&of_gold["contract"], &of_gold["value"]),
+        (&json!("xyz:GOLD"), &json!("4120"))
+    );
     assert_eq!(
         (&body["meta"]["verdict"], &body["meta"]["as_of"]),
         (&json!("fresh"), &json!("2026-11-13T13:15:00Z"))
     );
     assert_eq!(body["meta"]["unavailable"], json!([]));
+}
+
+#[tokio::test]
+async fn futures_are_told_when_another_market_confirms_them() {
+    // Without the chart the perpetual's oracle stands in, and says that it is one.
+    let body = Shop::without(&["yahoo"])
+        .await
+        .buy("/tradfi-data?symbol=gold")
+        .await;
+    let gold = &body["data"]["commodities"][0];
+    assert_eq!(
+        (&gold["basis"], &gold["contract"], &gold["source"]),
+        (
+            &json!("perpetual_oracle"),
+            &json!("xyz:GOLD"),
+            &json!("hyperliquid.markets")
+        )
+    );
+    // The chart alone is not believed.
+    let shop = Shop::without(&["hyperliquid"]).await;
+    let error = shop
+        .refused("/tradfi-data?symbol=gold", 503, "core_data_missing")
+        .await;
+    assert_eq!(error["reason"], "not_confirmed_by_a_second_source");
+    let body = shop.buy("/tradfi-data").await;
+    assert_eq!(
+        texts(&body["data"]["commodities"], "symbol"),
+        ["WTI", "BRENT"]
+    );
 }
 
 #[tokio::test]
@@ -85,7 +149,8 @@ async fn macro_sources_stand_in_for_each_other_and_never_for_yahoo() {
         source(&body, "treasury.yield-curve").unwrap()["status"],
         "unavailable"
     );
-    let yahoo_only = Shop::without(&["treasury", "cboe", "fred", "frankfurter"]).await;
+    let yahoo_only =
+        Shop::without(&["treasury", "cboe", "fred", "frankfurter", "hyperliquid"]).await;
     yahoo_only
         .refused("/tradfi-data", 503, "core_data_missing")
         .await;
@@ -120,7 +185,14 @@ async fn tokenized_assets_claim_no_premium_while_their_market_is_closed() {
     assert_eq!(texts(&tokenized["indices"], "coin"), ["xyz:XYZ100"]);
     assert_eq!(
         texts(&tokenized["commodities"], "coin"),
-        ["xyz:GOLD", "xyz:SILVER", "flx:GOLD"]
+        [
+            "xyz:GOLD",
+            "xyz:SILVER",
+            "xyz:CL",
+            "flx:GOLD",
+            "xyz:COPPER",
+            "xyz:NATGAS"
+        ]
     );
     assert_eq!(texts(&tokenized["fx"], "coin"), ["xyz:EUR"]);
     assert_eq!(tokenized["fx"][0]["labels"], json!(["one_sided_book"]));

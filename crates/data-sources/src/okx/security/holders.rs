@@ -5,10 +5,10 @@ use std::sync::Arc;
 use alloy_primitives::Address;
 use readings::security::Holder;
 
-use super::{Okx, TOKEN_HOLDERS, lower, percent};
+use super::{DATA, Okx, TOKEN_HOLDERS, lower, percent};
 use crate::{
     error::{Error, SourceErrorKind},
-    node::Node,
+    json::Json,
     provenance::Sourced,
 };
 
@@ -26,7 +26,8 @@ impl Okx {
             lower(token),
         );
         let (data, provenance) = self.ask(TOKEN_HOLDERS, &path, None).await?;
-        let holders = read(&Node::root(&data)).map_err(|kind| self.missed(TOKEN_HOLDERS, kind))?;
+        let holders =
+            read(&Json::of(&data, DATA)).map_err(|kind| self.missed(TOKEN_HOLDERS, kind))?;
         if holders.is_empty() {
             return Err(Error::NotFound {
                 reason: "no_holder_list",
@@ -42,7 +43,7 @@ impl Okx {
 
 /// The rows that state a share. One share that cannot be one spoils the list: then the unit is not
 /// what is documented.
-fn read(rows: &Node<'_>) -> Result<Vec<Holder>, SourceErrorKind> {
+fn read(rows: &Json<'_>) -> Result<Vec<Holder>, SourceErrorKind> {
     let rows = rows.elements()?;
     let stated = rows
         .iter()
@@ -73,7 +74,10 @@ mod tests {
 
     #[test]
     fn shares_are_percentages() {
-        let of = |rows: Value| read(&Node::root(&rows)).map(|rows| rows.len());
+        let of = |rows: Value| {
+            let raw = serde_json::value::to_raw_value(&rows).unwrap();
+            read(&Json::of(&raw, "$")).map(|rows| rows.len())
+        };
         assert_eq!(
             of(json!([row(ONE, json!("10.0")), row(ONE, json!(""))])),
             Ok(1)

@@ -3,10 +3,10 @@
 use alloy_primitives::{Address, U256};
 use readings::{Figure, security::Quoted};
 
-use super::{Okx, QUOTE, lower};
+use super::{DATA, Okx, QUOTE, lower};
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
-    node::Node,
+    json::Json,
     provenance::Sourced,
     text::clean,
     transport::QUOTED_CHARS,
@@ -49,7 +49,7 @@ impl Okx {
             amount,
         };
         let value = asked
-            .read(&Node::root(&data))
+            .read(&Json::of(&data, DATA))
             .map_err(|kind| self.missed(QUOTE, kind))?;
         Ok(Sourced {
             value,
@@ -67,12 +67,12 @@ struct Asked {
 
 impl Asked {
     /// The quote, if it is the one that was asked for.
-    fn read(&self, data: &Node<'_>) -> Result<Quoted, SourceErrorKind> {
+    fn read(&self, data: &Json<'_>) -> Result<Quoted, SourceErrorKind> {
         let row = data.only()?;
         let (from, to) = (row.member("fromToken")?, row.member("toToken")?);
-        let address = |token: &Node<'_>| token.member("tokenContractAddress")?.address();
+        let address = |token: &Json<'_>| token.member("tokenContractAddress")?.address();
         let chain = row.member("chainIndex")?.code()?;
-        let amount_in_atoms = row.member("fromTokenAmount")?.atoms()?;
+        let amount_in_atoms = row.member("fromTokenAmount")?.digits()?;
         let observed = (address(&from)?, address(&to)?);
         let same = chain == self.chain_id.to_string()
             && observed == (self.from, self.to)
@@ -83,20 +83,20 @@ impl Asked {
                 observed.0, observed.1
             );
             return Err(SourceErrorKind::Malformed {
-                path: "/0".to_owned(),
+                path: row.path().to_owned(),
                 expected: "the quote that was asked for",
                 observed: clean(&observed, QUOTED_CHARS),
             });
         }
         let output = row.member("toTokenAmount")?;
-        let amount_out_atoms = output.atoms()?;
+        let amount_out_atoms = output.digits()?;
         if amount_out_atoms.is_zero() {
             return Err(output.malformed("an amount above zero"));
         }
         let hops = row
             .find("dexRouterList")
             .and_then(|hops| hops.elements().ok());
-        let honeypot = |token: &Node<'_>| token.find("isHoneyPot")?.value().as_bool();
+        let honeypot = |token: &Json<'_>| token.find("isHoneyPot")?.flag().ok();
         let honeypots = [honeypot(&from), honeypot(&to)];
         Ok(Quoted {
             amount_in_atoms,
@@ -111,16 +111,16 @@ impl Asked {
                 .reduce(|one, other| one || other),
             received_decimals: to
                 .find("decimal")
-                .and_then(|decimals| decimals.atoms().ok())
+                .and_then(|decimals| decimals.digits().ok())
                 .and_then(|decimals| u8::try_from(decimals).ok()),
         })
     }
 }
 
 /// A plain decimal with an optional minus sign: the figure is shown, nothing is decided by it.
-fn signed(node: &Node<'_>) -> Option<Figure> {
-    let text = node.text().ok()?;
-    crate::Decimal::parse(text.strip_prefix('-').unwrap_or(text)).ok()?;
+fn signed(json: &Json<'_>) -> Option<Figure> {
+    let text = json.text().ok()?;
+    crate::Decimal::parse(text.strip_prefix('-').unwrap_or(&text)).ok()?;
     text.parse().ok()
 }
 
@@ -152,7 +152,8 @@ mod tests {
             to: TO,
             amount: U256::from(1000),
         };
-        asked.read(&Node::root(answer))
+        let raw = serde_json::value::to_raw_value(answer).unwrap();
+        asked.read(&Json::of(&raw, "$"))
     }
 
     #[test]

@@ -6,10 +6,10 @@ use alloy_primitives::Address;
 use readings::security::{Check, Rating, Scan};
 use serde_json::json;
 
-use super::{Okx, TOKEN_SCAN, lower, percent};
+use super::{DATA, Okx, TOKEN_SCAN, lower, percent};
 use crate::{
     error::{Error, SourceErrorKind},
-    node::Node,
+    json::Json,
     provenance::Sourced,
     text::clean,
     transport::QUOTED_CHARS,
@@ -53,7 +53,7 @@ impl Okx {
         let asked = json!({"chainId": chain_id.to_string(), "contractAddress": lower(token)});
         let body = json!({"source": CALLER, "tokenList": [asked]}).to_string();
         let (data, provenance) = self.ask(TOKEN_SCAN, PATH, Some(&body)).await?;
-        let rows = Node::root(&data);
+        let rows = Json::of(&data, DATA);
         let none = |reason| Error::NotFound {
             reason,
             message: format!("no scan of token {token} on chain {chain_id}"),
@@ -67,7 +67,7 @@ impl Okx {
         let row = subject(&rows, chain_id, token).map_err(|kind| self.missed(TOKEN_SCAN, kind))?;
         let supported = row
             .find("isChainSupported")
-            .and_then(|flag| flag.value().as_bool());
+            .and_then(|flag| flag.flag().ok());
         if supported == Some(false) {
             return Err(none("chain_not_covered"));
         }
@@ -84,16 +84,16 @@ impl Okx {
 
 /// The only row, if it is about the token that was asked for.
 fn subject<'a>(
-    rows: &Node<'a>,
+    rows: &Json<'a>,
     chain_id: u64,
     token: Address,
-) -> Result<Node<'a>, SourceErrorKind> {
+) -> Result<Json<'a>, SourceErrorKind> {
     let row = rows.only()?;
     let chain = row.member("chainId")?.code()?;
     let address = row.member("tokenAddress")?.address()?;
     if chain != chain_id.to_string() || address != token {
         return Err(SourceErrorKind::Malformed {
-            path: "/0/tokenAddress".to_owned(),
+            path: row.member("tokenAddress")?.path().to_owned(),
             expected: "the token that was asked for",
             observed: clean(&format!("{chain}:{address}"), QUOTED_CHARS),
         });
@@ -101,10 +101,10 @@ fn subject<'a>(
     Ok(row)
 }
 
-fn read(row: &Node<'_>) -> Scan {
+fn read(row: &Json<'_>) -> Scan {
     let mut findings: BTreeMap<Check, bool> = BTreeMap::new();
     for (key, check) in FLAGS {
-        if let Some(found) = row.find(key).and_then(|flag| flag.value().as_bool()) {
+        if let Some(found) = row.find(key).and_then(|flag| flag.flag().ok()) {
             *findings.entry(check).or_default() |= found;
         }
     }
@@ -122,7 +122,7 @@ fn read(row: &Node<'_>) -> Scan {
         source: TOKEN_SCAN,
         complete,
         rating: Some(Rating::read(
-            level.as_ref().and_then(|level| level.text().ok()),
+            level.and_then(|level| level.text().ok()).as_deref(),
         )),
         findings,
         buy_tax_pct,
@@ -139,7 +139,8 @@ mod tests {
     use super::*;
 
     fn scan(row: &Value) -> Scan {
-        read(&Node::root(row))
+        let raw = serde_json::value::to_raw_value(row).unwrap();
+        read(&Json::of(&raw, "$"))
     }
 
     #[test]
@@ -194,7 +195,10 @@ mod tests {
         let token = Address::repeat_byte(0x77);
         let row =
             |chain: Value, address: String| json!([{"chainId": chain, "tokenAddress": address}]);
-        let fits = |rows: &Value| subject(&Node::root(rows), 196, token).is_ok();
+        let fits = |rows: &Value| {
+            let raw = serde_json::value::to_raw_value(rows).unwrap();
+            subject(&Json::of(&raw, "$"), 196, token).is_ok()
+        };
         assert!(fits(&row(json!("196"), lower(token))));
         assert!(fits(&row(json!(196), token.to_string())));
         assert!(!fits(&row(json!("1"), lower(token))));

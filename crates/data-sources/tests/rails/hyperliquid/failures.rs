@@ -73,23 +73,26 @@ async fn the_list_of_dexes_starts_with_null() {
     assert_eq!((behind.dex_index, behind.asset_id), (2, 120_002));
 }
 
+/// Only dexes that the venue lists are asked about: `null` about one is its contradiction, and no mistake of the caller's.
 #[tokio::test]
-async fn an_unknown_dex_is_null_inside_a_success() {
-    assert_eq!(
-        reason(with("meta", raw("null"), "xyz:GOLD").await, "hyperliquid"),
-        unknown("dex xyz")
-    );
-    assert_eq!(
-        reason(
-            with("metaAndAssetCtxs", raw("null"), "xyz:GOLD").await,
-            "hyperliquid"
-        ),
-        unknown("dex xyz")
-    );
-    assert_eq!(
-        reason(with("meta", raw("null"), "BTC").await, "hyperliquid"),
-        unknown("first dex")
-    );
+async fn null_about_a_listed_dex_is_malformed() {
+    for (kind, coin) in [
+        ("meta", "xyz:GOLD"),
+        ("metaAndAssetCtxs", "xyz:GOLD"),
+        ("meta", "BTC"),
+        ("metaAndAssetCtxs", "BTC"),
+        ("perpDexs", "xyz:GOLD"),
+    ] {
+        assert_eq!(
+            place(with(kind, raw("null"), coin).await),
+            "$",
+            "{kind} {coin}"
+        );
+    }
+    let server = serving(|asked| (asked == "maxBuilderFee").then(|| raw("null"))).await;
+    let venue = venue(config(&server), &TestClock::at_recording());
+    let approved = venue.max_builder_fee(Address::ZERO, Address::ZERO).await;
+    assert_eq!(place(approved), "$");
 }
 
 #[tokio::test]

@@ -45,9 +45,9 @@ fn an_identifier_is_looked_up_without_its_released_entries() {
 #[test]
 fn a_ledger_of_version_1_is_brought_up() {
     let (_folder, path) = folder_with(|connection| {
-        connection.execute_batch(MIGRATIONS[0]).unwrap();
+        connection.execute_batch(FORMAT.migrations[0]).unwrap();
         connection
-            .pragma_update(None, "application_id", APPLICATION_ID)
+            .pragma_update(None, "application_id", FORMAT.application_id)
             .unwrap();
         connection.pragma_update(None, "user_version", 1).unwrap();
         for &state in OLD_STATES {
@@ -82,7 +82,7 @@ fn a_ledger_of_version_1_is_brought_up() {
     let version: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 6);
+    assert_eq!(version, 7);
     let mut statements = Statements::new(&connection);
     let seen = Seen::load(&mut statements).unwrap();
     for &state in OLD_STATES {
@@ -101,11 +101,11 @@ const ENTRIES: u8 = 29;
 /// A file of version 4, with more digests than a start reads otherwise. Entry 3 is in flight, the others are settled.
 fn version_4() -> (tempfile::TempDir, std::path::PathBuf) {
     folder_with(|connection| {
-        for migration in &MIGRATIONS[..4] {
+        for migration in &FORMAT.migrations[..4] {
             connection.execute_batch(migration).unwrap();
         }
         connection
-            .pragma_update(None, "application_id", APPLICATION_ID)
+            .pragma_update(None, "application_id", FORMAT.application_id)
             .unwrap();
         connection.pragma_update(None, "user_version", 4).unwrap();
         for entry in 1..=ENTRIES {
@@ -195,7 +195,7 @@ fn settings_hold() {
     assert_eq!(number("max_page_count"), 256);
     assert_eq!(number("wal_autocheckpoint"), 0);
     assert_eq!(number("cache_size"), -4096);
-    assert_eq!(number("user_version"), 6);
+    assert_eq!(number("user_version"), 7);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_newer_schema_is_refused() {
     assert_eq!(
         open(&path, None).unwrap_err(),
         LedgerError::NewerSchema {
-            expected: 6,
+            expected: 7,
             observed: 99
         }
     );
@@ -248,7 +248,10 @@ fn the_states_of_the_migration_are_those_of_the_code() {
         assert_eq!(state < State::Settled, state.code() < 6);
     }
     assert_eq!(State::Released.code(), 7);
-    assert!(MIGRATIONS[1].contains("WHERE state < 6") && MIGRATIONS[1].contains("state = 7"));
+    assert!(
+        FORMAT.migrations[1].contains("WHERE state < 6")
+            && FORMAT.migrations[1].contains("state = 7")
+    );
     assert_eq!(State::Unknown.code(), 5);
-    assert!(MIGRATIONS[5].contains("WHERE open = 1 AND state = 5"));
+    assert!(FORMAT.migrations[5].contains("WHERE open = 1 AND state = 5"));
 }

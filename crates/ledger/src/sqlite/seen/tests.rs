@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 
 use alloy_primitives::B256;
 use proptest::prelude::*;
+use storage::sqlite::ClaimedFile;
 
 use super::{GENERATION, Generation, generation};
+use crate::spending::Spent;
 use crate::{
     error::LedgerError,
     sqlite::{
         Options,
         failure::Failure,
-        location,
         store::{Claimed, Database, Store},
         tests::claim,
     },
@@ -59,8 +60,8 @@ fn run(batches: &[Batch], mut look: impl FnMut(&mut Store<'_>)) -> Model {
     let mut left = batches.iter();
     loop {
         let path = folder.path().join("ledger.db");
-        let location = location::claim(path.to_str().unwrap()).unwrap();
-        let database = Database::open(location, None).unwrap();
+        let file = ClaimedFile::claim(path.to_str().unwrap()).unwrap();
+        let database = Database::open(file, None).unwrap();
         let mut store = Store::open(&database, Options::default()).unwrap();
         check(&mut store, &model);
         look(&mut store);
@@ -166,7 +167,7 @@ fn apply(store: &mut Store<'_>, operation: Operation, model: &mut Model) {
         }
         Operation::Release(nonce) => {
             if let Some((entry, open)) = model.get_mut(&nonce) {
-                match store.release(*entry, "test", 0, NOW) {
+                match store.release(*entry, "test", Spent::NOTHING, NOW) {
                     Ok(()) => assert!(*open),
                     Err(Failure::Refused(LedgerError::WrongState { .. })) => assert!(!*open),
                     Err(other) => panic!("{other:?}"),

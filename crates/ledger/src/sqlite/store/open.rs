@@ -4,6 +4,7 @@ use alloy_primitives::{Address, U256};
 use rusqlite::{Row, params, types::Type};
 
 use super::{Store, seconds_in, state_in, unreadable};
+use crate::spending::Spent;
 use crate::{
     journal::{OpenCounts, Recovery, Undecided},
     sqlite::{failure::Failure, seen::Mark},
@@ -81,7 +82,7 @@ impl Store<'_> {
                 self.mark_unknown(entry, None, sweep.cause, sweep.now)?;
                 recovery.unknown = recovery.unknown.saturating_add(1);
             } else {
-                self.release(entry, sweep.cause, 0, sweep.now)?;
+                self.release(entry, sweep.cause, Spent::NOTHING, sweep.now)?;
                 recovery.released = recovery.released.saturating_add(1);
             }
         }

@@ -74,6 +74,7 @@ impl Store<'_> {
 
     fn prune_batch(&mut self, now: u64) -> Result<Pruned, Failure> {
         if self.round.left <= 0 {
+            self.newcomers.prune(&mut self.statements, now)?;
             self.round.left = self.entries_of_a_run()?;
         }
         let batch = self.entries_after(self.round.after)?;

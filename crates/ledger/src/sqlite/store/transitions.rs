@@ -7,6 +7,7 @@ use crate::{
     answer::{Settlement, StoredReceipt},
     error::LedgerError,
     journal::Resolution,
+    spending::Spent,
     sqlite::{credit::Earning, failure::Failure, seen::Mark},
     state::{EntryId, State, Transition},
 };
@@ -80,15 +81,15 @@ impl Store<'_> {
         &mut self,
         entry: EntryId,
         reason: &str,
-        spent: u64,
+        spent: Spent,
         now: u64,
     ) -> Result<(), Failure> {
         let earning = self.end_uncharged(entry, Transition::Release, reason, now)?;
-        if spent > 0 {
-            let payer = self.earning_of(entry, earning)?.payer();
-            self.credit.spend(&mut self.statements, payer, spent)?;
+        if spent == Spent::NOTHING {
+            return Ok(());
         }
-        Ok(())
+        let payer = self.earning_of(entry, earning)?.payer();
+        self.debit(payer, spent, now)
     }
 
     pub(in crate::sqlite) fn resolve(

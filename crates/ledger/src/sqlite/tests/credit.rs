@@ -1,6 +1,7 @@
 //! Credit and the batch that it is earned in.
 
 use super::*;
+use crate::spending::Spent;
 use crate::state::EntryId;
 
 const PAYER: Address = Address::repeat_byte(2);
@@ -145,7 +146,7 @@ async fn what_is_earned_before_can_be_spent_in_the_same_batch() {
     let entries = settling(&ledger, 0..4).await;
     let (gate, held) = hold(&ledger).await;
     let first = ledger.settle(entries[0], receipt(), 1_000_000);
-    let released = ledger.release(entries[1], "test", 5_000, 1_000_000);
+    let released = ledger.release(entries[1], "test", Spent::by_payer(5_000), 1_000_000);
     let settled = ledger.settle(entries[2], receipt(), 1_000_000);
     let read = ledger.credit(PAYER);
     let last = ledger.settle(entries[3], receipt(), 1_000_000);

@@ -206,6 +206,7 @@ impl Model {
         self.entries.retain_mut(|entry| {
             let retention = match entry.state {
                 State::Settled => ENTRY_RETENTION,
+                State::Released if entry.attempted => ENTRY_RETENTION,
                 State::Released => RETENTION,
                 _ => return true,
             };

@@ -3,11 +3,14 @@ use std::time::Duration;
 use alloy_primitives::{Address, Bytes};
 use serde_json::json;
 
-use super::{ACCOUNT, Fees, envelope, moment, policy, ready, request};
+use plan_checks::bridge::chains::TOKEN_MESSENGER;
+
+use super::{ACCOUNT, Fees, envelope, moment, policy, ready, request, strict_policy};
 use crate::{
-    Refusal, Sealed,
-    bridge::build,
+    Policy, Refusal, Sealed,
+    bridge::{BridgeRail, build},
     ports::{Accounts, NoAccounts, NoSimulator, PortError, PortErrorReason},
+    verify::verify,
 };
 
 /// An endpoint that fails in one way.
@@ -22,20 +25,28 @@ impl Accounts for Failing {
         })
     }
 
-    async fn call(&self, _: u64, _: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
-        panic!("an account with a key is not called");
+    async fn call(&self, _: u64, to: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
+        assert_eq!(to, TOKEN_MESSENGER, "an account with a key is not called");
+        Err(PortError {
+            source_name: "rpc",
+            reason: self.0.clone(),
+        })
     }
 }
 
 fn built<A: Accounts>(accounts: &A) -> Result<Sealed, Refusal> {
-    let (request, fees, policy) = (request(json!({})), Fees::default(), policy());
+    built_with(accounts, &policy())
+}
+
+fn built_with<A: Accounts>(accounts: &A, policy: &Policy) -> Result<Sealed, Refusal> {
+    let (request, fees) = (request(json!({})), Fees::default());
     let moment = moment();
     ready(build(
         &request,
         &fees,
         accounts,
         &NoSimulator,
-        &policy,
+        policy,
         &moment,
     ))
 }
@@ -68,8 +79,29 @@ fn an_endpoint_that_fails_is_not_one_that_is_missing() {
     let missing = PortErrorReason::NotConfigured {
         detail: "no endpoint".to_owned(),
     };
-    for plan in [built(&Failing(missing)), built(&NoAccounts)] {
+    for plan in [built(&Failing(missing.clone())), built(&NoAccounts)] {
         let control = &envelope(&plan.unwrap())["payload"]["destination"]["control"];
         assert_eq!(control, &json!({"kind": "eoa", "source_code": "not_read"}));
     }
+    // Nobody looked whether it is a contract: a plan only where the operator says that this is no matter.
+    let strict = strict_policy();
+    for refused in [
+        built_with(&Failing(missing), &strict),
+        built_with(&NoAccounts, &strict),
+    ] {
+        let refusal = refused.unwrap_err();
+        assert_eq!(refusal.check, "bridge_recipient_controlled_on_destination");
+        assert!(refusal.message.contains("not read on the source chain"));
+    }
+}
+
+/// Who receives a plan decides by an own policy.
+#[test]
+fn a_plan_for_an_unread_account_verifies_only_where_that_is_allowed() {
+    let plan = built(&NoAccounts).unwrap();
+    let request = request(json!({}));
+    let verified = |policy| verify::<BridgeRail>(&request, plan.json(), moment().now(), &policy);
+    assert!(verified(policy()).is_ok());
+    let refusal = verified(strict_policy()).unwrap_err();
+    assert_eq!(refusal.check, "bridge_recipient_controlled_on_destination");
 }

@@ -6,7 +6,12 @@ use plan_checks::{
 use serde_json::{Value, json};
 
 use super::{ACCOUNT, Account, Chains, Fees, built, envelope, moment, policy, request};
-use crate::{bridge::BridgeRail, digest, verify::verify};
+use crate::{
+    Refusal,
+    bridge::{BridgeRail, min_fee::getMinFeeAmountCall},
+    digest,
+    verify::verify,
+};
 
 fn route(source: u64, destination: u64) -> Value {
     json!({
@@ -108,7 +113,7 @@ fn a_fast_plan_carries_the_fee_of_the_worked_example() {
             "version": "2026-11-01",
         })
     );
-    assert!(plan.json().len() < 8_000, "{} bytes", plan.json().len());
+    assert!(plan.json().len() < 9_500, "{} bytes", plan.json().len());
 }
 
 #[test]
@@ -129,6 +134,50 @@ fn a_standard_plan_is_free_and_reads_no_allowance() {
             "standard_bps": "0",
         })
     );
+}
+
+/// Where the protocol charges for a standard transfer, the default speed still gives a plan.
+#[test]
+fn a_standard_plan_carries_the_fee_that_is_charged() {
+    let mut fees = Fees::default();
+    fees.reading.as_mut().unwrap().standard_bps = "0.05".parse().unwrap();
+    let plan = built(&request(json!({})), &fees, &Chains::default()).unwrap();
+    let quote = &envelope(&plan)["payload"]["quote"];
+    // 6173 and a tenth of it.
+    assert_eq!(
+        (&quote["max_fee"], &quote["standard_bps"]),
+        (&json!("6790"), &json!("0.05"))
+    );
+}
+
+#[test]
+fn the_least_fee_of_the_source_chain_is_read_and_carried() {
+    let plan_with = |answer: Option<Vec<u8>>| {
+        let account = Account::default().answering::<getMinFeeAmountCall>(answer);
+        let chains = Chains::default().with(8453, account);
+        built(&request(json!({})), &Fees::default(), &chains)
+    };
+    let number = |fee: u64| U256::from(fee).to_be_bytes::<32>().to_vec();
+    for (answer, min_fee) in [
+        (None, "0"),
+        (Some(number(0)), "0"),
+        (Some(number(777)), "777"),
+    ] {
+        let plan = plan_with(answer).unwrap();
+        let quote = envelope(&plan)["payload"]["quote"].clone();
+        assert_eq!(quote["chain_min_fee"], min_fee);
+        assert_eq!(quote["max_fee"], min_fee);
+        let verified =
+            verify::<BridgeRail>(&request(json!({})), plan.json(), moment().now(), &policy());
+        assert!(verified.is_ok());
+    }
+    // What is no number is the node's fault.
+    for answer in [vec![], vec![0; 31], vec![0; 64]] {
+        let refusal = plan_with(Some(answer)).unwrap_err();
+        assert_eq!(refusal.check, Refusal::QUOTE_MALFORMED);
+    }
+    let dear = plan_with(Some(number(2_469_137))).unwrap_err();
+    assert_eq!(dear.check, "bridge_fee_cap");
 }
 
 #[test]

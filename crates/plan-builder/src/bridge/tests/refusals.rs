@@ -48,10 +48,10 @@ fn an_upstream_that_gives_nothing_gives_no_plan() {
             Refusal::QUOTE_MALFORMED,
         ),
         (
-            PortErrorReason::NoRoute {
+            PortErrorReason::Refused {
                 detail: "404".to_owned(),
             },
-            Refusal::ROUTE_UNSUPPORTED,
+            Refusal::QUOTE_REFUSED,
         ),
     ] {
         let error = failing(reason);
@@ -71,9 +71,10 @@ fn an_upstream_that_gives_nothing_gives_no_plan() {
 #[test]
 fn a_route_without_a_fast_fee() {
     let fees = reading(|r| r.fast_bps = None);
+    // The route has fast transfers: that there is no fee for one is no mistake of the caller's.
     assert_eq!(
         check(json!({"transferSpeed": "fast"}), &fees),
-        "bridge_fee_cap"
+        Refusal::QUOTE_MALFORMED
     );
     assert!(built(&request(json!({})), &fees, &Chains::default()).is_ok());
 }
@@ -105,8 +106,11 @@ fn a_fast_transfer_that_would_be_slow() {
 fn a_small_amount_that_forwarding_eats() {
     let fees = reading(|r| r.forward_fee = Some(U256::from(3_503_729)));
     let forwarded = |amount: &str| json!({"forward": true, "amount": amount});
-    assert_eq!(check(forwarded("3503729"), &fees), "bridge_fee_cap");
-    assert!(built(&request(forwarded("3503730")), &fees, &Chains::default()).is_ok());
+    for amount in ["3503729", "3503730", "35037280"] {
+        assert_eq!(check(forwarded(amount), &fees), "bridge_fee_cap");
+    }
+    // At most a tenth of the amount.
+    assert!(built(&request(forwarded("35037290")), &fees, &Chains::default()).is_ok());
 }
 
 #[test]

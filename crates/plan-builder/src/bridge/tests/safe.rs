@@ -1,4 +1,4 @@
-use alloy_primitives::{Address, U256, address};
+use alloy_primitives::{Address, B256, U256, address};
 use alloy_sol_types::SolCall;
 use serde_json::json;
 
@@ -7,14 +7,18 @@ use crate::{
     Refusal, Sealed,
     bridge::{
         BridgeRail, BridgeRequest,
-        account::{VERSIONCall, getOwnersCall, getThresholdCall, masterCopyCall},
+        account::{
+            GUARD_SLOT, HANDLER_SLOT, MODULE_GUARD_SLOT, SENTINEL, VERSIONCall,
+            getModulesPaginatedCall, getModulesPaginatedReturn, getOwnersCall, getStorageAtCall,
+            getThresholdCall, masterCopyCall,
+        },
     },
     verify::verify,
 };
 
-/// The singletons of Safe 1.4.1, on Ethereum and on the second layers.
-const SINGLETON: Address = address!("41675C099F32341bf84BFc5382aF534df5C7461a");
-const LAYER_2_SINGLETON: Address = address!("29fcB43b46531BcA003ddC8FCB67FFE91900C762");
+/// Two addresses of the same code.
+pub(super) const SINGLETON: Address = address!("41675C099F32341bf84BFc5382aF534df5C7461a");
+pub(super) const LAYER_2_SINGLETON: Address = address!("29fcB43b46531BcA003ddC8FCB67FFE91900C762");
 const CHECK: &str = "bridge_recipient_controlled_on_destination";
 
 fn safe_with(owners: &[u8], threshold: u64, version: &str) -> Account {
@@ -26,6 +30,28 @@ fn safe_with(owners: &[u8], threshold: u64, version: &str) -> Account {
         ))))
         .answering::<VERSIONCall>(Some(VERSIONCall::abi_encode_returns(&version.to_owned())))
         .answering::<masterCopyCall>(Some(masterCopyCall::abi_encode_returns(&SINGLETON)))
+        .answering::<getModulesPaginatedCall>(Some(modules(&[], SENTINEL)))
+        .answering::<getStorageAtCall>(Some(word(B256::ZERO)))
+}
+
+fn modules(array: &[Address], next: Address) -> Vec<u8> {
+    getModulesPaginatedCall::abi_encode_returns(&getModulesPaginatedReturn {
+        array: array.to_vec(),
+        next,
+    })
+}
+
+fn word(word: B256) -> Vec<u8> {
+    getStorageAtCall::abi_encode_returns(&word.to_vec().into())
+}
+
+/// A Safe with this address in one of its slots.
+fn storing(slot: B256, address: Address) -> Account {
+    let (offset, length) = (slot.into(), U256::from(1));
+    safe().answering_to(
+        &getStorageAtCall { offset, length },
+        Some(word(address.into_word())),
+    )
 }
 
 /// A Safe that runs this contract.
@@ -147,9 +173,67 @@ fn a_contract_that_only_answers_like_the_safe_gets_no_plan() {
     refused(Some(safe()), Some(liar), "is another on the destination");
     // The Safe's own proxy, before another singleton.
     let other = Address::repeat_byte(0xbb);
-    refused(Some(safe()), Some(running(other)), "runs another contract");
-    refused(Some(running(other)), Some(safe()), "runs another contract");
+    refused(Some(safe()), Some(running(other)), "runs other code");
+    refused(Some(running(other)), Some(safe()), "runs other code");
     assert!(on(Some(running(other)), Some(running(other))).is_ok());
+}
+
+#[test]
+fn what_acts_beside_the_owners_on_the_destination_gets_no_plan() {
+    let foreign = Address::repeat_byte(0x66);
+    let opened = safe().answering::<getModulesPaginatedCall>(Some(modules(&[foreign], SENTINEL)));
+    refused(Some(safe()), Some(opened.clone()), "other modules");
+    for (slot, part) in [
+        (GUARD_SLOT, "another guard"),
+        (MODULE_GUARD_SLOT, "another module guard"),
+        (HANDLER_SLOT, "another fallback handler"),
+    ] {
+        refused(Some(safe()), Some(storing(slot, foreign)), part);
+        // The same on both chains, or only on the source.
+        let both = on(Some(storing(slot, foreign)), Some(storing(slot, foreign)));
+        assert!(both.is_ok(), "{part}");
+        assert!(
+            on(Some(storing(slot, foreign)), Some(safe())).is_ok(),
+            "{part}"
+        );
+    }
+    let plan = on(Some(opened.clone()), Some(opened)).unwrap();
+    let control = &envelope(&plan)["payload"]["destination"]["control"];
+    assert_eq!(
+        control["on_destination"]["modules"],
+        json!([foreign.to_string()])
+    );
+    assert_eq!(
+        control["on_destination"]["guard"],
+        Address::ZERO.to_string()
+    );
+    assert!(control["on_source"]["singleton_code"]["contract"].is_string());
+}
+
+#[test]
+fn modules_and_guards_that_cannot_be_read_get_no_plan() {
+    // A list that goes on, and storage that holds no address.
+    let endless = safe().answering::<getModulesPaginatedCall>(Some(modules(
+        &[Address::repeat_byte(1)],
+        Address::repeat_byte(1),
+    )));
+    refused(Some(safe()), Some(endless), "more modules");
+    let slot = GUARD_SLOT;
+    let call = getStorageAtCall {
+        offset: slot.into(),
+        length: U256::from(1),
+    };
+    for answer in [
+        None,
+        Some(vec![]),
+        Some(word(B256::repeat_byte(1))),
+        Some(getStorageAtCall::abi_encode_returns(&vec![0; 31].into())),
+    ] {
+        let account = safe().answering_to(&call, answer);
+        refused(Some(safe()), Some(account), "does not answer as a Safe");
+    }
+    let silent = safe().answering::<getModulesPaginatedCall>(None);
+    refused(Some(silent), Some(safe()), "does not answer as a Safe");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The market as it was read, in its wire form.
 
-use plan_checks::{UtcSeconds, pm_order::PmMarketFacts};
+use plan_checks::{
+    UtcSeconds,
+    pm_order::{PmBuilderFee, PmMarketFacts},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -33,6 +36,33 @@ pub(crate) struct Market {
 pub(crate) struct Token {
     outcome: Label,
     token_id: Digits,
+}
+
+/// What the venue takes for a builder code, in basis points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BuilderFee {
+    maker_bps: Exact,
+    taker_bps: Exact,
+}
+
+impl BuilderFee {
+    /// As the checks read it.
+    pub(in crate::pm_order) const fn as_read(self) -> PmBuilderFee {
+        PmBuilderFee {
+            maker_bps: self.maker_bps.0,
+            taker_bps: self.taker_bps.0,
+        }
+    }
+}
+
+impl From<PmBuilderFee> for BuilderFee {
+    fn from(fee: PmBuilderFee) -> Self {
+        Self {
+            maker_bps: Exact(fee.maker_bps),
+            taker_bps: Exact(fee.taker_bps),
+        }
+    }
 }
 
 impl Market {

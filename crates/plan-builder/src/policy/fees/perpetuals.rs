@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use addresses::ConfiguredAddress;
 use alloy_primitives::Address;
 use plan_checks::{
-    fees::{BasisPoints, PerpBuilder, ReviewedPerpAsset},
+    fees::{BasisPoints, FeePolicy, PerpBuilder, ReviewedPerpAsset},
     perp_order::{PERP_DEX_SIZE, is_perpetual},
 };
 use serde::Deserialize;
@@ -18,6 +18,7 @@ pub(super) struct PerpetualsTable {
     builder: Option<ConfiguredAddress>,
     fee_tenth_bps: Option<u64>,
     max_trigger_slippage_bps: Option<u64>,
+    max_price_deviation_bps: Option<u64>,
     #[serde(default)]
     assets: Vec<PerpAssetTable>,
 }
@@ -32,6 +33,8 @@ struct PerpAssetTable {
 
 /// The market trigger's tolerance when none is configured: the venue's own default, 10 %.
 const DEFAULT_TRIGGER_SLIPPAGE_BPS: u64 = 1000;
+/// The furthest that the venue takes a price from its reference price, in basis points.
+const MOST_PRICE_DEVIATION_BPS: u64 = 9500;
 /// The venue's highest builder fee for perpetuals, in tenths of a basis point.
 const MOST_BUILDER_FEE: u64 = 100;
 /// Most decimals of a size: with those of a price they are six.
@@ -41,6 +44,7 @@ const MOST_SIZE_DECIMALS: u8 = 6;
 pub(super) struct Perpetuals {
     pub(super) builder: Option<PerpBuilder>,
     pub(super) max_trigger_slippage: Option<BasisPoints>,
+    pub(super) price_band: Option<BasisPoints>,
     pub(super) assets: Vec<ReviewedPerpAsset>,
 }
 
@@ -52,10 +56,23 @@ impl PerpetualsTable {
                 slippage.unwrap_or(DEFAULT_TRIGGER_SLIPPAGE_BPS),
                 "perpetuals.max_trigger_slippage_bps",
             ),
+            price_band: price_band(self.max_price_deviation_bps, problems),
             builder: perp_builder(&self, problems),
             assets: perp_assets(self.assets, problems),
         }
     }
+}
+
+fn price_band(configured: Option<u64>, problems: &mut Problems) -> Option<BasisPoints> {
+    let Some(bps) = configured else {
+        return Some(FeePolicy::PERP_PRICE_BAND);
+    };
+    problems.check(
+        (1..=MOST_PRICE_DEVIATION_BPS).contains(&bps),
+        "perpetuals.max_price_deviation_bps",
+        "1 to 9500 basis points",
+    );
+    u16::try_from(bps).ok().and_then(BasisPoints::new)
 }
 
 fn perp_builder(table: &PerpetualsTable, problems: &mut Problems) -> Option<PerpBuilder> {
@@ -160,6 +177,22 @@ mod tests {
             .collect();
         assert_eq!(assets, [("ETH", 1, 4), ("xyz:TSLA", 110_001, 3)]);
         assert!(reviewed("").unwrap().assets.is_empty());
+    }
+
+    #[test]
+    fn the_price_band_is_tight_unless_it_is_configured() {
+        let band =
+            |text: &str| reviewed(text).map(|perpetuals| perpetuals.price_band.unwrap().get());
+        assert_eq!(band(""), Ok(500));
+        assert_eq!(band("max_price_deviation_bps = 1"), Ok(1));
+        assert_eq!(band("max_price_deviation_bps = 9500"), Ok(9500));
+        for text in ["0", "9501", "100000"] {
+            let refused = band(&format!("max_price_deviation_bps = {text}"));
+            assert_eq!(
+                refused,
+                Err(vec!["perpetuals.max_price_deviation_bps".to_owned()])
+            );
+        }
     }
 
     #[test]

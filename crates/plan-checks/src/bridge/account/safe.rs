@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use alloy_primitives::{Address, U256, address};
+use alloy_primitives::{Address, B256, U256, address, b256};
 
 use super::AccountCode;
 use crate::{Observed, Verdict, Violation};
@@ -10,15 +10,29 @@ use crate::{Observed, Verdict, Violation};
 /// Most owners of a Safe: more are not read, and not judged.
 pub const MOST_OWNERS: usize = 64;
 
-/// The published singletons of Safe 1.3.0 and 1.4.1 (`safe-deployments`): the plain contract, and the one for second layers,
-/// which logs more. Ethereum and the second layers use different ones, so that the same Safe may run either.
-const REVIEWED_SINGLETONS: [Address; 6] = [
-    address!("d9Db270c1B5E3Bd161E8c8503c55cEABeE709552"),
-    address!("69f4D1788e39c87893C980c06EdF4b7f686e2938"),
-    address!("3E5c63644E683549055b9Be8653de26E0B4CD36E"),
-    address!("fb1bffC9d739B8D520DaF37dF666da4C687191EA"),
-    address!("41675C099F32341bf84BFc5382aF534df5C7461a"),
-    address!("29fcB43b46531BcA003ddC8FCB67FFE91900C762"),
+/// Most modules of a Safe: more are not read, and not judged.
+pub const MOST_MODULES: usize = 32;
+
+/// The code of the published singletons of Safe 1.3.0, 1.4.1 and 1.5.0, as keccak-256 (`codeHash` of `safe-deployments`): the
+/// plain contract, and the one for second layers, which logs more. Ethereum and the second layers use different ones, so
+/// that the same Safe may run either. The same code stands at several addresses.
+const REVIEWED_SINGLETONS: [B256; 6] = [
+    b256!("bba688fbdb21ad2bb58bc320638b43d94e7d100f6f3ebaab0a4e4de6304b1c2e"),
+    b256!("21842597390c4c6e3c1239e434a682b054bd9548eee5e9b1d6a4482731023c0f"),
+    b256!("1fe2df852ba3299d6534ef416eefa406e56ced995bca886ab7a553e6d0c5e1c4"),
+    b256!("b1f926978a0f44a2c0ec8fe822418ae969bd8c3f18d61e5103100339894f81ff"),
+    b256!("dda019cbd7c867a533a2a86e5c53434fdc50b13122b5a5ddb4a8df61b31c20f2"),
+    b256!("180193227186ccb85316c94db1f0d156ed932b14712cfaac78901899178572dc"),
+];
+
+/// The published fallback handlers of Safe 1.3.0, 1.4.1 and 1.5.0 (`safe-deployments`). A Safe calls its handler with the
+/// calldata that anybody gives it: a token as handler would move the Safe's balance for anybody.
+const REVIEWED_HANDLERS: [Address; 5] = [
+    address!("f48f2B2d2a534e402487b3ee7C18c33Aec0Fe5e4"),
+    address!("017062a1dE2FE6b99BE3d9d37841FeD19F573804"),
+    address!("fd0732Dc9E303f09fCEf3a7388Ad10A83459Ec99"),
+    address!("3EfCBb83A4A7AfcB4F68D501E2c2203a38be77f4"),
+    address!("85a8ca358D388530ad0fB95D0cb89Dd44Fc242c3"),
 ];
 
 /// A Safe on both chains.
@@ -35,10 +49,20 @@ pub struct SafeReadings {
 pub struct SafeReading {
     /// The code at its address.
     pub code: AccountCode,
+    /// Whom it calls with calldata that is not its own; zero for none.
+    pub fallback_handler: Address,
+    /// Who may stop its transactions; zero for none.
+    pub guard: Address,
+    /// Who may stop its modules' transactions (Safe 1.5.0); zero for none.
+    pub module_guard: Address,
+    /// Who may move what it holds without its owners.
+    pub modules: Vec<Address>,
     /// `getOwners()`.
     pub owners: Vec<Address>,
     /// `masterCopy()`: the contract whose code it runs. The proxy answers this itself.
     pub singleton: Address,
+    /// The code at the singleton.
+    pub singleton_code: AccountCode,
     /// `getThreshold()`.
     pub threshold: U256,
     /// `VERSION()`.
@@ -63,12 +87,24 @@ impl SafeReading {
                 self.code.as_str(),
             ));
         }
-        if self.owners.len() > MOST_OWNERS {
+        if !matches!(self.singleton_code, AccountCode::Contract { .. }) {
             return Err(Violation::new(
-                format!("the Safe has too many owners on the {side} chain"),
-                format_args!("at most {MOST_OWNERS}"),
-                self.owners.len(),
+                format!("the Safe runs no contract on the {side} chain"),
+                "contract",
+                self.singleton_code.as_str(),
             ));
+        }
+        for (what, count, most) in [
+            ("owners", self.owners.len(), MOST_OWNERS),
+            ("modules", self.modules.len(), MOST_MODULES),
+        ] {
+            if count > most {
+                return Err(Violation::new(
+                    format!("the Safe has too many {what} on the {side} chain"),
+                    format_args!("at most {most}"),
+                    count,
+                ));
+            }
         }
         // Anybody can set up a Safe that nobody has set up: its threshold is zero, or it has no owners.
         let owners = self.owner_set().len();
@@ -90,13 +126,12 @@ impl SafeReading {
                 self.code.identity(),
             ));
         }
-        let reviewed = |reading: &Self| REVIEWED_SINGLETONS.contains(&reading.singleton);
-        let both_reviewed = reviewed(source) && reviewed(self);
-        if self.singleton != source.singleton && !both_reviewed {
+        let both_reviewed = source.runs_reviewed_code() && self.runs_reviewed_code();
+        if self.singleton_code != source.singleton_code && !both_reviewed {
             return Err(Violation::new(
-                "the Safe runs another contract on the destination chain",
-                format_args!("{}, or both reviewed", source.singleton),
-                self.singleton,
+                "the Safe runs other code on the destination chain",
+                format_args!("{}, or both reviewed", source.singleton_code.identity()),
+                self.singleton_code.identity(),
             ));
         }
         let (here, there) = (source.owner_set(), self.owner_set());
@@ -123,8 +158,9 @@ impl SafeReading {
                 &self.version,
             ));
         }
+        self.judge_extensions(source)?;
         Ok(Observed::from(format!(
-            "safe {} ({}) with threshold {} of {} owners on both chains",
+            "safe {} ({}) with threshold {} of {} owners on both chains, {} modules",
             self.version,
             if both_reviewed {
                 "reviewed"
@@ -133,7 +169,48 @@ impl SafeReading {
             },
             self.threshold,
             there.len(),
+            self.modules.len(),
         )))
+    }
+
+    /// Whatever acts beside the owners is the source's, or is not there.
+    fn judge_extensions(&self, source: &Self) -> Result<(), Violation> {
+        let modules = |reading: &Self| reading.modules.iter().copied().collect::<BTreeSet<_>>();
+        let (here, there) = (modules(source), modules(self));
+        if !there.is_empty() && here != there {
+            return Err(Violation::new(
+                "the Safe has other modules on the destination chain",
+                format_args!("none, or the same {}", here.len()),
+                format_args!(
+                    "{} others, {} missing",
+                    there.difference(&here).count(),
+                    here.difference(&there).count()
+                ),
+            ));
+        }
+        for (what, here, there, reviewed) in [
+            ("guard", source.guard, self.guard, &[][..]),
+            ("module guard", source.module_guard, self.module_guard, &[]),
+            (
+                "fallback handler",
+                source.fallback_handler,
+                self.fallback_handler,
+                &REVIEWED_HANDLERS,
+            ),
+        ] {
+            if !there.is_zero() && there != here && !reviewed.contains(&there) {
+                return Err(Violation::new(
+                    format!("the Safe has another {what} on the destination chain"),
+                    format_args!("none, or {here}"),
+                    there,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn runs_reviewed_code(&self) -> bool {
+        matches!(self.singleton_code, AccountCode::Contract { hash } if REVIEWED_SINGLETONS.contains(&hash))
     }
 
     fn owner_set(&self) -> BTreeSet<Address> {
@@ -142,150 +219,4 @@ impl SafeReading {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloy_primitives::B256;
-
-    use super::*;
-
-    const CONTRACT: AccountCode = AccountCode::Contract {
-        hash: B256::repeat_byte(7),
-    };
-
-    fn safe(owners: &[u8], threshold: u64) -> SafeReading {
-        SafeReading {
-            code: CONTRACT,
-            owners: owners.iter().map(|&b| Address::repeat_byte(b)).collect(),
-            singleton: REVIEWED_SINGLETONS[4],
-            threshold: U256::from(threshold),
-            version: "1.4.1".to_owned(),
-        }
-    }
-
-    fn refusal(source: SafeReading, destination: SafeReading) -> String {
-        let readings = SafeReadings {
-            source,
-            destination,
-        };
-        readings.judge().unwrap_err().message.into_owned()
-    }
-
-    #[test]
-    fn the_same_safe_in_any_order_of_owners() {
-        let readings = SafeReadings {
-            source: safe(&[1, 2, 3], 2),
-            destination: safe(&[3, 1, 2], 2),
-        };
-        let observed = readings.judge().unwrap();
-        assert_eq!(
-            observed.as_str(),
-            "safe 1.4.1 (reviewed) with threshold 2 of 3 owners on both chains"
-        );
-    }
-
-    #[test]
-    fn the_singletons_of_a_safe_are_one_or_all_reviewed() {
-        let judge = |source: Address, destination: Address| {
-            let running = |singleton| SafeReading {
-                singleton,
-                ..safe(&[1, 2, 3], 2)
-            };
-            SafeReadings {
-                source: running(source),
-                destination: running(destination),
-            }
-            .judge()
-        };
-        // Ethereum's and the second layers'.
-        for there in REVIEWED_SINGLETONS {
-            let observed = judge(REVIEWED_SINGLETONS[0], there).unwrap();
-            assert!(observed.as_str().contains("(reviewed)"));
-        }
-        let (own, other) = (Address::repeat_byte(0xaa), Address::repeat_byte(0xbb));
-        let observed = judge(own, own).unwrap();
-        assert!(observed.as_str().contains("(not reviewed)"));
-        for (here, there) in [
-            (own, other),
-            (own, REVIEWED_SINGLETONS[0]),
-            (REVIEWED_SINGLETONS[0], own),
-        ] {
-            let violation = judge(here, there).unwrap_err();
-            assert!(violation.message.contains("runs another contract"));
-            assert_eq!(violation.observed, there.to_string());
-        }
-    }
-
-    #[test]
-    fn a_contract_that_only_answers_like_the_safe_is_refused() {
-        let liar = SafeReading {
-            code: AccountCode::Contract {
-                hash: B256::repeat_byte(8),
-            },
-            ..safe(&[1, 2, 3], 2)
-        };
-        let readings = SafeReadings {
-            source: safe(&[1, 2, 3], 2),
-            destination: liar,
-        };
-        let violation = readings.judge().unwrap_err();
-        assert!(
-            violation
-                .message
-                .contains("is another on the destination chain")
-        );
-        let contract = |byte| format!("contract {}", B256::repeat_byte(byte));
-        assert_eq!(
-            (violation.expected, violation.observed),
-            (contract(7), contract(8))
-        );
-    }
-
-    #[test]
-    fn a_safe_of_more_owners_than_are_read_is_refused() {
-        let many = |count: u8| safe(&(1..=count).collect::<Vec<_>>(), 1);
-        assert!(refusal(many(65), many(65)).contains("too many owners on the source chain"));
-        assert!(refusal(many(64), many(65)).contains("too many owners on the destination chain"));
-        let readings = SafeReadings {
-            source: many(64),
-            destination: many(64),
-        };
-        assert!(readings.judge().is_ok());
-    }
-
-    #[test]
-    fn a_safe_that_is_not_the_same_is_refused() {
-        let source = || safe(&[1, 2, 3], 2);
-        for owners in [&[1, 2, 4][..], &[1, 2], &[1, 2, 3, 4], &[9]] {
-            let threshold = u64::min(2, u64::try_from(owners.len()).unwrap());
-            assert!(refusal(source(), safe(owners, threshold)).contains("other owners"));
-        }
-        assert!(refusal(source(), safe(&[1, 2, 3], 1)).contains("another threshold"));
-        let version = SafeReading {
-            version: "1.3.0".to_owned(),
-            ..source()
-        };
-        assert!(refusal(source(), version).contains("another version"));
-    }
-
-    #[test]
-    fn a_safe_that_anybody_may_set_up_is_refused() {
-        // A bare proxy: equal on both chains, and nobody's.
-        for (owners, threshold) in [(&[][..], 0), (&[][..], 1), (&[1][..], 0), (&[1, 1][..], 2)] {
-            let bare = safe(owners, threshold);
-            assert!(refusal(bare.clone(), bare).contains("not set up on the source chain"));
-            let refused = refusal(safe(&[1], 1), safe(owners, threshold));
-            assert!(refused.contains("not set up on the destination chain"));
-        }
-    }
-
-    #[test]
-    fn a_safe_without_code_is_refused() {
-        for code in [AccountCode::Empty, AccountCode::Delegated] {
-            let gone = SafeReading {
-                code,
-                ..safe(&[1], 1)
-            };
-            assert!(refusal(safe(&[1], 1), gone.clone()).contains("on the destination chain"));
-            assert!(refusal(gone, safe(&[1], 1)).contains("on the source chain"));
-        }
-    }
-}
+mod tests;

@@ -1,8 +1,11 @@
 //! Who integrates, who is paid, and how much.
 
+use alloy_primitives::{Address, U256};
+
 use super::{computed, same};
 use crate::{
     Observed, Verdict, Violation,
+    fees::FeeSplit,
     swap::{Distribution, SwapFacts},
 };
 
@@ -34,7 +37,7 @@ pub(super) fn integrator_exact(facts: &SwapFacts) -> Verdict {
 
 pub(super) fn fee_recipient_exact(facts: &SwapFacts) -> Verdict {
     let reviewed = &facts.reviewed.recipients;
-    for Distribution { recipient, .. } in &facts.fee_leg.distributions {
+    for Distribution { recipient, .. } in facts.distributions() {
         if !reviewed.contains(recipient) {
             return Err(Violation::new(
                 "a fee goes to an unrecognised recipient",
@@ -45,7 +48,7 @@ pub(super) fn fee_recipient_exact(facts: &SwapFacts) -> Verdict {
     }
     Ok(Observed::from(format!(
         "{} reviewed recipients",
-        facts.fee_leg.distributions.len()
+        facts.distributions().len()
     )))
 }
 
@@ -53,52 +56,95 @@ pub(super) fn fee_recipient_exact(facts: &SwapFacts) -> Verdict {
 pub(super) fn fee_amount_exact(facts: &SwapFacts) -> Verdict {
     let reviewed = &facts.reviewed;
     let gross = facts.asked.from_amount;
-    let share = reviewed.rounding.share(gross, reviewed.own_share);
-    let share = computed(share, "the service's share of the input")?;
-    for Distribution { recipient, amount } in &facts.fee_leg.distributions {
+    let split = computed_split(facts)?;
+    let own = share_of(facts, split, reviewed.own);
+    for Distribution { recipient, amount } in facts.distributions() {
+        let share = share_of(facts, split, *recipient);
         if *recipient == reviewed.own {
             same(
                 "the service's own fee is not the configured one",
                 share,
                 *amount,
             )?;
+        } else if *amount > share || (reviewed.rounding.shares_a_total() && *amount != share) {
+            // A part of a shared total is exact: what one takes less, another one would take more.
+            let word = if reviewed.rounding.shares_a_total() {
+                "exactly"
+            } else {
+                "at most"
+            };
+            return Err(Violation::new(
+                "a recipient's fee is not within its configured share",
+                format_args!("{word} {share} for {recipient}"),
+                amount,
+            ));
         }
     }
     Ok(Observed::from(format!(
-        "{share} = {}({gross} * {} / 10000)",
+        "{own} = {}({gross} * {} / 10000)",
         reviewed.rounding.as_str(),
         reviewed.own_share.get()
     )))
 }
 
+fn computed_split(facts: &SwapFacts) -> Result<&FeeSplit, Violation> {
+    facts.reviewed.split.as_ref().ok_or_else(|| {
+        Violation::new(
+            "the service's share of the input",
+            "a 256-bit number",
+            "an overflow",
+        )
+    })
+}
+
+/// A recipient's share of the input; nothing for a stranger.
+fn share_of(facts: &SwapFacts, split: &FeeSplit, recipient: Address) -> U256 {
+    facts
+        .reviewed
+        .recipients
+        .iter()
+        .zip(&split.parts)
+        .find(|(address, _)| **address == recipient)
+        .map_or(U256::ZERO, |(_, share)| *share)
+}
+
 pub(super) fn fee_recipient_set_versioned(facts: &SwapFacts) -> Verdict {
-    let distributions = &facts.fee_leg.distributions;
-    for expected in &facts.reviewed.recipients {
+    let distributions = facts.distributions();
+    let split = computed_split(facts)?;
+    let mut left_out: usize = 0;
+    for (expected, share) in facts.reviewed.recipients.iter().zip(&split.parts) {
         let times = distributions
             .iter()
             .filter(|part| part.recipient == *expected)
             .count();
-        if times != 1 {
+        // Who is due nothing may be left out: the aggregator names only whom it pays.
+        if times == 0 && share.is_zero() {
+            left_out = left_out.saturating_add(1);
+        } else if times != 1 {
             return Err(Violation::new(
                 "a recipient of the reviewed set is missing or named twice",
                 format_args!("{expected} once"),
                 format_args!("{times} times"),
             ));
         }
+        if let Some(part) = distributions
+            .iter()
+            .find(|part| part.recipient == *expected && part.amount.is_zero())
+            && !share.is_zero()
+        {
+            return Err(Violation::new(
+                "a recipient receives nothing",
+                "an amount above zero for each recipient",
+                part.recipient,
+            ));
+        }
     }
     // Each expected recipient is there once and no other one is: the lengths tell whether the set itself is one.
     same(
         "the fee body names another number of recipients than the reviewed set",
-        facts.reviewed.recipients.len(),
+        facts.reviewed.recipients.len().saturating_sub(left_out),
         distributions.len(),
     )?;
-    if let Some(part) = distributions.iter().find(|part| part.amount.is_zero()) {
-        return Err(Violation::new(
-            "a recipient receives nothing",
-            "an amount above zero for each recipient",
-            part.recipient,
-        ));
-    }
     if let Some(at) = facts
         .legs
         .iter()
@@ -110,10 +156,11 @@ pub(super) fn fee_recipient_set_versioned(facts: &SwapFacts) -> Verdict {
             format_args!("leg {}", at.saturating_add(1)),
         ));
     }
-    Ok(Observed::from(format!(
-        "{} recipients, each once",
-        distributions.len()
-    )))
+    let named = format!("{} recipients, each once", distributions.len());
+    Ok(Observed::from(match left_out {
+        0 => named,
+        left_out => format!("{named}; {left_out} due nothing"),
+    }))
 }
 
 pub(super) fn fee_aggregate_cap(facts: &SwapFacts) -> Verdict {

@@ -5,6 +5,7 @@ use alloy_primitives::{Address, U256};
 use super::{computed, same};
 use crate::{
     Observed, Verdict, Violation,
+    fees::Rounding,
     swap::{SwapFacts, checked_sum},
 };
 
@@ -79,6 +80,13 @@ pub(super) fn min_out_slippage_bound(facts: &SwapFacts) -> Verdict {
         at_least("the minimum output is below minAmountOut", least)?;
     }
     at_least("the minimum output is zero", U256::ONE)?;
+    if minimum > quoted.to_amount {
+        return Err(Violation::new(
+            "the minimum output is above the expected one: the swap would revert",
+            format_args!("at most {}", quoted.to_amount),
+            minimum,
+        ));
+    }
     Ok(Observed::from(format!("{minimum} >= {floor}")))
 }
 
@@ -97,17 +105,18 @@ pub(super) fn token_amount_bound(facts: &SwapFacts) -> Verdict {
         facts.steps.approve.amount,
     )?;
 
-    let fee = &facts.fee_leg;
-    same("the fee leg starts from another token", from, fee.sending)?;
-    same("the fee leg ends in another token", from, fee.receiving)?;
-    same("the fee is distributed in another token", from, fee.token)?;
-    if fee.deposit != Some(gross) {
-        return Err(Violation::new(
-            "the fee leg does not deposit the input amount",
-            gross,
-            fee.deposit
-                .map_or_else(|| "no deposit".to_owned(), |amount| amount.to_string()),
-        ));
+    if let Some(fee) = &facts.fee_leg {
+        same("the fee leg starts from another token", from, fee.sending)?;
+        same("the fee leg ends in another token", from, fee.receiving)?;
+        same("the fee is distributed in another token", from, fee.token)?;
+        if fee.deposit != Some(gross) {
+            return Err(Violation::new(
+                "the fee leg does not deposit the input amount",
+                gross,
+                fee.deposit
+                    .map_or_else(|| "no deposit".to_owned(), |amount| amount.to_string()),
+            ));
+        }
     }
     for leg in &facts.legs {
         if leg.deposit.is_some() {
@@ -115,7 +124,7 @@ pub(super) fn token_amount_bound(facts: &SwapFacts) -> Verdict {
         }
     }
     let deposits = checked_sum(
-        std::iter::once(fee.deposit)
+        std::iter::once(facts.fee_leg.as_ref().and_then(|fee| fee.deposit))
             .chain(facts.legs.iter().map(|leg| leg.deposit))
             .flatten(),
     );
@@ -124,17 +133,26 @@ pub(super) fn token_amount_bound(facts: &SwapFacts) -> Verdict {
         gross,
         computed(deposits, "the sum of the deposits")?,
     )?;
-    let net = facts.total_fees().and_then(|fees| gross.checked_sub(fees));
     same(
         "the exchange legs do not start from the input less the fees",
-        computed(net, "the input less the fees")?,
-        computed(facts.exchanged, "the sum of the exchanged amounts")?,
+        computed(net_input(facts), "the input less the fees")?,
+        facts.exchanged,
     )?;
     legs_connect(facts)?;
     Ok(Observed::from(format!(
         "one deposit of {gross}; exchange legs: {}",
         facts.legs.len()
     )))
+}
+
+/// What the exchange legs start from. Where the parts are floors of a shared total, the total leaves the input: what the
+/// parts leave of it stays in the router.
+fn net_input(facts: &SwapFacts) -> Option<U256> {
+    let gross = facts.asked.from_amount;
+    match (facts.reviewed.rounding, &facts.reviewed.split) {
+        (Rounding::SharedFloor, Some(split)) => gross.checked_sub(split.total),
+        _ => gross.checked_sub(facts.total_fees()?),
+    }
 }
 
 /// The quote and the plan are for the chain, the tokens and the amount of the request.
@@ -175,9 +193,13 @@ fn quote_as_asked(facts: &SwapFacts) -> Result<(), Violation> {
     )
 }
 
-/// Each leg starts from the input token or from what an earlier leg ended in, and the last one ends in the output token.
+/// The first leg starts from the input token, each further one from what the leg before it ended in, and only the last one
+/// ends in the output token. After a leg the router gives back what is left of its token, so a second leg from it would fail.
 fn legs_connect(facts: &SwapFacts) -> Result<(), Violation> {
-    for (at, leg) in facts.legs.iter().enumerate() {
+    let (input, output) = (facts.asked.from_token, facts.asked.to_token);
+    let mut held = input;
+    let mut legs = facts.legs.iter().peekable();
+    while let Some(leg) = legs.next() {
         if leg.sending == leg.receiving {
             return Err(Violation::new(
                 "an exchange leg ends in the token that it starts from",
@@ -185,27 +207,32 @@ fn legs_connect(facts: &SwapFacts) -> Result<(), Violation> {
                 leg.receiving,
             ));
         }
-        let earlier = || facts.legs.iter().take(at).map(|leg| leg.receiving);
-        if leg.sending != facts.asked.from_token && !earlier().any(|token| token == leg.sending) {
-            return Err(Violation::new(
-                "a leg starts from a token that no earlier leg ended in",
-                "the input token or one that was received",
-                leg.sending,
-            ));
+        if leg.sending != held {
+            let message = if leg.sending == input {
+                "a second leg spends the input token"
+            } else {
+                "a leg starts from another token than the leg before it ended in"
+            };
+            return Err(Violation::new(message, held, leg.sending));
         }
+        if legs.peek().is_none() {
+            return same("the last leg ends in another token", output, leg.receiving);
+        }
+        for (message, token) in [
+            ("a leg before the last one ends in the output token", output),
+            ("a leg ends in the input token", input),
+        ] {
+            if leg.receiving == token {
+                return Err(Violation::new(message, "an intermediate token", token));
+            }
+        }
+        held = leg.receiving;
     }
-    match facts.legs.last() {
-        Some(last) => same(
-            "the last leg ends in another token",
-            facts.asked.to_token,
-            last.receiving,
-        ),
-        None => Err(Violation::new(
-            "there is no exchange leg",
-            "at least one",
-            0,
-        )),
-    }
+    Err(Violation::new(
+        "there is no exchange leg",
+        "at least one",
+        0,
+    ))
 }
 
 pub(super) fn targets_value_bound(facts: &SwapFacts) -> Verdict {
@@ -239,11 +266,13 @@ pub(super) fn targets_value_bound(facts: &SwapFacts) -> Verdict {
     ] {
         same(message, U256::ZERO, observed)?;
     }
-    same(
-        "the fee leg lets another contract spend",
-        facts.reviewed.forwarder,
-        facts.fee_leg.spender,
-    )?;
+    if let Some(fee) = &facts.fee_leg {
+        same(
+            "the fee leg lets another contract spend",
+            facts.reviewed.forwarder,
+            fee.spender,
+        )?;
+    }
     leg_targets(facts)?;
     Ok(Observed::from(format!(
         "spender = target = router; value 0; reviewed legs: {}",
@@ -269,7 +298,7 @@ fn leg_targets(facts: &SwapFacts) -> Result<(), Violation> {
                 leg.target,
             ));
         }
-        if !leg.call_reviewed {
+        let Some(review) = &leg.review else {
             return Err(Violation::new(
                 "a leg calls a contract or function that is not reviewed",
                 "a reviewed contract and function",
@@ -280,14 +309,38 @@ fn leg_targets(facts: &SwapFacts) -> Result<(), Violation> {
                         .map_or_else(|| "none".to_owned(), |s| s.to_string())
                 ),
             ));
-        }
-        if !leg.spender_reviewed {
+        };
+        if !leg.has_arguments {
             return Err(Violation::new(
-                "a leg lets a contract spend that is not reviewed",
-                "the called contract or another reviewed one",
+                "a leg's call has no arguments: the router refuses it",
+                "more than four bytes",
+                format_args!("{} only", review.contract),
+            ));
+        }
+        if review.spender != leg.spender {
+            return Err(Violation::new(
+                "a leg lets a contract spend that is not its reviewed spender",
+                review.spender,
                 leg.spender,
             ));
         }
     }
     Ok(())
+}
+
+/// The plan is current, and does not outlive a quote that market makers may have signed a part of.
+pub(super) fn artifact_expiry(facts: &SwapFacts) -> Verdict {
+    let observed = facts.commitment.judge_expiry()?;
+    let lives = facts.legs.iter().filter_map(|leg| leg.review.as_ref());
+    for life in lives.filter_map(|review| review.max_life_seconds) {
+        let latest = facts.quoted.read_at.saturating_add(life);
+        if facts.commitment.valid_until > latest {
+            return Err(Violation::new(
+                "the plan outlives the quote of one of its exchanges",
+                format_args!("an end until {latest}"),
+                facts.commitment.valid_until,
+            ));
+        }
+    }
+    Ok(observed)
 }

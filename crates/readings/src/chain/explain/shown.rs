@@ -175,14 +175,16 @@ fn inner(call: &Call, root: bool, budget: &mut Budget) -> ShownCall {
     }
 }
 
-pub(super) fn transfers(view: &View<'_>) -> Vec<ShownTransfer> {
+/// The transfers, and how many there are.
+pub(super) fn transfers(view: &View<'_>) -> (Vec<ShownTransfer>, usize) {
     // Where the chain logs its own coin, what the transaction itself moves is among the logs.
     let own = match balances::native_is_logged(view.record, view.events) {
         true => Vec::new(),
         false => balances::own_moves(view.record),
     };
+    let total = own.len().saturating_add(view.events.transfers.len());
     let moved = own.iter().chain(&view.events.transfers);
-    moved
+    let shown = moved
         .take(MAX_SHOWN)
         .map(|transfer| ShownTransfer {
             standard: transfer.standard.as_str(),
@@ -196,7 +198,8 @@ pub(super) fn transfers(view: &View<'_>) -> Vec<ShownTransfer> {
             from: transfer.from.to_checksum(None),
             to: transfer.to.to_checksum(None),
         })
-        .collect()
+        .collect();
+    (shown, total)
 }
 
 pub(super) fn approvals(view: &View<'_>) -> Vec<ShownApproval> {

@@ -31,6 +31,7 @@ fn record(to: Address, input: &str, logs: Vec<Log>) -> Record {
         hash: B256::repeat_byte(7),
     };
     Record {
+        testimony: Testimony::TwoNodes,
         network: Network::by_id(196).unwrap(),
         transaction: Transaction {
             hash: B256::repeat_byte(0x88),
@@ -398,5 +399,9 @@ fn many_logs_stay_bounded() {
     let told = explain(&record, &Knowledge::default());
     assert_eq!(told.transfers.as_ref().unwrap().len(), 100);
     assert!(codes(&told).contains(&"lists_cut") && told.contracts.len() <= 100);
+    // Of how many the first are shown is said.
+    let (list, total) = told.cut[0];
+    assert_eq!(list, "transfers");
+    assert!(total > told.transfers.as_ref().unwrap().len());
     assert!(told.action.summary.len() < 2_000, "{}", told.action.summary);
 }

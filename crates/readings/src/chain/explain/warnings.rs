@@ -5,8 +5,14 @@ use serde::Serialize;
 
 use super::{MAX_SHOWN, Status, View};
 use crate::chain::{
-    balances, builtin::Role, events, knowledge::Replay, record::Receipt, revert,
-    signature::Confidence, text::shown_symbol,
+    balances,
+    builtin::Role,
+    events,
+    knowledge::Replay,
+    record::{Receipt, Testimony},
+    revert,
+    signature::Confidence,
+    text::shown_symbol,
 };
 
 /// The gas of a transaction that runs no code.
@@ -37,6 +43,12 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
     tokens(view, &mut warn);
     call(view, cut, &mut warn);
     let record = view.record;
+    if let Testimony::OneNode(_) = record.testimony {
+        warn(
+            "one_nodes_word",
+            "What was sent, its status and its logs are what one node says; no other node confirmed it.",
+        );
+    }
     if record.transaction.delegations > 0 {
         warn(
             "code_delegated",

@@ -170,7 +170,7 @@ fn points_add_up_and_the_heaviest_come_first() {
 fn appetites_take_what_they_say() {
     let taken = |appetite: Appetite| {
         let grades = [Grade::A, Grade::B, Grade::C, Grade::D];
-        grades.map(|grade| appetite.takes(grade))
+        grades.map(|grade| appetite.takes_grade(grade))
     };
     assert_eq!(taken(Appetite::Low), [true, true, false, false]);
     assert_eq!(taken(Appetite::Medium), [true, true, true, false]);

@@ -25,6 +25,7 @@ fn quoted(apy: &str) -> Quoted {
         apy_pct: apy.parse().unwrap(),
         is_base: false,
         tvl_usd: "31234567.8".parse().unwrap(),
+        il_risk: None,
         source: "okx.defi",
     }
 }
@@ -162,6 +163,18 @@ fn a_quoted_yield_without_history_is_not_of_the_best_grade() {
     let row = Market::of_quoted(&quoted("4.2")).unwrap();
     assert_eq!(row.risk_grade, Grade::C);
     assert_eq!(row.stablecoin, None, "no address, no class");
+    // What its source does not say is not assumed.
+    assert_eq!(row.il_risk, None);
+    assert!(!Appetite::Low.takes(&row));
+    assert!(
+        row.why
+            .contains(&"risk of impermanent loss not stated".to_owned())
+    );
+    let lent = Market::of_quoted(&Quoted {
+        il_risk: Some(false),
+        ..quoted("4.2")
+    });
+    assert_eq!(lent.unwrap().il_risk, Some("no"));
     for bad in ["0", "-1", "1001"] {
         assert_eq!(Market::of_quoted(&quoted(bad)), None, "{bad}");
     }
@@ -189,7 +202,7 @@ fn a_risky_yield_has_to_be_much_higher() {
         ids(&ranked(&[bait, calm, risky])),
         ["risky", "calm", "bait"]
     );
-    assert!(!Appetite::Low.takes(Grade::C));
+    assert!(!Appetite::Low.takes_grade(Grade::C));
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn gas_is_taken_from_the_yield() {
         serde_json::to_value(&rows[0]).unwrap(),
         serde_json::json!({
             "pool": "p", "chain_id": 196, "protocol": "aave-v3", "asset": "USDG", "amount_usd": "1000",
-            "apy_pct": "5.2", "net_apy_pct": "4.55", "est_gas_usd": "6.5", "breakeven_days": "45.63",
+            "apy_pct": "5.2", "apy_after_gas_pct": "4.55", "net_apy_pct": "4.55", "not_counted": [], "est_gas_usd": "6.5", "breakeven_days": "45.63",
             "exit_liquidity_usd": "18400000", "risk_grade": "A",
             "why": ["liquidity of 10 to 100 million dollars", "base yield only"],
         })
@@ -114,6 +114,46 @@ fn risk_chain_asset_and_room_are_respected() {
         [],
         "a chain that is not read"
     );
+}
+
+#[test]
+fn low_risk_has_no_impermanent_loss_and_a_net_figure_has_no_cost_left_out() {
+    let pool = |name: &str, il_risk, single| Market {
+        il_risk,
+        single_asset: Some(single),
+        ..market(name, "USDC-WETH", "17.6", "900000000")
+    };
+    let markets = [
+        pool("pair", Some("yes"), false),
+        pool("unsaid", None, true),
+        pool("stables", Some("no"), false),
+        market("calm", "USDG", "5", "18400000"),
+    ];
+    let of = |appetite| {
+        let wish = Wish {
+            appetite,
+            ..wish(1_000)
+        };
+        recommend(&markets, &wish, &gas(196, "0.01"))
+    };
+    assert_eq!(pools(&of(Appetite::Low)), ["calm", "stables"]);
+    let rows = of(Appetite::High);
+    // What is known whole comes before what is known in part.
+    assert_eq!(rows[0].pool, "calm");
+    let row = |pool: &str| rows.iter().find(|row| row.pool == pool).unwrap();
+    let told = |pool| {
+        let row = row(pool);
+        (row.net_apy_pct.is_some(), row.not_counted.clone())
+    };
+    assert_eq!(told("calm"), (true, vec![]));
+    assert_eq!(told("stables"), (false, vec!["swap_into_other_assets"]));
+    assert_eq!(told("unsaid"), (false, vec!["impermanent_loss"]));
+    assert_eq!(
+        told("pair"),
+        (false, vec!["swap_into_other_assets", "impermanent_loss"])
+    );
+    let pair = row("pair");
+    assert!(pair.apy_after_gas_pct.is_some() && pair.breakeven_days.is_none());
 }
 
 #[test]

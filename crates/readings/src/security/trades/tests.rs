@@ -91,6 +91,21 @@ fn what_cannot_be_sold_is_a_trap() {
 }
 
 #[test]
+fn a_way_that_ends_below_the_largest_size_is_a_thin_market() {
+    let sold_10 = || quoted(5000, 9_970_000);
+    let no_sale = trades(sold_10(), Traded::NoRoute);
+    check(&no_sale, &[("thin_market", RiskLevel::High)]);
+    let mut no_purchase = trades(sold_10(), quoted(500_000, 990_000_000));
+    no_purchase.probes[1].buy = Traded::NoRoute;
+    check(&no_purchase, &[("thin_market", RiskLevel::Medium)]);
+    // Nobody knows is not that there is none.
+    let down = Traded::Unavailable("upstream_timeout".to_owned());
+    check(&trades(sold_10(), down), &[]);
+    // One way that is there for more only is odd, but not thin.
+    check(&trades(Traded::NoRoute, quoted(500_000, 990_000_000)), &[]);
+}
+
+#[test]
 fn ways_that_are_not_stated_are_not_counted_as_none() {
     let mut found = trades(quoted(5000, 9_970_000), Traded::NoRoute);
     for probe in &mut found.probes {

@@ -8,21 +8,27 @@ use rust_decimal::Decimal;
 use super::*;
 use crate::{Figure, security::Rating};
 
+/// A scan that made every severe check, and these.
 fn rated(word: &str, findings: &[(Check, bool)]) -> Scan {
     Scan {
         source: "okx.token-scan",
         complete: true,
         rating: Some(Rating::read(Some(word))),
-        findings: findings.iter().copied().collect(),
+        findings: with_severe(findings),
         ..Scan::default()
     }
+}
+
+fn with_severe(findings: &[(Check, bool)]) -> BTreeMap<Check, bool> {
+    let severe = Check::SEVERE.map(|check| (check, false));
+    severe.into_iter().chain(findings.iter().copied()).collect()
 }
 
 fn unrated(findings: &[(Check, bool)], sell_tax: Option<&str>) -> Scan {
     Scan {
         source: "goplus.token-security",
         complete: true,
-        findings: findings.iter().copied().collect(),
+        findings: with_severe(findings),
         sell_tax_pct: sell_tax.map(|tax| tax.parse().unwrap()),
         ..Scan::default()
     }
@@ -83,7 +89,7 @@ fn each_verdict_by_example() {
 
 #[test]
 fn what_nobody_looked_for_is_not_safe() {
-    check(&[], Verdict::Unknown, None, &[]);
+    check(&[], Verdict::Unknown, None, &["severe_checks_unknown"]);
     check(&[rated("LOW", &[])], Verdict::Unknown, None, &[]);
     check(
         &[rated("LOW", &[(Check::Mintable, false)])],
@@ -105,7 +111,23 @@ fn what_nobody_looked_for_is_not_safe() {
         complete: false,
         ..rated("LOW", &[(Check::Honeypot, false)])
     };
-    check(&[partial], Verdict::Unknown, None, &[]);
+    let unknown = ["severe_checks_unknown"];
+    check(&[partial], Verdict::Unknown, None, &unknown);
+}
+
+#[test]
+fn a_severe_check_that_nobody_made_is_not_passed() {
+    let mut scan = rated("LOW", &[(Check::Honeypot, false)]);
+    scan.findings.remove(&Check::Proxy);
+    let unknown = ["severe_checks_unknown"];
+    check(&[scan.clone()], Verdict::Caution, Some(85), &unknown);
+    for check in Check::SEVERE {
+        scan.findings.remove(&check);
+    }
+    check(&[scan.clone()], Verdict::Caution, Some(44), &unknown);
+    // The other scanner made them.
+    let other = unrated(&[], None);
+    check(&[scan, other], Verdict::Safe, Some(100), &[]);
 }
 
 #[test]
@@ -210,6 +232,10 @@ proptest! {
         let judged = Judgement::of(&scans);
         let ruled_out = scans.iter().any(|scan| scan.complete && scan.finding(Check::Honeypot) == Some(false));
         let seen = scans.iter().any(|scan| scan.finding(Check::Honeypot) == Some(true));
+        if judged.verdict == Verdict::Safe {
+            let made = |check| scans.iter().any(|scan| scan.complete && scan.finding(check) == Some(false));
+            prop_assert!(Check::SEVERE.into_iter().all(made));
+        }
         if judged.verdict == Verdict::Safe || judged.verdict == Verdict::Caution {
             prop_assert!(ruled_out && !seen);
         }
@@ -276,8 +302,8 @@ proptest! {
     }
 
     #[test]
-    fn a_scan_that_clears_nothing_never_makes_a_token_safe(scans in any_scans(), extra in any_scan("d")) {
-        prop_assume!(!extra.clears());
+    fn an_unfinished_scan_never_makes_a_token_better(scans in any_scans(), extra in any_scan("d")) {
+        prop_assume!(!extra.complete);
         let before = Judgement::of(&scans);
         let mut more = scans;
         more.push(extra);

@@ -1,11 +1,13 @@
 //! What a model journal has written down, and the moves of its entries.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
-    Answer, Claim, EntryId, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Recovery,
-    RequestBinding, Reservation, State, StoredAnswer, StoredReceipt, Transition, Undecided,
+    Allowance, Answer, Claim, EntryId, LedgerError, Missing, OpenCounts, Options, PaymentRecord,
+    PaymentStatus, Recovery, RequestBinding, Reservation, Spent, State, StoredAnswer,
+    StoredReceipt, Transition, Undecided,
 };
 use x402_wire::{AuthorizationKey, Payment};
 
@@ -15,7 +17,9 @@ pub(super) struct Books {
     /// The newest entry of each authorization.
     by_authorization: BTreeMap<B256, EntryId>,
     pub(super) credit: BTreeMap<Address, u64>,
-    credit_cap: u64,
+    /// What is missing of the pool (no address) and of shares, and as of when.
+    newcomers: BTreeMap<Option<IpAddr>, (u64, u64)>,
+    options: Options,
     last: i64,
 }
 
@@ -36,9 +40,9 @@ pub(super) struct Entry {
 }
 
 impl Books {
-    pub(super) fn new(credit_cap: u64) -> Self {
+    pub(super) fn new(options: Options) -> Self {
         Self {
-            credit_cap,
+            options,
             ..Self::default()
         }
     }
@@ -88,9 +92,39 @@ impl Books {
         })
     }
 
-    pub(super) fn spend(&mut self, payer: Address, micro_usd: u64) {
+    pub(super) fn spend(&mut self, payer: Address, spent: Spent, now: u64) {
         if let Some(credit) = self.credit.get_mut(&payer) {
-            *credit = credit.saturating_sub(micro_usd);
+            *credit = credit.saturating_sub(spent.payer);
+        }
+        let share = spent.address.map(|(address, spent)| (Some(address), spent));
+        for (purse, spent) in [Some((None, spent.pool)), share].into_iter().flatten() {
+            if spent > 0 {
+                let missing = self.missing_of(purse, now).saturating_add(spent);
+                let most = self.allowance(purse).capacity;
+                self.newcomers.insert(purse, (missing.min(most), now));
+            }
+        }
+    }
+
+    fn allowance(&self, purse: Option<IpAddr>) -> Allowance {
+        match purse {
+            None => self.options.pool,
+            Some(_) => self.options.address_share,
+        }
+    }
+
+    fn missing_of(&self, purse: Option<IpAddr>, now: u64) -> u64 {
+        let (missing, at) = self.newcomers.get(&purse).copied().unwrap_or_default();
+        let back = now.saturating_sub(at) * self.allowance(purse).per_second;
+        missing.saturating_sub(back)
+    }
+
+    pub(super) fn missing(&self, now: u64) -> Missing {
+        let shares = self.newcomers.keys().flatten();
+        let shares = shares.map(|address| (*address, self.missing_of(Some(*address), now)));
+        Missing {
+            pool: self.missing_of(None, now),
+            addresses: shares.filter(|(_, missing)| *missing > 0).collect(),
         }
     }
 
@@ -169,7 +203,7 @@ impl Books {
             entry.receipt = Some(receipt);
             (entry.key.payer, entry.amount)
         })?;
-        let cap = self.credit_cap;
+        let cap = self.options.credit_cap_micro_usd;
         let credit = self.credit.entry(payer).or_default();
         let amount = u64::try_from(amount).unwrap_or(u64::MAX);
         *credit = credit.saturating_add(amount).min(cap);

@@ -37,6 +37,8 @@ struct State {
     moved: BTreeMap<B256, Transfer>,
     /// What will be executed, if it still can be then.
     waiting: Vec<Waiting>,
+    /// Authorizations that their payers have cancelled.
+    cancelled: BTreeSet<B256>,
     /// Authorizations that others than payer and server have seen.
     public: BTreeSet<B256>,
     /// The transactions that were sent for an authorization and have failed.
@@ -47,8 +49,14 @@ struct State {
 struct Waiting {
     at: u64,
     payment: Payment,
-    by: By,
+    what: What,
     transaction: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Execute(By),
+    Cancel,
 }
 
 /// A short name of a payment, for people.
@@ -70,11 +78,20 @@ impl State {
         format!("0x{:064x}", self.transactions)
     }
 
+    /// A cancellation has no end.
+    fn cancel(&mut self, payment: &Payment) {
+        if !self.moved.contains_key(&nonce(payment)) {
+            self.cancelled.insert(nonce(payment));
+        }
+    }
+
     fn execute(&mut self, payment: &Payment, by: By, transaction: &str, at: u64) -> bool {
         let amount = payment.authorization().value;
         let account = (payment.payer(), payment.requirements().asset);
         let balance = self.balances.entry(account).or_default();
-        if self.moved.contains_key(&nonce(payment)) || at >= ends(payment) || *balance < amount {
+        let is_used =
+            self.moved.contains_key(&nonce(payment)) || self.cancelled.contains(&nonce(payment));
+        if is_used || at >= ends(payment) || *balance < amount {
             return false;
         }
         *balance -= amount;
@@ -97,7 +114,12 @@ impl Chain {
                 break;
             }
             let due = state.waiting.remove(next);
-            state.execute(&due.payment, due.by, &due.transaction, due.at);
+            match due.what {
+                What::Execute(by) => {
+                    state.execute(&due.payment, by, &due.transaction, due.at);
+                }
+                What::Cancel => state.cancel(&due.payment),
+            }
         }
         state
     }
@@ -130,15 +152,29 @@ impl Chain {
 
     /// Has an authorization executed later.
     pub(super) fn execute_later(&self, payment: &Payment, by: By, at: u64) -> String {
+        self.do_later(payment, What::Execute(by), at)
+    }
+
+    /// Has an authorization cancelled later by its payer.
+    pub(super) fn cancel_later(&self, payment: &Payment, at: u64) {
+        self.do_later(payment, What::Cancel, at);
+    }
+
+    fn do_later(&self, payment: &Payment, what: What, at: u64) -> String {
         let mut state = self.at(0);
         let transaction = state.new_transaction();
         state.waiting.push(Waiting {
             at,
             payment: payment.clone(),
-            by,
+            what,
             transaction: transaction.clone(),
         });
         transaction
+    }
+
+    /// Whether an authorization was cancelled before it moved any money.
+    pub(super) fn is_cancelled(&self, nonce: B256, now: u64) -> bool {
+        self.at(now).cancelled.contains(&nonce)
     }
 
     /// A transaction of the settler that fails.
@@ -158,7 +194,9 @@ impl Chain {
     pub(super) fn waits(&self, nonce: B256, now: u64) -> bool {
         let state = self.at(now);
         let mut waiting = state.waiting.iter();
-        waiting.any(|w| w.by == By::Settler && w.payment.authorization().nonce == nonce)
+        waiting.any(|w| {
+            w.what == What::Execute(By::Settler) && w.payment.authorization().nonce == nonce
+        })
     }
 
     /// Others get to see an authorization. Some of them execute it, at any time until it ends. Returns whether somebody does.
@@ -181,6 +219,7 @@ impl Chain {
     pub(super) fn is_dangerous(&self, nonce: B256, valid_before: u64, now: u64) -> bool {
         let state = self.at(now);
         let is_moved = state.moved.contains_key(&nonce);
-        is_moved || (state.public.contains(&nonce) && now < valid_before)
+        let is_usable = now < valid_before && !state.cancelled.contains(&nonce);
+        is_moved || (state.public.contains(&nonce) && is_usable)
     }
 }

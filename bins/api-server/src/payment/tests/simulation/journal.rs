@@ -6,8 +6,9 @@ use std::thread::{self, Thread};
 
 use alloy_primitives::Address;
 use ledger::{
-    Claim, EntryId, Journal, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Pruned,
-    Recovery, RequestBinding, Reservation, Resolution, Settlement, StoredReceipt, Undecided,
+    Claim, EntryId, Journal, LedgerError, Missing, OpenCounts, PaymentRecord, PaymentStatus,
+    Pruned, Recovery, RequestBinding, Reservation, Resolution, Settlement, Spent, StoredReceipt,
+    Undecided,
 };
 use x402_wire::AuthorizationKey;
 
@@ -120,7 +121,7 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         &self,
         entry: EntryId,
         reason: &str,
-        spent: u64,
+        spent: Spent,
         now: u64,
     ) -> Result<(), LedgerError> {
         let effect = async { self.inner.release(entry, reason, spent, now).await };
@@ -187,9 +188,13 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         self.call("credit", self.inner.credit(payer)).await
     }
 
-    async fn debit(&self, payer: Address, micro_usd: u64) -> Result<(), LedgerError> {
-        let effect = async { self.inner.debit(payer, micro_usd).await };
+    async fn debit(&self, payer: Address, spent: Spent, now: u64) -> Result<(), LedgerError> {
+        let effect = async { self.inner.debit(payer, spent, now).await };
         self.call("debit", effect).await
+    }
+
+    async fn missing(&self, now: u64) -> Result<Missing, LedgerError> {
+        self.call("missing", self.inner.missing(now)).await
     }
 
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {

@@ -97,6 +97,9 @@ impl<J: Journal> Process<J> {
             policy(),
             world.clock.clone(),
         );
+        while processor.restore_newcomers().await.is_err() {
+            world.sleep(1).await;
+        }
         let every = Duration::from_secs(world.chance.pick(&[20, 45, 90]));
         let (reconciling, sweeping) = (processor.clone(), processor.clone());
         tokio::spawn(async move { reconciling.keep_reconciling(every).await });
@@ -178,7 +181,7 @@ impl<J: Journal> Server<J> {
         };
         let id = self.world.ids.next_id();
         let request = Request {
-            request_id: id,
+            id,
             operation: wanted.operation,
             query: wanted.query.map(str::to_owned),
             body: Bytes::new(),

@@ -9,7 +9,7 @@ use settlement::{
     Call, Cause, DECISION_MARGIN_SECONDS, Readiness, Receipt, Reconciliation, Settlement, Settler,
     Verification,
 };
-use x402_wire::{AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
+use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
 
 use super::chain::{By, EXPIRY_MARGIN_SECONDS, name};
 use super::payers::{is_wallet, wallet_signature};
@@ -145,6 +145,17 @@ impl SimulatedSettler {
         }
     }
 
+    /// Its payer cancels an authorization that it has sent, at any time from now on.
+    fn perhaps_cancel(&self, payment: &Payment) {
+        let world = &self.world;
+        if world.goes_wrong(world.rates.cancellations) {
+            let at = world.now() + world.chance.below(200);
+            world.chain.cancel_later(payment, at);
+            let nonce = payment.authorization().nonce;
+            world.note(|| format!("payer: cancels {}", name(nonce)));
+        }
+    }
+
     fn note(&self, what: &str) {
         self.world.note(|| format!("settler: {what}"));
     }
@@ -179,6 +190,7 @@ impl SimulatedSettler {
         if let Some(transfer) = world.chain.transfer(nonce, now) {
             return Reconciliation::Settled(Receipt::of(payment, transfer.transaction));
         }
+        let is_cancelled = world.chain.is_cancelled(nonce, now);
         if let Some(known) = known
             && world.chain.failures(nonce).iter().any(|own| own == known)
         {
@@ -186,6 +198,10 @@ impl SimulatedSettler {
                 transaction: known.to_owned(),
                 reason: Reason::TransactionFailed,
             };
+        }
+        if is_cancelled {
+            let reason = Reason::Cancelled;
+            return Reconciliation::NotSettled { reason };
         }
         if now > ends(payment) + EXPIRY_MARGIN_SECONDS {
             return Reconciliation::NotSettled { reason: over() };
@@ -241,6 +257,7 @@ impl Settler for SimulatedSettler {
 
     async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
         self.step().await;
+        self.perhaps_cancel(payment);
         let world = &self.world;
         if self.goes_wrong() {
             if world.chance.one_in(2) {
@@ -262,7 +279,9 @@ impl Settler for SimulatedSettler {
             Ok(SignatureStanding::Recovered) => true,
             _ => is_wallet(payer) && payment.wallet_signature() == Some(wallet_signature(nonce)),
         };
-        let invalid = if world.chain.transfer(nonce, now).is_some() {
+        let is_used = world.chain.transfer(nonce, now).is_some()
+            || world.reads_chain && world.chain.is_cancelled(nonce, now);
+        let invalid = if is_used {
             Some(used())
         } else if !signed {
             Some(Reason::InvalidExactEvmPayloadSignature)
@@ -296,6 +315,11 @@ impl Settler for SimulatedSettler {
                 reason: over(),
                 message: None,
             };
+        }
+        if world.reads_chain && world.chain.is_cancelled(nonce, now) {
+            let reason = Reason::Cancelled;
+            let message = None;
+            return Settlement::Rejected { reason, message };
         }
         world.note(|| format!("settler: settles {}", name(nonce)));
         let outcome = match self.goes_wrong() {
@@ -347,8 +371,23 @@ impl Settler for SimulatedSettler {
         }
         let now = self.world.now();
         let over = U256::from(now) > valid_before.saturating_add(U256::from(EXPIRY_MARGIN_SECONDS));
-        let used = self.world.chain.transfer(key.nonce, now).is_some();
+        let used = self.world.chain.transfer(key.nonce, now).is_some()
+            || self.world.chain.is_cancelled(key.nonce, now);
         Ok(self.world.reads_chain && over && !used)
+    }
+
+    async fn is_spent(
+        &self,
+        key: &AuthorizationKey,
+        _authorization: &Authorization,
+    ) -> Result<bool, Cause> {
+        self.step().await;
+        if self.goes_wrong() {
+            self.note("cannot tell whether a payment is spent");
+            return Err(open(Call::Rpc("eth_getLogs")));
+        }
+        let (chain, now) = (&self.world.chain, self.world.now());
+        Ok(self.world.reads_chain && chain.is_cancelled(key.nonce, now))
     }
 
     async fn readiness(&self) -> Readiness {

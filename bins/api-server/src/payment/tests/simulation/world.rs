@@ -9,6 +9,7 @@ use credit::{Cost, Refill, Rules};
 use data_sources::Clock;
 use http_edge::RequestIds;
 use jiff::Timestamp;
+use ledger::{Allowance, Options};
 use route_catalog::{Catalog, CatalogConfig};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +31,8 @@ pub(super) struct Rates {
     /// Callers that hang up, send twice, or send for another request.
     pub(super) callers: u64,
     pub(super) strangers: u64,
+    /// Payers that cancel an authorization that they have sent.
+    pub(super) cancellations: u64,
 }
 
 /// One schedule: its chance, its chain, its time, and what was seen of it.
@@ -70,6 +73,7 @@ impl World {
             worker: chance.pick(&[0, 10, 4]),
             callers: chance.pick(&[0, 8, 3, 2]),
             strangers: chance.pick(&[0, 4, 1]),
+            cancellations: chance.pick(&[0, 0, 6, 2]),
         };
         Self {
             reads_chain: !chance.one_in(3),
@@ -197,9 +201,24 @@ pub(super) fn policy() -> PaymentPolicy {
     }
 }
 
+/// How the journal is kept: with the policy's credit.
+pub(super) fn options() -> Options {
+    let CreditPolicy { newcomers, cap, .. } = policy().credit;
+    let allowance = |refill: Refill| Allowance {
+        capacity: refill.capacity.as_micro_usd(),
+        per_second: refill.per_second.as_micro_usd(),
+    };
+    Options {
+        credit_cap_micro_usd: cap.as_micro_usd(),
+        pool: allowance(newcomers.pool),
+        address_share: allowance(newcomers.address),
+        ..Options::default()
+    }
+}
+
 /// The most credit of one payer, in millionths of a dollar. Nobody reaches it: at the cap, the order in which credit is earned and
 /// spent would decide how much is left.
-pub(super) const CREDIT_CAP: u64 = 1_000_000;
+const CREDIT_CAP: u64 = 1_000_000;
 
 /// The operator's terms, of which a restart may take others: another payee, another window, other assets.
 pub(super) fn catalogs() -> &'static [Arc<Catalog>] {

@@ -1,13 +1,15 @@
 //! A file of version 5 as the program of its time has left it, and what this program makes of it.
 
 use alloy_primitives::Address;
+use storage::sqlite::ClaimedFile;
 
 use super::*;
+use crate::spending::Spent;
 use crate::{
     answer::StoredReceipt,
     journal::OpenCounts,
     sqlite::{
-        Options, location,
+        Options,
         store::{Database, Store},
     },
     state::EntryId,
@@ -66,11 +68,11 @@ fn entry(connection: &Connection, number: u8, state: State, open: bool) {
 
 fn version_5() -> (tempfile::TempDir, std::path::PathBuf) {
     folder_with(|connection| {
-        for migration in &MIGRATIONS[..5] {
+        for migration in &FORMAT.migrations[..5] {
             connection.execute_batch(migration).unwrap();
         }
         connection
-            .pragma_update(None, "application_id", APPLICATION_ID)
+            .pragma_update(None, "application_id", FORMAT.application_id)
             .unwrap();
         connection.pragma_update(None, "user_version", 5).unwrap();
         // In flight and older than the newest generation, which has this one digest.
@@ -110,8 +112,8 @@ fn digest(number: u8) -> alloy_primitives::B256 {
 #[test]
 fn everything_in_it_means_what_it_meant() {
     let (_folder, path) = version_5();
-    let location = location::claim(path.to_str().unwrap()).unwrap();
-    let database = Database::open(location, None).unwrap();
+    let file = ClaimedFile::claim(path.to_str().unwrap()).unwrap();
+    let database = Database::open(file, None).unwrap();
     let mut store = Store::open(&database, Options::default()).unwrap();
     store.begin().unwrap();
     let status = |store: &mut Store<'_>, number| {
@@ -166,7 +168,9 @@ fn everything_in_it_means_what_it_meant() {
     store
         .mark_undecidable(EntryId::new(2), "nobody knows", NOW)
         .unwrap();
-    store.release(EntryId::new(6), "test", 500, NOW).unwrap();
+    store
+        .release(EntryId::new(6), "test", Spent::by_payer(500), NOW)
+        .unwrap();
     store.finish_batch().unwrap();
     store.commit().unwrap();
     assert_eq!(store.credit(payer).unwrap(), 1500);

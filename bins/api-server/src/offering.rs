@@ -1,0 +1,162 @@
+//! What this configuration does not serve: operations whose upstreams have no key or are switched off, and schemes that
+//! nobody settles. Every rendering of the catalog says it, so that nobody pays in vain.
+//!
+//! What is said here is a matter of the configuration alone. An upstream that is down is another matter: `/status` shows it,
+//! and the call is refused uncharged.
+
+use std::collections::BTreeMap;
+
+use data_sources::Source;
+use data_sources::x_api::XApi;
+use route_catalog::{Offering, Operation, Unserved};
+use x402_wire::Scheme;
+
+use crate::Sources;
+use crate::config::{Config, SettlementMode};
+
+/// None of the upstreams that could serve it has a key, or all are switched off.
+const NO_UPSTREAM: &str = "no_upstream_configured";
+/// Nobody keeps wallets.
+const NO_CUSTODY: &str = "no_custody_connected";
+/// The dataset that it sells is not gathered.
+const NOT_GATHERED: &str = "dataset_not_gathered";
+
+/// What a configuration does not serve, with its sources as they were connected.
+pub(crate) fn offering(config: &Config, sources: &Sources) -> Offering {
+    let refused = |operation: Operation| Some((operation, unserved(operation, config, sources)?));
+    let unserved: BTreeMap<_, _> = Operation::ALL.into_iter().filter_map(refused).collect();
+    Offering {
+        unserved,
+        unpayable: unpayable(config.settlement.mode),
+    }
+}
+
+/// The schemes of every challenge that a mode of settlement can never settle. A facilitator says for itself what it takes.
+pub(crate) fn unpayable(mode: SettlementMode) -> Vec<Scheme> {
+    match mode {
+        SettlementMode::Onchain => vec![Scheme::AggrDeferred],
+        SettlementMode::Facilitator | SettlementMode::Okx => Vec::new(),
+    }
+}
+
+fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<Unserved> {
+    let (tokens, derivatives) = (&sources.tokens, &sources.derivatives);
+    let (okx, goplus) = (tokens.okx.source(), sources.security.goplus.source());
+    let (feeds, ai, tradfi) = (&sources.news.feeds, &sources.ai, &sources.tradfi);
+    let llama = sources.defi.defillama.source();
+    let hyperliquid = derivatives.hyperliquid.source();
+    let catalogues = [
+        tokens.coingecko.source(),
+        tokens.coinpaprika.source(),
+        tokens.dexscreener.source(),
+    ];
+    match operation {
+        Operation::Swap | Operation::SupportedTokens | Operation::MarketAlpha => any_of(&[okx]),
+        Operation::Price => any_of(&[llama, tokens.dexscreener.source(), okx]),
+        Operation::AllTokens => any_of(&[tokens.coingecko.source(), okx]),
+        Operation::TokenDetails | Operation::TokenDeepDive => any_of(&catalogues),
+        Operation::CryptoNews if !config.datasets.news => Some(not_gathered("datasets.news")),
+        Operation::CryptoNews => any_of(&[feeds.rss.source(), feeds.coindesk.source(), okx]),
+        Operation::FilteredNews if !config.datasets.news => any_of(&[okx]),
+        Operation::FilteredNews => any_of(&[feeds.rss.source(), feeds.coindesk.source(), okx]),
+        Operation::TokenAlpha => any_of(&[hyperliquid, derivatives.binance.source(), okx]),
+        Operation::KolSentiment | Operation::TwitterSummary => posts(&feeds.x_api),
+        Operation::TrendingAltcoins => any_of(&[tokens.coingecko.source(), okx]),
+        Operation::MegaReport if config.datasets.news => None,
+        Operation::MegaReport => any_of(&[tokens.coingecko.source(), okx]),
+        Operation::TokenSecurity => any_of(&[goplus, okx]),
+        // Whether the other scanner covers the home chain is for it to say, and it says no.
+        Operation::VetToken => any_of(&[okx]),
+        Operation::FundingRates => any_of(&[
+            hyperliquid,
+            derivatives.binance.source(),
+            derivatives.okx_futures.source(),
+            derivatives.bybit.source(),
+        ]),
+        Operation::HlTransactionHistory
+        | Operation::HyperliquidAccount
+        | Operation::HyperliquidMarket => any_of(&[hyperliquid]),
+        Operation::DefiAnalytics | Operation::YieldFarmingHistorical => any_of(&[llama]),
+        Operation::YieldAlpha | Operation::YieldMarkets | Operation::YieldRecommendations => {
+            match config.datasets.yields {
+                true => any_of(&[llama]),
+                false => Some(not_gathered("datasets.yields")),
+            }
+        }
+        Operation::TradfiData => any_of(&[
+            tradfi.treasury.source(),
+            tradfi.fred.source(),
+            tradfi.cboe.source(),
+            tradfi.frankfurter.source(),
+            hyperliquid,
+        ]),
+        Operation::RwaPulse => any_of(&[tradfi.treasury.source(), tradfi.fred.source()]),
+        Operation::GenerateMeme => {
+            any_of(&[ai.openai.source(), ai.gemini.source(), ai.fal.source()])
+        }
+        Operation::LlmResearch => any_of(&[
+            ai.openai.source(),
+            ai.anthropic.source(),
+            ai.perplexity.source(),
+        ]),
+        // Built here, or read from nodes, of which public ones are known.
+        Operation::Approve
+        | Operation::TxExplainer
+        | Operation::Portfolio
+        | Operation::IdleCapital
+        | Operation::YieldFarmingActive => None,
+        Operation::SubWallet
+        | Operation::AutoSwap
+        | Operation::AutoBridge
+        | Operation::AutoWithdraw
+        | Operation::AutoDefiInvest
+        | Operation::AutoDefiWithdraw
+        | Operation::YieldCopilot
+        | Operation::CreateYieldWatch
+        | Operation::CancelYieldWatch
+        | Operation::ListYieldWatch
+        | Operation::AuditYieldWatch => Some(Unserved {
+            reason: NO_CUSTODY,
+            needs: Vec::new(),
+        }),
+    }
+}
+
+/// Unserved when none of these may be asked.
+fn any_of(sources: &[&Source]) -> Option<Unserved> {
+    let needs: Option<Vec<String>> = sources.iter().map(|source| needed(source)).collect();
+    Some(Unserved {
+        reason: NO_UPSTREAM,
+        needs: needs?,
+    })
+}
+
+/// The key that would let a source be asked; `None` when it may be.
+fn needed(source: &Source) -> Option<String> {
+    let name = source.spec().name;
+    let key = match source.disabled()? {
+        "no api key" => "api_key",
+        _ => "enabled",
+    };
+    Some(format!("upstreams.{name}.{key}"))
+}
+
+/// What leaders say can be read only with a key and a list of them.
+fn posts(x_api: &XApi) -> Option<Unserved> {
+    let needs = match needed(x_api.source()) {
+        Some(key) => key,
+        None if x_api.has_list() => return None,
+        None => "upstreams.x_api.list_id".to_owned(),
+    };
+    Some(Unserved {
+        reason: NO_UPSTREAM,
+        needs: vec![needs],
+    })
+}
+
+fn not_gathered(key: &str) -> Unserved {
+    Unserved {
+        reason: NOT_GATHERED,
+        needs: vec![key.to_owned()],
+    }
+}

@@ -1,0 +1,253 @@
+//! How a token trades: candles with their levels, the depth of books and pools, who holds it and what flows.
+
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use data_sources::hyperliquid_info::HyperliquidInfo;
+use readings::derivatives::{depth, structure};
+use readings::symbol::SymbolKey;
+use readings::token::coin::Coin;
+use readings::token::pools::{DexPair, platform_of};
+use readings::{Decimal, Figure, share_pct};
+use route_catalog::{ErrorCode, HOME_CHAIN};
+use serde_json::{Value, json};
+
+use super::super::fault;
+use super::{ANOTHER_COIN, Place};
+use crate::answer::Answered;
+use crate::context::Context;
+use crate::memory::{Memory, Remembered};
+use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::Tokens;
+
+/// The candles that levels are read from.
+const INTERVAL: &str = "1h";
+/// Candles that are listed; all of them are in the levels.
+const LISTED: usize = 48;
+const CANDLES_FRESH_SECONDS: u64 = 300;
+const FLOWS_FRESH_SECONDS: u64 = 60;
+const PAIRS: &str = "dexscreener.pairs";
+const HOLDERS: &str = "okx.token-holders";
+
+/// The market of a coin at the venue that has candles and a book; `NotFound` when it lists no such coin.
+async fn listed(
+    hyperliquid: &HyperliquidInfo,
+    symbol: &SymbolKey,
+    coin: &Coin,
+    max_age: Option<Duration>,
+) -> Result<String, ErrorReply> {
+    let markets = hyperliquid.markets("", max_age).await;
+    let markets = markets.map_err(|error| fault::reply(&error))?;
+    let named = markets
+        .value
+        .iter()
+        .find(|market| symbol.names(&market.coin) && !market.delisted);
+    let market = named.ok_or_else(|| {
+        ErrorReply::new(ErrorCode::NotFound, "the venue does not list this symbol")
+            .detail("reason", "symbol_not_found")
+    })?;
+    match coin.is_marked_at(&market.mark.into_iter().collect::<Vec<_>>()) {
+        Some(false) => Err(fault::core_missing("market", ANOTHER_COIN)),
+        Some(true) | None => Ok(market.coin.clone()),
+    }
+}
+
+/// Candles of two days and the levels of all that the venue gave.
+pub(super) async fn candles(
+    context: &Context,
+    hyperliquid: &HyperliquidInfo,
+    symbol: &SymbolKey,
+    coin: &Coin,
+    max_age: Option<Duration>,
+) -> Result<Answered, ErrorReply> {
+    let name = listed(hyperliquid, symbol, coin, max_age).await?;
+    let (candles, book) = tokio::join!(
+        hyperliquid.candles(&name, INTERVAL, max_age),
+        hyperliquid.book(&name, max_age),
+    );
+    let candles = candles.map_err(|error| fault::reply(&error))?;
+    let mut report = SourceReport::default();
+    let candles = report.got(candles);
+    let levels = structure(&candles);
+    let levels = levels.ok_or_else(|| fault::core_missing("candles", "too_few_candles"))?;
+    let book = report.take(context, "book", book);
+    let book = book.as_ref().and_then(depth);
+    if book.is_none()
+        && !report
+            .unavailable
+            .iter()
+            .any(|gap| gap.field == "data.book")
+    {
+        report.missing("book", "one_sided_book", "hyperliquid.book");
+    }
+    let listed = candles.get(candles.len().saturating_sub(LISTED)..);
+    let data = json!({
+        "venue": "hyperliquid",
+        "coin": name,
+        "interval": INTERVAL,
+        "levels": levels,
+        "book": book,
+        "candles": listed,
+        "candles_of": candles.len(),
+    });
+    let mut answered = Answered::new(data, CANDLES_FRESH_SECONDS).with_report(report);
+    // Levels that no price turned at, and shares of a range that has no width, are none.
+    answered.none = &[
+        "range_position_pct",
+        "change_pct",
+        "vwap",
+        "mean_range_pct",
+        "volume_change_pct",
+    ];
+    Ok(answered)
+}
+
+/// Every pool of a token on its chain, deepest first.
+pub(super) async fn pools(
+    tokens: &Tokens,
+    place: &Place,
+    max_age: Option<Duration>,
+) -> Result<Answered, ErrorReply> {
+    let (chain_id, address) = contract(place)?;
+    let platform = platform_of(chain_id)
+        .ok_or_else(|| fault::core_missing("pools", "no_contract_on_covered_chain"))?;
+    let found = tokens.dexscreener.pairs(platform, address, max_age).await;
+    let found = found.map_err(|error| fault::reply(&error))?;
+    let mut report = SourceReport::default();
+    let found = report.got(found);
+    let mut pairs: Vec<&DexPair> = found
+        .iter()
+        .filter(|pair| pair.platform == platform)
+        .collect();
+    if pairs.is_empty() {
+        return Err(fault::core_missing("pools", "no_pool"));
+    }
+    pairs.sort_by_key(|pair| std::cmp::Reverse(pair.liquidity_usd));
+    let sum = |of: fn(&DexPair) -> Option<Figure>| -> Option<Decimal> {
+        pairs
+            .iter()
+            .filter_map(|pair| of(pair))
+            .map(Figure::get)
+            .reduce(|a, b| a.saturating_add(b))
+    };
+    let (liquidity, volume) = (
+        sum(|pair| pair.liquidity_usd),
+        sum(|pair| pair.volume_24h_usd),
+    );
+    let row = |pair: &&DexPair| {
+        let share = pair.liquidity_usd.zip(liquidity);
+        json!({
+            "pair": pair.pair,
+            "base": pair.base.symbol,
+            "quote": pair.quote.symbol,
+            "price_usd": pair.price_usd,
+            "liquidity_usd": pair.liquidity_usd,
+            "share_of_liquidity_pct": share.and_then(|(part, all)| share_pct(part.get(), all)).map(Figure),
+            "volume_24h_usd": pair.volume_24h_usd,
+            "change_1h_pct": pair.change_1h_pct,
+            "change_24h_pct": pair.change_24h_pct,
+        })
+    };
+    let data = json!({
+        "chain_id": chain_id,
+        "pools": pairs.iter().map(row).collect::<Vec<_>>(),
+        "liquidity_usd": liquidity.map(Figure),
+        "volume_24h_usd": volume.map(Figure),
+        "volume_to_liquidity_pct": volume
+            .zip(liquidity)
+            .and_then(|(volume, liquidity)| share_pct(volume, liquidity))
+            .map(Figure),
+    });
+    for (field, there) in [
+        ("liquidity_usd", liquidity.is_some()),
+        ("volume_24h_usd", volume.is_some()),
+    ] {
+        if !there {
+            report.missing(field, "not_named_by_source", PAIRS);
+        }
+    }
+    Ok(Answered::new(data, FLOWS_FRESH_SECONDS).with_report(report))
+}
+
+/// Who holds a token of the home chain, what flows, and how both have changed since this server looked last.
+pub(super) async fn flows(
+    context: &Context,
+    tokens: &Tokens,
+    memory: &Memory,
+    place: &Place,
+    max_age: Option<Duration>,
+) -> Result<Answered, ErrorReply> {
+    let (chain_id, address) = contract(place)?;
+    if chain_id != HOME_CHAIN.id {
+        return Err(fault::core_missing("flows", "read_on_the_home_chain_only"));
+    }
+    let (market, holders) = tokio::join!(
+        tokens.okx.market(address, max_age),
+        tokens.okx.token_holders(address, max_age),
+    );
+    let market = market.map_err(|error| fault::reply(&error))?;
+    let mut report = SourceReport::default();
+    let market = report.got(market);
+    let holders = report.take(context, "largest_holders", holders);
+    let top10 = holders.as_ref().and_then(|holders| {
+        let shares = holders.iter().take(10).map(|holder| holder.share_pct.get());
+        readings::sum(shares)
+    });
+    let now = context.now();
+    let present = Remembered {
+        at: now,
+        holders: market.holders,
+        liquidity_usd: market.liquidity_usd.map(Figure::get),
+        top10_pct: top10,
+        price_usd: Some(market.price_usd.get()),
+    };
+    let change = memory.change(&format!("{chain_id}:{address}"), present);
+    if change.is_none() {
+        report.missing("change", "first_reading_of_this_token_here", HOLDERS);
+    }
+    let rows = holders.as_ref().map(|holders| {
+        let row = |holder: &readings::security::Holder| {
+            json!({
+                "address": holder.address.to_string(),
+                "share_pct": holder.share_pct,
+                "kind": holder.kind,
+            })
+        };
+        holders.iter().map(row).collect::<Vec<Value>>()
+    });
+    let data = json!({
+        "chain_id": chain_id,
+        "holders": market.holders,
+        "top10_pct": top10.map(Figure),
+        "largest_holders": rows,
+        "txs_24h": market.txs_24h,
+        "volume_24h_usd": market.volume_24h_usd,
+        "liquidity_usd": market.liquidity_usd,
+        "price_change_pct": {
+            "5m": market.change_5m_pct,
+            "1h": market.change_1h_pct,
+            "4h": market.change_4h_pct,
+            "24h": market.change_24h_pct,
+        },
+        "change": change,
+    });
+    let mut answered = Answered::new(data, FLOWS_FRESH_SECONDS).with_report(report);
+    // A holder of no special kind.
+    answered.none = &["kind"];
+    Ok(answered)
+}
+
+/// The contract of a token; why there is none otherwise.
+fn contract(place: &Place) -> Result<(u64, Address), ErrorReply> {
+    match *place {
+        Place::Contract { chain_id, address } => Ok((chain_id, address)),
+        Place::None => Err(ErrorReply::new(ErrorCode::NotFound, "the coin is no token")
+            .detail("reason", "symbol_not_found")),
+        Place::Elsewhere => Err(fault::core_missing(
+            "contract",
+            "no_contract_on_covered_chain",
+        )),
+        Place::Unknown => Err(fault::core_missing("contract", "contract_unknown")),
+    }
+}

@@ -1,0 +1,173 @@
+//! Unknown payments are decided, each by itself, and every one comes to an end.
+
+use std::time::Duration;
+
+use ledger::State;
+use route_catalog::Next;
+use settlement::{Reconciliation, Settlement, Verification};
+use x402_wire::{PaymentPayload, Reason};
+
+use super::payer::Payer;
+use super::script::{Reconciles, Script, Settles, unreachable};
+use super::stage::{Stage, VERIFICATION, declined, refused, served};
+
+fn unknown() -> Settles {
+    Settles::As(Settlement::Unknown {
+        transaction: None,
+        cause: unreachable(),
+    })
+}
+
+async fn states(stage: &Stage, payments: &[PaymentPayload]) -> Vec<State> {
+    let mut states = Vec::new();
+    for payment in payments {
+        states.push(stage.record(payment).await.unwrap().state);
+    }
+    states
+}
+
+/// A node that never answers about one payment holds up no other one, and not the next round either.
+#[tokio::test(start_paused = true)]
+async fn a_payment_of_which_nothing_is_heard_holds_up_nobody() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, unknown());
+    // More of them than are looked at side by side.
+    let mut payments = Vec::new();
+    for _ in 0..20 {
+        let payment = stage.sign(&payer);
+        refused(stage.buy(&payment).await);
+        payments.push(payment);
+    }
+    let silent = payments[0].authorization().nonce;
+    Script::set(&stage.script.reconciles, Reconciles::TakenBut(silent));
+    stage.script.forget();
+    let mut round = Box::pin(stage.processor.reconcile_all());
+    // Far shorter than the time that one look may take.
+    let ended = tokio::time::timeout(Duration::from_secs(1), &mut round).await;
+    assert!(ended.is_err(), "nobody waits for the silent one");
+    assert_eq!(states(&stage, &payments[..1]).await, [State::Unknown]);
+    assert_eq!(states(&stage, &payments[1..]).await, [State::Settled; 19]);
+    // It is given up for this time, and the round comes to its end.
+    tokio::time::timeout(Duration::from_secs(180), round)
+        .await
+        .unwrap();
+    assert_eq!(stage.script.asked("reconcile"), 20);
+    assert_eq!(states(&stage, &payments[..1]).await, [State::Unknown]);
+    // As soon as somebody answers, it is decided like the others.
+    Script::set(&stage.script.reconciles, Reconciles::Taken);
+    stage.script.pass(3_600);
+    stage.processor.reconcile_all().await;
+    assert_eq!(states(&stage, &payments[..1]).await, [State::Settled]);
+    assert!(served(stage.buy(&payments[0]).await).again);
+}
+
+/// Its payer has cancelled it: it can move no money, long before its window is over.
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_payment_is_given_back_and_may_be_replaced_at_once() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, unknown());
+    let payment = stage.sign(&payer);
+    refused(stage.buy(&payment).await);
+    let cancelled = Reconciliation::NotSettled {
+        reason: Reason::Cancelled,
+    };
+    Script::set(&stage.script.reconciles, Reconciles::As(cancelled));
+    Script::set(&stage.script.is_spent, Ok(true));
+    let ended = declined(stage.buy(&payment).await);
+    assert_eq!(
+        (ended.reason, ended.next),
+        (Reason::Cancelled, Next::SignNew)
+    );
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!(
+        (record.state, record.reason.as_deref()),
+        (State::Released, Some("cancelled"))
+    );
+    // Whoever sends it again is told the same, and nothing is done for it.
+    let used = Verification::Invalid {
+        reason: Reason::InvalidExactEvmNonceAlreadyUsed,
+        message: None,
+    };
+    Script::set(&stage.script.verifies, used);
+    stage.script.forget();
+    let again = declined(stage.buy(&payment).await);
+    assert_eq!(again.next, Next::SignNew);
+    assert_eq!(stage.script.asked("work"), 0);
+    // A use that the chain cannot show may have been the payment: it is looked up, and not replaced.
+    for cannot_tell in [Ok(false), Err(unreachable())] {
+        Script::set(&stage.script.is_spent, cannot_tell);
+        let again = declined(stage.buy(&payment).await);
+        assert!(matches!(again.next, Next::LookUp { .. }), "{again:?}");
+    }
+}
+
+/// The facilitator refuses it because it was cancelled before it could be settled.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_was_cancelled_before_its_settlement_may_be_replaced_at_once() {
+    for (is_spent, waits) in [
+        (Ok(true), false),
+        (Ok(false), true),
+        (Err(unreachable()), true),
+    ] {
+        let (stage, payer) = (Stage::new(), Payer::new(1));
+        let rejected = Settles::As(Settlement::Rejected {
+            reason: Reason::Cancelled,
+            message: None,
+        });
+        Script::set(&stage.script.settles, rejected);
+        Script::set(&stage.script.is_spent, is_spent);
+        let payment = stage.sign(&payer);
+        let ended = declined(stage.buy(&payment).await);
+        assert!(ended.receipt.is_some());
+        assert_eq!(matches!(ended.next, Next::Wait { .. }), waits, "{ended:?}");
+        assert_eq!(ended.next == Next::SignNew, !waits);
+        let record = stage.record(&payment).await.unwrap();
+        assert_eq!((record.state, record.attempted), (State::Released, true));
+    }
+}
+
+/// Our transaction has failed because the payer had cancelled the authorization before it.
+#[tokio::test(start_paused = true)]
+async fn an_own_transaction_that_a_cancellation_has_broken_ends_the_payment() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, unknown());
+    let payment = stage.sign(&payer);
+    refused(stage.buy(&payment).await);
+    let failed = Reconciliation::Failed {
+        transaction: "0xfa".to_owned(),
+        reason: Reason::Cancelled,
+    };
+    Script::set(&stage.script.reconciles, Reconciles::As(failed));
+    stage.processor.reconcile_all().await;
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Unknown);
+    Script::set(&stage.script.is_spent, Ok(true));
+    stage.script.pass(30);
+    stage.processor.reconcile_all().await;
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!(
+        (record.state, record.reason.as_deref()),
+        (State::Released, Some("cancelled"))
+    );
+}
+
+/// Asking the facilitator is a remote call, whatever it says: its payer pays for it.
+#[tokio::test(start_paused = true)]
+async fn a_refused_verification_is_paid_for_by_credit() {
+    let (stage, payer) = (
+        Stage::with(Script::with_chain(false), 1_000_000),
+        Payer::new(1),
+    );
+    stage.make_regular(&payer).await;
+    let invalid = Verification::Invalid {
+        reason: Reason::InvalidExactEvmPayloadSignature,
+        message: None,
+    };
+    Script::set(&stage.script.verifies, invalid);
+    // What is left in the end does not cover a call, which is a newcomer's then.
+    for (left, missing) in [(900, 0), (800, 0), (800, VERIFICATION)] {
+        declined(stage.buy(&stage.sign(&payer)).await);
+        assert_eq!(stage.credit(&payer).await, left);
+        assert_eq!(stage.missing_of_pool().await, missing);
+    }
+    assert_eq!(stage.script.asked("work"), 0);
+}

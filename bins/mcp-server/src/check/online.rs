@@ -1,0 +1,119 @@
+//! `check-config --online`: what the nodes say to a configuration. The form and the exit codes are those of `api-server`.
+
+use std::fmt;
+
+use plan_builder::ports::{Accounts, PortErrorReason};
+use plan_builder::swap::whitelist::{self, Listing};
+use plan_checks::FeePolicy;
+
+use crate::config::Config;
+
+/// What one look outside has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// The key that it is about.
+    key: String,
+    verdict: Verdict,
+    /// For people; holds no URL and no key.
+    said: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    /// As it is configured.
+    Agrees,
+    /// Nobody answered, or not with what was asked for.
+    Unreached,
+    /// What is outside is not what is configured.
+    Contradicts,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match self.verdict {
+            Verdict::Agrees => "ok",
+            Verdict::Unreached => "not reached",
+            Verdict::Contradicts => "contradicts",
+        };
+        write!(f, "{}: {verdict}: {}", self.key, self.said)
+    }
+}
+
+/// The exit code of a process that has found this: 2 when something contradicts the configuration, 1 when something
+/// could not be reached, and 0.
+pub(crate) fn exit_code(findings: &[Finding]) -> u8 {
+    match findings.iter().map(|finding| finding.verdict).max() {
+        Some(Verdict::Contradicts) => 2,
+        Some(Verdict::Unreached) => 1,
+        Some(Verdict::Agrees) | None => 0,
+    }
+}
+
+/// Asks the nodes of every chain that is both reviewed and configured.
+pub(crate) async fn ask<A: Accounts>(config: &Config, fees: &FeePolicy, nodes: &A) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for id in config.chains.0.keys() {
+        // Checked when the configuration was read.
+        let Ok(chain_id) = id.parse::<u64>() else {
+            continue;
+        };
+        let key = format!("chains.{id}.rpc_urls");
+        let Some(chain) = fees.chain(chain_id) else {
+            findings.push(Finding {
+                key,
+                verdict: Verdict::Agrees,
+                said: "swaps are not reviewed on this chain".to_owned(),
+            });
+            continue;
+        };
+        findings.extend(chain_findings(
+            key,
+            &whitelist::of_chain(nodes, fees, chain).await,
+        ));
+    }
+    findings
+}
+
+/// One line for a chain whose legs are all on the router's whitelist; one for each that is not.
+fn chain_findings(key: String, listings: &[Listing]) -> Vec<Finding> {
+    if let Some(failed) = listings
+        .iter()
+        .find_map(|listing| listing.listed.as_ref().err())
+    {
+        let verdict = match failed.reason {
+            PortErrorReason::Refused { .. } | PortErrorReason::NotConfigured { .. } => {
+                Verdict::Contradicts
+            }
+            _ => Verdict::Unreached,
+        };
+        let said = failed.to_string();
+        return vec![Finding { key, verdict, said }];
+    }
+    let off = listings.iter().filter_map(off_the_whitelist);
+    let mut findings: Vec<Finding> = off
+        .map(|(key, said)| Finding {
+            key: format!("plans.fee_config {key}"),
+            verdict: Verdict::Contradicts,
+            said,
+        })
+        .collect();
+    if findings.is_empty() {
+        findings.push(Finding {
+            key,
+            verdict: Verdict::Agrees,
+            said: format!("the router accepts all {} reviewed calls", listings.len()),
+        });
+    }
+    findings
+}
+
+/// The key of a reviewed call that the router refuses, and why a plan over it would revert.
+pub(crate) fn off_the_whitelist(listing: &Listing) -> Option<(String, String)> {
+    matches!(listing.listed, Ok(false)).then(|| {
+        let said = format!(
+            "leg_not_whitelisted: the router on chain {} does not accept {} of {}: a plan over it would revert",
+            listing.chain_id, listing.function, listing.contract
+        );
+        (listing.key.clone(), said)
+    })
+}

@@ -1,0 +1,130 @@
+//! What outlives a restart: what was used of the upstreams' limits, and what callers have left of their shares.
+//!
+//! Quotas and long windows are written before the calls that they count. Shares change with every call, so they are written
+//! together every few seconds and at the end: a crash gives back what was used since the last time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use data_sources::{Clock, QuotaStore, QuotaStoreError, Stored};
+use jiff::Timestamp;
+use storage::{Level, ServerStore, SqliteStore, StoreError, StoreOptions};
+use tokio::time::{Instant, interval_at};
+
+use crate::shares::Shares;
+
+/// How often shares are written.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
+/// After how many writes old rows are thrown away: about an hour.
+const PRUNE_AFTER: u32 = 720;
+/// The most pools and shares that are kept. Of more, those that changed longest ago are whole again after a restart.
+const MOST_LEVELS: u32 = 65_536;
+
+/// The file of a server.
+#[derive(Clone)]
+pub(crate) struct LimitsFile {
+    store: Arc<SqliteStore>,
+    shares: Option<Arc<Shares>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl LimitsFile {
+    /// Opens the file at `path` for this server alone, and goes on with the shares that are in it.
+    ///
+    /// # Errors
+    /// A file that cannot be used, or that another server uses.
+    pub(crate) async fn open(
+        path: &str,
+        shares: Option<Arc<Shares>>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        let store = Arc::new(SqliteStore::open_alone(path, StoreOptions::default())?);
+        if let Some(shares) = &shares {
+            // Nothing has, but from now on it is noted.
+            shares.changed();
+            let now = millis(clock.now());
+            for Level { name, amount, at } in store.levels().await? {
+                shares.resume(&name, amount, now.saturating_sub(at));
+            }
+        }
+        Ok(Self {
+            store,
+            shares,
+            clock,
+        })
+    }
+
+    /// Where quotas and windows are written.
+    pub(crate) fn limits(&self) -> Arc<dyn QuotaStore> {
+        Arc::new(Limits(self.store.clone()))
+    }
+
+    /// Writes shares from time to time, for ever.
+    pub(crate) async fn keep_up(self) {
+        let mut ticks = interval_at(Instant::now(), SAVE_EVERY);
+        let mut written: u32 = 0;
+        loop {
+            ticks.tick().await;
+            if written.checked_rem(PRUNE_AFTER) == Some(0) {
+                let now = millis(self.clock.now()) / 1_000;
+                if let Err(error) = self.store.prune(now).await {
+                    tracing::warn!(%error, "old rows cannot be thrown away");
+                }
+            }
+            written = written.wrapping_add(1);
+            self.save().await;
+        }
+    }
+
+    /// Writes what has changed since the last time.
+    pub(crate) async fn save(&self) {
+        let Some(shares) = &self.shares else {
+            return;
+        };
+        let changed = shares.changed();
+        if changed.is_empty() {
+            return;
+        }
+        let at = millis(self.clock.now());
+        let level = |key| {
+            let (name, amount) = shares.level(key);
+            Level { name, amount, at }
+        };
+        let levels = changed.iter().copied().map(level).collect();
+        if let Err(error) = self.store.keep_levels(levels, MOST_LEVELS).await {
+            tracing::error!(%error, "a restart would forget what callers have used");
+            // The next time writes it.
+            changed.into_iter().for_each(|key| shares.note(key));
+        }
+    }
+}
+
+struct Limits(Arc<SqliteStore>);
+
+impl QuotaStore for Limits {
+    fn add<'a>(&'a self, name: &'a str, period: u64, calls: u64) -> Stored<'a, u64> {
+        Box::pin(async move { told(self.0.count(name, period, calls).await) })
+    }
+
+    fn spend<'a>(
+        &'a self,
+        family: &'a str,
+        slice: u64,
+        weight: u64,
+        oldest: u64,
+    ) -> Stored<'a, ()> {
+        Box::pin(async move { told(self.0.use_window(family, slice, weight, oldest).await) })
+    }
+
+    fn spent<'a>(&'a self, family: &'a str, oldest: u64) -> Stored<'a, Vec<(u64, u64)>> {
+        Box::pin(async move { told(self.0.window_use(family, oldest).await) })
+    }
+}
+
+fn told<T>(outcome: Result<T, StoreError>) -> Result<T, QuotaStoreError> {
+    outcome.map_err(|error| QuotaStoreError { code: error.code() })
+}
+
+fn millis(now: Timestamp) -> u64 {
+    u64::try_from(now.as_millisecond()).unwrap_or(0)
+}

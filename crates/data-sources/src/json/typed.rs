@@ -1,0 +1,42 @@
+//! Whole bodies of a known form.
+
+use serde::de::DeserializeOwned;
+
+use super::Json;
+use crate::{error::SourceErrorKind, text::clean, transport::QUOTED_CHARS};
+
+impl Json<'_> {
+    /// Reads it into the form `T`; what does not fit is named by its place in the whole document.
+    pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<T, SourceErrorKind> {
+        read_json(self.raw().as_bytes()).map_err(|kind| match kind {
+            SourceErrorKind::Malformed {
+                path,
+                expected,
+                observed,
+            } => SourceErrorKind::Malformed {
+                path: format!("{}{}", self.path(), path.trim_start_matches('$')),
+                expected,
+                observed,
+            },
+            other => other,
+        })
+    }
+}
+
+/// Reads a JSON body of the form `T`; what does not fit is named by its place.
+pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, SourceErrorKind> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        SourceErrorKind::Malformed {
+            path: format!("$.{}", error.path()),
+            expected: "the documented form",
+            observed: clean(&error.inner().to_string(), QUOTED_CHARS),
+        }
+    })?;
+    reader.end().map_err(|error| SourceErrorKind::Malformed {
+        path: "$".to_owned(),
+        expected: "one document",
+        observed: clean(&error.to_string(), QUOTED_CHARS),
+    })?;
+    Ok(value)
+}

@@ -1,0 +1,121 @@
+//! What the adapters of the agent rail add to a [`Source`]: its failures in the words of the ports.
+
+use std::time::Duration;
+
+use plan_builder::ports::{PortError, PortErrorReason};
+use plan_checks::UtcSeconds;
+
+use crate::{
+    cached::Failure,
+    error::{SourceError, SourceErrorKind},
+    source::{self, Ask, Source},
+    transport::Reply,
+};
+
+/// Why a reply gives no value; an answer to the request is told in the words of the port.
+pub(crate) type Fault = source::Fault<PortErrorReason>;
+
+impl Source {
+    /// [`Self::ask`] for a port: the value alone, or the reason in the port's words.
+    pub(crate) async fn ask_port<T>(
+        &self,
+        ask: Ask<'_>,
+        read: impl FnOnce(&Reply) -> Result<T, Fault> + Send,
+    ) -> Result<T, PortError> {
+        let told = self.ask(ask, read).await;
+        told.map(|told| told.value)
+            .map_err(|reason| self.port_error(reason))
+    }
+
+    /// `reason` with the name of this upstream.
+    pub(crate) fn port_error(&self, reason: impl Into<PortErrorReason>) -> PortError {
+        PortError {
+            source_name: self.spec().name,
+            reason: reason.into(),
+        }
+    }
+
+    /// The present time, as plans write it.
+    pub(crate) fn now_utc(&self) -> UtcSeconds {
+        UtcSeconds::from_unix(u64::try_from(self.now().as_second()).unwrap_or(0))
+    }
+}
+
+impl From<SourceError> for PortErrorReason {
+    fn from(error: SourceError) -> Self {
+        // The upstream's own name is in the error around this.
+        let SourceError { source, kind } = error;
+        let call = source.split_once('.').map_or(source, |(_, call)| call);
+        match kind {
+            SourceErrorKind::RateLimited { retry_after } => Self::RateLimited {
+                retry_after: retry_after.map(Duration::from_secs),
+            },
+            SourceErrorKind::OverBudget { retry_after }
+            | SourceErrorKind::QuotaSpent { retry_after } => Self::RateLimited {
+                retry_after: Some(Duration::from_secs(retry_after)),
+            },
+            SourceErrorKind::Malformed {
+                path,
+                expected,
+                observed,
+            } => Self::Malformed {
+                path,
+                detail: format!("{call}: expected {expected}, got {observed}"),
+            },
+            SourceErrorKind::WrongContentType { .. } | SourceErrorKind::TooLarge { .. } => {
+                Self::Malformed {
+                    path: "$".to_owned(),
+                    detail: format!("{call}: {kind}"),
+                }
+            }
+            _ => Self::Unavailable {
+                detail: format!("{call}: {kind}"),
+            },
+        }
+    }
+}
+
+impl Failure for PortErrorReason {
+    fn reason(&self) -> String {
+        self.to_string()
+    }
+
+    fn is_absence(&self) -> bool {
+        matches!(self, Self::Unknown { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(source: &'static str, kind: &SourceErrorKind) -> PortErrorReason {
+        let kind = kind.clone();
+        SourceError { source, kind }.into()
+    }
+
+    #[test]
+    fn reasons_keep_place_and_detail() {
+        let malformed = SourceErrorKind::Malformed {
+            path: "$.a[0]".to_owned(),
+            expected: "an address",
+            observed: "12".to_owned(),
+        };
+        assert_eq!(
+            reason("lifi.quote", &malformed).to_string(),
+            "malformed answer at $.a[0]: quote: expected an address, got 12"
+        );
+        let page = SourceErrorKind::WrongContentType {
+            expected: "json",
+            observed: "text/html".to_owned(),
+        };
+        assert_eq!(
+            reason("lifi.quote", &page).to_string(),
+            "malformed answer at $: quote: content type \"text/html\" instead of json"
+        );
+        assert_eq!(
+            reason("lifi.quote", &SourceErrorKind::Timeout { limit_ms: 5 }).to_string(),
+            "unavailable: quote: no answer within 5 ms"
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! How a call is made: what stands before it, and what its outcome means for the next ones.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use serde::de::DeserializeOwned;
+
+use super::{
+    FamilyState, Source,
+    ask::{Accepts, Ask},
+    breaker::Permit,
+};
+use crate::{
+    budget::Toll,
+    error::{SourceError, SourceErrorKind},
+    json::read_json,
+    meter::Expense,
+    provenance::{Provenance, SourceStatus, Sourced},
+    transport::{Call, Media, Reply, reported, retry_after},
+};
+
+/// Why a reply gives no value.
+#[derive(Debug)]
+pub(crate) enum Fault<E> {
+    /// The upstream is at fault, or our access to it.
+    Upstream(SourceErrorKind),
+    /// The upstream did its work, and this is its answer to the request.
+    Answer(E),
+}
+
+impl<E> From<SourceErrorKind> for Fault<E> {
+    fn from(kind: SourceErrorKind) -> Self {
+        Self::Upstream(kind)
+    }
+}
+
+impl Source {
+    /// The beginning of a GET.
+    pub(crate) fn get<'a>(&self, source: &'static str, path_and_query: &'a str) -> Ask<'a> {
+        Ask {
+            source,
+            url: None,
+            path_and_query,
+            body: None,
+            headers: HeaderMap::new(),
+            signed: None,
+            media: Media::Json,
+            weight: 1,
+            weigh: None,
+            follows_up: false,
+            accepts: Accepts::Success,
+            limits: self.inner.limits,
+        }
+    }
+
+    /// The beginning of a POST that only asks, and may therefore be repeated.
+    pub(crate) fn post<'a>(
+        &self,
+        source: &'static str,
+        path_and_query: &'a str,
+        body: &'a str,
+    ) -> Ask<'a> {
+        Ask {
+            body: Some(body),
+            ..self.get(source, path_and_query)
+        }
+    }
+
+    /// Makes `ask` and reads the reply with `read`, which sees a 2xx or one of the statuses that
+    /// the call accepts.
+    ///
+    /// A disabled upstream, a spent budget or quota, an open circuit and a pause that has not passed
+    /// end the call before it is made.
+    pub(crate) async fn ask<T, E>(
+        &self,
+        ask: Ask<'_>,
+        read: impl FnOnce(&Reply) -> Result<T, Fault<E>> + Send,
+    ) -> Result<Sourced<T>, E>
+    where
+        E: From<SourceError>,
+    {
+        let source = ask.source;
+        let family = self.family(&ask)?;
+        let permit = self.admit(source, family)?;
+        let outcome = self.send(&ask, family).await;
+        let now = self.now();
+        let (reply, latency) = match outcome {
+            Ok(reply) => reply,
+            // It was not asked: that says nothing of how it is doing.
+            Err(kind) if kind.is_kept_back() => return Err(SourceError { source, kind }.into()),
+            Err(kind) => return Err(self.failed(source, kind, permit).into()),
+        };
+        let conduct = &self.inner.spec.conduct;
+        if conduct.believes_what_is_left
+            && let Some(said) = reported(&reply.headers, now)
+        {
+            family.gate.reported(said);
+        }
+        let accepted = reply.status.is_success() || ask.accepts.includes(reply.status);
+        let read = match reply.failure() {
+            Some(kind) if !accepted => Err(Fault::Upstream(kind)),
+            _ => read(&reply),
+        };
+        match read {
+            Ok(value) => {
+                permit.succeeded();
+                self.inner.health.succeeded(source, now, latency);
+                let provenance = Provenance {
+                    source,
+                    status: SourceStatus::Ok,
+                    as_of: None,
+                    fetched_at: now,
+                    latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
+                    mode: self.mode(),
+                    cached: false,
+                    reference: false,
+                };
+                Ok(Sourced {
+                    value,
+                    sources: vec![provenance],
+                })
+            }
+            Err(Fault::Answer(answer)) => {
+                permit.succeeded();
+                self.inner.health.succeeded(source, now, latency);
+                Err(answer)
+            }
+            Err(Fault::Upstream(SourceErrorKind::RateLimited { retry_after: named })) => {
+                let named = retry_after(&reply.headers, now).or(named.map(Duration::from_secs));
+                let (pause, retry_after) = conduct.pause(named);
+                family.gate.hold(pause);
+                let retry_after = Some(retry_after);
+                let kind = SourceErrorKind::RateLimited { retry_after };
+                Err(self.failed(source, kind, permit).into())
+            }
+            Err(Fault::Upstream(SourceErrorKind::PaymentRequired { retry_after: named })) => {
+                let asked = retry_after(&reply.headers, now);
+                let asked = asked.unwrap_or(Duration::from_secs(named));
+                let pause = family.gate.hold_unpaid(asked);
+                let retry_after = pause.as_secs();
+                let kind = SourceErrorKind::PaymentRequired { retry_after };
+                Err(self.failed(source, kind, permit).into())
+            }
+            Err(Fault::Upstream(kind)) => Err(self.failed(source, kind, permit).into()),
+        }
+    }
+
+    /// Makes `ask` and reads a JSON body of the form `T`; what does not fit is named by its place.
+    pub(crate) async fn json<T, E>(&self, ask: Ask<'_>) -> Result<Sourced<T>, E>
+    where
+        T: DeserializeOwned,
+        E: From<SourceError>,
+    {
+        self.ask(ask, |reply| Ok(read_json(&reply.body)?)).await
+    }
+
+    /// Records that an answer which was fine in its form turned out to be unusable.
+    pub(crate) fn spoiled(&self, source: &'static str, kind: SourceErrorKind) -> SourceError {
+        self.inner.health.spoiled(source, self.now(), &kind);
+        tracing::warn!(source, %kind, "upstream answer not usable");
+        SourceError { source, kind }
+    }
+
+    /// The family that a call belongs to.
+    fn family(&self, ask: &Ask<'_>) -> Result<&FamilyState, SourceError> {
+        let upstreams = &self.inner.upstreams;
+        let address = upstreams
+            .iter()
+            .position(|(key, _)| ask.url.is_none_or(|url| url == *key));
+        let family = address.and_then(|address| {
+            let place = self.inner.spec.families.of(ask.source, address);
+            self.inner.families.get(place)
+        });
+        family.ok_or(SourceError {
+            source: ask.source,
+            kind: SourceErrorKind::Unreachable,
+        })
+    }
+
+    fn admit<'a>(
+        &self,
+        source: &'static str,
+        family: &'a FamilyState,
+    ) -> Result<Permit<'a>, SourceError> {
+        let refuse = |kind| SourceError { source, kind };
+        if let Some(reason) = self.disabled() {
+            return Err(refuse(SourceErrorKind::Disabled { reason }));
+        }
+        family.gate.held().map_err(refuse)?;
+        family.breaker.admit(self.now()).map_err(|left| {
+            refuse(SourceErrorKind::CircuitOpen {
+                retry_after: left.as_secs().max(1),
+            })
+        })
+    }
+
+    async fn send(
+        &self,
+        ask: &Ask<'_>,
+        family: &FamilyState,
+    ) -> Result<(Reply, Duration), SourceErrorKind> {
+        let found = self
+            .inner
+            .upstreams
+            .iter()
+            .find(|(key, _)| ask.url.is_none_or(|url| url == *key));
+        let Some((_, upstream)) = found else {
+            return Err(SourceErrorKind::Unreachable);
+        };
+        let toll = Toll {
+            gate: &family.gate,
+            quotas: Some(&self.inner.quotas),
+        };
+        let call = Call {
+            source: ask.source,
+            path_and_query: ask.path_and_query,
+            body: ask.body,
+            media: ask.media,
+            expense: match self.inner.spec.models && !ask.follows_up {
+                true => Expense::Model,
+                false => Expense::Data,
+            },
+            weight: ask.weight,
+            weigh: ask.weigh,
+        };
+        let headers = || match &ask.signed {
+            Some(sign) => sign().map(|mut signed| {
+                signed.extend(ask.headers.clone());
+                signed
+            }),
+            None => Ok(ask.headers.clone()),
+        };
+        let waits_out = self.inner.spec.conduct.waits_out;
+        upstream
+            .fetch(&call, headers, &ask.limits, waits_out, &toll)
+            .await
+    }
+
+    fn failed(
+        &self,
+        source: &'static str,
+        kind: SourceErrorKind,
+        permit: Permit<'_>,
+    ) -> SourceError {
+        // What answers, if only with nonsense or a refusal, is not down.
+        match &kind {
+            _ if !self.inner.spec.conduct.breaks_off => permit.succeeded(),
+            SourceErrorKind::Timeout { .. } | SourceErrorKind::Unreachable => {
+                permit.failed(self.now());
+            }
+            SourceErrorKind::HttpStatus { status, .. } if *status >= 500 => {
+                permit.failed(self.now());
+            }
+            _ => permit.succeeded(),
+        }
+        self.inner.health.failed(source, self.now(), &kind);
+        tracing::warn!(source, reason = %kind.reason(), "upstream failed");
+        SourceError { source, kind }
+    }
+}

@@ -1,0 +1,51 @@
+//! What one call to an upstream may take.
+
+use std::time::Duration;
+
+/// How long, how much and how often one upstream is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Time for a whole call, retries and pauses included.
+    pub timeout: Duration,
+    /// Largest body, after decompression, in bytes.
+    pub max_body_bytes: usize,
+    /// Tries of one call; every call of this crate is idempotent.
+    pub attempts: u32,
+    /// Pause before the second try; doubled for each further one.
+    pub backoff: Duration,
+}
+
+impl Limits {
+    /// 4 s, 2 MiB, three tries from 100 ms.
+    pub const USUAL: Self = Self {
+        timeout: Duration::from_secs(4),
+        max_body_bytes: 2 * 1024 * 1024,
+        attempts: 3,
+        backoff: Duration::from_millis(100),
+    };
+
+    /// The same with another time.
+    #[must_use]
+    pub const fn within_seconds(self, seconds: u64) -> Self {
+        Self {
+            timeout: Duration::from_secs(seconds),
+            ..self
+        }
+    }
+
+    /// The same with another largest body.
+    #[must_use]
+    pub const fn up_to_bytes(self, max_body_bytes: usize) -> Self {
+        Self {
+            max_body_bytes,
+            ..self
+        }
+    }
+}
+
+impl Default for Limits {
+    /// [`Limits::USUAL`].
+    fn default() -> Self {
+        Self::USUAL
+    }
+}

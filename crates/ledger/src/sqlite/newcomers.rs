@@ -1,0 +1,116 @@
+//! What is missing of the newcomers' pool and of the shares of addresses.
+
+use std::net::IpAddr;
+
+use rusqlite::{Row, params};
+
+use super::{Options, statements::Statements, store::stored};
+use crate::spending::{Allowance, Missing, Spent};
+
+/// The name of the pool's row. No address is written so.
+const POOL: &str = "";
+
+/// Shares that are kept at most; beyond that, those are forgotten that were used longest ago.
+const MAX_SHARES: i64 = 8_192;
+
+/// The table of what is missing. Every write is one statement that adds to what is there, so their order does not matter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newcomers {
+    pool: Allowance,
+    share: Allowance,
+}
+
+impl Newcomers {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            pool: options.pool,
+            share: options.address_share,
+        }
+    }
+
+    pub(super) fn spend(
+        self,
+        statements: &mut Statements<'_>,
+        spent: Spent,
+        now: u64,
+    ) -> rusqlite::Result<()> {
+        take(statements, POOL, spent.pool, self.pool, now)?;
+        match spent.address {
+            Some((address, micro_usd)) => {
+                let name = address.to_string();
+                take(statements, &name, micro_usd, self.share, now)
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn missing(
+        self,
+        statements: &mut Statements<'_>,
+        now: u64,
+    ) -> rusqlite::Result<Missing> {
+        let mut missing = Missing::default();
+        let select = statements.get("SELECT name, missing, at FROM newcomer")?;
+        for row in select.query_map([], read)? {
+            let (name, was_missing, at) = row?;
+            let left =
+                |allowance: Allowance| allowance.missing_after(now.saturating_sub(at), was_missing);
+            if name == POOL {
+                missing.pool = left(self.pool);
+            } else if let Ok(address) = name.parse::<IpAddr>()
+                && let micro_usd @ 1.. = left(self.share)
+            {
+                missing.addresses.push((address, micro_usd));
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Deletes the rows of what is full again, and the oldest of too many.
+    pub(super) fn prune(self, statements: &mut Statements<'_>, now: u64) -> rusqlite::Result<()> {
+        let full = "DELETE FROM newcomer
+                    WHERE missing <= max(?1 - at, 0) * iif(name = '', ?2, ?3)";
+        let rates = params![stored(now), rate(self.pool), rate(self.share)];
+        statements.execute(full, rates)?;
+        let oldest = "DELETE FROM newcomer WHERE name IN
+                      (SELECT name FROM newcomer WHERE name <> '' ORDER BY at DESC LIMIT -1 OFFSET ?1)";
+        statements.execute(oldest, [MAX_SHARES]).map(drop)
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<(String, u64, u64)> {
+    let number = |column| -> rusqlite::Result<u64> {
+        let number: i64 = row.get(column)?;
+        Ok(u64::try_from(number).unwrap_or_default())
+    };
+    Ok((row.get(0)?, number(1)?, number(2)?))
+}
+
+/// A clock that was set back gives nothing back for the time that it repeats.
+fn take(
+    statements: &mut Statements<'_>,
+    name: &str,
+    micro_usd: u64,
+    allowance: Allowance,
+    now: u64,
+) -> rusqlite::Result<()> {
+    if micro_usd == 0 {
+        return Ok(());
+    }
+    let sql = "INSERT INTO newcomer (name, missing, at) VALUES (?1, min(?2, ?3), ?4)
+               ON CONFLICT (name) DO UPDATE SET at = ?4,
+               missing = min(max(missing - max(?4 - at, 0) * ?5, 0) + min(?2, ?3), ?3)";
+    let (spent, capacity) = (bounded(micro_usd), bounded(allowance.capacity));
+    let values = params![name, spent, capacity, stored(now), rate(allowance)];
+    statements.execute(sql, values).map(drop)
+}
+
+/// An amount of which SQLite can add two.
+fn bounded(micro_usd: u64) -> i64 {
+    stored(micro_usd).min(1 << 61)
+}
+
+/// What comes back in a second; so much at most that SQLite can multiply it by any time that passes.
+fn rate(allowance: Allowance) -> i64 {
+    stored(allowance.per_second).min(1 << 24)
+}

@@ -1,0 +1,48 @@
+//! Reads the least fee that the source chain itself takes for a burn.
+
+use alloy_primitives::U256;
+use alloy_sol_types::{SolCall, sol};
+use plan_checks::bridge::chains::TOKEN_MESSENGER;
+
+use crate::{
+    Refusal,
+    ports::{Accounts, PortError, PortErrorReason},
+};
+
+sol! {
+    /// TokenMessengerV2 since 2.1: a burn with a lower `maxFee` reverts ("Insufficient max fee").
+    function getMinFeeAmount(uint256 amount) external view returns (uint256);
+}
+
+/// The least `maxFee` of a burn of this amount. Zero where the contract has no such function, as deployments before 2.1 have
+/// none; `None` where there is nothing to read with.
+///
+/// # Errors
+/// The port's failure; `quote_malformed` when the contract answers something else than a number.
+pub(super) async fn read<A: Accounts>(
+    accounts: &A,
+    chain_id: u64,
+    amount: U256,
+) -> Result<Option<U256>, Refusal> {
+    let call = getMinFeeAmountCall { amount }.abi_encode();
+    let answer = match accounts.call(chain_id, TOKEN_MESSENGER, call.into()).await {
+        Ok(answer) => answer,
+        Err(PortError {
+            reason: PortErrorReason::NotConfigured { .. },
+            ..
+        }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    // It reverts.
+    let Some(data) = answer else {
+        return Ok(Some(U256::ZERO));
+    };
+    match <[u8; 32]>::try_from(data.as_ref()) {
+        Ok(word) => Ok(Some(U256::from_be_bytes(word))),
+        Err(_) => Err(Refusal::new(
+            Refusal::QUOTE_MALFORMED,
+            "the least fee of the source chain cannot be read",
+        )
+        .comparing("one word", format_args!("{} bytes", data.len()))),
+    }
+}

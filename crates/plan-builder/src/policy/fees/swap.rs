@@ -1,0 +1,180 @@
+//! `[[chains]]` and `[swap]`: which contracts a swap may touch, and what is demanded of its price.
+
+use std::collections::BTreeSet;
+
+use addresses::ConfiguredAddress;
+use alloy_primitives::{Address, Selector};
+use plan_checks::{
+    fees::{ReviewedChain, ReviewedLeg, SwapPricePolicy},
+    swap::calldata::IMPLEMENTED,
+};
+use serde::Deserialize;
+
+use super::{MOST_ROWS, Problems};
+use crate::policy::LifeSeconds;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChainTable {
+    chain_id: u64,
+    router: ConfiguredAddress,
+    forwarder: ConfiguredAddress,
+    selectors: Vec<Selector>,
+    legs: Vec<LegTable>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LegTable {
+    contract: ConfiguredAddress,
+    selectors: Vec<Selector>,
+    /// Whom the router must approve for it, where that is not the contract itself.
+    spender: Option<ConfiguredAddress>,
+    #[serde(default)]
+    tools: Vec<String>,
+    #[serde(default)]
+    runs_arbitrary_code: bool,
+    max_life_seconds: Option<u64>,
+}
+
+/// `[swap]`: what is demanded of a swap's price, and which exchanges are never asked.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SwapTable {
+    max_price_impact_bps: Option<u64>,
+    max_price_deviation_bps: Option<u64>,
+    #[serde(default)]
+    price_required: bool,
+    #[serde(default)]
+    deny_tools: Vec<String>,
+}
+
+impl SwapTable {
+    pub(super) fn review(self, problems: &mut Problems) -> SwapPricePolicy {
+        problems.check(
+            self.deny_tools.len() <= MOST_TOOLS
+                && self.deny_tools.iter().all(|tool| is_tool_key(tool)),
+            "swap.deny_tools",
+            "at most 32 keys of exchanges as the aggregator writes them (a-z, 0-9, - and _)",
+        );
+        let mut bps = |value: Option<u64>, key| value.and_then(|value| problems.bps(value, key));
+        SwapPricePolicy {
+            max_price_impact: bps(self.max_price_impact_bps, "swap.max_price_impact_bps"),
+            max_price_deviation: bps(self.max_price_deviation_bps, "swap.max_price_deviation_bps"),
+            price_required: self.price_required,
+            deny_tools: self.deny_tools,
+        }
+    }
+}
+
+/// Most keys of exchanges in a list.
+const MOST_TOOLS: usize = 32;
+
+/// Whether a text can be the aggregator's key of an exchange.
+pub(crate) fn is_tool_key(text: &str) -> bool {
+    let plain = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    (1..=64).contains(&text.len()) && text.bytes().all(plain)
+}
+
+pub(super) fn chains(tables: Vec<ChainTable>, problems: &mut Problems) -> Vec<ReviewedChain> {
+    let mut seen = BTreeSet::new();
+    problems.check(tables.len() <= MOST_ROWS, "chains", "at most 256 chains");
+    let mut chains = Vec::new();
+    for (index, table) in tables.into_iter().enumerate() {
+        let key = format!("chains[{index}]");
+        problems.check(
+            table.chain_id > 0 && seen.insert(table.chain_id),
+            &format!("{key}.chain_id"),
+            "a chain id, named once",
+        );
+        problems.check(
+            !table.selectors.is_empty()
+                && table.selectors.iter().all(|one| IMPLEMENTED.contains(one)),
+            &format!("{key}.selectors"),
+            "at least one of the functions that are implemented: 0x5fd9ae2e (several legs), 0x4666fc80 (one leg, no fee)",
+        );
+        problems.check(
+            !table.legs.is_empty() && table.legs.len() <= MOST_ROWS,
+            &format!("{key}.legs"),
+            "1 to 256 reviewed contracts",
+        );
+        let router = problems.address(&table.router, &format!("{key}.router"));
+        let forwarder = problems.address(&table.forwarder, &format!("{key}.forwarder"));
+        let (Some(router), Some(forwarder)) = (router, forwarder) else {
+            continue;
+        };
+        problems.check(
+            router != Address::ZERO,
+            &format!("{key}.router"),
+            "an address that is not zero",
+        );
+        problems.check(
+            forwarder != Address::ZERO && forwarder != router,
+            &format!("{key}.forwarder"),
+            "an address that is neither zero nor the router",
+        );
+        chains.push(ReviewedChain {
+            chain_id: table.chain_id,
+            router,
+            forwarder,
+            selectors: table.selectors,
+            legs: legs(table.legs, &key, [router, forwarder], problems),
+        });
+    }
+    chains
+}
+
+/// The contracts of a chain's legs; none of them is one of `others`.
+fn legs(
+    tables: Vec<LegTable>,
+    chain: &str,
+    others: [Address; 2],
+    problems: &mut Problems,
+) -> Vec<ReviewedLeg> {
+    let mut legs = Vec::new();
+    for (index, table) in tables.into_iter().enumerate() {
+        let key = format!("{chain}.legs[{index}]");
+        problems.check(
+            !table.selectors.is_empty(),
+            &format!("{key}.selectors"),
+            "at least one selector",
+        );
+        problems.check(
+            table.tools.len() <= MOST_TOOLS && table.tools.iter().all(|tool| is_tool_key(tool)),
+            &format!("{key}.tools"),
+            "at most 32 keys of exchanges as the aggregator writes them (a-z, 0-9, - and _)",
+        );
+        if let Some(life) = table.max_life_seconds {
+            problems.check(
+                (LifeSeconds::MIN..=LifeSeconds::MAX).contains(&life),
+                &format!("{key}.max_life_seconds"),
+                "30 to 600",
+            );
+        }
+        let refused = |address: Address| address == Address::ZERO || others.contains(&address);
+        let contract = problems.address(&table.contract, &format!("{key}.contract"));
+        let spender = match &table.spender {
+            Some(spender) => problems.address(spender, &format!("{key}.spender")),
+            None => contract,
+        };
+        let (Some(contract), Some(spender)) = (contract, spender) else {
+            continue;
+        };
+        for (name, address) in [("contract", contract), ("spender", spender)] {
+            problems.check(
+                !refused(address),
+                &format!("{key}.{name}"),
+                "an address that is neither zero, the router nor the forwarder",
+            );
+        }
+        legs.push(ReviewedLeg {
+            contract,
+            selectors: table.selectors,
+            spender,
+            tools: table.tools,
+            runs_arbitrary_code: table.runs_arbitrary_code,
+            max_life_seconds: table.max_life_seconds,
+        });
+    }
+    legs
+}

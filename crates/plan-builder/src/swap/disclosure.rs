@@ -1,0 +1,161 @@
+//! `disclosure` of a swap plan: what passed, but what its reader should know. Every member follows from the request, the
+//! payload and the configuration, so that a verifier derives it again.
+
+use std::borrow::Cow;
+
+use alloy_primitives::U256;
+use plan_checks::{BasisPoints, FeePolicy, swap::SwapFacts};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    envelope::Text,
+    wire::{Digits, Eip55},
+};
+
+/// What the minimum is a part of: the aggregator's own quote, not a price of the market.
+const QUOTE_RELATIVE: &str = "quote_relative";
+const SIMULATED: &str = "none_in_simulation";
+const NOT_EXAMINED: &str = "not_examined";
+
+/// The member `disclosure`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Disclosure {
+    legs: Vec<LegRecord>,
+    minimum_output: MinimumOutput,
+    /// The same in sentences.
+    notes: Vec<Text>,
+    /// Whether a token takes a fee on its own transfers: `none_in_simulation` or `not_examined`.
+    transfer_fees: Text,
+}
+
+/// An exchange leg, and what was reviewed of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LegRecord {
+    contract: Eip55,
+    /// The aggregator's keys of the exchanges that the configuration names for it.
+    exchanges: Vec<Text>,
+    function: Text,
+    runs_arbitrary_code: bool,
+    spender: Eip55,
+}
+
+/// The floor of the output and what it is relative to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MinimumOutput {
+    amount: Digits,
+    basis: Text,
+    /// How far the minimum is below what an independent price gives for the input; absent without such a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    below_independent_price_bps: Option<u16>,
+    /// How far the minimum is below what the quote expects, rounded up.
+    below_quote_bps: u16,
+    /// `minAmountOut` of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    caller_minimum: Option<Digits>,
+    /// How far the expected output is below the input by the quote's own values, fees included; absent where it gives none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quote_price_impact_bps: Option<u16>,
+}
+
+impl Disclosure {
+    /// What the checked facts disclose; nothing was simulated yet.
+    pub(super) fn of(facts: &SwapFacts, policy: &FeePolicy) -> Self {
+        let minimum = facts.min_amount_out;
+        let expected = facts.quoted.to_amount;
+        let below = expected.checked_sub(minimum).unwrap_or_default();
+        let deviation = facts.price_deviation(minimum);
+        Self {
+            legs: facts
+                .legs
+                .iter()
+                .filter_map(|leg| {
+                    let review = leg.review.as_ref()?;
+                    Some(LegRecord {
+                        contract: Eip55::of(leg.target),
+                        exchanges: review.tools.iter().cloned().map(Cow::Owned).collect(),
+                        function: Cow::Owned(leg.selector?.to_string()),
+                        runs_arbitrary_code: review.runs_arbitrary_code,
+                        spender: Eip55::of(leg.spender),
+                    })
+                })
+                .collect(),
+            minimum_output: MinimumOutput {
+                amount: Digits(minimum),
+                basis: Cow::Borrowed(QUOTE_RELATIVE),
+                below_independent_price_bps: deviation.map(BasisPoints::get),
+                below_quote_bps: BasisPoints::at_least_of(below, expected).get(),
+                caller_minimum: facts.asked.min_amount_out.map(Digits),
+                quote_price_impact_bps: facts.price_impact().map(BasisPoints::get),
+            },
+            notes: notes(facts, policy, deviation.is_some()),
+            transfer_fees: Cow::Borrowed(NOT_EXAMINED),
+        }
+        .examined(false)
+    }
+
+    /// With what a simulation has shown of the tokens: that the account spent no more and received no less than the plan
+    /// says.
+    pub(crate) fn examined(mut self, as_planned: bool) -> Self {
+        self.notes.retain(|note| note != NOT_EXAMINED_NOTE);
+        self.transfer_fees = Cow::Borrowed(if as_planned { SIMULATED } else { NOT_EXAMINED });
+        if !as_planned {
+            self.notes.push(Cow::Borrowed(NOT_EXAMINED_NOTE));
+        }
+        self
+    }
+}
+
+const NOT_EXAMINED_NOTE: &str = "Nobody examined whether one of the tokens takes a fee on its own transfers. Such an input \
+    token lets the call revert; such an output token can deliver less than the minimum, because the router compares the \
+    minimum before it transfers the output.";
+
+fn notes(facts: &SwapFacts, policy: &FeePolicy, priced: bool) -> Vec<Text> {
+    let mut notes: Vec<Text> = vec![Cow::Borrowed(
+        "The minimum output is relative to the aggregator's own quote (quote_relative): it bounds what the execution may \
+         lose against that quote, and does not say that the quote is a good price.",
+    )];
+    if !priced {
+        notes.push(Cow::Borrowed(
+            "No independent price of both tokens was read: compare the expected output with a source of your own, or set \
+             minAmountOut.",
+        ));
+    }
+    for (at, leg) in facts.legs.iter().enumerate() {
+        if leg
+            .review
+            .as_ref()
+            .is_some_and(|review| review.runs_arbitrary_code)
+        {
+            notes.push(Cow::Owned(format!(
+                "Exchange leg {} runs code of the quote's choosing inside the transaction: the account is protected by the \
+                 exact approval and the minimum output only.",
+                at.saturating_add(1)
+            )));
+        }
+    }
+    let amount = |recipient| {
+        let part = facts
+            .distributions()
+            .iter()
+            .find(|part| part.recipient == recipient);
+        part.map_or(U256::ZERO, |part| part.amount)
+    };
+    for recipient in &policy.recipients {
+        if amount(recipient.address).is_zero() {
+            notes.push(Cow::Owned(format!(
+                "The recipient {:?} is paid nothing of this input: its configured share is {} basis points.",
+                recipient.role,
+                recipient.bps.get()
+            )));
+        }
+    }
+    if facts.left_in_router().is_some_and(|left| !left.is_zero()) {
+        notes.push(Cow::Borrowed(
+            "The parts of the shared fee are floors of one total: what they leave of it stays in the aggregator's router.",
+        ));
+    }
+    notes
+}

@@ -1,0 +1,96 @@
+//! What the router itself accepts: the reviewed contracts and functions, held against its whitelist on chain. A plan over
+//! one that is not on it would revert.
+
+use alloy_primitives::{Address, Selector};
+use alloy_sol_types::{SolCall, sol};
+use plan_checks::fees::{FeePolicy, ReviewedChain};
+
+use crate::ports::{Accounts, PortError};
+
+sol! {
+    /// The router's own reading: whether a leg may call this function of this contract.
+    function isContractSelectorWhitelisted(address contractAddress, bytes4 selector) external view returns (bool);
+}
+
+/// What the router's whitelist has instead of a function for a contract that may only be approved.
+const APPROVE_ONLY: Selector = Selector::new([0xff; 4]);
+/// `forwardERC20Fees`.
+const FORWARD_FEES: Selector = Selector::new([0x33, 0x2d, 0x74, 0x6b]);
+
+/// What the router says of one reviewed contract and function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// The key in the fee configuration: `chains[0].legs[2]`, `chains[0].forwarder`.
+    pub key: String,
+    /// The chain.
+    pub chain_id: u64,
+    /// The contract.
+    pub contract: Address,
+    /// Its function; `0xffffffff` for a spender that is only approved.
+    pub function: Selector,
+    /// Whether it is on the whitelist; why nobody knows.
+    pub listed: Result<bool, PortError>,
+}
+
+/// Asks the router of one chain about everything that is reviewed there. A node that fails is not asked further.
+pub async fn of_chain<A: Accounts>(
+    accounts: &A,
+    policy: &FeePolicy,
+    chain: &ReviewedChain,
+) -> Vec<Listing> {
+    let at = policy
+        .chains
+        .iter()
+        .position(|one| one == chain)
+        .unwrap_or_default();
+    let mut listings = Vec::new();
+    for (place, contract, function) in reviewed(chain) {
+        let listed = is_listed(accounts, chain, contract, function).await;
+        let failed = listed.is_err();
+        listings.push(Listing {
+            key: format!("chains[{at}].{place}"),
+            chain_id: chain.chain_id,
+            contract,
+            function,
+            listed,
+        });
+        if failed {
+            break;
+        }
+    }
+    listings
+}
+
+/// Every contract and function that a plan makes the router call or approve.
+fn reviewed(chain: &ReviewedChain) -> Vec<(String, Address, Selector)> {
+    let mut all = vec![("forwarder".to_owned(), chain.forwarder, FORWARD_FEES)];
+    for (at, leg) in chain.legs.iter().enumerate() {
+        let place = format!("legs[{at}]");
+        for function in &leg.selectors {
+            all.push((place.clone(), leg.contract, *function));
+        }
+        if leg.spender != leg.contract {
+            all.push((format!("{place}.spender"), leg.spender, APPROVE_ONLY));
+        }
+    }
+    all
+}
+
+async fn is_listed<A: Accounts>(
+    accounts: &A,
+    chain: &ReviewedChain,
+    contract: Address,
+    function: Selector,
+) -> Result<bool, PortError> {
+    let call = isContractSelectorWhitelistedCall {
+        contractAddress: contract,
+        selector: function,
+    };
+    let data = call.abi_encode().into();
+    let returned = accounts.call(chain.chain_id, chain.router, data).await?;
+    // A contract that reverts here, or gives something else than one word, is no router that would accept the leg.
+    let yes = returned.is_some_and(|word| {
+        word.len() == 32 && word.last() == Some(&1) && word.iter().rev().skip(1).all(|b| *b == 0)
+    });
+    Ok(yes)
+}

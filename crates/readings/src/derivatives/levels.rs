@@ -1,0 +1,221 @@
+//! What candles show: the range, the mean price that was paid, how far prices move, and the prices at which they turned.
+
+use serde::Serialize;
+
+use super::book::Candle;
+use crate::{Decimal, Figure, mean, percent_change, sum};
+
+/// Candles on each side that a turning point stands out from.
+const BESIDE: usize = 2;
+/// Most levels of a side.
+const MOST: usize = 4;
+/// Turning points that are closer to each other than this share of the usual range of a candle are one level.
+const SAME: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
+const PLACES: u32 = 4;
+
+/// What candles show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Structure {
+    /// How many candles.
+    pub candles: usize,
+    /// The highest price of all.
+    pub high: Figure,
+    /// The lowest price of all.
+    pub low: Figure,
+    /// The last price.
+    pub last: Figure,
+    /// Where the last price lies between lowest, 0, and highest, 100.
+    pub range_position_pct: Option<Figure>,
+    /// The last price against the first, in percent.
+    pub change_pct: Option<Figure>,
+    /// The mean price, weighed by what was traded; typical prices of the candles are taken.
+    pub vwap: Option<Figure>,
+    /// The usual range of one candle, in percent of the last price.
+    pub mean_range_pct: Option<Figure>,
+    /// What was traded in the later half against the earlier half, in percent.
+    pub volume_change_pct: Option<Figure>,
+    /// Prices below the last one at which the price turned up, nearest first.
+    pub supports: Vec<PriceLevel>,
+    /// Prices above the last one at which the price turned down, nearest first.
+    pub resistances: Vec<PriceLevel>,
+}
+
+/// A price at which prices turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PriceLevel {
+    /// The price.
+    pub px: Figure,
+    /// How often prices turned there.
+    pub touches: usize,
+    /// How far it is from the last price, in percent of that.
+    pub distance_pct: Option<Figure>,
+}
+
+/// What `candles`, oldest first, show; `None` of fewer than five.
+#[must_use]
+pub fn structure(candles: &[Candle]) -> Option<Structure> {
+    if candles.len() < 2 * BESIDE + 1 {
+        return None;
+    }
+    let (first, last) = (candles.first()?, candles.last()?.close);
+    let high = candles.iter().map(|candle| candle.high).max()?;
+    let low = candles.iter().map(|candle| candle.low).min()?;
+    let ranges = candles.iter().map(|candle| candle.high.0 - candle.low.0);
+    let range = sum(ranges)?.checked_div(Decimal::from(candles.len()))?;
+    let (supports, resistances) = levels(candles, last, range);
+    let width = high.0 - low.0;
+    let of_last = |part: Decimal| part.checked_mul(Decimal::ONE_HUNDRED)?.checked_div(last.0);
+    let position = (last.0 - low.0)
+        .checked_mul(Decimal::ONE_HUNDRED)
+        .and_then(|part| part.checked_div(width));
+    let halves = candles.split_at(candles.len() / 2);
+    let volume = |part: &[Candle]| sum(part.iter().map(|candle| candle.volume_base.0));
+    let rounded = |value: Decimal| Figure(value.round_dp(PLACES));
+    Some(Structure {
+        candles: candles.len(),
+        high,
+        low,
+        last,
+        range_position_pct: position.map(rounded),
+        change_pct: percent_change(first.open.0, last.0).map(rounded),
+        vwap: vwap(candles).map(|price| Figure(price.round_sf(8).unwrap_or(price))),
+        mean_range_pct: of_last(range).map(rounded),
+        volume_change_pct: volume(halves.0)
+            .zip(volume(halves.1))
+            .and_then(|(then, now)| percent_change(then, now))
+            .map(rounded),
+        supports,
+        resistances,
+    })
+}
+
+fn vwap(candles: &[Candle]) -> Option<Decimal> {
+    let (mut paid, mut traded) = (Decimal::ZERO, Decimal::ZERO);
+    for candle in candles {
+        let sum = candle
+            .high
+            .0
+            .checked_add(candle.low.0)?
+            .checked_add(candle.close.0)?;
+        let typical = sum.checked_div(Decimal::from(3))?;
+        paid = paid.checked_add(typical.checked_mul(candle.volume_base.0)?)?;
+        traded = traded.checked_add(candle.volume_base.0)?;
+    }
+    paid.checked_div(traded)
+}
+
+/// Turning points below and above the last price, each nearest first.
+fn levels(candles: &[Candle], last: Figure, range: Decimal) -> (Vec<PriceLevel>, Vec<PriceLevel>) {
+    let same = range.checked_mul(SAME).unwrap_or(range);
+    let (mut lows, mut highs) = (Vec::new(), Vec::new());
+    for window in candles.windows(2 * BESIDE + 1) {
+        let Some(middle) = window.get(BESIDE) else {
+            continue;
+        };
+        if window.iter().all(|other| other.low >= middle.low) {
+            lows.push(middle.low.0);
+        }
+        if window.iter().all(|other| other.high <= middle.high) {
+            highs.push(middle.high.0);
+        }
+    }
+    let mut below = clusters(lows, same, last);
+    let mut above = clusters(highs, same, last);
+    below.retain(|level| level.px < last);
+    above.retain(|level| level.px > last);
+    below.sort_by_key(|level| std::cmp::Reverse(level.px));
+    above.sort_by_key(|level| level.px);
+    below.truncate(MOST);
+    above.truncate(MOST);
+    (below, above)
+}
+
+/// Prices that are close to each other, as one level at their mean.
+fn clusters(mut prices: Vec<Decimal>, same: Decimal, last: Figure) -> Vec<PriceLevel> {
+    prices.sort_unstable();
+    let mut groups: Vec<Vec<Decimal>> = Vec::new();
+    for price in prices {
+        match groups.last_mut() {
+            Some(group) if group.last().is_some_and(|known| price - known <= same) => {
+                group.push(price);
+            }
+            _ => groups.push(vec![price]),
+        }
+    }
+    let level = |group: Vec<Decimal>| {
+        let mean = mean(&group)?;
+        let mean = mean.round_sf(8).unwrap_or(mean);
+        Some(PriceLevel {
+            px: Figure(mean),
+            touches: group.len(),
+            distance_pct: percent_change(last.0, mean).map(|pct| Figure(pct.round_dp(PLACES))),
+        })
+    };
+    groups.into_iter().filter_map(level).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn candle(hour: i64, low: i64, high: i64, close: i64) -> Candle {
+        let figure = |value: i64| Figure(Decimal::from(value));
+        Candle {
+            open_time: Timestamp::from_second(hour * 3600).unwrap(),
+            close_time: Timestamp::from_second(hour * 3600 + 3599).unwrap(),
+            open: figure(close),
+            high: figure(high),
+            low: figure(low),
+            close: figure(close),
+            volume_base: figure(if hour < 5 { 10 } else { 20 }),
+            trades: 1,
+        }
+    }
+
+    /// Up to 120, down to 100, up to 120 again, and to 110.
+    fn zigzag() -> Vec<Candle> {
+        let closes = [101, 110, 118, 110, 102, 109, 118, 112, 110, 110];
+        let candles = closes.iter().zip(0..);
+        candles
+            .map(|(close, hour)| candle(hour, close - 2, close + 2, *close))
+            .collect()
+    }
+
+    #[test]
+    fn prices_turn_at_levels() {
+        let shown = structure(&zigzag()).unwrap();
+        assert_eq!(
+            (shown.high.to_string(), shown.low.to_string()),
+            ("120".into(), "99".into())
+        );
+        let level = |level: &PriceLevel| (level.px.to_string(), level.touches);
+        assert_eq!(
+            shown.resistances.iter().map(level).collect::<Vec<_>>(),
+            [("120".to_owned(), 2)]
+        );
+        assert_eq!(
+            shown.supports.iter().map(level).collect::<Vec<_>>(),
+            [("100".to_owned(), 1)]
+        );
+        assert_eq!(
+            shown.resistances[0].distance_pct.unwrap().to_string(),
+            "9.0909"
+        );
+        assert_eq!(shown.volume_change_pct.unwrap().to_string(), "100");
+        assert_eq!(shown.range_position_pct.unwrap().to_string(), "52.381");
+        let vwap = shown.vwap.unwrap();
+        assert!(shown.low < vwap && vwap < shown.high);
+    }
+
+    #[test]
+    fn few_candles_show_nothing() {
+        assert_eq!(structure(&zigzag()[..4]), None);
+        // A price that never moved has no place in its range.
+        let flat: Vec<_> = (0..6).map(|hour| candle(hour, 5, 5, 5)).collect();
+        let shown = structure(&flat).unwrap();
+        assert_eq!(shown.range_position_pct, None);
+        assert!(shown.supports.is_empty() && shown.resistances.is_empty());
+    }
+}

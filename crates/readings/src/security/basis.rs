@@ -1,0 +1,80 @@
+//! What a verdict rests on.
+
+use serde::Serialize;
+
+use super::{Check, Concentration, Judgement, Scan, TradeSide, Traded, Trades};
+
+/// What a verdict over a contract rests on: who looked, and for how much of what there is to look for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Basis {
+    /// The scanners that had finished.
+    pub scanners: Vec<&'static str>,
+    /// Checks that somebody made.
+    pub checks_made: usize,
+    /// Checks that there are.
+    pub checks_total: usize,
+    /// Severe checks that no finished scan made, worst first: while there is one, the verdict is not
+    /// `safe`.
+    pub severe_unknown: Vec<Check>,
+    /// What a vetting rests on beside the contract.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub market: Option<MarketBasis>,
+}
+
+/// What a vetting rests on beside the contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MarketBasis {
+    /// Holders that the concentration counts; null when it could not be told.
+    pub holders_counted: Option<usize>,
+    /// Whether those are the ten largest, or all.
+    pub holders_complete: bool,
+    /// Sizes in dollars of which a sale was quoted.
+    pub sales_quoted_usd: Vec<String>,
+    /// Sizes in dollars at which buying and selling at once was quoted.
+    pub round_trips_quoted_usd: Vec<String>,
+}
+
+impl Basis {
+    /// Of the verdict over a contract.
+    #[must_use]
+    pub fn of(scans: &[Scan], judgement: &Judgement) -> Self {
+        let made = |check: &Check| scans.iter().any(|scan| scan.finding(*check).is_some());
+        let finished = scans.iter().filter(|scan| scan.complete);
+        let mut scanners: Vec<_> = finished.map(|scan| scan.source).collect();
+        scanners.sort_unstable();
+        Self {
+            scanners,
+            checks_made: Check::ALL.into_iter().filter(made).count(),
+            checks_total: Check::ALL.len(),
+            severe_unknown: judgement.severe_unknown.clone(),
+            market: None,
+        }
+    }
+
+    /// With what a vetting rests on beside the contract; `holder_count` is how many holders there are.
+    #[must_use]
+    pub fn with_market(
+        self,
+        concentration: Option<&Concentration>,
+        holder_count: Option<u64>,
+        trades: &Trades,
+    ) -> Self {
+        let sizes = |quoted: &dyn Fn(&super::Probe) -> bool| {
+            let probes = trades.probes.iter().filter(|probe| quoted(probe));
+            probes.map(|probe| probe.usd.to_string()).collect()
+        };
+        let market = MarketBasis {
+            holders_counted: concentration.map(|found| found.counted),
+            holders_complete: concentration
+                .is_some_and(|found| !found.is_lower_bound(holder_count)),
+            sales_quoted_usd: sizes(&|probe| {
+                matches!(probe.side(TradeSide::Sell), Traded::Quoted(_))
+            }),
+            round_trips_quoted_usd: sizes(&|probe| probe.round_trip_loss_pct().is_some()),
+        };
+        Self {
+            market: Some(market),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What a post says, taken from its text: which tokens, which topics, which stance, which claims. The text itself is not
+//! kept: it is not ours to sell.
+
+mod claim;
+
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+
+pub use self::claim::{Claim, ClaimKind};
+use super::mood::MoodLabel;
+use crate::{
+    Figure, mean,
+    news::{of_title, topics_in},
+};
+
+/// Words in capitals that are symbols of tokens when they stand in a post.
+const SYMBOLS: &[&str] = &[
+    "BTC", "ETH", "SOL", "XRP", "BNB", "ADA", "DOGE", "TRX", "AVAX", "LINK", "LTC", "HYPE", "SUI",
+    "TON", "ARB", "AAVE", "UNI", "USDT", "USDC", "OKB", "PEPE", "SHIB", "NEAR",
+];
+/// Most symbols that are taken of a post.
+const MOST: usize = 5;
+/// Longest symbol behind a `$`.
+const LONGEST: usize = 12;
+
+/// A post of a leader: where it is, how it did and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Post {
+    /// Who posted, without `@`.
+    pub handle: String,
+    /// How many follow the account.
+    pub followers: Option<u64>,
+    /// Where the post is.
+    pub url: String,
+    /// When it was posted.
+    pub at: Timestamp,
+    /// Likes, reposts, replies and quotes together.
+    pub reactions: Option<u64>,
+    /// What it says.
+    pub content: Content,
+}
+
+/// The posts of some accounts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Posts {
+    /// Newest first.
+    pub posts: Vec<Post>,
+    /// Every post from this time on is there; earlier ones may be missing.
+    pub covered_from: Timestamp,
+}
+
+/// What a text says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// Tokens that it names, with the tone of the clauses that name each, −1 … 1.
+    pub stances: Vec<(String, Figure)>,
+    /// Topics that it is about, by their names.
+    pub topics: Vec<&'static str>,
+    /// What it states.
+    pub claims: Vec<Claim>,
+}
+
+impl Content {
+    /// Reads a text, clause by clause: "BTC looks strong, ETH weak" is for one and against the other. A clause without a
+    /// tone of its own has that of the whole text when the text names no other token.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let clauses: Vec<(Vec<String>, Decimal, &str)> = clauses(text)
+            .map(|clause| (symbols_in(clause), of_title(clause).score.0, clause))
+            .collect();
+        let named = symbols_in(text);
+        let whole = of_title(text).score.0;
+        let stances = named.iter().map(|symbol| {
+            let scores = clauses
+                .iter()
+                .filter(|(symbols, ..)| symbols.contains(symbol))
+                .map(|(_, score, _)| *score);
+            let toned: Vec<Decimal> = scores.filter(|score| !score.is_zero()).collect();
+            let mean = mean(&toned);
+            let alone = named.len() == 1;
+            let score = mean.unwrap_or(if alone { whole } else { Decimal::ZERO });
+            (symbol.clone(), Figure(score.round_dp(4)))
+        });
+        let stances: Vec<_> = stances.collect();
+        let mut claims = Vec::new();
+        for (symbols, _, clause) in &clauses {
+            for claim in claim::stated(clause, symbols) {
+                if !claims.contains(&claim) {
+                    claims.push(claim);
+                }
+            }
+        }
+        for (symbol, score) in &stances {
+            claims.extend(claim::leaning(symbol, MoodLabel::of(score.0)));
+        }
+        Self {
+            stances,
+            topics: topics_in(text),
+            claims,
+        }
+    }
+
+    /// The mean of its stances; `None` when it names no token.
+    #[must_use]
+    pub fn tone(&self) -> Option<Decimal> {
+        let scores: Vec<_> = self.stances.iter().map(|(_, score)| score.0).collect();
+        mean(&scores)
+    }
+}
+
+/// The clauses of a text. A point or a comma inside a number does not end one.
+fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        while !rest.is_empty() {
+            let end = end_of_clause(rest);
+            let (clause, after) = rest.split_at_checked(end)?;
+            let skip = after.chars().next().map_or(0, char::len_utf8);
+            rest = after.get(skip..).unwrap_or_default();
+            let clause = clause.trim();
+            if !clause.is_empty() {
+                return Some(clause);
+            }
+        }
+        None
+    })
+}
+
+fn end_of_clause(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        let ends = match c {
+            '\n' | ';' | '!' | '?' => true,
+            '.' | ',' | ':' => next.is_none_or(char::is_whitespace),
+            _ => false,
+        };
+        if ends {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// Symbols of tokens in a text, in the order in which they stand there.
+fn symbols_in(text: &str) -> Vec<String> {
+    let mut symbols: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '$');
+        let symbol = match word.strip_prefix('$') {
+            Some(tag) => {
+                let letters = tag.chars().all(|c| c.is_ascii_alphanumeric());
+                let symbol = letters
+                    && tag.len() <= LONGEST
+                    && tag.starts_with(|c: char| c.is_ascii_alphabetic());
+                symbol.then(|| tag.to_ascii_uppercase())
+            }
+            None => SYMBOLS.contains(&word).then(|| word.to_owned()),
+        };
+        if let Some(symbol) = symbol
+            && !symbols.contains(&symbol)
+            && symbols.len() < MOST
+        {
+            symbols.push(symbol);
+        }
+    }
+    symbols
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_tagged_or_well_known() {
+        assert_eq!(
+            symbols_in("BTC looks strong, $eth too; $100k? LINK in bio $BTC"),
+            ["BTC", "ETH", "LINK"]
+        );
+        assert!(symbols_in("link to one suit, ADAM $ $$ $<b>").is_empty());
+    }
+
+    #[test]
+    fn each_token_has_the_tone_of_its_own_clauses() {
+        let read = Content::read("BTC looks strong, but $SOL is weak and dumping. ETH");
+        let label = |of: &str| {
+            let found = read.stances.iter().find(|(symbol, _)| symbol == of);
+            MoodLabel::of(found.unwrap().1.0)
+        };
+        assert_eq!(label("BTC"), MoodLabel::Bullish);
+        assert_eq!(label("SOL"), MoodLabel::Bearish);
+        assert_eq!(label("ETH"), MoodLabel::Neutral);
+        // With one token in it, the whole text is about that token.
+        let read = Content::read("$SUI. This is a disaster");
+        assert_eq!(MoodLabel::of(read.stances[0].1.0), MoodLabel::Bearish);
+    }
+
+    #[test]
+    fn numbers_do_not_end_a_clause() {
+        let found: Vec<_> = clauses("BTC at $1.5 or 1,000. ETH: no! ok").collect();
+        assert_eq!(found, ["BTC at $1.5 or 1,000", "ETH", "no", "ok"]);
+        assert_eq!(clauses(" . , ").count(), 0);
+    }
+
+    #[test]
+    fn a_text_without_tokens_has_topics_and_no_tone() {
+        let read = Content::read("Spot ETF inflows hit a record");
+        assert!(read.stances.is_empty() && read.tone().is_none());
+        assert_eq!(read.topics, ["etf"]);
+    }
+}

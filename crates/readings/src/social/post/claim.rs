@@ -1,0 +1,258 @@
+//! What a post states, in a form that is told in our own words.
+
+use serde::Serialize;
+
+use super::super::mood::MoodLabel;
+use crate::news::words;
+
+/// Longest price that is repeated, in characters.
+const LONGEST_PRICE: usize = 12;
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    /// What is stated.
+    pub kind: ClaimKind,
+    /// The symbol of the token that it is about, when it names one.
+    pub symbol: Option<String>,
+    /// A price in dollars, when it names one.
+    pub price: Option<String>,
+}
+
+/// What is stated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimKind {
+    /// A price is named.
+    Price,
+    /// Somebody was attacked.
+    Exploit,
+    /// A peg is lost.
+    Depeg,
+    /// Withdrawals or a chain stand still.
+    Halt,
+    /// Money flows into or out of funds.
+    Flows,
+    /// An authority acts.
+    Regulation,
+    /// A token is traded somewhere new.
+    Listing,
+    /// Tokens are set free.
+    Unlock,
+    /// Positions were closed by force.
+    Liquidations,
+    /// A network changes.
+    Upgrade,
+    /// Something begins.
+    Launch,
+    /// A central bank acts.
+    Rates,
+    /// The author is for it.
+    Positive,
+    /// The author is against it.
+    Negative,
+}
+
+/// Phrases, as whole words, and what they state.
+const PHRASES: &[(ClaimKind, &[&str])] = &[
+    (
+        ClaimKind::Exploit,
+        &["hacked", "exploit", "exploited", "drained", "hack"],
+    ),
+    (ClaimKind::Depeg, &["depeg", "depegged", "lost its peg"]),
+    (
+        ClaimKind::Halt,
+        &[
+            "halts",
+            "halted",
+            "paused withdrawals",
+            "pauses withdrawals",
+        ],
+    ),
+    (
+        ClaimKind::Flows,
+        &["inflow", "inflows", "outflow", "outflows"],
+    ),
+    (
+        ClaimKind::Regulation,
+        &[
+            "sec",
+            "lawsuit",
+            "regulator",
+            "regulators",
+            "regulation",
+            "sues",
+        ],
+    ),
+    (
+        ClaimKind::Listing,
+        &["listing", "listed", "lists", "delisting", "delisted"],
+    ),
+    (ClaimKind::Unlock, &["unlock", "unlocks", "vesting"]),
+    (
+        ClaimKind::Liquidations,
+        &["liquidated", "liquidation", "liquidations"],
+    ),
+    (
+        ClaimKind::Upgrade,
+        &["upgrade", "upgrades", "hard fork", "mainnet"],
+    ),
+    (
+        ClaimKind::Launch,
+        &["launch", "launches", "launched", "airdrop"],
+    ),
+    (
+        ClaimKind::Rates,
+        &[
+            "rate cut",
+            "rate cuts",
+            "rate hike",
+            "fomc",
+            "the fed",
+            "cpi",
+        ],
+    ),
+];
+
+/// What a clause states about the tokens that it names.
+pub(super) fn stated(clause: &str, symbols: &[String]) -> Vec<Claim> {
+    let padded = format!(" {} ", words(clause).join(" "));
+    let symbol = match symbols {
+        [one] => Some(one.clone()),
+        _ => None,
+    };
+    let carried = PHRASES.iter().filter(|(_, phrases)| {
+        phrases
+            .iter()
+            .any(|phrase| padded.contains(&format!(" {phrase} ")))
+    });
+    let mut claims: Vec<Claim> = carried
+        .map(|(kind, _)| Claim {
+            kind: *kind,
+            symbol: symbol.clone(),
+            price: None,
+        })
+        .collect();
+    // A price is one of something: of which of two tokens nobody can say.
+    if let (Some(symbol), Some(price)) = (symbol, price_in(clause)) {
+        claims.push(Claim {
+            kind: ClaimKind::Price,
+            symbol: Some(symbol),
+            price: Some(price),
+        });
+    }
+    claims
+}
+
+/// The stance of an author as a statement.
+pub(super) fn leaning(symbol: &str, label: MoodLabel) -> Option<Claim> {
+    let kind = match label {
+        MoodLabel::Bullish => ClaimKind::Positive,
+        MoodLabel::Bearish => ClaimKind::Negative,
+        MoodLabel::Neutral => return None,
+    };
+    Some(Claim {
+        kind,
+        symbol: Some(symbol.to_owned()),
+        price: None,
+    })
+}
+
+/// The first amount of dollars in a text: `$100k`, `$4,200.50`.
+fn price_in(text: &str) -> Option<String> {
+    let amounts = text.split_whitespace().filter_map(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '$');
+        word.strip_prefix('$')
+    });
+    amounts
+        .map(str::to_ascii_lowercase)
+        .find(|amount| is_amount(amount))
+        .map(|amount| format!("${amount}"))
+}
+
+fn is_amount(text: &str) -> bool {
+    let digits = text.trim_end_matches(['k', 'm', 'b']);
+    text.len() <= LONGEST_PRICE
+        && text.len() - digits.len() <= 1
+        && digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.ends_with(|c: char| c.is_ascii_digit())
+        && digits
+            .chars()
+            .all(|c| c.is_ascii_digit() || c == '.' || c == ',')
+}
+
+impl Claim {
+    /// The statement as the end of a sentence that begins with who makes it.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let symbol = self.symbol.as_deref();
+        let about = symbol.map_or_else(String::new, |symbol| format!(" concerning {symbol}"));
+        let of = symbol.unwrap_or("it");
+        match self.kind {
+            ClaimKind::Price => {
+                let price = self.price.as_deref().unwrap_or("a number");
+                format!("names {price} as a price of {of}")
+            }
+            ClaimKind::Exploit => format!("tells of an exploit{about}"),
+            ClaimKind::Depeg => format!("tells of a lost peg{about}"),
+            ClaimKind::Halt => format!("tells of a halt{about}"),
+            ClaimKind::Flows => format!("tells of flows into or out of funds{about}"),
+            ClaimKind::Regulation => format!("tells of what authorities do{about}"),
+            ClaimKind::Listing => format!("tells of a listing or delisting{about}"),
+            ClaimKind::Unlock => format!("tells of an unlock of tokens{about}"),
+            ClaimKind::Liquidations => format!("tells of liquidations{about}"),
+            ClaimKind::Upgrade => format!("tells of an upgrade of a network{about}"),
+            ClaimKind::Launch => format!("tells of a launch{about}"),
+            ClaimKind::Rates => format!("tells of central banks and their rates{about}"),
+            ClaimKind::Positive => format!("speaks well of {of}"),
+            ClaimKind::Negative => format!("speaks ill of {of}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(clause: &str, symbols: &[&str]) -> Vec<String> {
+        let symbols: Vec<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
+        stated(clause, &symbols).iter().map(Claim::words).collect()
+    }
+
+    #[test]
+    fn statements_are_told_in_our_own_words() {
+        assert_eq!(
+            told("$BTC to $100k once ETF inflows return", &["BTC"]),
+            [
+                "tells of flows into or out of funds concerning BTC",
+                "names $100k as a price of BTC"
+            ]
+        );
+        assert_eq!(told("Bridge hacked", &[]), ["tells of an exploit"]);
+        // Whole words only, and no price where two tokens could have it.
+        assert_eq!(told("second secret unlocked", &[]), Vec::<String>::new());
+        assert_eq!(
+            told("BTC or ETH at $5,000", &["BTC", "ETH"]),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn amounts_are_amounts() {
+        for good in ["100k", "4,200.50", "1", "0.5", "2.5m"] {
+            assert!(is_amount(good), "{good}");
+        }
+        for bad in [
+            "",
+            "k",
+            "100kk",
+            "btc",
+            "1e9",
+            "100k<b>",
+            "1.",
+            "1234567890123",
+        ] {
+            assert!(!is_amount(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The one example call of each route. Every document shows this call and no other, and the tests of `api-server` buy it
+//! as each document writes it.
+
+use serde_json::Value as Json;
+
+use crate::{Parameter, Route, schema};
+
+/// The call that documents show of a route.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExampleCall {
+    /// The query as pairs, not encoded.
+    pub query: Vec<(&'static str, &'static str)>,
+    /// The JSON body; an empty object when the route takes none.
+    pub body: Json,
+    /// Path and query, encoded.
+    pub target: String,
+}
+
+impl Route {
+    /// The smallest call that shows what the route does and that is served.
+    ///
+    /// It has the parameters that must be given, the first of alternatives, those whose example is not their default, and
+    /// the address that would otherwise be the payer's own sub-wallet: not every server has one, and a new payer has none.
+    #[must_use]
+    pub fn example_call(&self) -> ExampleCall {
+        let shown = self.query.iter().filter(|known| self.shows(known));
+        let query: Vec<_> = shown.map(|known| (known.name, known.example)).collect();
+        let mut target = self.path.to_owned();
+        for (index, (name, value)) in query.iter().enumerate() {
+            target.push(if index == 0 { '?' } else { '&' });
+            target.push_str(name);
+            target.push('=');
+            push_encoded(&mut target, value);
+        }
+        let body = schema::examples(self.body.iter().filter(|known| self.shows(known)));
+        ExampleCall {
+            query,
+            body,
+            target,
+        }
+    }
+
+    /// Whether the example call has this parameter.
+    pub(crate) fn shows(&self, parameter: &Parameter) -> bool {
+        let alternatives = || {
+            self.constraints
+                .iter()
+                .filter_map(|rule| rule.exactly_one())
+        };
+        let mut grouped = alternatives().filter(|names| names.contains(&parameter.name));
+        match grouped.next() {
+            Some(names) => names.first() == Some(&parameter.name),
+            None => {
+                let chosen = parameter
+                    .default()
+                    .is_some_and(|text| text != parameter.example);
+                parameter.is_required() || parameter.name == "address" || chosen
+            }
+        }
+    }
+}
+
+/// Percent-encodes everything but what RFC 3986 never reserves.
+fn push_encoded(target: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                target.push(char::from(byte));
+            }
+            _ => target.push_str(&format!("%{byte:02X}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Operation;
+
+    #[test]
+    fn an_example_is_a_whole_call() {
+        for operation in Operation::ALL {
+            let route = operation.route();
+            let ExampleCall { target, body, .. } = route.example_call();
+            let query = target.split_once('?').map(|(_, query)| query);
+            let parsed = route.parse(query, body.to_string().as_bytes());
+            assert!(parsed.is_ok(), "{target} {body}: {parsed:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_named_and_of_alternatives_there_is_one() {
+        let target = |operation: Operation| operation.route().example_call().target;
+        assert!(target(Operation::Portfolio).starts_with("/portfolio?address=0x"));
+        assert!(!target(Operation::YieldFarmingHistorical).contains("address"));
+        assert_eq!(target(Operation::CryptoNews), "/crypto-news");
+        let research = target(Operation::LlmResearch);
+        assert!(
+            research.contains("%20") && research.is_ascii(),
+            "{research}"
+        );
+    }
+}

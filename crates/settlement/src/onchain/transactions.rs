@@ -1,0 +1,249 @@
+//! The settlements as transactions of our account: submitted to the sender, and followed until they count.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use tx_sender::{
+    Chain, Hold, Lane, NodeFault, Options, Policy, Record, Request, Sender, SenderError, State,
+    Store, Takeover, TransactionSigner, Watch,
+};
+use x402_wire::Payment;
+
+use super::OnchainSettler;
+use super::queue::Place;
+use crate::chain::RECEIPT;
+use crate::{Call, Cause, ChainReader, GasPolicy, Settlement, Timeouts};
+
+/// How often one payment may be tried. An attempt that a cancellation or somebody else's transaction has ended is followed by another
+/// one; the authorization is the same, and its token accepts it once.
+const MAX_ATTEMPTS: u32 = 100;
+
+/// How many polls a transaction waits before the same bytes go to the node again.
+const RESEND_POLLS: u32 = 10;
+
+const SEND: Call = Call::Rpc("eth_sendRawTransaction");
+
+/// The sender of our account's transactions on the chain of the reader.
+pub(super) fn sender(
+    chain: &ChainReader,
+    signer: Arc<dyn TransactionSigner>,
+    timeouts: Timeouts,
+    policy: GasPolicy,
+    records: Arc<dyn Store>,
+) -> Sender {
+    let usual = Policy::default();
+    let network = Chain {
+        id: chain.network().chain_id(),
+        nodes: vec![Arc::new(chain.rpc().sending_node())],
+        policy: Policy {
+            max_fee_per_gas: policy.max_fee_per_gas,
+            confirmations: chain.confirmations(),
+            poll_interval: timeouts.poll_interval,
+            resend_after: timeouts.poll_interval.saturating_mul(RESEND_POLLS),
+            ..usual
+        },
+    };
+    let options = Options {
+        // The records are this process's alone: whoever had the lane has ended.
+        takeover: Takeover::AtOnce,
+        ..Options::default()
+    };
+    Sender::new(records, vec![network], vec![signer], options)
+}
+
+/// What the records say about a payment.
+pub(super) enum Known {
+    /// There is an attempt that can still take effect, or has.
+    Attempt(Box<Record>),
+    /// None: the key of the next one.
+    Next(String),
+}
+
+impl OnchainSettler {
+    pub(super) fn lane(&self) -> Lane {
+        Lane {
+            chain_id: self.chain.network().chain_id(),
+            account: self.account,
+        }
+    }
+
+    /// The last attempt at the payment. One that was abandoned, or whose nonce somebody else has used, is none.
+    pub(super) async fn known(&self, payment: &Payment) -> Result<Known, Cause> {
+        let payment = payment.key();
+        for attempt in 0..MAX_ATTEMPTS {
+            let key = format!("settlement/{payment}/{attempt}");
+            match self.sender.find(&key).await.map_err(records)? {
+                None => return Ok(Known::Next(key)),
+                Some(record) => match record.state {
+                    State::Abandoned(_) | State::Replaced(_) => {}
+                    _ => return Ok(Known::Attempt(Box::new(record))),
+                },
+            }
+        }
+        Err(Cause::Held(Box::new(Hold::Elsewhere)))
+    }
+
+    /// Makes the request durable, and follows it.
+    pub(super) async fn send(&self, payment: &Payment, key: &str, request: Request) -> Settlement {
+        let (place, since) = (self.queue.enter(), Instant::now());
+        match self.sender.submit(key, self.lane(), request).await {
+            Ok(watch) => self.follow(payment, watch, Some((place, since))).await,
+            // The record may be there all the same, and its transaction on its way.
+            Err(error) => Settlement::Unknown {
+                transaction: None,
+                cause: records(error),
+            },
+        }
+    }
+
+    /// Follows an attempt that was begun before.
+    pub(super) async fn resume(&self, payment: &Payment, record: &Record) -> Settlement {
+        match self.sender.watch(&record.key).await {
+            Ok(watch) => self.follow(payment, watch, None).await,
+            Err(error) => Settlement::Unknown {
+                transaction: record.hash().map(|hash| hash.to_string()),
+                cause: records(error),
+            },
+        }
+    }
+
+    /// Waits until the attempt counts, cannot begin, or takes too long. The sender works on whoever follows.
+    async fn follow(
+        &self,
+        payment: &Payment,
+        mut watch: Watch,
+        mut place: Option<(Place<'_>, Instant)>,
+    ) -> Settlement {
+        let after = self.timeouts.receipt;
+        let deadline = Instant::now() + after;
+        let mut waited = false;
+        loop {
+            let record = watch.record();
+            if !matches!(
+                record.state,
+                State::Prepared | State::Claimed | State::Signed
+            ) && let Some((place, since)) = place.take()
+            {
+                drop(place);
+                self.queue.left(since);
+            }
+            match self.judge(payment, &record, waited).await {
+                Some(settlement) => return settlement,
+                None if Instant::now() >= deadline => return self.late(payment, &record).await,
+                None => {}
+            }
+            let next = (Instant::now() + self.timeouts.poll_interval).min(deadline);
+            if let Ok(Err(error)) = tokio::time::timeout_at(next, watch.changed()).await {
+                tracing::debug!(
+                    key = record.key,
+                    code = error.code(),
+                    "record not readable, asking again"
+                );
+                tokio::time::sleep_until(next).await;
+            }
+            waited = true;
+        }
+    }
+
+    /// What the record says about the settlement; `None` while it says nothing.
+    async fn judge(&self, payment: &Payment, record: &Record, waited: bool) -> Option<Settlement> {
+        match record.state {
+            State::Sealed(inclusion) | State::Failed(inclusion) => {
+                let outcome = self.chain.outcome(inclusion.hash).await;
+                match outcome {
+                    Ok(Some(outcome)) => Some(self.conclude(payment, &outcome).await),
+                    Ok(None) => None,
+                    Err(cause) => {
+                        tracing::debug!(transaction = %inclusion.hash, code = cause.code(), "receipt not readable, asking again");
+                        None
+                    }
+                }
+            }
+            // It was closed before it had a nonce.
+            State::Abandoned(None) => Some(Settlement::NotSent {
+                cause: self.held().unwrap_or(Cause::Pending {
+                    call: SEND,
+                    state: "not sent".to_owned(),
+                }),
+            }),
+            // The nonce was used for something else. The authorization may have been seen.
+            State::Abandoned(Some(_)) | State::Replaced(_) => Some(Settlement::Unknown {
+                transaction: record.hash().map(|hash| hash.to_string()),
+                cause: Cause::Pending {
+                    call: SEND,
+                    state: record.state.as_str().to_owned(),
+                },
+            }),
+            State::Prepared if waited => {
+                let cause = self.held()?;
+                self.withdraw(record)
+                    .await
+                    .then_some(Settlement::NotSent { cause })
+            }
+            _ if waited && self.records_fail() => self.shown(payment, record).await,
+            _ => None,
+        }
+    }
+
+    /// The records of our account cannot be written, so that they do not say what the chain shows.
+    fn records_fail(&self) -> bool {
+        matches!(self.sender.status(self.lane()).hold, Some(Hold::Store(_)))
+    }
+
+    /// What the chain shows of the last transaction of a record, whatever the record says of it.
+    async fn shown(&self, payment: &Payment, record: &Record) -> Option<Settlement> {
+        let outcome = self.chain.outcome(record.hash()?).await.ok()??;
+        Some(self.conclude(payment, &outcome).await)
+    }
+
+    /// Nothing has decided in time. What has no nonce is not sent any more; everything else goes on.
+    async fn late(&self, payment: &Payment, record: &Record) -> Settlement {
+        let cause = Cause::Timeout {
+            call: RECEIPT,
+            after: self.timeouts.receipt,
+        };
+        if record.state == State::Prepared && self.withdraw(record).await {
+            return Settlement::NotSent { cause };
+        }
+        if let Some(shown) = self.shown(payment, record).await {
+            return shown;
+        }
+        Settlement::Unknown {
+            transaction: record.hash().map(|hash| hash.to_string()),
+            cause,
+        }
+    }
+
+    /// Takes a request back that has no nonce yet; whether it is certain that nothing was sent.
+    async fn withdraw(&self, record: &Record) -> bool {
+        let closed = self.sender.cancel(&record.key).await;
+        closed.is_ok_and(|record| record.state == State::Abandoned(None))
+    }
+
+    /// What holds our account's transactions.
+    fn held(&self) -> Option<Cause> {
+        let hold = self.sender.status(self.lane()).hold?;
+        Some(match hold {
+            Hold::NoGas {
+                account, balance, ..
+            } => Cause::NoGas { account, balance },
+            Hold::Nodes(NodeFault::Refused { code, message }) => Cause::Rpc {
+                call: SEND,
+                code,
+                message,
+            },
+            Hold::Nodes(NodeFault::Unreachable) => Cause::Unreachable { call: SEND },
+            Hold::Nodes(NodeFault::Lost { method }) => Cause::Interrupted {
+                call: Call::Rpc(method),
+            },
+            Hold::Nodes(NodeFault::OtherChain { expected, observed }) => {
+                Cause::Chain { expected, observed }
+            }
+            hold => Cause::Held(Box::new(hold)),
+        })
+    }
+}
+
+pub(super) fn records(error: SenderError) -> Cause {
+    Cause::Records(Box::new(error))
+}

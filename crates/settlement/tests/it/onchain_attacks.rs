@@ -1,0 +1,161 @@
+//! A chain that shows what is not there, takes back what was, and costs more than it did.
+
+use std::time::Duration;
+
+use alloy_primitives::U256;
+use dev_chain::{Fate, Mining, PAYEE, USDC as USDC_ADDRESS};
+use settlement::{Settlement, Settler, Timeouts};
+
+use crate::chain::{builder, serve};
+use crate::facilitator::unknown;
+use crate::onchain::{paid, settler, settler_with};
+use crate::payments::{Draft, NOW, PRICE, USDC, payment, timeouts};
+
+fn brief() -> Timeouts {
+    Timeouts {
+        receipt: Duration::from_millis(300),
+        ..timeouts()
+    }
+}
+
+async fn pause() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+/// Its receipt shows before its block exists, and then vanishes.
+#[tokio::test]
+async fn nothing_is_settled_on_a_preconfirmed_receipt() {
+    for fate in [Fate::Dropped, Fate::Waiting] {
+        let chain = builder().mining(Mining::Manual).build().unwrap();
+        let server = serve(&chain).await;
+        let settler = settler_with(&server, brief());
+        let payment = payment(USDC);
+        let preconfirm = async {
+            while chain.waiting().is_empty() {
+                pause().await;
+            }
+            chain.preconfirm();
+        };
+        let (outcome, ()) = tokio::join!(settler.settle(&payment), preconfirm);
+        let (hash, cause) = unknown(&outcome);
+        assert_eq!(cause.code(), "timeout", "{fate:?}");
+        let hash = hash.unwrap().to_owned();
+        let reconciled = settler.reconcile(&payment, Some(&hash), NOW).await;
+        assert_eq!(reconciled.outcome(), "undecided", "{fate:?}");
+
+        // The account is not stuck: the same transaction comes into a block, and the next one behind it.
+        chain.drop_preconfirmed(fate);
+        let next = Draft::new(USDC).nonce(2).sign();
+        let mine = async {
+            while chain.transactions().len() < 2 {
+                chain.mine();
+                pause().await;
+            }
+        };
+        let (outcome, ()) = tokio::join!(settler.settle(&next), mine);
+        assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+        let reconciled = settler.reconcile(&payment, Some(&hash), NOW).await;
+        assert_eq!(reconciled.outcome(), "settled", "{fate:?}");
+        assert_eq!(chain.transactions()[0].hash.to_string(), hash);
+        assert_eq!(paid(&chain, &payment), U256::from(2 * PRICE));
+    }
+}
+
+/// What was answered as settled comes back by the same bytes, whoever asks or does not.
+#[tokio::test]
+async fn a_settlement_whose_block_is_taken_back_is_sent_again_as_it_is() {
+    for depth in 1..=5 {
+        for fate in [Fate::Dropped, Fate::Waiting] {
+            let chain = builder().build().unwrap();
+            let server = serve(&chain).await;
+            let quick = Timeouts {
+                poll_interval: Duration::from_millis(1),
+                ..timeouts()
+            };
+            let settler = settler_with(&server, quick);
+            let payment = payment(USDC);
+            let outcome = settler.settle(&payment).await;
+            assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+            let before = chain.transactions();
+            for _ in 1..depth {
+                chain.mine();
+            }
+            chain.reorganise(depth, fate);
+            assert_eq!(paid(&chain, &payment), U256::ZERO);
+            // Somebody pays: the lane is looked at, as it is every few seconds.
+            let next = Draft::new(USDC).nonce(2).sign();
+            let mine = async {
+                while chain.transactions().len() < 2 {
+                    chain.mine();
+                    pause().await;
+                }
+            };
+            let (outcome, ()) = tokio::join!(settler.settle(&next), mine);
+            assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+            assert_eq!(
+                chain.transactions()[0].hash,
+                before[0].hash,
+                "{depth} {fate:?}"
+            );
+            assert_eq!(paid(&chain, &payment), U256::from(2 * PRICE));
+        }
+    }
+}
+
+/// Above the cap nothing new begins, by name; what is on its way waits, and nothing is sent under another number.
+#[tokio::test]
+async fn a_spike_above_the_cap_is_named_and_ends() {
+    let chain = builder().mining(Mining::Manual).build().unwrap();
+    let server = serve(&chain).await;
+    let settler = settler_with(&server, brief());
+    let payment = payment(USDC);
+    let outcome = settler.settle(&payment).await;
+    let hash = unknown(&outcome).0.unwrap().to_owned();
+    chain.set_base_fee(200_000_000_000);
+    chain.mine();
+    let next = Draft::new(USDC).nonce(2).sign();
+    // For up to a second the fee counts that was read last; the node refuses that one.
+    let cause = loop {
+        let Settlement::NotSent { cause } = settler.settle(&next).await else {
+            panic!("sent above the cap")
+        };
+        if cause.code() != "rpc_refused" {
+            break cause;
+        }
+        pause().await;
+    };
+    assert_eq!(cause.code(), "fees_above_cap");
+    assert!(chain.transactions().is_empty());
+
+    chain.set_base_fee(20_000_000);
+    while chain.transactions().is_empty() {
+        chain.mine();
+        pause().await;
+    }
+    assert_eq!(chain.transactions()[0].hash.to_string(), hash);
+    let outcome = settler.reconcile(&payment, Some(&hash), NOW).await;
+    assert_eq!(outcome.outcome(), "settled");
+    assert_eq!(paid(&chain, &payment), U256::from(PRICE));
+}
+
+/// Forty at once share the looks at the chain, and none waits for another one's receipt.
+#[tokio::test]
+async fn many_settlements_are_on_their_way_at_once() {
+    let chain = builder().mining(Mining::Manual).build().unwrap();
+    let server = serve(&chain).await;
+    let settler = std::sync::Arc::new(settler(&server));
+    let mut settling = tokio::task::JoinSet::new();
+    for nonce in 1..=40 {
+        let (settler, payment) = (settler.clone(), Draft::new(USDC).nonce(nonce).sign());
+        settling.spawn(async move { settler.settle(&payment).await });
+    }
+    while chain.waiting().len() < 40 {
+        pause().await;
+    }
+    chain.mine();
+    for outcome in settling.join_all().await {
+        assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+    }
+    let paid = chain.balance_of(USDC_ADDRESS, PAYEE.address).unwrap();
+    assert_eq!(paid, U256::from(40 * PRICE));
+}

@@ -1,0 +1,8 @@
+#![doc = include_str!("../README.md")]
+
+pub mod sqlite;
+mod store;
+
+pub use store::{
+    Artifact, DatasetRecord, Level, ServerStore, SqliteStore, StoreError, StoreOptions,
+};

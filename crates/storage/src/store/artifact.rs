@@ -1,0 +1,107 @@
+//! What a paid answer refers to, named by its content.
+
+use alloy_primitives::B256;
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::StoreError;
+
+/// Bytes under their own SHA-256. The digest always is that of the bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    sha256: B256,
+    media_type: String,
+    bytes: Bytes,
+    expires_at: u64,
+}
+
+impl Artifact {
+    /// An artifact of these bytes, to be kept until `expires_at` (Unix seconds).
+    #[must_use]
+    pub fn new(media_type: impl Into<String>, bytes: Bytes, expires_at: u64) -> Self {
+        Self {
+            sha256: digest(&bytes),
+            media_type: media_type.into(),
+            bytes,
+            expires_at,
+        }
+    }
+
+    /// An artifact whose digest somebody else has named.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::DigestMismatch`] when the bytes have another one.
+    pub fn checked(
+        sha256: B256,
+        media_type: impl Into<String>,
+        bytes: Bytes,
+        expires_at: u64,
+    ) -> Result<Self, StoreError> {
+        let artifact = Self::new(media_type, bytes, expires_at);
+        if artifact.sha256 == sha256 {
+            Ok(artifact)
+        } else {
+            Err(StoreError::DigestMismatch {
+                expected: sha256,
+                observed: artifact.sha256,
+            })
+        }
+    }
+
+    /// SHA-256 of the bytes.
+    #[must_use]
+    pub const fn sha256(&self) -> B256 {
+        self.sha256
+    }
+
+    /// The media type, as its maker read it from the bytes.
+    #[must_use]
+    pub fn media_type(&self) -> &str {
+        &self.media_type
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// From when on it is gone, Unix seconds.
+    #[must_use]
+    pub const fn expires_at(&self) -> u64 {
+        self.expires_at
+    }
+}
+
+/// SHA-256.
+pub(super) fn digest(bytes: &[u8]) -> B256 {
+    B256::from(<[u8; 32]>::from(Sha256::digest(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::b256;
+
+    use super::*;
+
+    /// NIST FIPS 180-2, appendix B.1.
+    const ABC: B256 = b256!("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+
+    #[test]
+    fn an_artifact_is_named_by_its_bytes() {
+        let artifact = Artifact::new("image/png", Bytes::from_static(b"abc"), 9);
+        assert_eq!(artifact.sha256(), ABC);
+        assert_eq!(
+            Artifact::checked(ABC, "image/png", Bytes::from_static(b"abc"), 9),
+            Ok(artifact)
+        );
+    }
+
+    #[test]
+    fn another_digest_is_refused_by_name() {
+        let error = Artifact::checked(ABC, "image/png", Bytes::from_static(b"abd"), 9).unwrap_err();
+        assert_eq!(error.code(), "store_digest_mismatch");
+        assert!(matches!(error, StoreError::DigestMismatch { expected, .. } if expected == ABC));
+    }
+}

@@ -1,0 +1,100 @@
+//! The file's format.
+
+use std::time::Duration;
+
+use crate::sqlite::{Checkpoints, Format, Settings};
+
+/// A file of a server's store (`x4sh`).
+pub(super) const FORMAT: Format = Format {
+    application_id: 0x7834_7368,
+    migrations: &[
+        include_str!("schema/0001.sql"),
+        include_str!("schema/0002.sql"),
+        include_str!("schema/0003.sql"),
+    ],
+};
+
+/// A paid answer refers to what lies here, so a commit is on disk before the payment is settled.
+pub(super) const SETTINGS: Settings = Settings {
+    // As long as another instance may take for an artifact on a slow disk.
+    busy_timeout: Duration::from_secs(5),
+    // Bodies are large and rarely read twice.
+    cache_kib: 1024,
+    max_bytes: None,
+    checkpoints: Checkpoints::InCommits,
+};
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::{sqlite, store::statements::KEPT_BYTES};
+
+    fn folder_with(write: impl FnOnce(&Connection)) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.shelf.db");
+        write(&Connection::open(&path).unwrap());
+        (folder, path)
+    }
+
+    fn version(connection: &Connection) -> u32 {
+        connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .unwrap()
+    }
+
+    /// Files as the programs of their time have left them, with a row in each table.
+    #[test]
+    fn files_of_every_version_are_brought_up() {
+        for written in 1..=FORMAT.migrations.len() {
+            let (_folder, path) = folder_with(|connection| {
+                for migration in &FORMAT.migrations[..written] {
+                    connection.execute_batch(migration).unwrap();
+                }
+                connection
+                    .execute_batch("INSERT INTO lease VALUES ('job', 'a', 9)")
+                    .unwrap();
+                if written >= 2 {
+                    connection
+                        .execute_batch("INSERT INTO counter VALUES ('a.month', 8, 7)")
+                        .unwrap();
+                }
+                connection
+                    .pragma_update(None, "application_id", FORMAT.application_id)
+                    .unwrap();
+                connection
+                    .pragma_update(None, "user_version", u32::try_from(written).unwrap())
+                    .unwrap();
+            });
+            let connection = sqlite::open(&path, &FORMAT, &SETTINGS).unwrap();
+            assert_eq!(version(&connection), 3);
+            let count =
+                |sql: &str| -> u32 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+            assert_eq!(count("SELECT count(*) FROM lease"), 1);
+            let counters = u32::from(written >= 2);
+            assert_eq!(count("SELECT count(*) FROM counter"), counters);
+        }
+    }
+
+    /// Neither the sum nor the search for what has expired may read bodies.
+    #[test]
+    fn upkeep_is_done_on_the_index() {
+        let (_folder, path) = folder_with(|_| ());
+        let connection = sqlite::open(&path, &FORMAT, &SETTINGS).unwrap();
+        for sql in [KEPT_BYTES, "SELECT id FROM artifact WHERE expires_at <= 9"] {
+            let plan: Vec<String> = connection
+                .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+                .unwrap()
+                .query_map([], |row| row.get("detail"))
+                .unwrap()
+                .map(Result::unwrap)
+                .collect();
+            assert!(
+                plan.iter()
+                    .any(|step| step.contains("COVERING INDEX artifact_expiry")),
+                "{plan:?}"
+            );
+        }
+    }
+}

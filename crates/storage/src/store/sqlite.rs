@@ -1,0 +1,205 @@
+//! The store on SQLite.
+
+use std::path::PathBuf;
+
+use alloy_primitives::B256;
+
+use super::{
+    Artifact, DatasetRecord, Level, ServerStore, StoreError,
+    schema::{FORMAT, SETTINGS},
+    statements::Statements,
+};
+use crate::sqlite::{self, ClaimedFile, Worker};
+
+/// How a [`SqliteStore`] is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// The most bytes that artifacts may take together.
+    pub max_artifact_bytes: u64,
+}
+
+impl StoreOptions {
+    /// The most bytes of artifacts where nothing else is said.
+    pub const USUAL_BYTES: u64 = 512 << 20;
+}
+
+impl Default for StoreOptions {
+    /// 512 MiB: some two hundred images a day.
+    fn default() -> Self {
+        Self {
+            max_artifact_bytes: Self::USUAL_BYTES,
+        }
+    }
+}
+
+/// A store in one SQLite file.
+///
+/// All work of one handle is done by one thread with one connection, in the order in which it was asked for. Between
+/// handles SQLite's write lock decides.
+///
+/// Dropping the store finishes what is queued and joins the thread.
+#[derive(Debug)]
+pub struct SqliteStore {
+    worker: Worker,
+    options: StoreOptions,
+}
+
+impl SqliteStore {
+    /// Opens the store beside the ledger at a path or `sqlite://` URL: `data/service.shelf.db` for
+    /// `sqlite://data/service.db`. Several servers on one machine may have it open. Creates file and folder if they are
+    /// missing, both readable by their owner only.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Database`].
+    pub fn beside(ledger: &str, options: StoreOptions) -> Result<Self, StoreError> {
+        Self::open(beside(ledger)?, options)
+    }
+
+    /// Opens the store in the file at `path`, which several servers on one machine may have open. Creates file and folder
+    /// if they are missing.
+    ///
+    /// # Errors
+    ///
+    /// As [`beside`](Self::beside).
+    pub fn open(path: PathBuf, options: StoreOptions) -> Result<Self, StoreError> {
+        let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
+        Ok(Self { worker, options })
+    }
+
+    /// Opens the store at a path or `sqlite://` URL for this server alone: a second one is refused. Creates file and folder
+    /// if they are missing.
+    ///
+    /// # Errors
+    ///
+    /// As [`beside`](Self::beside), and [`InUse`](crate::sqlite::DatabaseError::InUse).
+    pub fn open_alone(address: &str, options: StoreOptions) -> Result<Self, StoreError> {
+        let worker = Worker::alone(ClaimedFile::claim(address)?, &FORMAT, &SETTINGS)?;
+        Ok(Self { worker, options })
+    }
+
+    /// Queues an operation and waits until it is done.
+    fn submit<T, F>(
+        &self,
+        operation: F,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(Statements<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        let path = self.worker.path().to_owned();
+        self.worker.submit(move |connection| {
+            operation(Statements {
+                connection,
+                path: &path,
+            })
+        })
+    }
+}
+
+impl ServerStore for SqliteStore {
+    async fn lease(
+        &self,
+        name: &str,
+        holder: &str,
+        now: u64,
+        seconds: u32,
+    ) -> Result<bool, StoreError> {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        self.submit(move |store| store.lease(&name, &holder, now, seconds))
+            .await
+    }
+
+    async fn give_back(&self, name: &str, holder: &str) -> Result<bool, StoreError> {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        self.submit(move |store| store.give_back(&name, &holder))
+            .await
+    }
+
+    async fn publish(&self, name: &str, record: DatasetRecord) -> Result<(), StoreError> {
+        let name = name.to_owned();
+        self.submit(move |mut store| store.publish(&name, &record))
+            .await
+    }
+
+    async fn latest(&self, name: &str) -> Result<Option<DatasetRecord>, StoreError> {
+        let name = name.to_owned();
+        self.submit(move |store| store.latest(&name)).await
+    }
+
+    async fn keep(&self, artifact: Artifact, now: u64) -> Result<(), StoreError> {
+        let max_bytes = self.options.max_artifact_bytes;
+        self.submit(move |mut store| store.keep(&artifact, max_bytes, now))
+            .await
+    }
+
+    async fn has_room(&self, bytes: u64, now: u64) -> Result<(), StoreError> {
+        let max_bytes = self.options.max_artifact_bytes;
+        self.submit(move |mut store| store.has_room(bytes, max_bytes, now))
+            .await
+    }
+
+    async fn artifact(&self, sha256: B256, now: u64) -> Result<Option<Artifact>, StoreError> {
+        self.submit(move |store| store.artifact(sha256, now)).await
+    }
+
+    async fn count(&self, name: &str, period: u64, amount: u64) -> Result<u64, StoreError> {
+        let name = name.to_owned();
+        self.submit(move |store| store.count(&name, period, amount))
+            .await
+    }
+
+    async fn use_window(
+        &self,
+        name: &str,
+        slice: u64,
+        weight: u64,
+        oldest: u64,
+    ) -> Result<(), StoreError> {
+        let name = name.to_owned();
+        self.submit(move |mut store| store.use_window(&name, slice, weight, oldest))
+            .await
+    }
+
+    async fn window_use(&self, name: &str, oldest: u64) -> Result<Vec<(u64, u64)>, StoreError> {
+        let name = name.to_owned();
+        self.submit(move |store| store.window_use(&name, oldest))
+            .await
+    }
+
+    async fn keep_levels(&self, levels: Vec<Level>, most: u32) -> Result<(), StoreError> {
+        self.submit(move |mut store| store.keep_levels(&levels, most))
+            .await
+    }
+
+    async fn levels(&self) -> Result<Vec<Level>, StoreError> {
+        self.submit(move |store| store.levels()).await
+    }
+
+    async fn prune(&self, now: u64) -> Result<u64, StoreError> {
+        self.submit(move |mut store| store.prune(now)).await
+    }
+}
+
+/// The file of the store beside a ledger. Its name is older than that of this crate, and stays: files of operators have it.
+fn beside(ledger: &str) -> Result<PathBuf, StoreError> {
+    Ok(sqlite::path_of(ledger)?.with_extension("shelf.db"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_stands_beside_its_ledger() {
+        let check = |ledger: &str, store: &str| {
+            assert_eq!(beside(ledger), Ok(PathBuf::from(store)), "{ledger}");
+        };
+        check("sqlite://data/service.db", "data/service.shelf.db");
+        check("sqlite:///var/lib/service.db", "/var/lib/service.shelf.db");
+        check("data/service", "data/service.shelf.db");
+        check("data.d/service.v2.sqlite", "data.d/service.v2.shelf.db");
+        let refused = beside("postgres://user:secret@host/db").unwrap_err();
+        assert_eq!(refused.code(), "database_unsupported_address");
+    }
+}

@@ -1,0 +1,90 @@
+//! What lies on disk: where, for whom, and after a crash.
+
+use std::fs;
+
+use storage::{ServerStore, SqliteStore, StoreOptions};
+
+use crate::support::{Bench, NOW, artifact, record};
+
+/// The state on disk at any moment, without a shutdown, is a store with all that was answered `Ok`.
+#[tokio::test]
+async fn a_crash_loses_nothing_that_was_answered() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let image = artifact("image", NOW + 10);
+    store.keep(image.clone(), NOW).await.unwrap();
+    store.publish("news", record(NOW, "news")).await.unwrap();
+    assert!(store.lease("job", "a", NOW, 30).await.unwrap());
+
+    // What a machine would find that lost its power now: the file and its log, without the index of the log.
+    let crashed = Bench::new();
+    let log = |path: std::path::PathBuf| path.with_extension("db-wal");
+    fs::copy(bench.path(), crashed.path()).unwrap();
+    fs::copy(log(bench.path()), log(crashed.path())).unwrap();
+
+    let after = crashed.open();
+    assert_eq!(after.artifact(image.sha256(), NOW).await, Ok(Some(image)));
+    assert_eq!(after.latest("news").await, Ok(Some(record(NOW, "news"))));
+    assert_eq!(after.lease("job", "b", NOW, 30).await, Ok(false));
+}
+
+/// A log that ends in the middle of a commit loses that commit and nothing before it.
+#[tokio::test]
+async fn a_torn_write_is_as_if_it_had_not_been() {
+    let bench = Bench::new();
+    let store = bench.open();
+    store.publish("news", record(NOW, "before")).await.unwrap();
+    let log = |path: std::path::PathBuf| path.with_extension("db-wal");
+    let before = fs::metadata(log(bench.path())).unwrap().len();
+    let long = "x".repeat(20_000);
+    store.publish("news", record(NOW + 1, &long)).await.unwrap();
+    let whole = fs::read(log(bench.path())).unwrap();
+    let torn = usize::try_from(before).unwrap() + 9_000;
+    assert!(torn < whole.len());
+
+    let crashed = Bench::new();
+    fs::copy(bench.path(), crashed.path()).unwrap();
+    fs::write(log(crashed.path()), &whole[..torn]).unwrap();
+    let after = crashed.open();
+    assert_eq!(after.latest("news").await, Ok(Some(record(NOW, "before"))));
+    after
+        .publish("news", record(NOW + 1, "again"))
+        .await
+        .unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_else_may_read_any_of_its_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new();
+    let store = bench.open();
+    store.publish("news", record(NOW, "news")).await.unwrap();
+    let mut files = 0;
+    for file in fs::read_dir(bench.path().parent().unwrap()).unwrap() {
+        let mode = file.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0);
+        files += 1;
+    }
+    assert_eq!(files, 3, "the file, its log, the index of the log");
+}
+
+#[test]
+fn a_store_of_one_server_refuses_a_second_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("sqlite://{}", folder.path().join("data/rail.db").display());
+    let open = || SqliteStore::open_alone(&address, StoreOptions::default());
+    let first = open().unwrap();
+    assert_eq!(open().unwrap_err().code(), "database_in_use");
+    drop(first);
+    drop(open().unwrap());
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, b"").unwrap();
+    let store = SqliteStore::open(file.join("service.shelf.db"), StoreOptions::default());
+    assert_eq!(store.unwrap_err().code(), "database_cannot_open");
+}

@@ -1,0 +1,18 @@
+//! The store through its port.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
+mod artifacts;
+mod counters;
+mod datasets;
+mod files;
+mod leases;
+mod support;
+mod use_of_limits;

@@ -1,0 +1,50 @@
+//! A store in a temporary folder, and things to put on it.
+
+use std::path::PathBuf;
+
+use alloy_primitives::B256;
+use storage::{Artifact, DatasetRecord, SqliteStore, StoreOptions};
+use tempfile::TempDir;
+
+pub(crate) const NOW: u64 = 1_790_000_000;
+
+/// A file on which any number of instances can open a store.
+pub(crate) struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("service.shelf.db")
+    }
+
+    pub(crate) fn open(&self) -> SqliteStore {
+        self.open_with(StoreOptions::default())
+    }
+
+    pub(crate) fn open_with(&self, options: StoreOptions) -> SqliteStore {
+        let ledger = self.folder.path().join("service.db");
+        SqliteStore::beside(&format!("sqlite://{}", ledger.display()), options).unwrap()
+    }
+}
+
+/// A record of data of `as_of`, with `body`.
+pub(crate) fn record(as_of: u64, body: &str) -> DatasetRecord {
+    DatasetRecord {
+        snapshot_id: format!("s-{as_of}"),
+        as_of,
+        inputs_sha256: B256::repeat_byte(0x5a),
+        written_at: as_of + 60,
+        body: body.to_owned().into(),
+    }
+}
+
+pub(crate) fn artifact(body: &str, expires_at: u64) -> Artifact {
+    Artifact::new("image/png", body.to_owned().into(), expires_at)
+}

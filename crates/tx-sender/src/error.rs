@@ -1,0 +1,201 @@
+//! What can go wrong, and what can hold a lane.
+
+use alloy_primitives::{Address, U256};
+use thiserror::Error;
+
+use crate::{IllegalMove, Lane, NodeFault};
+
+/// Why the sender could not do what was asked. Nothing was sent because of the call that ends in one of these.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SenderError {
+    /// The chain of the lane is not configured.
+    #[error("chain {chain_id} is not configured")]
+    UnknownChain {
+        /// The chain.
+        chain_id: u64,
+    },
+    /// No signer signs for the account of the lane.
+    #[error("no signer is configured for account {account}")]
+    UnknownAccount {
+        /// The account.
+        account: Address,
+    },
+    /// The key names another request already.
+    #[error("the key {key:?} stands for another request")]
+    KeyReused {
+        /// The key.
+        key: String,
+    },
+    /// No record has this key.
+    #[error("no transaction has the key {key:?}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+    },
+    /// The transaction stands in a block, or is over.
+    #[error(transparent)]
+    TooLate(#[from] IllegalMove),
+    /// The records cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl SenderError {
+    /// The stable machine-readable name of the error.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownChain { .. } => "sender_unknown_chain",
+            Self::UnknownAccount { .. } => "sender_unknown_account",
+            Self::KeyReused { .. } => "sender_key_reused",
+            Self::UnknownKey { .. } => "sender_unknown_key",
+            Self::TooLate(_) => "sender_too_late",
+            Self::Store(error) => error.code(),
+        }
+    }
+}
+
+/// Why the store could not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The record was written by somebody else since it was read, or its nonce is claimed by another record.
+    #[error("the record {key:?} has changed since it was read, or its nonce is taken")]
+    Conflict {
+        /// The record's key.
+        key: String,
+    },
+    /// Somebody else has taken the lane since the fence was given.
+    #[error("lane {lane} was taken by another sender")]
+    Fenced {
+        /// The lane.
+        lane: Lane,
+    },
+    /// The store cannot be used at the moment; the detail names no path and no secret.
+    #[error("the sender's records cannot be used: {code}")]
+    Unavailable {
+        /// What the store calls it.
+        code: &'static str,
+    },
+}
+
+impl StoreError {
+    /// The stable machine-readable name of the error.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Conflict { .. } => "sender_record_conflict",
+            Self::Fenced { .. } => "sender_lane_fenced",
+            Self::Unavailable { .. } => "sender_store_unavailable",
+        }
+    }
+}
+
+/// Why a signer has not signed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SignError {
+    /// It did not answer, or not in time. It may have signed all the same; nothing that it has signed leaves it.
+    #[error("the signer did not answer in time")]
+    Unavailable,
+    /// It refuses.
+    #[error("the signer refuses: {message}")]
+    Refused {
+        /// Its words, at most 200 characters.
+        message: String,
+    },
+    /// It has signed something else than it was asked to. What it has signed is thrown away.
+    #[error("the signer has signed another {member}")]
+    OtherField {
+        /// The first member that differs.
+        member: &'static str,
+    },
+    /// What came back is no signed transaction.
+    #[error("the signer's answer is no signed transaction")]
+    Malformed,
+    /// The signature has the higher of the two possible `s` (EIP-2).
+    #[error("the signature is malleable")]
+    HighS,
+    /// The signature is another account's: the key was exchanged.
+    #[error("the signature is of account {observed}, expected {expected}")]
+    OtherAccount {
+        /// The lane's account.
+        expected: Address,
+        /// The account to which the signature recovers.
+        observed: Address,
+    },
+}
+
+impl SignError {
+    /// The stable machine-readable name of the error.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unavailable => "signer_unavailable",
+            Self::Refused { .. } => "signer_refused",
+            Self::OtherField { .. } => "signer_other_field",
+            Self::Malformed => "signer_malformed",
+            Self::HighS => "signer_high_s",
+            Self::OtherAccount { .. } => "signer_other_account",
+        }
+    }
+}
+
+/// What holds a lane. It goes on by itself when the cause has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Hold {
+    /// The account cannot pay for the next transaction.
+    #[error("account {account} holds {balance} wei and needs {needed}")]
+    NoGas {
+        /// The account.
+        account: Address,
+        /// What it needs for what is on its way and for the next transaction, in wei.
+        needed: U256,
+        /// What it has, in wei.
+        balance: U256,
+    },
+    /// Gas costs more than the cap lets the sender pay.
+    #[error("one gas costs {needed} wei, and the cap is {cap}")]
+    FeesAboveCap {
+        /// The least that would do, in wei.
+        needed: u128,
+        /// The cap, in wei.
+        cap: u128,
+    },
+    /// No node answers.
+    #[error("no node can be asked: {0}")]
+    Nodes(NodeFault),
+    /// Two nodes contradict each other about a block, so that neither is believed.
+    #[error("the nodes contradict each other about block {number}")]
+    Contradiction {
+        /// The block's number.
+        number: u64,
+    },
+    /// The signer does not sign.
+    #[error(transparent)]
+    Signer(SignError),
+    /// Another process works the lane.
+    #[error("another process works the lane")]
+    Elsewhere,
+    /// The records cannot be used.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl Hold {
+    /// The stable machine-readable name.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoGas { .. } => "no_gas",
+            Self::FeesAboveCap { .. } => "fees_above_cap",
+            Self::Nodes(_) => "nodes_unavailable",
+            Self::Contradiction { .. } => "nodes_contradict",
+            Self::Signer(error) => error.code(),
+            Self::Elsewhere => "worked_elsewhere",
+            Self::Store(error) => error.code(),
+        }
+    }
+}

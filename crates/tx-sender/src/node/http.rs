@@ -1,0 +1,110 @@
+//! JSON-RPC over HTTP: bounded answers, no redirects, and no URL in any text, for it may hold a key.
+
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use reqwest::header::CONTENT_TYPE;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
+use secrecy::{ExposeSecret, SecretString};
+use thiserror::Error;
+
+use super::{NodeFault, Transport};
+use crate::observe;
+
+/// The longest answer in bytes. A block with all its transactions is the longest that is asked for.
+const MAX_BODY: usize = 16 * 1024 * 1024;
+
+/// Below the idle time-out of common servers, so that a transaction is not sent into a connection that the other side is closing.
+const POOL_IDLE: Duration = Duration::from_secs(15);
+
+/// An endpoint that cannot be used. Its text is not repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("expected an http or https URL with a host")]
+pub struct InvalidUrl;
+
+/// A JSON-RPC endpoint.
+#[derive(Clone)]
+pub struct HttpTransport {
+    client: Client,
+    url: Url,
+    timeout: Duration,
+}
+
+impl HttpTransport {
+    /// An endpoint whose answers are waited for this long.
+    ///
+    /// # Errors
+    /// [`InvalidUrl`], also when the system has no usable TLS.
+    pub fn new(url: &SecretString, timeout: Duration) -> Result<Self, InvalidUrl> {
+        let url = Url::parse(url.expose_secret())
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            .ok_or(InvalidUrl)?;
+        let client = Client::builder()
+            .user_agent(concat!(
+                env!("CARGO_PKG_NAME"),
+                "/",
+                env!("CARGO_PKG_VERSION")
+            ))
+            .redirect(Policy::none())
+            .connect_timeout(timeout)
+            .pool_idle_timeout(POOL_IDLE)
+            .build()
+            .map_err(|_| InvalidUrl)?;
+        Ok(Self {
+            client,
+            url,
+            timeout,
+        })
+    }
+
+    async fn post(&self, method: &'static str, body: Vec<u8>) -> Result<Vec<u8>, NodeFault> {
+        let lost = |error: reqwest::Error| {
+            // First, because a connection that is not established in time is both.
+            if error.is_connect() {
+                NodeFault::Unreachable
+            } else {
+                NodeFault::Lost { method }
+            }
+        };
+        let request = self.client.post(self.url.clone());
+        let mut response = request
+            .header(CONTENT_TYPE, "application/json")
+            .timeout(self.timeout)
+            .body(body)
+            .send()
+            .await
+            .map_err(lost)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(lost)? {
+            if chunk.len() > MAX_BODY.saturating_sub(body.len()) {
+                return Err(NodeFault::Lost { method });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        // Some nodes answer errors with an error status and a JSON-RPC body: the body decides.
+        Ok(body)
+    }
+}
+
+impl Transport for HttpTransport {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        Box::pin(async move {
+            let began = Instant::now();
+            let answer = self.post(method, body).await;
+            observe::asked(method, answer.is_ok(), began.elapsed());
+            answer
+        })
+    }
+}
+
+impl std::fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpTransport").finish_non_exhaustive()
+    }
+}

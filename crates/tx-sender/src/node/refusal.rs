@@ -1,0 +1,124 @@
+//! What a node's refusal of a transaction means.
+
+/// Nodes have hardly any codes for these, only words: those of geth, reth, erigon, nethermind and besu.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has the same transaction already.
+    Known,
+    /// The nonce is used, by this transaction or by another one.
+    NonceUsed,
+    /// It has another transaction with this nonce, and wants both fees raised further.
+    Underpriced,
+    /// Nonces before this one are missing.
+    NonceAhead,
+    /// The account cannot pay.
+    NoFunds,
+    /// The fees are below what it takes at the moment.
+    FeesTooLow,
+    /// The transaction itself is not one that any node would take.
+    Invalid,
+    /// Anything else. It says nothing about the transaction: a gateway that fails or times out may have passed it on.
+    Unclear,
+}
+
+impl Refusal {
+    /// Reads a node's words. The code says too little: "nonce too low" comes as -32000 and as -32603.
+    #[must_use]
+    pub fn read(message: &str) -> Self {
+        let message = message.to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        // "unknown transaction type" holds the words "known transaction".
+        if !has(&["unknown transaction"])
+            && has(&["already known", "already imported", "known transaction"])
+        {
+            Self::Known
+        } else if has(&[
+            "nonce too low",
+            "nonce is too low",
+            "oldnonce",
+            "nonce too old",
+        ]) {
+            Self::NonceUsed
+        } else if has(&[
+            "replacement",
+            "feetoolowtocompete",
+            "gas price too low to replace",
+        ]) {
+            Self::Underpriced
+        } else if has(&["nonce too high", "nonce gap", "nonce is too high"]) {
+            Self::NonceAhead
+        } else if has(&[
+            "insufficient funds",
+            "insufficient balance",
+            "upfront cost exceeds",
+        ]) {
+            Self::NoFunds
+        } else if has(&[
+            "underpriced",
+            "max fee per gas less than block base fee",
+            "fee cap less than block base fee",
+            "feetoolow",
+            "gas price below",
+        ]) {
+            Self::FeesTooLow
+        } else if has(&[
+            "intrinsic gas too low",
+            "floor data gas",
+            "exceeds block gas limit",
+            "gas limit too high",
+            "exceeds the configured cap",
+            "max priority fee per gas higher than max fee per gas",
+            "transaction type not supported",
+            "unknown transaction type",
+            "invalid chain id",
+            "invalid sender",
+            "max initcode size exceeded",
+            "oversized data",
+            "rlp:",
+        ]) {
+            Self::Invalid
+        } else {
+            Self::Unclear
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_read_from_their_words() {
+        for (message, expected) in [
+            ("already known", Refusal::Known),
+            ("AlreadyKnown", Refusal::Unclear),
+            ("known transaction: 0xab", Refusal::Known),
+            ("unknown transaction type", Refusal::Invalid),
+            ("transaction type not supported", Refusal::Invalid),
+            ("unknown transaction", Refusal::Unclear),
+            (
+                "nonce too low: next nonce 5, tx nonce 4",
+                Refusal::NonceUsed,
+            ),
+            ("replacement transaction underpriced", Refusal::Underpriced),
+            ("nonce too high", Refusal::NonceAhead),
+            (
+                "insufficient funds for gas * price + value",
+                Refusal::NoFunds,
+            ),
+            ("transaction underpriced: tip needed 1", Refusal::FeesTooLow),
+            (
+                "max fee per gas less than block base fee: address",
+                Refusal::FeesTooLow,
+            ),
+            ("intrinsic gas too low: gas 1", Refusal::Invalid),
+            ("exceeds block gas limit", Refusal::Invalid),
+            ("rate limited", Refusal::Unclear),
+            ("txpool is full", Refusal::Unclear),
+            ("request timed out", Refusal::Unclear),
+            ("internal error", Refusal::Unclear),
+        ] {
+            assert_eq!(Refusal::read(message), expected, "{message}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! A node behind JSON-RPC.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use alloy_primitives::{Address, B256, Bytes, U64, U128, U256};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Head, Mined, Node, NodeFault, NodeFuture, Receipt};
+
+/// Carries one JSON-RPC request to a node and its answer back.
+pub trait Transport: Send + Sync + 'static {
+    /// The answer's body, whatever its status. `method` is for errors and metrics.
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>>;
+}
+
+/// A node that is asked through a [`Transport`]. Answers are read strictly where something hangs on a member, and further members are
+/// let pass.
+#[derive(Clone)]
+pub struct RpcNode {
+    transport: Arc<dyn Transport>,
+}
+
+/// The most characters of a node's words that are kept.
+const MAX_WORDS: usize = 200;
+
+#[derive(Deserialize)]
+struct Answer<T> {
+    #[serde(default = "Option::default")]
+    result: Option<T>,
+    #[serde(default)]
+    error: Option<ErrorObject>,
+}
+
+#[derive(Deserialize)]
+struct ErrorObject {
+    code: i64,
+    #[serde(default)]
+    message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireBlock {
+    number: Option<U64>,
+    hash: Option<B256>,
+    timestamp: U64,
+    #[serde(default)]
+    base_fee_per_gas: Option<U128>,
+}
+
+#[derive(Deserialize)]
+struct WireFullBlock {
+    hash: Option<B256>,
+    transactions: Vec<WireTransaction>,
+}
+
+#[derive(Deserialize)]
+struct WireTransaction {
+    hash: B256,
+    from: Address,
+    nonce: U64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireReceipt {
+    transaction_hash: B256,
+    block_number: Option<U64>,
+    block_hash: Option<B256>,
+    status: Option<U64>,
+}
+
+impl RpcNode {
+    /// A node behind this transport.
+    #[must_use]
+    pub fn new(transport: Arc<dyn Transport>) -> Self {
+        Self { transport }
+    }
+
+    /// The result, `None` where it is null or absent.
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<Option<T>, NodeFault> {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let body = self
+            .transport
+            .exchange(method, request.to_string().into_bytes())
+            .await?;
+        let answer: Answer<T> =
+            serde_json::from_slice(&body).map_err(|_| NodeFault::Lost { method })?;
+        match answer.error {
+            Some(error) => Err(NodeFault::Refused {
+                code: error.code,
+                message: error.message.chars().take(MAX_WORDS).collect(),
+            }),
+            None => Ok(answer.result),
+        }
+    }
+
+    async fn demand<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<T, NodeFault> {
+        let answer = self.ask(method, params).await?;
+        answer.ok_or(NodeFault::Lost { method })
+    }
+
+    async fn head_by(&self, tag: Value) -> Result<Option<Head>, NodeFault> {
+        const METHOD: &str = "eth_getBlockByNumber";
+        let block: Option<WireBlock> = self.ask(METHOD, json!([tag, false])).await?;
+        let Some(block) = block else { return Ok(None) };
+        // A block that is still made has no hash, and is none.
+        let (Some(number), Some(hash)) = (block.number, block.hash) else {
+            return Err(NodeFault::Lost { method: METHOD });
+        };
+        Ok(Some(Head {
+            number: number.to(),
+            hash,
+            timestamp: block.timestamp.to(),
+            base_fee: block.base_fee_per_gas.map(|fee| fee.to()),
+        }))
+    }
+}
+
+fn pinned(block: B256) -> Value {
+    json!({ "blockHash": block, "requireCanonical": true })
+}
+
+impl Node for RpcNode {
+    fn chain_id(&self) -> NodeFuture<'_, u64> {
+        Box::pin(async {
+            let id: U64 = self.demand("eth_chainId", json!([])).await?;
+            Ok(id.to())
+        })
+    }
+
+    fn head(&self) -> NodeFuture<'_, Head> {
+        Box::pin(async {
+            let head = self.head_by(json!("latest")).await?;
+            head.ok_or(NodeFault::Lost {
+                method: "eth_getBlockByNumber",
+            })
+        })
+    }
+
+    fn block(&self, number: u64) -> NodeFuture<'_, Option<Head>> {
+        Box::pin(async move {
+            let block = self.head_by(json!(U64::from(number))).await?;
+            // A node that answers with another block is not believed.
+            match block {
+                Some(block) if block.number != number => Err(NodeFault::Lost {
+                    method: "eth_getBlockByNumber",
+                }),
+                block => Ok(block),
+            }
+        })
+    }
+
+    fn transactions(&self, number: u64) -> NodeFuture<'_, Option<(B256, Vec<Mined>)>> {
+        Box::pin(async move {
+            let block: Option<WireFullBlock> = self
+                .ask("eth_getBlockByNumber", json!([U64::from(number), true]))
+                .await?;
+            Ok(block.and_then(|block| {
+                let mined = block.transactions.into_iter().map(|wire| Mined {
+                    hash: wire.hash,
+                    from: wire.from,
+                    nonce: wire.nonce.to(),
+                });
+                Some((block.hash?, mined.collect()))
+            }))
+        })
+    }
+
+    fn count(&self, account: Address, block: B256) -> NodeFuture<'_, u64> {
+        Box::pin(async move {
+            let count: U64 = self
+                .demand("eth_getTransactionCount", json!([account, pinned(block)]))
+                .await?;
+            Ok(count.to())
+        })
+    }
+
+    fn count_at(&self, account: Address, number: u64) -> NodeFuture<'_, u64> {
+        Box::pin(async move {
+            let count: U64 = self
+                .demand(
+                    "eth_getTransactionCount",
+                    json!([account, U64::from(number)]),
+                )
+                .await?;
+            Ok(count.to())
+        })
+    }
+
+    fn balance(&self, account: Address, block: B256) -> NodeFuture<'_, U256> {
+        Box::pin(async move {
+            self.demand("eth_getBalance", json!([account, pinned(block)]))
+                .await
+        })
+    }
+
+    fn gas_price(&self) -> NodeFuture<'_, u128> {
+        Box::pin(async {
+            let price: U128 = self.demand("eth_gasPrice", json!([])).await?;
+            Ok(price.to())
+        })
+    }
+
+    fn priority_fee(&self) -> NodeFuture<'_, u128> {
+        Box::pin(async {
+            let fee: U128 = self.demand("eth_maxPriorityFeePerGas", json!([])).await?;
+            Ok(fee.to())
+        })
+    }
+
+    fn send(&self, raw: Bytes) -> NodeFuture<'_, ()> {
+        Box::pin(async move {
+            // The hash is computed here; whatever the node calls the transaction changes nothing.
+            let _: B256 = self.demand("eth_sendRawTransaction", json!([raw])).await?;
+            Ok(())
+        })
+    }
+
+    fn receipt(&self, hash: B256) -> NodeFuture<'_, Option<Receipt>> {
+        Box::pin(async move {
+            let receipt: Option<WireReceipt> =
+                self.ask("eth_getTransactionReceipt", json!([hash])).await?;
+            Ok(receipt
+                .filter(|receipt| receipt.transaction_hash == hash)
+                .and_then(|receipt| {
+                    Some(Receipt {
+                        hash,
+                        number: receipt.block_number?.to(),
+                        block: receipt.block_hash?,
+                        succeeded: receipt.status? == U64::ONE,
+                    })
+                }))
+        })
+    }
+}
+
+impl std::fmt::Debug for RpcNode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RpcNode").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,257 @@
+//! A transaction's durable record, and the moves that it may make.
+
+mod moves;
+
+use alloy_primitives::{B256, Bytes, U256};
+use serde::{Deserialize, Serialize};
+
+pub use self::moves::IllegalMove;
+use crate::{Fees, Lane, Request};
+
+/// Everything that is known of one transaction. It is stored as a whole, in conditional writes: a store refuses a
+/// record whose [`revision`](Self::revision) is not the one that it holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The order in which the store took the records.
+    pub id: u64,
+    /// The caller's name of the intention: there is one record for each.
+    pub key: String,
+    /// Who sends it, and where.
+    pub lane: Lane,
+    /// What is sent.
+    pub request: Request,
+    /// How far it has come.
+    pub state: State,
+    /// The nonce, claimed by this very record. No other live record of the lane has it.
+    pub nonce: Option<u64>,
+    /// Every transaction that was ever signed for the nonce, oldest first. Any of them may come into a block.
+    pub attempts: Vec<Attempt>,
+    /// Why the request is not to take effect any more, if it is not: the nonce is then used for nothing.
+    pub closing: Option<Closing>,
+    /// No later block can change its outcome: it is not looked at any more.
+    pub is_final: bool,
+    /// Counts the writes.
+    pub revision: u64,
+    /// When it was submitted, in Unix seconds of the sender's clock. For people; nothing is decided by it.
+    pub submitted_at: u64,
+}
+
+/// How far a transaction has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Durable, and nothing else.
+    Prepared,
+    /// It has a nonce.
+    Claimed,
+    /// Signed bytes are on disk. No node has been shown them as far as it is known.
+    Signed,
+    /// A node may have its bytes.
+    Broadcast,
+    /// One of its transactions stands in a canonical block, not deep enough yet.
+    Mined(Inclusion),
+    /// It has taken effect.
+    Sealed(Inclusion),
+    /// It was executed without effect (reverted, out of gas), and has cost gas.
+    Failed(Inclusion),
+    /// A transaction that is not of this record has used its nonce: it cannot take effect. The inclusion is that of the other one.
+    Replaced(Inclusion),
+    /// It was given up before it took effect. With an inclusion: a transaction without effect has used its nonce.
+    Abandoned(Option<Inclusion>),
+}
+
+impl State {
+    /// A short name for logs and stores.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Prepared => "prepared",
+            Self::Claimed => "claimed",
+            Self::Signed => "signed",
+            Self::Broadcast => "broadcast",
+            Self::Mined(_) => "mined",
+            Self::Sealed(_) => "sealed",
+            Self::Failed(_) => "failed",
+            Self::Replaced(_) => "replaced",
+            Self::Abandoned(_) => "abandoned",
+        }
+    }
+
+    /// The block that the state rests on.
+    #[must_use]
+    pub const fn inclusion(self) -> Option<Inclusion> {
+        match self {
+            Self::Mined(inclusion)
+            | Self::Sealed(inclusion)
+            | Self::Failed(inclusion)
+            | Self::Replaced(inclusion) => Some(inclusion),
+            Self::Abandoned(inclusion) => inclusion,
+            _ => None,
+        }
+    }
+
+    /// Whether the state is an outcome. A reorganisation can still take one back until the record is final.
+    #[must_use]
+    pub const fn is_outcome(self) -> bool {
+        matches!(
+            self,
+            Self::Sealed(_) | Self::Failed(_) | Self::Replaced(_) | Self::Abandoned(_)
+        )
+    }
+}
+
+/// Where a transaction stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inclusion {
+    /// The transaction.
+    pub hash: B256,
+    /// The number of its block.
+    pub number: u64,
+    /// The hash of its block.
+    pub block: B256,
+    /// Whether its execution succeeded. That says nothing about what it did.
+    pub succeeded: bool,
+}
+
+/// A signed transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// What it is for.
+    pub kind: Kind,
+    /// Its fee fields.
+    pub fees: Fees,
+    /// Its hash.
+    pub hash: B256,
+    /// Its bytes (EIP-2718).
+    pub raw: Bytes,
+}
+
+/// What a signed transaction is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// The request.
+    Request,
+    /// To use the nonce up: a transfer of nothing to the account itself.
+    Noop,
+}
+
+/// Why a request is not to take effect any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Closing {
+    /// The caller has cancelled it.
+    Cancelled,
+    /// The lane is being freed.
+    Freed,
+    /// The chain's time has passed [`Request::not_after`].
+    Expired,
+    /// Every node refuses it, in these words.
+    Refused(String),
+    /// Its fees stay below the market's, and transactions behind it could be mined.
+    InTheWay,
+    /// It never was a request: it fills a nonce that was missing.
+    Gap,
+}
+
+impl Record {
+    /// The record of a new request. The store gives it its `id`.
+    #[must_use]
+    pub fn prepared(key: impl Into<String>, lane: Lane, request: Request, now: u64) -> Self {
+        Self {
+            id: 0,
+            key: key.into(),
+            lane,
+            request,
+            state: State::Prepared,
+            nonce: None,
+            attempts: Vec::new(),
+            closing: None,
+            is_final: false,
+            revision: 0,
+            submitted_at: now,
+        }
+    }
+
+    /// A record that does nothing but use up `nonce`, which nothing else uses while later ones wait.
+    #[must_use]
+    pub fn filler(lane: Lane, nonce: u64, now: u64) -> Self {
+        let request = Request {
+            to: lane.account,
+            value: U256::ZERO,
+            input: Bytes::new(),
+            gas_limit: NOOP_GAS,
+            max_fee_per_gas: None,
+            not_after: None,
+            confirmations: None,
+        };
+        Self {
+            closing: Some(Closing::Gap),
+            ..Self::prepared(format!("gap/{lane}/{nonce}/{now}"), lane, request, now)
+        }
+    }
+
+    /// Whether the record stands for a missing nonce and not for a request of a caller.
+    #[must_use]
+    pub fn is_filler(&self) -> bool {
+        self.closing == Some(Closing::Gap)
+    }
+
+    /// The signed transactions' hashes, oldest first.
+    pub fn hashes(&self) -> impl Iterator<Item = B256> {
+        self.attempts.iter().map(|attempt| attempt.hash)
+    }
+
+    /// The newest signed transaction.
+    #[must_use]
+    pub fn newest(&self) -> Option<&Attempt> {
+        self.attempts.last()
+    }
+
+    /// The hash by which the transaction is best known: of the one that stands in a block, else of the newest that carries the
+    /// request.
+    #[must_use]
+    pub fn hash(&self) -> Option<B256> {
+        let own = |inclusion: &Inclusion| self.hashes().any(|hash| hash == inclusion.hash);
+        if let Some(inclusion) = self.state.inclusion().filter(own) {
+            return Some(inclusion.hash);
+        }
+        let requests = self.attempts.iter().rev();
+        requests
+            .filter(|attempt| attempt.kind == Kind::Request)
+            .map(|attempt| attempt.hash)
+            .next()
+    }
+
+    /// The fees of every signed transaction, oldest first.
+    #[must_use]
+    pub fn fees(&self) -> Vec<Fees> {
+        self.attempts.iter().map(|attempt| attempt.fees).collect()
+    }
+
+    /// Whether its nonce waits for a block.
+    #[must_use]
+    pub const fn is_outstanding(&self) -> bool {
+        matches!(
+            self.state,
+            State::Claimed | State::Signed | State::Broadcast
+        )
+    }
+
+    /// Whether a block can take the account's coins for it: at most what it costs while no block has.
+    #[must_use]
+    pub fn most_cost(&self) -> U256 {
+        let cost = |attempt: &Attempt| match attempt.kind {
+            Kind::Request => cost(&self.request, attempt.fees),
+            Kind::Noop => U256::from(NOOP_GAS).saturating_mul(U256::from(attempt.fees.most())),
+        };
+        self.attempts.iter().map(cost).max().unwrap_or_default()
+    }
+}
+
+/// The gas of a transfer of nothing.
+pub(crate) const NOOP_GAS: u64 = 21_000;
+
+/// The most that a request can cost at these fees, in wei.
+pub(crate) fn cost(request: &Request, fees: Fees) -> U256 {
+    U256::from(request.gas_limit)
+        .saturating_mul(U256::from(fees.most()))
+        .saturating_add(request.value)
+}

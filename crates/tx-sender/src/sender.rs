@@ -1,0 +1,321 @@
+//! The sender: what callers ask of it, and the task that works each lane.
+
+mod driver;
+mod look;
+mod pace;
+mod tend;
+mod watch;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use alloy_primitives::Address;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use self::driver::Driver;
+pub use self::watch::Watch;
+use self::watch::Watchers;
+use crate::node::Nodes;
+use crate::{
+    Chain, Closing, Hold, Lane, Options, Policy, Record, Request, SenderError, State, Store,
+    StoreError, TransactionSigner,
+};
+
+/// How often a caller's write is tried again when the lane's own write came between.
+const MAX_RETRIES: usize = 16;
+
+/// Sends transactions. Cheap to clone; when the last clone is dropped, the work on its lanes stops where it is, and goes on where the
+/// records say when a sender is started on them again.
+#[derive(Clone)]
+pub struct Sender {
+    shared: Arc<Shared>,
+    /// Ends with the last clone.
+    tasks: Arc<Tasks>,
+}
+
+/// What all lanes share.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) options: Options,
+    /// Tells this sender from every other one, in leases.
+    pub(crate) holder: String,
+    pub(crate) watchers: Watchers,
+    chains: HashMap<u64, Network>,
+    signers: HashMap<Address, Arc<dyn TransactionSigner>>,
+    statuses: Mutex<HashMap<Lane, LaneStatus>>,
+}
+
+#[derive(Clone)]
+struct Network {
+    nodes: Nodes,
+    policy: Policy,
+}
+
+#[derive(Default)]
+struct Tasks {
+    lanes: Mutex<HashMap<Lane, Task>>,
+}
+
+struct Task {
+    wake: Arc<Notify>,
+    handle: JoinHandle<()>,
+}
+
+/// How a lane is doing, as of the last look.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LaneStatus {
+    /// Transactions without an outcome.
+    pub depth: usize,
+    /// What holds the lane.
+    pub hold: Option<Hold>,
+    /// How many transactions like the last one the account can pay for; `None` before one was sent.
+    pub transactions_left: Option<u64>,
+}
+
+impl Sender {
+    /// A sender over these records, chains and keys. It works a lane from the first request on that it gets for it.
+    #[must_use]
+    pub fn new(
+        store: Arc<dyn Store>,
+        chains: Vec<Chain>,
+        signers: Vec<Arc<dyn TransactionSigner>>,
+        options: Options,
+    ) -> Self {
+        let chains = chains.into_iter().map(|chain| {
+            let network = Network {
+                nodes: Nodes::new(chain.id, chain.nodes),
+                policy: chain.policy,
+            };
+            (chain.id, network)
+        });
+        let signers = signers.into_iter();
+        let shared = Shared {
+            store,
+            options,
+            holder: holder(),
+            watchers: Watchers::default(),
+            chains: chains.collect(),
+            signers: signers.map(|signer| (signer.account(), signer)).collect(),
+            statuses: Mutex::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+            tasks: Arc::default(),
+        }
+    }
+
+    /// [`Self::new`] and [`Self::resume`].
+    ///
+    /// # Errors
+    /// [`SenderError::Store`] when the records cannot be read.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        chains: Vec<Chain>,
+        signers: Vec<Arc<dyn TransactionSigner>>,
+        options: Options,
+    ) -> Result<Self, SenderError> {
+        let sender = Self::new(store, chains, signers, options);
+        sender.resume().await?;
+        Ok(sender)
+    }
+
+    /// Goes on with whatever the records say is open; the number of lanes.
+    ///
+    /// # Errors
+    /// [`SenderError::Store`] when the records cannot be read.
+    pub async fn resume(&self) -> Result<usize, SenderError> {
+        let lanes = self.shared.store.lanes().await?;
+        for lane in &lanes {
+            if let Err(error) = self.work(*lane) {
+                tracing::warn!(%lane, code = error.code(), "open transactions of a lane that is not configured");
+            }
+        }
+        Ok(lanes.len())
+    }
+
+    /// Makes the request durable and sends it. There is one record for each key, for good: the same request under the same key
+    /// is the one that is there, in whatever state it is. The answer is a watch on it.
+    ///
+    /// # Errors
+    /// [`SenderError::KeyReused`] when the key names another request; an unknown chain or account; the store's.
+    pub async fn submit(
+        &self,
+        key: &str,
+        lane: Lane,
+        request: Request,
+    ) -> Result<Watch, SenderError> {
+        self.shared.known(lane)?;
+        let now = self.shared.options.clock.now();
+        let record = Record::prepared(key, lane, request, now);
+        let stands = self.shared.store.insert(record.clone()).await?;
+        if (stands.lane, &stands.request) != (lane, &record.request) || stands.is_filler() {
+            return Err(SenderError::KeyReused {
+                key: key.to_owned(),
+            });
+        }
+        self.work(lane)?;
+        Ok(self.shared.watchers.watch(&self.shared, stands))
+    }
+
+    /// The record of a key.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn find(&self, key: &str) -> Result<Option<Record>, SenderError> {
+        Ok(self.shared.store.get(key).await?)
+    }
+
+    /// Follows a record.
+    ///
+    /// # Errors
+    /// [`SenderError::UnknownKey`], and the store's.
+    pub async fn watch(&self, key: &str) -> Result<Watch, SenderError> {
+        let record = self.find(key).await?;
+        let record = record.ok_or_else(|| SenderError::UnknownKey {
+            key: key.to_owned(),
+        })?;
+        Ok(self.shared.watchers.watch(&self.shared, record))
+    }
+
+    /// Gives the request up, if no block has it yet. What has no nonce is abandoned when this returns; the nonce of what has one is used
+    /// for nothing, and a block may still take the request first: only the record's outcome tells.
+    ///
+    /// # Errors
+    /// [`SenderError::TooLate`], [`SenderError::UnknownKey`], and the store's.
+    pub async fn cancel(&self, key: &str) -> Result<Record, SenderError> {
+        self.close(key, Closing::Cancelled).await
+    }
+
+    /// Gives up everything of the lane that no block has yet, so that new requests do not wait behind it; the number of
+    /// requests. The records' outcomes tell what a block took first.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn free(&self, lane: Lane) -> Result<usize, SenderError> {
+        let mut freed: usize = 0;
+        for record in self.shared.store.live(lane).await? {
+            if matches!(record.state, State::Prepared) || record.is_outstanding() {
+                match self.close(&record.key, Closing::Freed).await {
+                    Ok(_) => freed = freed.saturating_add(1),
+                    Err(SenderError::TooLate(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(freed)
+    }
+
+    /// How the lane is doing.
+    #[must_use]
+    pub fn status(&self, lane: Lane) -> LaneStatus {
+        self.shared
+            .statuses()
+            .get(&lane)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Deletes records that are final and were submitted before this time (Unix seconds); how many.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn prune(&self, submitted_before: u64) -> Result<u64, SenderError> {
+        Ok(self.shared.store.prune(submitted_before).await?)
+    }
+
+    async fn close(&self, key: &str, why: Closing) -> Result<Record, SenderError> {
+        let mut conflict = None;
+        for _ in 0..MAX_RETRIES {
+            let record = self.find(key).await?;
+            let record = record.ok_or_else(|| SenderError::UnknownKey {
+                key: key.to_owned(),
+            })?;
+            match self.shared.store.amend(record.close(why.clone())?).await {
+                Ok(closed) => {
+                    self.shared.watchers.publish(&closed);
+                    self.work(closed.lane)?;
+                    return Ok(closed);
+                }
+                Err(error @ StoreError::Conflict { .. }) => conflict = Some(error),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(conflict
+            .unwrap_or(StoreError::Unavailable { code: "busy" })
+            .into())
+    }
+
+    /// Wakes the lane's task, and starts it where there is none.
+    fn work(&self, lane: Lane) -> Result<(), SenderError> {
+        let (network, signer) = self.shared.known(lane)?;
+        let mut lanes = self.tasks.lock();
+        let task = lanes.get(&lane).filter(|task| !task.handle.is_finished());
+        if let Some(task) = task {
+            task.wake.notify_one();
+            return Ok(());
+        }
+        let wake = Arc::new(Notify::new());
+        let driver = Driver::new(
+            Arc::clone(&self.shared),
+            lane,
+            network.nodes,
+            network.policy,
+            signer,
+        );
+        let handle = tokio::spawn(driver.run(Arc::clone(&wake)));
+        lanes.insert(lane, Task { wake, handle });
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn known(&self, lane: Lane) -> Result<(Network, Arc<dyn TransactionSigner>), SenderError> {
+        let network = self.chains.get(&lane.chain_id);
+        let network = network.ok_or(SenderError::UnknownChain {
+            chain_id: lane.chain_id,
+        })?;
+        let signer = self.signers.get(&lane.account);
+        let signer = signer.ok_or(SenderError::UnknownAccount {
+            account: lane.account,
+        })?;
+        Ok((network.clone(), Arc::clone(signer)))
+    }
+
+    pub(crate) fn statuses(&self) -> MutexGuard<'_, HashMap<Lane, LaneStatus>> {
+        self.statuses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tasks {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Lane, Task>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        for task in self.lock().values() {
+            task.handle.abort();
+        }
+    }
+}
+
+/// A name that no other sender has.
+fn holder() -> String {
+    let mut bytes = [0; 16];
+    if getrandom::fill(&mut bytes).is_err() {
+        // Without randomness the process and the moment tell senders apart.
+        return format!("{}-{:?}", std::process::id(), std::time::Instant::now());
+    }
+    alloy_primitives::hex::encode(bytes)
+}
+
+impl std::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sender")
+            .field("chains", &self.shared.chains.keys())
+            .field("accounts", &self.shared.signers.keys())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,311 @@
+//! The task that works one lane, turn by turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use alloy_primitives::{B256, U256};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::Shared;
+use super::pace::Paces;
+use crate::node::{Delivery, Nodes, View};
+use crate::observe::LaneMetrics;
+use crate::{Fence, Hold, Lane, Policy, Record, StoreError, Takeover, TransactionSigner};
+
+/// How long a lane is leased, in seconds of the wall clock. Renewed each turn; a turn that takes longer finds its writes refused.
+const LEASE_SECONDS: u64 = 30;
+
+/// The longest pause after a turn that could not be finished.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// One lane at work.
+pub(super) struct Driver {
+    pub(super) shared: Arc<Shared>,
+    pub(super) lane: Lane,
+    pub(super) nodes: Nodes,
+    pub(super) policy: Policy,
+    pub(super) signer: Arc<dyn TransactionSigner>,
+    pub(super) metrics: LaneMetrics,
+    pub(super) paces: Paces,
+    /// A block whose ancestors hold every inclusion of the lane.
+    pub(super) anchor: Option<(u64, B256)>,
+    /// Since when a nonce is missing.
+    pub(super) gap_since: Option<Instant>,
+    /// What holds the lane, as this turn has found.
+    pub(super) hold: Option<Hold>,
+    pub(super) transactions_left: Option<u64>,
+    /// What the account had at the last look, in wei.
+    pub(super) balance: U256,
+    /// Bytes on their way to nodes: record, hash, what became of them.
+    pub(super) sending: JoinSet<(u64, B256, Delivery)>,
+    takeover: Takeover,
+    fence: Option<Fence>,
+    reported: Option<&'static str>,
+}
+
+/// Why a turn ended early.
+pub(super) enum Stop {
+    /// Something holds the lane.
+    Held(Hold),
+    /// A record was changed by a caller meanwhile: the next turn sees it.
+    Again,
+}
+
+impl From<Hold> for Stop {
+    fn from(hold: Hold) -> Self {
+        Self::Held(hold)
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict { .. } => Self::Again,
+            StoreError::Fenced { .. } => Self::Held(Hold::Elsewhere),
+            error => Self::Held(Hold::Store(error)),
+        }
+    }
+}
+
+/// What is left to do after a turn.
+enum Left {
+    Nothing,
+    /// Outcomes are watched for a reorganisation.
+    Watching,
+    Waiting,
+}
+
+impl Driver {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        lane: Lane,
+        nodes: Nodes,
+        policy: Policy,
+        signer: Arc<dyn TransactionSigner>,
+    ) -> Self {
+        Self {
+            takeover: shared.options.takeover,
+            shared,
+            lane,
+            nodes,
+            policy,
+            signer,
+            metrics: LaneMetrics::new(lane),
+            paces: Paces::default(),
+            anchor: None,
+            gap_since: None,
+            hold: None,
+            transactions_left: None,
+            balance: U256::ZERO,
+            sending: JoinSet::new(),
+            fence: None,
+            reported: None,
+        }
+    }
+
+    /// Works the lane until the task is aborted.
+    pub(super) async fn run(mut self, wake: Arc<Notify>) {
+        let mut failures: u32 = 0;
+        loop {
+            let pause = match self.turn().await {
+                Ok(Left::Nothing) => {
+                    failures = 0;
+                    self.rest().await;
+                    None
+                }
+                Ok(Left::Watching) => {
+                    failures = 0;
+                    Some(self.policy.watch_interval)
+                }
+                Ok(Left::Waiting) => {
+                    failures = 0;
+                    Some(self.policy.poll_interval)
+                }
+                Err(Stop::Again) => {
+                    failures = failures.saturating_add(1);
+                    // A conflict that lasts is one with a record that is no longer open.
+                    if failures > 8 {
+                        let key = self.lane.to_string();
+                        self.hold = Some(Hold::Store(StoreError::Conflict { key }));
+                    }
+                    Some(if failures > 1 {
+                        self.pause(failures)
+                    } else {
+                        Duration::ZERO
+                    })
+                }
+                Err(Stop::Held(hold)) => {
+                    failures = failures.saturating_add(1);
+                    self.anchor = None;
+                    self.hold = Some(hold);
+                    Some(self.pause(failures))
+                }
+            };
+            self.report();
+            match pause {
+                None => wake.notified().await,
+                Some(pause) => {
+                    let _ = tokio::time::timeout(pause, wake.notified()).await;
+                }
+            }
+        }
+    }
+
+    fn pause(&self, failures: u32) -> Duration {
+        let doubled = 2_u32.saturating_pow(failures.min(16));
+        self.policy
+            .poll_interval
+            .saturating_mul(doubled)
+            .min(MAX_PAUSE.max(self.policy.poll_interval))
+    }
+
+    /// One look at everything that is open, and what follows from it.
+    async fn turn(&mut self) -> Result<Left, Stop> {
+        self.hold = None;
+        let records = self.shared.store.live(self.lane).await?;
+        if records.is_empty() {
+            self.note_depth(&records);
+            return Ok(Left::Nothing);
+        }
+        self.take_lane().await?;
+        // Again: until the lane was ours, somebody else may have written.
+        let mut records = self.shared.store.live(self.lane).await?;
+        self.paces.keep(&records);
+        self.note_depth(&records);
+        let view = self.nodes.view(self.lane.account).await?;
+        self.look(&view, &mut records).await?;
+        self.tend(&view, &mut records).await?;
+        self.note_depth(&records);
+        Ok(Self::left(&records))
+    }
+
+    fn left(records: &[Record]) -> Left {
+        let mut open = records.iter().filter(|record| !record.is_final).peekable();
+        if open.peek().is_none() {
+            return Left::Nothing;
+        }
+        if open.all(|record| record.state.is_outcome()) {
+            Left::Watching
+        } else {
+            Left::Waiting
+        }
+    }
+
+    async fn take_lane(&mut self) -> Result<(), Stop> {
+        let now = self.shared.options.clock.now();
+        let (store, holder) = (&self.shared.store, &self.shared.holder);
+        let fence = store
+            .acquire(self.lane, holder, now, LEASE_SECONDS, self.takeover)
+            .await?;
+        // What was taken at once is only kept by renewing it.
+        self.takeover = Takeover::WhenOver;
+        if self.fence != fence {
+            self.anchor = None;
+        }
+        self.fence = fence;
+        match fence {
+            Some(_) => Ok(()),
+            None => Err(Hold::Elsewhere.into()),
+        }
+    }
+
+    /// Nothing is open: another sender may have the lane.
+    async fn rest(&mut self) {
+        if let Some(fence) = self.fence.take() {
+            let given = self
+                .shared
+                .store
+                .give_back(fence, &self.shared.holder)
+                .await;
+            if let Err(error) = given {
+                tracing::debug!(lane = %self.lane, code = error.code(), "lane not given back");
+            }
+        }
+    }
+
+    /// Writes records, all or none, and puts what was written in their place.
+    pub(super) async fn write(
+        &mut self,
+        records: &mut [Record],
+        changed: Vec<Record>,
+    ) -> Result<(), Stop> {
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let Some(fence) = self.fence else {
+            return Err(Hold::Elsewhere.into());
+        };
+        let written = self.shared.store.write(fence, changed).await?;
+        for next in written {
+            self.shared.watchers.publish(&next);
+            if let Some(known) = records.iter_mut().find(|known| known.id == next.id) {
+                if known.state.as_str() != next.state.as_str() {
+                    tracing::debug!(
+                        key = next.key, lane = %self.lane, nonce = next.nonce, state = next.state.as_str(),
+                        "transaction"
+                    );
+                }
+                *known = next;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the first cause that holds the lane in this turn.
+    pub(super) fn held(&mut self, hold: Hold) {
+        self.hold.get_or_insert(hold);
+    }
+
+    fn note_depth(&self, records: &[Record]) {
+        let now = self.shared.options.clock.now();
+        let waiting = records.iter().filter(|record| !record.state.is_outcome());
+        let (mut depth, mut oldest): (usize, u64) = (0, 0);
+        for record in waiting {
+            depth = depth.saturating_add(1);
+            oldest = oldest.max(now.saturating_sub(record.submitted_at));
+        }
+        self.metrics.depth(depth, oldest);
+        if let Some(left) = self.transactions_left {
+            self.metrics.left(left);
+        }
+        let mut statuses = self.shared.statuses();
+        let status = statuses.entry(self.lane).or_default();
+        status.depth = depth;
+        status.transactions_left = self.transactions_left;
+    }
+
+    /// Makes known what holds the lane.
+    fn report(&mut self) {
+        let code = self.hold.as_ref().map(Hold::code);
+        if code != self.reported {
+            if let Some(before) = self.reported {
+                self.metrics.held(before, false);
+            }
+            match (&self.hold, code) {
+                (Some(hold), Some(code)) => {
+                    self.metrics.held(code, true);
+                    tracing::warn!(lane = %self.lane, code, %hold, "lane held");
+                }
+                _ => tracing::info!(lane = %self.lane, "lane goes on"),
+            }
+            self.reported = code;
+        }
+        let mut statuses = self.shared.statuses();
+        statuses.entry(self.lane).or_default().hold = self.hold.clone();
+    }
+
+    /// The nonce of every record that waits for a block or stands in one.
+    pub(super) fn nonces(records: &[Record]) -> std::collections::BTreeSet<u64> {
+        records.iter().filter_map(|record| record.nonce).collect()
+    }
+
+    /// Whether a record with an inclusion may be taken for granted up to `number`.
+    pub(super) fn is_deep(&self, record: &Record, number: u64, view: &View, more: u64) -> bool {
+        let confirmations = record.request.confirmations;
+        let confirmations = confirmations.unwrap_or(self.policy.confirmations);
+        let needed = number.saturating_add(confirmations).saturating_add(more);
+        view.head.number >= needed
+    }
+}

@@ -1,0 +1,205 @@
+//! What the chain says about the lane's records: which blocks are still there, which nonces are used and by what.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::B256;
+use tokio::time::Instant;
+
+use super::driver::{Driver, Stop};
+use crate::node::{Canonical, View};
+use crate::policy::WATCHED_BLOCKS;
+use crate::{Hold, Inclusion, Record, State};
+
+impl Driver {
+    /// Brings the records up to what the chain says.
+    pub(super) async fn look(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
+        self.watch_blocks(view, records).await?;
+        self.find_included(view, records).await?;
+        self.settle(view, records).await
+    }
+
+    /// Takes back what rests on a block that is not canonical any more.
+    ///
+    /// While the block that was the head at the last check is canonical, so are its ancestors, which hold every inclusion: then one
+    /// call is enough.
+    async fn watch_blocks(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
+        let mut blocks: BTreeMap<(u64, B256), Canonical> = records
+            .iter()
+            .filter(|record| !record.is_final)
+            .filter_map(|record| record.state.inclusion())
+            .map(|inclusion| ((inclusion.number, inclusion.block), Canonical::Missing))
+            .collect();
+        let here = (view.head.number, view.head.hash);
+        if blocks.is_empty() || self.anchor == Some(here) {
+            self.anchor = Some(here);
+            return Ok(());
+        }
+        if let Some((number, hash)) = self.anchor
+            && self.nodes.canonical(number, hash).await? == Canonical::Yes
+        {
+            self.anchor = Some(here);
+            return Ok(());
+        }
+        self.anchor = None;
+        let mut all_there = true;
+        for ((number, hash), canonical) in &mut blocks {
+            *canonical = self.nodes.canonical(*number, *hash).await?;
+            match canonical {
+                Canonical::Yes | Canonical::No => {}
+                // The chain is shorter than it was, or the node behind.
+                Canonical::Missing => all_there = false,
+                Canonical::Contradicted => {
+                    all_there = false;
+                    self.held(Hold::Contradiction { number: *number });
+                }
+            }
+        }
+        let mut back = Vec::new();
+        for record in records.iter().filter(|record| !record.is_final) {
+            let Some(Inclusion { number, block, .. }) = record.state.inclusion() else {
+                continue;
+            };
+            if blocks.get(&(number, block)) != Some(&Canonical::No) {
+                continue;
+            }
+            if let Ok(next) = record.reorganise() {
+                tracing::warn!(
+                    key = record.key, lane = %self.lane, state = record.state.as_str(), number,
+                    "a reorganisation has taken the block of a transaction back"
+                );
+                back.push(next);
+            }
+        }
+        for record in &back {
+            self.metrics.reorganised();
+            self.paces.reorganised(record);
+        }
+        self.write(records, back).await?;
+        if all_there {
+            self.anchor = Some(here);
+        }
+        Ok(())
+    }
+
+    /// Finds the blocks of transactions whose nonce is used.
+    async fn find_included(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
+        let used = |record: &&Record| {
+            record.is_outstanding() && record.nonce.is_some_and(|nonce| nonce < view.count)
+        };
+        let waiting: Vec<Record> = records.iter().filter(used).cloned().collect();
+        let mut changed = Vec::new();
+        for record in waiting {
+            if record.attempts.is_empty() {
+                // Nothing was ever signed for it: another nonce is as good.
+                let next = match record.closing {
+                    Some(_) => record.withdraw(),
+                    None => record.release(),
+                };
+                changed.extend(next);
+                continue;
+            }
+            match self.own_inclusion(view, &record).await? {
+                Some(inclusion) => changed.extend(record.mine(inclusion)),
+                None => changed.extend(self.foreign_inclusion(view, &record).await?),
+            }
+        }
+        self.write(records, changed).await
+    }
+
+    /// The canonical block that holds one of the record's transactions. A receipt alone is not enough: nodes hand out receipts of
+    /// blocks that are only proposed, and such a block may never become one.
+    async fn own_inclusion(
+        &mut self,
+        view: &View,
+        record: &Record,
+    ) -> Result<Option<Inclusion>, Stop> {
+        // The newest is the likeliest.
+        for attempt in record.attempts.iter().rev() {
+            let Some(receipt) = self.nodes.receipt(attempt.hash).await else {
+                continue;
+            };
+            if receipt.number > view.head.number {
+                continue;
+            }
+            match self.nodes.canonical(receipt.number, receipt.block).await? {
+                Canonical::Yes => {
+                    return Ok(Some(Inclusion {
+                        hash: attempt.hash,
+                        number: receipt.number,
+                        block: receipt.block,
+                        succeeded: receipt.succeeded,
+                    }));
+                }
+                Canonical::No | Canonical::Missing => {}
+                Canonical::Contradicted => self.held(Hold::Contradiction {
+                    number: receipt.number,
+                }),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The record as replaced, when a block shows that a transaction of somebody else has used its nonce. That no receipt shows
+    /// proves nothing.
+    async fn foreign_inclusion(
+        &mut self,
+        view: &View,
+        record: &Record,
+    ) -> Result<Option<Record>, Stop> {
+        let Some(nonce) = record.nonce else {
+            return Ok(None);
+        };
+        let (now, pause) = (Instant::now(), self.policy.resend_after);
+        let pace = self.paces.of(record);
+        let since = *pace.used_since.get_or_insert(now);
+        let searched = pace.searched_at.unwrap_or(since);
+        if now < searched + pause {
+            return Ok(None);
+        }
+        pace.searched_at = Some(now);
+        let user = match view.user_of(self.lane.account, nonce).await {
+            Ok(user) => user,
+            Err(fault) => {
+                tracing::debug!(lane = %self.lane, nonce, %fault, "the user of a nonce cannot be found yet");
+                None
+            }
+        };
+        let Some(user) = user else { return Ok(None) };
+        // One of ours, whose receipt the node does not show yet.
+        if record.hashes().any(|hash| hash == user.hash) {
+            return Ok(None);
+        }
+        let canonical = self.nodes.canonical(user.number, user.block).await?;
+        if canonical != Canonical::Yes || !self.is_deep(record, user.number, view, 0) {
+            return Ok(None);
+        }
+        tracing::warn!(
+            key = record.key, lane = %self.lane, nonce, by = %user.hash,
+            "a transaction that is not ours has used a nonce"
+        );
+        Ok(record.mine(user).ok())
+    }
+
+    /// Seals what is deep enough, and takes the eye off what no reorganisation is expected to reach.
+    async fn settle(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
+        let mut changed = Vec::new();
+        for record in records.iter().filter(|record| !record.is_final) {
+            let Some(inclusion) = record.state.inclusion() else {
+                continue;
+            };
+            let mut next = None;
+            if matches!(record.state, State::Mined(_))
+                && self.is_deep(record, inclusion.number, view, 0)
+            {
+                next = record.seal().ok();
+            }
+            // Only what was found canonical in this turn.
+            let checked = self.anchor == Some((view.head.number, view.head.hash));
+            if checked && self.is_deep(record, inclusion.number, view, WATCHED_BLOCKS) {
+                next = next.as_ref().unwrap_or(record).finish().ok().or(next);
+            }
+            changed.extend(next);
+        }
+        self.write(records, changed).await
+    }
+}

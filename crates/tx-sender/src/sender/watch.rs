@@ -1,0 +1,123 @@
+//! Following a record.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::Shared;
+use crate::{Record, SenderError};
+
+/// How often the store is asked about a record, whoever works its lane.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The records that somebody in this process follows.
+#[derive(Debug, Default)]
+pub(crate) struct Watchers {
+    channels: Mutex<HashMap<String, watch::Sender<Record>>>,
+}
+
+/// A record as it changes.
+pub struct Watch {
+    shared: Arc<Shared>,
+    changes: watch::Receiver<Record>,
+}
+
+impl Watchers {
+    pub(super) fn watch(&self, shared: &Arc<Shared>, record: Record) -> Watch {
+        let mut channels = self.lock();
+        let key = record.key.clone();
+        let sender = channels
+            .entry(key)
+            .or_insert_with(|| watch::channel(record.clone()).0);
+        offer(sender, &record);
+        Watch {
+            shared: Arc::clone(shared),
+            changes: sender.subscribe(),
+        }
+    }
+
+    /// Tells those who follow the record.
+    pub(crate) fn publish(&self, record: &Record) {
+        if let Some(sender) = self.lock().get(&record.key) {
+            offer(sender, record);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, watch::Sender<Record>>> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A newer revision replaces an older one, never the other way round.
+fn offer(sender: &watch::Sender<Record>, record: &Record) {
+    sender.send_if_modified(|known| {
+        let newer = record.revision > known.revision;
+        if newer {
+            known.clone_from(record);
+        }
+        newer
+    });
+}
+
+impl Watch {
+    /// The record as it was last seen.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        self.changes.borrow().clone()
+    }
+
+    /// Waits for the record's next change.
+    ///
+    /// # Errors
+    /// The store's. The record itself is not affected.
+    pub async fn changed(&mut self) -> Result<Record, SenderError> {
+        loop {
+            let changed = tokio::time::timeout(LOOK, self.changes.changed()).await;
+            if let Ok(Ok(())) = changed {
+                return Ok(self.changes.borrow_and_update().clone());
+            }
+            // Another process may work the lane.
+            let known = self.record();
+            let stored = self.shared.store.get(&known.key).await?;
+            if let Some(stored) = stored.filter(|stored| stored.revision > known.revision) {
+                self.shared.watchers.publish(&stored);
+            }
+        }
+    }
+
+    /// Waits until the record has an outcome ([`State::is_outcome`](crate::State::is_outcome)).
+    ///
+    /// # Errors
+    /// The store's. The record itself is not affected.
+    pub async fn outcome(&mut self) -> Result<Record, SenderError> {
+        let mut record = self.record();
+        while !record.state.is_outcome() {
+            record = self.changed().await?;
+        }
+        Ok(record)
+    }
+}
+
+/// With the last one that follows a record its channel goes.
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut channels = self.shared.watchers.lock();
+        let key = self.changes.borrow().key.clone();
+        if channels
+            .get(&key)
+            .is_some_and(|sender| sender.receiver_count() <= 1)
+        {
+            channels.remove(&key);
+        }
+    }
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch")
+            .field("record", &*self.changes.borrow())
+            .finish()
+    }
+}

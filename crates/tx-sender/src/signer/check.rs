@@ -1,0 +1,72 @@
+//! Nothing that a signer returns is believed.
+
+use alloy_consensus::crypto::SECP256K1N_HALF;
+use alloy_consensus::{Transaction, TxEnvelope, Typed2718};
+use alloy_eips::eip2718::Decodable2718;
+use alloy_primitives::{Address, B256, Bytes};
+
+use super::Unsigned;
+use crate::{Fees, SignError};
+
+/// A signed transaction that is the requested one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// Its hash.
+    pub hash: B256,
+    /// Its bytes.
+    pub raw: Bytes,
+}
+
+/// Parses what a signer has returned and compares every field with the request. The signature must be the account's, with the lower
+/// `s` (EIP-2).
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(raw: &Bytes, asked: &Unsigned, account: Address) -> Result<Checked, SignError> {
+    let signed = TxEnvelope::decode_2718_exact(raw).map_err(|_| SignError::Malformed)?;
+    let (kind, max, tip) = match asked.fees {
+        Fees::Dynamic { max, tip } => (2, max, Some(tip)),
+        Fees::Legacy { price } => (0, price, None),
+    };
+    let fields = [
+        ("type", signed.ty() == kind),
+        ("chain id", signed.chain_id() == Some(asked.chain_id)),
+        ("nonce", signed.nonce() == asked.nonce),
+        ("recipient", signed.to() == Some(asked.to)),
+        ("value", signed.value() == asked.value),
+        ("calldata", *signed.input() == asked.input),
+        ("gas limit", signed.gas_limit() == asked.gas_limit),
+        ("fee", signed.max_fee_per_gas() == max),
+        ("priority fee", signed.max_priority_fee_per_gas() == tip),
+        (
+            "access list",
+            signed.access_list().is_none_or(|list| list.is_empty()),
+        ),
+        ("authorization list", signed.authorization_list().is_none()),
+    ];
+    if let Some((member, _)) = fields.into_iter().find(|(_, same)| !same) {
+        return Err(SignError::OtherField { member });
+    }
+    let signature = signed.signature();
+    if signature.s() > SECP256K1N_HALF {
+        return Err(SignError::HighS);
+    }
+    let observed = signature
+        .recover_address_from_prehash(&signed.signature_hash())
+        .map_err(|_| SignError::Malformed)?;
+    if observed != account {
+        return Err(SignError::OtherAccount {
+            expected: account,
+            observed,
+        });
+    }
+    // The bytes that go out are those of the request with this signature, whatever else the answer was.
+    let rebuilt = asked.with_signature(*signature);
+    if rebuilt != *raw {
+        return Err(SignError::OtherField { member: "encoding" });
+    }
+    Ok(Checked {
+        hash: *signed.tx_hash(),
+        raw: rebuilt,
+    })
+}

@@ -1,0 +1,115 @@
+//! Web3Signer's `eth1` API: a service that holds keys and signs whole transactions.
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, Bytes, U64, U128};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{SignFuture, TransactionSigner, Unsigned};
+use crate::{Fees, NodeFault, SignError, Transport};
+
+const METHOD: &str = "eth_signTransaction";
+
+/// The most characters of the service's words that are kept.
+const MAX_WORDS: usize = 200;
+
+/// An account of a Web3Signer instance (`eth_signTransaction`).
+///
+/// One instance serves one chain: it puts the chain id that it was started with in the place of the request's. A transaction that comes
+/// back for another chain is refused like every other difference ([`check`](super::check)).
+#[derive(Clone)]
+pub struct Web3Signer {
+    account: Address,
+    transport: Arc<dyn Transport>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    result: Option<Bytes>,
+    #[serde(default)]
+    error: Option<ErrorObject>,
+}
+
+#[derive(Deserialize)]
+struct ErrorObject {
+    #[serde(default)]
+    message: String,
+}
+
+impl Web3Signer {
+    /// The account of the instance behind this transport.
+    #[must_use]
+    pub fn new(account: Address, transport: Arc<dyn Transport>) -> Self {
+        Self { account, transport }
+    }
+
+    /// The transaction call object.
+    fn call(&self, unsigned: &Unsigned) -> Value {
+        let mut call = json!({
+            "from": self.account,
+            "to": unsigned.to,
+            "gas": U64::from(unsigned.gas_limit),
+            "value": unsigned.value,
+            "nonce": U64::from(unsigned.nonce),
+            "data": unsigned.input,
+            "chainId": U64::from(unsigned.chain_id),
+        });
+        let fees = match unsigned.fees {
+            Fees::Dynamic { max, tip } => vec![
+                ("maxFeePerGas", U128::from(max)),
+                ("maxPriorityFeePerGas", U128::from(tip)),
+            ],
+            Fees::Legacy { price } => vec![("gasPrice", U128::from(price))],
+        };
+        if let Some(members) = call.as_object_mut() {
+            for (name, fee) in fees {
+                members.insert(name.to_owned(), json!(fee));
+            }
+        }
+        call
+    }
+}
+
+impl TransactionSigner for Web3Signer {
+    fn account(&self) -> Address {
+        self.account
+    }
+
+    fn sign<'a>(&'a self, unsigned: &'a Unsigned) -> SignFuture<'a, Bytes> {
+        Box::pin(async move {
+            let request = json!({
+                "jsonrpc": "2.0", "id": 1, "method": METHOD, "params": [self.call(unsigned)],
+            });
+            let body = self
+                .transport
+                .exchange(METHOD, request.to_string().into_bytes())
+                .await
+                .map_err(|fault| match fault {
+                    NodeFault::Refused { message, .. } => SignError::Refused { message },
+                    _ => SignError::Unavailable,
+                })?;
+            let answer: Answer = serde_json::from_slice(&body).map_err(|_| SignError::Malformed)?;
+            match answer {
+                Answer {
+                    error: Some(error), ..
+                } => Err(SignError::Refused {
+                    message: error.message.chars().take(MAX_WORDS).collect(),
+                }),
+                Answer {
+                    result: Some(raw), ..
+                } => Ok(raw),
+                Answer { .. } => Err(SignError::Malformed),
+            }
+        })
+    }
+}
+
+impl std::fmt::Debug for Web3Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Web3Signer")
+            .field("account", &self.account)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,184 @@
+//! Records that last as long as the process: the model that other stores are compared with, and what tests run on.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{Fence, Store, StoreFuture, Takeover};
+use crate::{Lane, Record, StoreError};
+
+/// A store without durability. It keeps every other promise of [`Store`].
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Inner {
+    records: BTreeMap<u64, Record>,
+    leases: BTreeMap<Lane, Lease>,
+    last_id: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Lease {
+    holder: String,
+    token: u64,
+    until: u64,
+}
+
+impl MemoryStore {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn replace(&mut self, record: &Record) -> Result<Record, StoreError> {
+        let conflict = || StoreError::Conflict {
+            key: record.key.clone(),
+        };
+        let same = self.records.get(&record.id);
+        if !same.is_some_and(|same| same.revision == record.revision && same.key == record.key) {
+            return Err(conflict());
+        }
+        let taken = record.nonce.is_some()
+            && self.records.values().any(|other| {
+                other.id != record.id && other.lane == record.lane && other.nonce == record.nonce
+            });
+        if taken {
+            return Err(conflict());
+        }
+        let mut next = record.clone();
+        next.revision = next.revision.saturating_add(1);
+        self.records.insert(next.id, next.clone());
+        Ok(next)
+    }
+}
+
+impl Store for MemoryStore {
+    fn acquire(
+        &self,
+        lane: Lane,
+        holder: &str,
+        now: u64,
+        seconds: u64,
+        takeover: Takeover,
+    ) -> StoreFuture<'_, Option<Fence>> {
+        let mut inner = self.lock();
+        let until = now.saturating_add(seconds);
+        let token = match inner.leases.get(&lane) {
+            Some(lease) if lease.holder == holder => Some(lease.token),
+            Some(lease)
+                if takeover == Takeover::WhenOver && lease.until > now && lease.until <= until =>
+            {
+                None
+            }
+            Some(lease) => Some(lease.token.saturating_add(1)),
+            None => Some(1),
+        };
+        if let Some(token) = token {
+            let holder = holder.to_owned();
+            inner.leases.insert(
+                lane,
+                Lease {
+                    holder,
+                    token,
+                    until,
+                },
+            );
+        }
+        let fence = token.map(|token| Fence { lane, token });
+        Box::pin(std::future::ready(Ok(fence)))
+    }
+
+    fn give_back(&self, fence: Fence, holder: &str) -> StoreFuture<'_, ()> {
+        if let Some(lease) = self.lock().leases.get_mut(&fence.lane)
+            && lease.holder == holder
+            && lease.token == fence.token
+        {
+            // The token stays: the next holder's is higher.
+            lease.until = 0;
+            lease.holder = String::new();
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn insert(&self, record: Record) -> StoreFuture<'_, Record> {
+        let mut inner = self.lock();
+        let known = inner.records.values().find(|known| known.key == record.key);
+        let stands = match known {
+            Some(known) => known.clone(),
+            None => {
+                inner.last_id = inner.last_id.saturating_add(1);
+                let record = Record {
+                    id: inner.last_id,
+                    revision: 0,
+                    ..record
+                };
+                inner.records.insert(record.id, record.clone());
+                record
+            }
+        };
+        Box::pin(std::future::ready(Ok(stands)))
+    }
+
+    fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>> {
+        let inner = self.lock();
+        let found = inner.records.values().find(|record| record.key == key);
+        let found = found.cloned();
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn live(&self, lane: Lane) -> StoreFuture<'_, Vec<Record>> {
+        let inner = self.lock();
+        let live = inner.records.values();
+        let live: Vec<Record> = live
+            .filter(|record| record.lane == lane && !record.is_final)
+            .cloned()
+            .collect();
+        Box::pin(std::future::ready(Ok(live)))
+    }
+
+    fn lanes(&self) -> StoreFuture<'_, Vec<Lane>> {
+        let inner = self.lock();
+        let live = inner.records.values().filter(|record| !record.is_final);
+        let mut lanes: Vec<Lane> = live.map(|record| record.lane).collect();
+        lanes.sort_unstable();
+        lanes.dedup();
+        Box::pin(std::future::ready(Ok(lanes)))
+    }
+
+    fn write(&self, fence: Fence, records: Vec<Record>) -> StoreFuture<'_, Vec<Record>> {
+        let mut inner = self.lock();
+        let newest = inner.leases.get(&fence.lane).map(|lease| lease.token);
+        let foreign = records.iter().any(|record| record.lane != fence.lane);
+        let written = if newest != Some(fence.token) || foreign {
+            Err(StoreError::Fenced { lane: fence.lane })
+        } else {
+            let mut next = inner.clone();
+            let written = records.iter().map(|record| next.replace(record)).collect();
+            if let Ok(Vec::<Record> { .. }) = &written {
+                *inner = next;
+            }
+            written
+        };
+        Box::pin(std::future::ready(written))
+    }
+
+    fn amend(&self, record: Record) -> StoreFuture<'_, Record> {
+        let written = self.lock().replace(&record);
+        Box::pin(std::future::ready(written))
+    }
+
+    fn prune(&self, submitted_before: u64) -> StoreFuture<'_, u64> {
+        let mut inner = self.lock();
+        let before = inner.records.len();
+        inner
+            .records
+            .retain(|_, record| !record.is_final || record.submitted_at >= submitted_before);
+        let gone = before.saturating_sub(inner.records.len());
+        Box::pin(std::future::ready(Ok(
+            u64::try_from(gone).unwrap_or(u64::MAX)
+        )))
+    }
+}

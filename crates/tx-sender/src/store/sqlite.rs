@@ -1,0 +1,317 @@
+//! The records in a SQLite file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
+
+use super::{Fence, Store, StoreFuture, Takeover};
+use crate::{Lane, Record, StoreError};
+
+/// `x4tx`.
+const FORMAT: Format = Format {
+    application_id: 0x7834_7478,
+    migrations: &[include_str!("0001.sql")],
+};
+
+const SETTINGS: Settings = Settings {
+    busy_timeout: Duration::from_secs(5),
+    cache_kib: 1024,
+    max_bytes: None,
+    checkpoints: Checkpoints::InCommits,
+};
+
+/// Records in one SQLite file, which several processes of one machine may have open. All work of one handle is done by one
+/// thread, in the order in which it was asked for; between handles SQLite's write lock decides.
+#[derive(Debug)]
+pub struct SqliteStore {
+    worker: Worker,
+}
+
+impl SqliteStore {
+    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by their owner only.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
+        let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
+        Ok(Self { worker })
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let path = self.worker.path().to_owned();
+        let done = self.worker.submit(move |connection| {
+            work(connection).map_err(|fault| match fault {
+                Fault::Named(error) => Failure(error),
+                Fault::Sqlite(error) => DatabaseError::named(&error, &path, operation).into(),
+            })
+        });
+        Box::pin(async move { done.await.map_err(|Failure(error)| error) })
+    }
+}
+
+/// What an operation ends in.
+enum Fault {
+    Named(StoreError),
+    Sqlite(rusqlite::Error),
+}
+
+/// A named error that a worker may make of its own.
+struct Failure(StoreError);
+
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Self {
+        tracing::warn!(%error, "the sender's records cannot be used");
+        Self(StoreError::Unavailable { code: error.code() })
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Named(error)
+    }
+}
+
+/// A number as SQLite has them. No nonce, time or chain id is as large as the bound.
+fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn account(lane: Lane) -> String {
+    lane.account.to_string()
+}
+
+/// A number of a column that holds none below zero.
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+const COLUMNS: &str = "id, revision, is_final, body";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Record> {
+    let body: String = row.get(3)?;
+    let record: Record = serde_json::from_str(&body).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
+    })?;
+    Ok(Record {
+        id: unsigned(row, 0)?,
+        revision: unsigned(row, 1)?,
+        is_final: row.get(2)?,
+        ..record
+    })
+}
+
+fn body(record: &Record) -> Result<String, Fault> {
+    serde_json::to_string(record)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()).into())
+}
+
+fn find(connection: &Connection, key: &str) -> rusqlite::Result<Option<Record>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM record WHERE key = ?1"))?
+        .query_row([key], read)
+        .optional()
+}
+
+fn replace(transaction: &Transaction<'_>, record: &Record) -> Result<Record, Fault> {
+    let conflict = || StoreError::Conflict {
+        key: record.key.clone(),
+    };
+    let next = Record {
+        revision: record.revision.saturating_add(1),
+        ..record.clone()
+    };
+    let changed = transaction
+        .prepare_cached(
+            "UPDATE record SET state = ?1, nonce = ?2, is_final = ?3, revision = ?4, body = ?5 \
+             WHERE id = ?6 AND revision = ?7 AND key = ?8",
+        )?
+        .execute(params![
+            next.state.as_str(),
+            next.nonce.map(number),
+            next.is_final,
+            number(next.revision),
+            body(&next)?,
+            number(record.id),
+            number(record.revision),
+            record.key,
+        ]);
+    match changed {
+        Ok(1) => Ok(next),
+        Ok(_) => Err(conflict().into()),
+        // Of the constraints only the nonce's can be broken by what callers write.
+        Err(error)
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
+        {
+            Err(conflict().into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+impl Store for SqliteStore {
+    fn acquire(
+        &self,
+        lane: Lane,
+        holder: &str,
+        now: u64,
+        seconds: u64,
+        takeover: Takeover,
+    ) -> StoreFuture<'_, Option<Fence>> {
+        let holder = holder.to_owned();
+        let until = now.saturating_add(seconds);
+        let anyway = takeover == Takeover::AtOnce;
+        self.run("acquire", move |connection| {
+            // One statement: of any number of holders that ask at once one gets the lane.
+            let token = connection
+                .prepare_cached(
+                    "INSERT INTO lane (chain_id, account, holder, token, until) VALUES (?1, ?2, ?3, 1, ?4) \
+                     ON CONFLICT (chain_id, account) DO UPDATE SET \
+                     token = token + (holder <> excluded.holder), holder = excluded.holder, until = excluded.until \
+                     WHERE holder = excluded.holder OR until <= ?5 OR until > excluded.until OR ?6 \
+                     RETURNING token",
+                )?
+                .query_row(
+                    params![number(lane.chain_id), account(lane), holder, number(until), number(now), anyway],
+                    |row| unsigned(row, 0),
+                )
+                .optional()?;
+            Ok(token.map(|token| Fence { lane, token }))
+        })
+    }
+
+    fn give_back(&self, fence: Fence, holder: &str) -> StoreFuture<'_, ()> {
+        let holder = holder.to_owned();
+        self.run("give back", move |connection| {
+            let Fence { lane, token } = fence;
+            connection.execute(
+                "UPDATE lane SET until = 0, holder = '' \
+                 WHERE chain_id = ?1 AND account = ?2 AND token = ?3 AND holder = ?4",
+                params![number(lane.chain_id), account(lane), number(token), holder],
+            )?;
+            Ok(())
+        })
+    }
+
+    fn insert(&self, record: Record) -> StoreFuture<'_, Record> {
+        self.run("insert", move |connection| {
+            let transaction = begin(connection)?;
+            if let Some(known) = find(&transaction, &record.key)? {
+                return Ok(known);
+            }
+            transaction
+                .prepare_cached(
+                    "INSERT INTO record (key, chain_id, account, state, nonce, is_final, revision, submitted_at, body) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8)",
+                )?
+                .execute(params![
+                    record.key,
+                    number(record.lane.chain_id),
+                    account(record.lane),
+                    record.state.as_str(),
+                    record.nonce.map(number),
+                    record.is_final,
+                    number(record.submitted_at),
+                    body(&record)?,
+                ])?;
+            let id = u64::try_from(transaction.last_insert_rowid()).unwrap_or_default();
+            transaction.commit()?;
+            Ok(Record {
+                id,
+                revision: 0,
+                ..record
+            })
+        })
+    }
+
+    fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>> {
+        let key = key.to_owned();
+        self.run("get", move |connection| Ok(find(connection, &key)?))
+    }
+
+    fn live(&self, lane: Lane) -> StoreFuture<'_, Vec<Record>> {
+        self.run("live", move |connection| {
+            let mut query = connection.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM record WHERE chain_id = ?1 AND account = ?2 AND is_final = 0 ORDER BY id"
+            ))?;
+            let rows = query.query_map(params![number(lane.chain_id), account(lane)], read)?;
+            Ok(rows.collect::<rusqlite::Result<Vec<Record>>>()?)
+        })
+    }
+
+    fn lanes(&self) -> StoreFuture<'_, Vec<Lane>> {
+        self.run("lanes", move |connection| {
+            let mut query = connection.prepare_cached(
+                "SELECT DISTINCT chain_id, account FROM record WHERE is_final = 0 ORDER BY chain_id, account",
+            )?;
+            let rows = query.query_map([], |row| {
+                let account: String = row.get(1)?;
+                let account = account.parse().map_err(|_| {
+                    rusqlite::Error::InvalidColumnType(1, account, rusqlite::types::Type::Text)
+                })?;
+                Ok(Lane {
+                    chain_id: unsigned(row, 0)?,
+                    account,
+                })
+            })?;
+            let mut lanes = rows.collect::<rusqlite::Result<Vec<Lane>>>()?;
+            lanes.sort_unstable();
+            Ok(lanes)
+        })
+    }
+
+    fn write(&self, fence: Fence, records: Vec<Record>) -> StoreFuture<'_, Vec<Record>> {
+        self.run("write", move |connection| {
+            let lane = fence.lane;
+            let transaction = begin(connection)?;
+            let newest: Option<u64> = transaction
+                .prepare_cached("SELECT token FROM lane WHERE chain_id = ?1 AND account = ?2")?
+                .query_row(params![number(lane.chain_id), account(lane)], |row| {
+                    unsigned(row, 0)
+                })
+                .optional()?;
+            if newest != Some(fence.token) || records.iter().any(|record| record.lane != lane) {
+                return Err(StoreError::Fenced { lane }.into());
+            }
+            let written = records.iter().map(|record| replace(&transaction, record));
+            let written = written.collect::<Result<Vec<Record>, Fault>>()?;
+            transaction.commit()?;
+            Ok(written)
+        })
+    }
+
+    fn amend(&self, record: Record) -> StoreFuture<'_, Record> {
+        self.run("amend", move |connection| {
+            let transaction = begin(connection)?;
+            let next = replace(&transaction, &record)?;
+            transaction.commit()?;
+            Ok(next)
+        })
+    }
+
+    fn prune(&self, submitted_before: u64) -> StoreFuture<'_, u64> {
+        self.run("prune", move |connection| {
+            let gone = connection.execute(
+                "DELETE FROM record WHERE is_final = 1 AND submitted_at < ?1",
+                [number(submitted_before)],
+            )?;
+            Ok(u64::try_from(gone).unwrap_or(u64::MAX))
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! Spikes, caps, empty accounts.
+
+use std::time::Duration;
+
+use alloy_primitives::{U256, hex};
+use alloy_signer_local::PrivateKeySigner;
+use dev_chain::{BadAnswer, Fault};
+use tx_sender::{Closing, Fees, Lane, LocalKey, Request};
+
+use crate::support::{BASE_FEE, BURNS, CAP, LANE, REVERTS, World, builder, name, submit, transfer};
+
+#[tokio::test(start_paused = true)]
+async fn a_transfer_is_sealed_with_the_next_block() {
+    let world = World::new();
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(world.state(&name(1)).await, "broadcast");
+    world.blocks(1).await;
+    let record = world.record(&name(1)).await;
+    assert_eq!(
+        (record.state.as_str(), record.attempts.len()),
+        ("sealed", 1)
+    );
+    assert_eq!(world.effect(1), U256::from(1));
+    let fees = Fees::Dynamic {
+        max: u128::from(BASE_FEE) * 2 + 1_000_000,
+        tip: 1_000_000,
+    };
+    assert_eq!(record.attempts[0].fees, fees);
+    world.blocks(70).await;
+    assert!(world.record(&name(1)).await.is_final);
+    // Nothing is open: the node is left alone.
+    let asked = world.node.asked.lock().unwrap().clone();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(*world.node.asked.lock().unwrap(), asked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chain_without_a_base_fee_gets_legacy_transactions() {
+    let world = World::on(builder().legacy().build().unwrap());
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    world.blocks(1).await;
+    let record = world.record(&name(1)).await;
+    assert_eq!(record.state.as_str(), "sealed");
+    assert_eq!(record.attempts[0].fees, Fees::Legacy { price: 1_000_000 });
+}
+
+/// The base fee rises above what was offered and stays below the cap.
+#[tokio::test(start_paused = true)]
+async fn a_spike_below_the_cap_is_outbid_in_both_fields() {
+    let world = World::new();
+    let sender = world.sender().await;
+    for number in 1..=3 {
+        submit(&sender, number).await;
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.chain.set_base_fee(BASE_FEE * 10);
+    world.blocks(9).await;
+    for number in 1..=3 {
+        let record = world.record(&name(number)).await;
+        assert_eq!(
+            (record.state.as_str(), record.attempts.len()),
+            ("sealed", 2)
+        );
+        let [before, after] = [record.attempts[0].fees, record.attempts[1].fees];
+        assert!(after.most() * 1000 >= before.most() * 1125, "{after:?}");
+        assert!(after.tip() * 1000 >= before.tip() * 1125, "{after:?}");
+        assert_eq!(world.effect(number), U256::from(1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spike_above_the_cap_holds_the_lane_by_name_until_it_ends() {
+    let world = World::new();
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let high = u64::try_from(CAP).unwrap() * 5;
+    world.chain.set_base_fee(high);
+    world.blocks(30).await;
+    submit(&sender, 2).await;
+    world.blocks(30).await;
+    assert_eq!(world.hold(&sender), Some("fees_above_cap"));
+    assert_eq!(world.state(&name(1)).await, "broadcast");
+    // Nothing takes a nonce that cannot be mined.
+    assert_eq!(world.record(&name(2)).await.nonce, None);
+    let attempts = world.record(&name(1)).await.attempts;
+    assert!(attempts.iter().all(|attempt| attempt.fees.most() <= CAP));
+
+    world.chain.set_base_fee(BASE_FEE);
+    world.blocks(8).await;
+    for number in [1, 2] {
+        assert_eq!(world.state(&name(number)).await, "sealed");
+        assert_eq!(world.effect(number), U256::from(1));
+    }
+    assert_eq!(world.hold(&sender), None);
+}
+
+/// The first in line cannot pay any more, the one behind it can.
+#[tokio::test(start_paused = true)]
+async fn a_stuck_head_is_closed_when_others_could_be_mined() {
+    let world = World::new();
+    let sender = world.sender().await;
+    let low = Request {
+        max_fee_per_gas: Some(u128::from(BASE_FEE) * 3),
+        ..transfer(1)
+    };
+    let watch = sender.submit(&name(1), LANE, low).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    submit(&sender, 2).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.chain.set_base_fee(BASE_FEE * 10);
+    world.blocks(40).await;
+    assert_eq!(world.hold(&sender), Some("fees_above_cap"));
+    assert_eq!(world.state(&name(2)).await, "broadcast");
+    world.blocks(60).await;
+    let closed = watch.record();
+    assert_eq!(closed.closing, Some(Closing::InTheWay));
+    assert_eq!(closed.state.as_str(), "abandoned");
+    assert_eq!(world.state(&name(2)).await, "sealed");
+    assert_eq!(
+        (world.effect(1), world.effect(2)),
+        (U256::ZERO, U256::from(1))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_account_holds_the_lane_by_name_until_it_is_funded() {
+    let world = World::on(builder().build().unwrap());
+    let poor = PrivateKeySigner::from_bytes(&[0x42; 32].into()).unwrap();
+    let key = LocalKey::from_hex(&hex::encode([0x42; 32]).into()).unwrap();
+    let sender = world
+        .sender_over(
+            world.store.clone(),
+            vec![world.node.node()],
+            std::sync::Arc::new(key),
+        )
+        .await;
+    let lane = Lane {
+        account: poor.address(),
+        ..LANE
+    };
+    sender.submit("poor", lane, transfer(1)).await.unwrap();
+    world.blocks(20).await;
+    let status = sender.status(lane);
+    assert_eq!(status.hold.map(|hold| hold.code()), Some("no_gas"));
+    assert_eq!(status.transactions_left, Some(0));
+    assert_eq!(world.record("poor").await.nonce, None);
+    world.fund(poor.address(), U256::from(10_u64.pow(16)));
+    world.blocks(8).await;
+    assert_eq!(world.state("poor").await, "sealed");
+    assert_eq!(sender.status(lane).hold, None);
+}
+
+/// Between the look at the balance and the node's own something else was paid for.
+#[tokio::test(start_paused = true)]
+async fn a_balance_that_runs_out_while_sending_is_no_end() {
+    let world = World::new();
+    let sender = world.sender().await;
+    let words = "insufficient funds for gas * price + value: balance 0";
+    let refusal = BadAnswer::Error {
+        code: -32000,
+        message: words.to_owned(),
+    };
+    world
+        .chain
+        .inject(Fault::new("eth_sendRawTransaction", refusal).times(5));
+    submit(&sender, 1).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(world.hold(&sender), Some("no_gas"));
+    world.blocks(4).await;
+    let record = world.record(&name(1)).await;
+    assert_eq!(
+        (record.state.as_str(), record.attempts.len()),
+        ("sealed", 1)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_reverts_or_burns_has_failed_and_keeps_nothing_up() {
+    let world = World::new();
+    let sender = world.sender().await;
+    for (key, to) in [("reverts", REVERTS), ("burns", BURNS)] {
+        let request = Request {
+            to,
+            value: U256::ZERO,
+            gas_limit: 50_000,
+            ..transfer(0)
+        };
+        sender.submit(key, LANE, request).await.unwrap();
+    }
+    submit(&sender, 1).await;
+    world.blocks(2).await;
+    assert_eq!(world.state("reverts").await, "failed");
+    assert_eq!(world.state("burns").await, "failed");
+    assert_eq!(world.state(&name(1)).await, "sealed");
+}
+
+/// Every node refuses it, so it is about the transaction.
+#[tokio::test(start_paused = true)]
+async fn what_no_node_takes_is_closed_and_its_nonce_used_for_nothing() {
+    let world = World::new();
+    let sender = world.sender().await;
+    let request = Request {
+        gas_limit: 20_000,
+        ..transfer(1)
+    };
+    sender.submit(&name(1), LANE, request).await.unwrap();
+    submit(&sender, 2).await;
+    world.blocks(3).await;
+    let refused = world.record(&name(1)).await;
+    assert_eq!(refused.state.as_str(), "abandoned");
+    assert!(
+        matches!(refused.closing, Some(Closing::Refused(words)) if words.contains("intrinsic"))
+    );
+    assert_eq!(world.state(&name(2)).await, "sealed");
+    assert_eq!(
+        (world.effect(1), world.effect(2)),
+        (U256::ZERO, U256::from(1))
+    );
+}

@@ -1,0 +1,236 @@
+//! A process that ends before or after any of its writes and sends, and the next one that finds the records.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use alloy_primitives::U256;
+use tokio::sync::Notify;
+use tx_sender::{
+    Fence, Lane, MemoryStore, NodeFault, Record, RpcNode, Sender, Store, StoreFuture, Takeover,
+    Transport,
+};
+
+use crate::support::{InProcess, World, key, name, recipient, submit};
+
+/// Ends a process at its n-th effect: nothing that it does later happens.
+#[derive(Default)]
+pub(crate) struct Fuse {
+    left: AtomicI64,
+    /// Whether the effect at which it ends still happens.
+    after: bool,
+    dead: AtomicBool,
+    pub(crate) died: Notify,
+}
+
+impl Fuse {
+    pub(crate) fn new(effects: i64, after: bool) -> Arc<Self> {
+        Arc::new(Self {
+            left: AtomicI64::new(effects),
+            after,
+            ..Self::default()
+        })
+    }
+
+    /// An effect that leaves a trace.
+    async fn guard<T>(&self, effect: impl Future<Output = T>) -> T {
+        self.alive().await;
+        if self.left.fetch_sub(1, Ordering::SeqCst) > 0 {
+            return effect.await;
+        }
+        self.dead.store(true, Ordering::SeqCst);
+        if self.after {
+            effect.await;
+        }
+        self.died.notify_one();
+        std::future::pending().await
+    }
+
+    async fn alive(&self) {
+        if self.dead.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// The records as one process sees them.
+pub(crate) struct Mortal {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) fuse: Arc<Fuse>,
+}
+
+impl Store for Mortal {
+    fn acquire(
+        &self,
+        lane: Lane,
+        holder: &str,
+        now: u64,
+        seconds: u64,
+        takeover: Takeover,
+    ) -> StoreFuture<'_, Option<Fence>> {
+        let holder = holder.to_owned();
+        Box::pin(async move {
+            let take = async {
+                self.store
+                    .acquire(lane, &holder, now, seconds, takeover)
+                    .await
+            };
+            self.fuse.guard(take).await
+        })
+    }
+
+    fn give_back(&self, fence: Fence, holder: &str) -> StoreFuture<'_, ()> {
+        let holder = holder.to_owned();
+        Box::pin(async move {
+            let give = async { self.store.give_back(fence, &holder).await };
+            self.fuse.guard(give).await
+        })
+    }
+
+    fn insert(&self, record: Record) -> StoreFuture<'_, Record> {
+        Box::pin(async move {
+            let insert = async { self.store.insert(record).await };
+            self.fuse.guard(insert).await
+        })
+    }
+
+    fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>> {
+        self.store.get(key)
+    }
+
+    fn live(&self, lane: Lane) -> StoreFuture<'_, Vec<Record>> {
+        Box::pin(async move {
+            self.fuse.alive().await;
+            self.store.live(lane).await
+        })
+    }
+
+    fn lanes(&self) -> StoreFuture<'_, Vec<Lane>> {
+        self.store.lanes()
+    }
+
+    fn write(&self, fence: Fence, records: Vec<Record>) -> StoreFuture<'_, Vec<Record>> {
+        Box::pin(async move {
+            let write = async { self.store.write(fence, records).await };
+            self.fuse.guard(write).await
+        })
+    }
+
+    fn amend(&self, record: Record) -> StoreFuture<'_, Record> {
+        Box::pin(async move {
+            let amend = async { self.store.amend(record).await };
+            self.fuse.guard(amend).await
+        })
+    }
+
+    fn prune(&self, submitted_before: u64) -> StoreFuture<'_, u64> {
+        self.store.prune(submitted_before)
+    }
+}
+
+/// The node as one process sees it: a transaction that is sent leaves a trace.
+#[derive(Clone)]
+pub(crate) struct MortalNode {
+    pub(crate) node: InProcess,
+    pub(crate) fuse: Arc<Fuse>,
+}
+
+impl Transport for MortalNode {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        Box::pin(async move {
+            let exchange = self.node.exchange(method, body);
+            if method == "eth_sendRawTransaction" {
+                self.fuse.guard(exchange).await
+            } else {
+                self.fuse.alive().await;
+                exchange.await
+            }
+        })
+    }
+}
+
+/// A process with this fuse.
+pub(crate) async fn process(world: &World, fuse: &Arc<Fuse>) -> Sender {
+    let store = Mortal {
+        store: Arc::clone(&world.store),
+        fuse: Arc::clone(fuse),
+    };
+    let node = MortalNode {
+        node: world.node.clone(),
+        fuse: Arc::clone(fuse),
+    };
+    let node = Arc::new(RpcNode::new(Arc::new(node)));
+    world.sender_over(Arc::new(store), vec![node], key()).await
+}
+
+const KEYS: u64 = 3;
+
+/// Submits all keys and cancels the last, while blocks come; whether the process came to the end of it.
+async fn live(world: &World, fuse: &Arc<Fuse>) -> bool {
+    let sender = process(world, fuse).await;
+    let work = async {
+        for number in 1..=KEYS {
+            submit(&sender, number).await;
+        }
+        tokio::time::sleep(Duration::from_millis(450)).await;
+        // It may have ended before: then it is too late for that.
+        let _ = sender.cancel(&name(KEYS)).await;
+        world.blocks(4).await;
+    };
+    tokio::select! {
+        () = work => true,
+        () = fuse.died.notified() => false,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_may_end_before_or_after_every_effect() {
+    let mut effects = 0;
+    loop {
+        let mut ended = true;
+        for after in [false, true] {
+            let world = World::new();
+            ended &= live(&world, &Fuse::new(effects, after)).await;
+            // While nobody works it, the chain goes on; then somebody does, after the lease.
+            world.chain.mine();
+            tokio::time::sleep(Duration::from_secs(40)).await;
+            let next = process(&world, &Fuse::new(i64::MAX, false)).await;
+            for number in 1..=KEYS {
+                submit(&next, number).await;
+            }
+            world.blocks(12).await;
+            for number in 1..=KEYS {
+                let state = world.state(&name(number)).await;
+                let effect = u64::from(state == "sealed");
+                assert_eq!(
+                    world.effect(number),
+                    U256::from(effect),
+                    "{effects} {after}"
+                );
+                let expected: &[_] = if number == KEYS {
+                    &["sealed", "abandoned"]
+                } else {
+                    &["sealed"]
+                };
+                assert!(expected.contains(&state), "{effects} {after}: {state}");
+                let carried = world.chain.transactions();
+                let carried = carried
+                    .iter()
+                    .filter(|sent| sent.to == Some(recipient(number)));
+                assert!(carried.count() <= 1, "{effects} {after}");
+            }
+            assert_eq!(world.hold(&next), None, "{effects} {after}");
+        }
+        if ended {
+            break;
+        }
+        effects += 1;
+    }
+    // Fewer would mean that the fuse is not in the way of the work.
+    assert!(effects > 15, "{effects}");
+}

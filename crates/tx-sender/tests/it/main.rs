@@ -1,0 +1,24 @@
+//! The sender against an EVM in this process, in simulated time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::as_conversions,
+    missing_docs,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
+mod chaos;
+mod closing;
+mod fees;
+mod kills;
+mod nodes;
+mod nonces;
+mod reorganisations;
+mod senders;
+mod signers;
+mod store;
+mod support;
+#[cfg(feature = "web3signer")]
+mod web3signer;

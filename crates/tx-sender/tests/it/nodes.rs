@@ -1,0 +1,163 @@
+//! Nodes that are behind, on another fork, down, or show what is not there.
+
+use std::time::Duration;
+
+use alloy_primitives::U256;
+use dev_chain::{BadAnswer, Fate, Fault, Mining};
+
+use crate::support::{InProcess, World, builder, key, name, submit};
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_is_behind_is_not_asked_first() {
+    let world = World::new();
+    let behind = InProcess::new(&world.chain.fork());
+    for nonce in 0..2 {
+        world.send_behind_its_back(nonce);
+    }
+    for _ in 0..20 {
+        world.chain.mine();
+    }
+    let nodes = vec![behind.node(), world.node.node()];
+    let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+    submit(&sender, 1).await;
+    world.blocks(2).await;
+    let record = world.record(&name(1)).await;
+    // By the count of the node that is behind it would be the first.
+    assert_eq!((record.state.as_str(), record.nonce), ("sealed", Some(2)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_that_another_node_contradicts_is_not_believed() {
+    let world = World::new();
+    let fork = world.chain.fork();
+    let second = InProcess::new(&fork);
+    let nodes = vec![world.node.node(), second.node()];
+    let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+    submit(&sender, 1).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for _ in 0..5 {
+        fork.mine();
+    }
+    world.blocks(5).await;
+    assert_eq!(world.hold(&sender), Some("nodes_contradict"));
+    assert!(!world.record(&name(1)).await.state.is_outcome());
+    second.turn_to(&world.chain);
+    world.blocks(6).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+    assert_eq!(world.hold(&sender), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_of_another_chain_is_never_asked_for_anything_else() {
+    let world = World::new();
+    let other = InProcess::new(&builder().chain_id(195).build().unwrap());
+    let nodes = vec![other.node(), world.node.node()];
+    let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+    submit(&sender, 1).await;
+    world.blocks(2).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+    let asked = other.asked.lock().unwrap().clone();
+    let others: Vec<_> = asked
+        .keys()
+        .filter(|method| **method != "eth_chainId")
+        .collect();
+    assert!(
+        others.is_empty() || others == [&"eth_getTransactionReceipt"],
+        "{asked:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_second_node_takes_over_and_a_lane_without_nodes_is_held_by_name() {
+    let world = World::new();
+    let second = InProcess::new(&world.chain);
+    let dead = InProcess::new(&builder().mining(Mining::Manual).build().unwrap());
+    let down = builder().build().unwrap();
+    for method in [
+        "eth_chainId",
+        "eth_getBlockByNumber",
+        "eth_sendRawTransaction",
+        "eth_getTransactionReceipt",
+    ] {
+        down.inject(Fault::new(method, BadAnswer::Close).times(u32::MAX));
+    }
+    dead.turn_to(&down);
+    let nodes = vec![dead.node(), second.node()];
+    let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+    submit(&sender, 1).await;
+    world.blocks(2).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+
+    second.turn_to(&down);
+    submit(&sender, 2).await;
+    world.blocks(5).await;
+    assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
+    second.turn_to(&world.chain);
+    world.blocks(20).await;
+    assert_eq!(world.state(&name(2)).await, "sealed");
+    assert_eq!(world.hold(&sender), None);
+}
+
+/// Its receipt shows, and its block never comes.
+#[tokio::test(start_paused = true)]
+async fn a_preconfirmed_receipt_that_vanishes_settles_nothing() {
+    for fate in [Fate::Dropped, Fate::Waiting] {
+        let world = World::new();
+        let sender = world.sender().await;
+        submit(&sender, 1).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        world.chain.preconfirm();
+        for _ in 0..20 {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            assert_eq!(world.state(&name(1)).await, "broadcast");
+        }
+        world.chain.drop_preconfirmed(fate);
+        world.blocks(8).await;
+        let record = world.record(&name(1)).await;
+        assert_eq!(record.state.as_str(), "sealed");
+        assert_eq!(world.chain.transactions().len(), 1);
+        assert_eq!(world.effect(1), U256::from(1));
+    }
+}
+
+/// The block is there with another hash than the preconfirmed one had.
+#[tokio::test(start_paused = true)]
+async fn only_the_canonical_block_of_a_preconfirmed_transaction_counts() {
+    let world = World::new();
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.chain.preconfirm();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.blocks(1).await;
+    let sealed = world.record(&name(1)).await.state;
+    assert_eq!(sealed.as_str(), "sealed");
+    assert_eq!(
+        sealed.inclusion().unwrap().number,
+        world.chain.transactions()[0].block_number
+    );
+}
+
+/// 45 minutes in which the node has mined everything and shows no receipt.
+#[tokio::test(start_paused = true)]
+async fn null_receipts_are_never_a_failure() {
+    let world = World::new();
+    let sender = world.sender().await;
+    world.chain.delay_receipts(u32::MAX);
+    submit(&sender, 1).await;
+    for minute in 0..45 {
+        world.blocks(60).await;
+        assert_eq!(world.state(&name(1)).await, "broadcast", "{minute}");
+    }
+    // Its nonce is used: nothing waits for the receipt, and nothing is raised.
+    submit(&sender, 2).await;
+    world.blocks(3).await;
+    assert_eq!(world.effect(2), U256::from(1));
+    assert_eq!(world.record(&name(1)).await.attempts.len(), 1);
+    world.chain.delay_receipts(0);
+    world.blocks(3).await;
+    for number in [1, 2] {
+        assert_eq!(world.state(&name(number)).await, "sealed");
+    }
+    assert_eq!(world.chain.transactions().len(), 2);
+}

@@ -1,0 +1,194 @@
+//! Transactions that get lost, and nonces that somebody else has used.
+
+use std::time::Duration;
+
+use alloy_primitives::U256;
+use dev_chain::{BadAnswer, Fault};
+use tx_sender::Store;
+
+use crate::support::{LANE, World, name, submit};
+
+#[tokio::test(start_paused = true)]
+async fn a_transaction_that_a_node_has_taken_and_forgotten_is_sent_again_as_it_is() {
+    let world = World::new();
+    let sender = world.sender().await;
+    world.chain.forget_sends(1);
+    submit(&sender, 1).await;
+    world.blocks(3).await;
+    assert_eq!(world.state(&name(1)).await, "broadcast");
+    assert!(world.chain.waiting().is_empty());
+    world.blocks(4).await;
+    let record = world.record(&name(1)).await;
+    assert_eq!(
+        (record.state.as_str(), record.attempts.len()),
+        ("sealed", 1)
+    );
+    assert_eq!(world.chain.transactions()[0].hash, record.attempts[0].hash);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_evicted_transaction_is_sent_again_under_its_nonce() {
+    let world = World::new();
+    let sender = world.sender().await;
+    for number in 1..=3 {
+        submit(&sender, number).await;
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let first = world.record(&name(1)).await;
+    assert!(world.chain.evict(first.attempts[0].hash));
+    world.blocks(8).await;
+    let hashes: Vec<_> = world
+        .chain
+        .transactions()
+        .iter()
+        .map(|sent| sent.hash)
+        .collect();
+    assert_eq!(hashes.len(), 3);
+    for number in 1..=3 {
+        let record = world.record(&name(number)).await;
+        assert_eq!(
+            (record.state.as_str(), record.attempts.len()),
+            ("sealed", 1)
+        );
+        assert_eq!(record.nonce, Some(number - 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_nonce_that_somebody_else_has_used_is_replaced_and_nothing_waits_for_it() {
+    let world = World::new();
+    let sender = world.sender().await;
+    world.chain.forget_sends(2);
+    submit(&sender, 1).await;
+    submit(&sender, 2).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let theirs = world.send_behind_its_back(0);
+    world.blocks(12).await;
+    let replaced = world.record(&name(1)).await;
+    assert_eq!(replaced.state.as_str(), "replaced");
+    assert_eq!(replaced.state.inclusion().unwrap().hash, theirs);
+    assert_eq!(world.state(&name(2)).await, "sealed");
+    assert_eq!(
+        (world.effect(1), world.effect(2)),
+        (U256::ZERO, U256::from(1))
+    );
+}
+
+/// Somebody else's transactions came before the sender looked.
+#[tokio::test(start_paused = true)]
+async fn nonces_that_are_used_already_are_not_claimed() {
+    let world = World::new();
+    let sender = world.sender().await;
+    for nonce in 0..3 {
+        world.send_behind_its_back(nonce);
+    }
+    world.chain.mine();
+    submit(&sender, 1).await;
+    world.blocks(2).await;
+    let record = world.record(&name(1)).await;
+    assert_eq!((record.state.as_str(), record.nonce), ("sealed", Some(3)));
+}
+
+/// A reorganisation takes somebody else's transaction away, and with it a nonce below ours.
+#[tokio::test(start_paused = true)]
+async fn a_gap_below_a_waiting_transaction_is_filled() {
+    let world = World::new();
+    let sender = world.sender().await;
+    world.send_behind_its_back(0);
+    world.chain.mine();
+    submit(&sender, 1).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(world.record(&name(1)).await.nonce, Some(1));
+    world.chain.reorganise(1, dev_chain::Fate::Dropped);
+    world.blocks(4).await;
+    assert_eq!(world.state(&name(1)).await, "broadcast");
+    world.blocks(8).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+    assert_eq!(world.effect(1), U256::from(1));
+    let live = world.store.live(LANE).await.unwrap();
+    let filler = live.iter().find(|record| record.is_filler()).unwrap();
+    assert_eq!(
+        (filler.state.as_str(), filler.nonce),
+        ("abandoned", Some(0))
+    );
+}
+
+/// The next request is as good as a filler.
+#[tokio::test(start_paused = true)]
+async fn a_gap_is_filled_by_the_next_request() {
+    let world = World::new();
+    let sender = world.sender().await;
+    world.send_behind_its_back(0);
+    world.chain.mine();
+    submit(&sender, 1).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.chain.reorganise(1, dev_chain::Fate::Dropped);
+    submit(&sender, 2).await;
+    world.blocks(3).await;
+    assert_eq!(world.record(&name(2)).await.nonce, Some(0));
+    for number in [1, 2] {
+        assert_eq!(world.state(&name(number)).await, "sealed");
+    }
+}
+
+/// A node refuses what it has taken: whatever it says, nothing is sent under another nonce, and the outcome is the block's.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
+    for words in [
+        "nonce too low",
+        "already known",
+        "replacement transaction underpriced",
+        "insufficient funds for gas * price + value",
+        "intrinsic gas too low",
+        "rate limited",
+        "internal error",
+    ] {
+        let world = World::new();
+        let sender = world.sender().await;
+        let answer = BadAnswer::Error {
+            code: -32603,
+            message: words.to_owned(),
+        };
+        world
+            .chain
+            .inject(Fault::new("eth_sendRawTransaction", answer).after());
+        submit(&sender, 1).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        while world.chain.waiting().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        world.chain.mine();
+        world.blocks(12).await;
+        let record = world.record(&name(1)).await;
+        assert_eq!(
+            (record.state.as_str(), record.nonce),
+            ("sealed", Some(0)),
+            "{words}"
+        );
+        assert_eq!(world.effect(1), U256::from(1), "{words}");
+        assert_eq!(world.chain.transactions().len(), 1, "{words}");
+    }
+}
+
+/// Lost before it arrived, and lost after.
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_changes_nothing() {
+    for (answer, after) in [
+        (BadAnswer::Close, false),
+        (BadAnswer::Close, true),
+        (BadAnswer::Never, false),
+        (BadAnswer::Never, true),
+    ] {
+        let world = World::new();
+        let sender = world.sender().await;
+        let fault = Fault::new("eth_sendRawTransaction", answer);
+        world
+            .chain
+            .inject(if after { fault.after() } else { fault });
+        submit(&sender, 1).await;
+        world.blocks(40).await;
+        let record = world.record(&name(1)).await;
+        assert_eq!((record.state.as_str(), record.nonce), ("sealed", Some(0)));
+        assert_eq!(world.chain.transactions().len(), 1);
+    }
+}

@@ -1,0 +1,103 @@
+//! Two senders on one store, and a clock that is set back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use alloy_primitives::U256;
+use tx_sender::{Chain, Clock, Options, Sender, Takeover};
+
+use crate::support::{LANE, NOW, World, key, name, submit};
+
+#[tokio::test(start_paused = true)]
+async fn two_senders_on_one_store_send_everything_once() {
+    let world = World::new();
+    let (one, two) = (world.sender().await, world.sender().await);
+    for number in 1..=10 {
+        submit(if number % 2 == 0 { &one } else { &two }, number).await;
+        // The same key on both sides.
+        submit(&one, 1).await;
+    }
+    world.blocks(6).await;
+    for number in 1..=10 {
+        assert_eq!(world.state(&name(number)).await, "sealed");
+        assert_eq!(world.effect(number), U256::from(1));
+    }
+    assert_eq!(world.chain.transactions().len(), 10);
+    // One of them works the lane, the other one says so.
+    let holds = [world.hold(&one), world.hold(&two)];
+    assert!(holds.contains(&Some("worked_elsewhere")), "{holds:?}");
+    assert!(holds.contains(&None), "{holds:?}");
+
+    // The one that has it ends; the other one goes on when its lease is over.
+    let (rest, gone) = if holds[0].is_none() {
+        (two, one)
+    } else {
+        (one, two)
+    };
+    drop(gone);
+    submit(&rest, 11).await;
+    world.blocks(60).await;
+    assert_eq!(world.state(&name(11)).await, "sealed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_predecessor_that_has_ended_is_not_waited_for() {
+    let world = World::new();
+    let first = world.sender().await;
+    submit(&first, 1).await;
+    world.blocks(1).await;
+    drop(first);
+    let chain = Chain {
+        id: LANE.chain_id,
+        nodes: vec![world.node.node()],
+        policy: world.policy,
+    };
+    let options = Options {
+        takeover: Takeover::AtOnce,
+        ..world.options()
+    };
+    let second = Sender::start(world.store.clone(), vec![chain], vec![key()], options).await;
+    let second = second.unwrap();
+    submit(&second, 2).await;
+    world.blocks(2).await;
+    assert_eq!(world.state(&name(2)).await, "sealed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_back_holds_nothing_up() {
+    let world = World::new();
+    let now = Arc::new(AtomicU64::new(NOW));
+    let chain = || Chain {
+        id: LANE.chain_id,
+        nodes: vec![world.node.node()],
+        policy: world.policy,
+    };
+    let options = || {
+        let now = now.clone();
+        Options {
+            clock: Clock::new(move || now.load(Ordering::Relaxed)),
+            ..Options::default()
+        }
+    };
+    let first = Sender::start(world.store.clone(), vec![chain()], vec![key()], options());
+    let first = first.await.unwrap();
+    world.chain.forget_sends(1);
+    submit(&first, 1).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    now.store(NOW - 86_400, Ordering::Relaxed);
+    world.blocks(8).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+
+    // A lease of a day ahead is nobody's.
+    now.store(NOW, Ordering::Relaxed);
+    submit(&first, 2).await;
+    world.blocks(2).await;
+    drop(first);
+    now.store(NOW - 86_400, Ordering::Relaxed);
+    let second = Sender::start(world.store.clone(), vec![chain()], vec![key()], options());
+    let second = second.await.unwrap();
+    submit(&second, 3).await;
+    world.blocks(3).await;
+    assert_eq!(world.state(&name(3)).await, "sealed");
+}

@@ -1,0 +1,248 @@
+//! A lane on a chain whose blocks, clock and nodes a test controls.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256, Bytes, U256, hex};
+use dev_chain::{DEV_ACCOUNTS, DevChain, DevChainBuilder, GAS_PAYER, Mining, Reply};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tx_sender::{
+    Chain, Clock, Lane, LocalKey, MemoryStore, Node, NodeFault, Options, Policy, Record, Request,
+    RpcNode, Sender, Store, TransactionSigner, Transport,
+};
+
+pub(crate) const NOW: u64 = 1_795_219_200;
+pub(crate) const BASE_FEE: u64 = 20_000_000;
+/// The cap of one gas in these tests: fifty times the base fee.
+pub(crate) const CAP: u128 = 1_000_000_000;
+pub(crate) const LANE: Lane = Lane {
+    chain_id: 196,
+    account: GAS_PAYER.address,
+};
+/// Reverts.
+pub(crate) const REVERTS: Address = Address::repeat_byte(0xa1);
+/// Uses all gas up.
+pub(crate) const BURNS: Address = Address::repeat_byte(0xa2);
+
+/// A node that is a chain in this process; tests may put another chain in its place.
+#[derive(Clone)]
+pub(crate) struct InProcess {
+    chain: Arc<Mutex<DevChain>>,
+    /// How often each method was asked for.
+    pub(crate) asked: Arc<Mutex<HashMap<&'static str, usize>>>,
+}
+
+impl InProcess {
+    pub(crate) fn new(chain: &DevChain) -> Self {
+        Self {
+            chain: Arc::new(Mutex::new(chain.clone())),
+            asked: Arc::default(),
+        }
+    }
+
+    pub(crate) fn turn_to(&self, chain: &DevChain) {
+        *self.chain.lock().unwrap() = chain.clone();
+    }
+
+    pub(crate) fn node(&self) -> Arc<dyn Node> {
+        Arc::new(RpcNode::new(Arc::new(self.clone())))
+    }
+}
+
+impl Transport for InProcess {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            *self.asked.lock().unwrap().entry(method).or_default() += 1;
+            let reply = self.chain.lock().unwrap().answer(&body);
+            match reply {
+                Reply::Http { body, .. } => Ok(body),
+                Reply::Close => Err(NodeFault::Lost { method }),
+                Reply::Never => {
+                    tokio::time::sleep(Duration::from_secs(10)).await;
+                    Err(NodeFault::Lost { method })
+                }
+            }
+        })
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) chain: DevChain,
+    pub(crate) node: InProcess,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) policy: Policy,
+    start: Instant,
+}
+
+pub(crate) fn policy() -> Policy {
+    Policy {
+        max_fee_per_gas: CAP,
+        poll_interval: Duration::from_millis(200),
+        watch_interval: Duration::from_secs(1),
+        resend_after: Duration::from_secs(4),
+        bump_after: Duration::from_secs(6),
+        clear_after: Duration::from_secs(60),
+        ..Policy::default()
+    }
+}
+
+pub(crate) fn builder() -> DevChainBuilder {
+    let start = Instant::now();
+    let coins = U256::from(10_u128.pow(22));
+    DEV_ACCOUNTS
+        .iter()
+        .fold(DevChain::builder(), |builder, account| {
+            builder.account(account.address, coins)
+        })
+        .clock(move || NOW + start.elapsed().as_secs())
+        .base_fee(BASE_FEE)
+        .mining(Mining::Manual)
+        .code(REVERTS, Bytes::from_static(&hex!("60006000fd")))
+        .code(BURNS, Bytes::from_static(&hex!("fe")))
+}
+
+pub(crate) fn key() -> Arc<dyn TransactionSigner> {
+    Arc::new(LocalKey::from_hex(&hex::encode(GAS_PAYER.key).into()).unwrap())
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::on(builder().build().unwrap())
+    }
+
+    pub(crate) fn on(chain: DevChain) -> Self {
+        Self {
+            node: InProcess::new(&chain),
+            chain,
+            store: Arc::default(),
+            policy: policy(),
+            start: Instant::now(),
+        }
+    }
+
+    pub(crate) async fn sender(&self) -> Sender {
+        self.sender_over(self.store.clone(), vec![self.node.node()], key())
+            .await
+    }
+
+    pub(crate) async fn sender_over(
+        &self,
+        store: Arc<dyn Store>,
+        nodes: Vec<Arc<dyn Node>>,
+        signer: Arc<dyn TransactionSigner>,
+    ) -> Sender {
+        let chain = Chain {
+            id: LANE.chain_id,
+            nodes,
+            policy: self.policy,
+        };
+        Sender::start(store, vec![chain], vec![signer], self.options())
+            .await
+            .unwrap()
+    }
+
+    /// The senders' clock goes with the simulated time.
+    pub(crate) fn options(&self) -> Options {
+        let start = self.start;
+        Options {
+            clock: Clock::new(move || NOW + start.elapsed().as_secs()),
+            ..Options::default()
+        }
+    }
+
+    /// Lets so many seconds pass, with a block at the end of each.
+    pub(crate) async fn blocks(&self, seconds: u32) {
+        for _ in 0..seconds {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            self.chain.mine();
+        }
+        // What the last block brings is seen.
+        tokio::time::sleep(Duration::from_millis(900)).await;
+    }
+
+    pub(crate) async fn record(&self, key: &str) -> Record {
+        self.store.get(key).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn state(&self, key: &str) -> &'static str {
+        self.record(key).await.state.as_str()
+    }
+
+    /// What has taken effect of the request of [`transfer`] with this number.
+    pub(crate) fn effect(&self, number: u64) -> U256 {
+        self.chain.native_balance(recipient(number))
+    }
+
+    /// A transaction of the lane's account that the sender knows nothing of.
+    pub(crate) fn send_behind_its_back(&self, nonce: u64) -> B256 {
+        let request = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
+            "params": [{
+                "from": GAS_PAYER.address, "to": Address::repeat_byte(0xee), "value": "0x1",
+                "nonce": format!("{nonce:#x}"), "gas": "0x5208",
+                "maxFeePerGas": "0x3b9aca00", "maxPriorityFeePerGas": "0x3b9aca00",
+            }],
+        });
+        let Reply::Http { body, .. } = self.chain.answer(request.to_string().as_bytes()) else {
+            panic!("no answer")
+        };
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        answer["result"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{answer}"))
+            .parse()
+            .unwrap()
+    }
+
+    /// Gives coins to an account.
+    pub(crate) fn fund(&self, to: Address, wei: U256) {
+        let request = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
+            "params": [{ "from": DEV_ACCOUNTS[1].address, "to": to, "value": format!("{wei:#x}") }],
+        });
+        let Reply::Http { body, .. } = self.chain.answer(request.to_string().as_bytes()) else {
+            panic!("no answer")
+        };
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        assert!(answer["result"].is_string(), "{answer}");
+    }
+
+    /// The hold's name.
+    pub(crate) fn hold(&self, sender: &Sender) -> Option<&'static str> {
+        sender.status(LANE).hold.map(|hold| hold.code())
+    }
+}
+
+pub(crate) fn recipient(number: u64) -> Address {
+    Address::left_padding_from(&(0xbeef_0000 + number).to_be_bytes())
+}
+
+/// A request whose effect shows: one wei for an account of its own.
+pub(crate) fn transfer(number: u64) -> Request {
+    Request {
+        to: recipient(number),
+        value: U256::from(1),
+        input: Bytes::new(),
+        gas_limit: 21_000,
+        max_fee_per_gas: None,
+        not_after: None,
+        confirmations: None,
+    }
+}
+
+pub(crate) fn name(number: u64) -> String {
+    format!("transfer {number}")
+}
+
+pub(crate) async fn submit(sender: &Sender, number: u64) {
+    let watch = sender.submit(&name(number), LANE, transfer(number)).await;
+    watch.unwrap();
+}
