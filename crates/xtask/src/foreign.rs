@@ -23,15 +23,9 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
     let mut tests = command::cargo();
     tests
         .current_dir(root)
-        .args([
-            "test",
-            "--locked",
-            "--no-fail-fast",
-            "--package",
-            "judges",
-            "--features",
-            "foreign",
-        ])
+        // With the features of the whole workspace, so that the tests before it have built all but this.
+        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
+        .args(["--features", "judges/foreign", "--test", "foreign"])
         .env("JUDGES_JS", &packages.js)
         .env("JUDGES_ANVIL", &packages.anvil)
         .env("JUDGES_JS_AGENT", &packages.js_agent)

@@ -101,9 +101,16 @@ fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
 }
 
 /// A short siege of the programs that the tests have built: a release build of its own would take longer than all tests.
+/// `--tests` gives the build the features of the tests, so that it adds only the programs that no test has needed.
 /// Its seed is always the same, so that a run that fails can be repeated.
 fn short_siege() -> Result<(), XtaskError> {
-    command::run(&mut cargo(["build", "--workspace", "--bins", "--locked"]))?;
+    command::run(&mut cargo([
+        "build",
+        "--workspace",
+        "--bins",
+        "--tests",
+        "--locked",
+    ]))?;
     let program = target()?.join("debug").join("siege");
     command::run(
         command::program(program)
