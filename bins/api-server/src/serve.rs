@@ -87,7 +87,7 @@ impl Service<AnySettler, SqliteLedger> {
         let settler = AnySettler::connect(settlement, &terms).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;
         let sources = sources.with_store(Arc::new(store));
-        sources.keep_quotas().await;
+        sources.keep_limits().await;
         Self::compose(
             config,
             &terms,

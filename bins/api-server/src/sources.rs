@@ -153,11 +153,11 @@ impl Sources {
         self.store.as_ref()
     }
 
-    /// Keeps the counters of the upstreams' quotas in the store and goes on where they stand there. Without a store they
-    /// are counted in memory.
-    pub(crate) async fn keep_quotas(&self) {
+    /// Keeps what is used of the upstreams' limits in the store and goes on where it stands there. Without a store it is
+    /// counted in memory.
+    pub(crate) async fn keep_limits(&self) {
         if let Some(store) = &self.store {
-            limits::keep_quotas(self, store).await;
+            limits::keep_limits(self, store).await;
         }
     }
 

@@ -209,27 +209,18 @@ impl Source {
         self.inner.quotas.state()
     }
 
-    /// Keeps the counters of its quotas in `store` from now on, and goes on where they stand there.
-    /// Until then they are counted in memory.
+    /// Keeps the counters of its quotas in `store` from now on, and what is used of budgets for a minute or longer, and goes
+    /// on where they stand there. Until then they are counted in memory. A budget stays in memory as well, so that a store
+    /// that fails stops no call for the sake of one.
     ///
     /// # Errors
     ///
     /// What the store gives. Calls that a quota covers are refused until the store works again.
-    pub async fn keep_quotas(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
-        self.inner.quotas.keep_in(store).await
-    }
-
-    /// [`Self::keep_quotas`], and what is used of budgets for a minute or longer: for a store that no other server uses.
-    /// A budget is kept in memory as well, so that a store which fails stops no call for the sake of one.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::keep_quotas`].
     pub async fn keep_limits(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
         for family in &self.inner.families {
             family.gate.keep_in(store.clone()).await?;
         }
-        self.keep_quotas(store).await
+        self.inner.quotas.keep_in(store).await
     }
 
     pub(crate) fn now(&self) -> Timestamp {

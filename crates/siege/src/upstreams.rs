@@ -55,6 +55,12 @@ const PUBLISHED: [(&str, u32, u64); 6] = [
     ("li.quest", 75, 7_200),
 ];
 
+/// Upstreams with a quota of a day in the paid API's configuration: the adapter's name, its host, and the calls. Kills must
+/// not make it more.
+pub const DAILY: [(&str, &str, u32); 1] = [("coinpaprika", "api.coinpaprika.com", 60)];
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Hosts of models, of which only the crowd wants something.
 const MODELS: [&str; 5] = [
     "api.anthropic.com",
@@ -283,16 +289,23 @@ pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
         };
         quotas.insert(host.to_owned(), quota);
     }
-    quotas.into_values().collect()
+    let daily = DAILY.map(|(_, host, limit)| Quota {
+        host: host.to_owned(),
+        limit,
+        window: DAY,
+    });
+    quotas.into_values().chain(daily).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use api_server::Sources;
+
     use super::*;
 
     #[test]
     fn quotas_are_those_of_hosts_or_else_of_adapters() {
-        let quotas = quotas(&api_server::Sources::specs());
+        let quotas = quotas(&Sources::specs());
         let of = |host: &str| quotas.iter().find(|quota| quota.host == host).unwrap();
         assert_eq!(of("api.coingecko.com").limit, 30);
         assert_eq!(of("li.quest").window, Duration::from_secs(7_200));
@@ -300,8 +313,15 @@ mod tests {
         assert_eq!(of("web3.okx.com").limit, 600);
         // Each address of its own.
         assert_eq!(of("eth.blockscout.com").limit, 120);
+        let daily: Vec<_> = quotas.iter().filter(|quota| quota.window == DAY).collect();
+        assert_eq!((daily.len(), daily[0].limit), (1, 60));
+        for (name, host, _) in DAILY {
+            let spec = Sources::specs().into_iter().find(|spec| spec.name == name);
+            let urls = spec.unwrap().urls;
+            assert!(urls.iter().all(|(_, url)| url.contains(host)), "{host}");
+        }
         // What adapters allow themselves is never more than what hosts allow.
-        for spec in api_server::Sources::specs() {
+        for spec in Sources::specs() {
             let rates = spec.families.each(spec.urls.iter().map(|(key, _)| *key));
             for ((_, rate), (_, url)) in rates.zip(spec.urls) {
                 let host = url.trim_start_matches("https://");

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::SiegeError;
 use crate::bank::{Bank, PAYEE};
 use crate::judge::Held;
-use crate::upstreams::Upstreams;
+use crate::upstreams::{DAILY, Upstreams};
 use crate::weather::Weather;
 use crate::{facilitator, node};
 
@@ -302,6 +302,11 @@ filter = "off"
                     text,
                     "secret_key_file = \"{key}\"\npassphrase_file = \"{key}\""
                 );
+            }
+            for (name, _, calls) in DAILY {
+                if name == spec.name {
+                    let _ = writeln!(text, "daily_quota = {calls}");
+                }
             }
             for (name, url) in spec.urls {
                 let _ = writeln!(text, "{name} = \"{}\"", through(proxy, url));

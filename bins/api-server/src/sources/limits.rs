@@ -34,14 +34,14 @@ fn told<T>(outcome: Result<T, StoreError>) -> Result<T, QuotaStoreError> {
     outcome.map_err(|error| QuotaStoreError { code: error.code() })
 }
 
-/// Keeps the counters of all quotas in `store`.
-pub(super) async fn keep_quotas(sources: &Sources, store: &Arc<SqliteStore>) {
+/// Keeps what is used of all limits in `store`.
+pub(super) async fn keep_limits(sources: &Sources, store: &Arc<SqliteStore>) {
     let store: Arc<dyn QuotaStore> = Arc::new(InStore(store.clone()));
     for source in sources.all() {
-        if let Err(error) = source.keep_quotas(store.clone()).await {
+        if let Err(error) = source.keep_limits(store.clone()).await {
             // The next call that needs the counter tries again, and is refused without it.
             let upstream = source.spec().name;
-            tracing::error!(upstream, %error, "the quota of an upstream is not known");
+            tracing::error!(upstream, %error, "what is used of an upstream's limits is not known");
         }
     }
 }

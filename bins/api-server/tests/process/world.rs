@@ -91,6 +91,11 @@ impl World {
         self.folder.path().join("service.db")
     }
 
+    /// Where the recordings of `host` are served.
+    pub(crate) fn upstream(&self, host: &str) -> String {
+        format!("{}/{host}", self.upstream_url)
+    }
+
     /// Writes a configuration of a server in this world, with further lines.
     pub(crate) fn config(&self, further: &str) -> PathBuf {
         let path = self.folder.path().join("api.toml");

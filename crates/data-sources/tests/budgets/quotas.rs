@@ -112,7 +112,7 @@ impl Bench {
         let upstream = Coinpaprika::new(&transport(), config, self.clock.shared()).unwrap();
         upstream
             .source()
-            .keep_quotas(self.store.clone())
+            .keep_limits(self.store.clone())
             .await
             .unwrap();
         upstream
