@@ -90,28 +90,33 @@ fn clock() -> UtcSeconds {
 
 fn accepted(verified: &Verified, as_json: bool) -> Outcome {
     let checks = verified.report.assertions();
+    let open = verified.report.not_established();
     let stdout = if as_json {
         let names: Vec<_> = checks.iter().map(|check| check.name).collect();
+        let not_established: Vec<_> = open.iter().map(|check| check.name).collect();
         let text = json!({"verified": {
             "rail": verified.rail.as_str(),
             "payload_digest": verified.payload_digest,
             "intent_digest": verified.intent_digest,
             "valid_until": verified.valid_until.to_string(),
             "checks": names,
+            "not_established": not_established,
         }});
         format!("{text}\n")
     } else {
         let width = checks
             .iter()
+            .chain(open)
             .map(|check| check.name.len())
             .max()
             .unwrap_or_default();
         let mut text = String::new();
-        for check in checks {
+        let open = open.iter().map(|check| ("open", check));
+        for (result, check) in checks.iter().map(|check| ("pass", check)).chain(open) {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "pass  {:width$}  {}",
+                "{result}  {:width$}  {}",
                 check.name,
                 Printable(check.observed.as_str())
             );

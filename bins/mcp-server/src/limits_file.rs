@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use data_sources::{Clock, QuotaStore, QuotaStoreError, Stored};
+use data_sources::{Clock, QuotaStore};
 use jiff::Timestamp;
 use storage::{Level, ServerStore, SqliteStore, StoreError, StoreOptions};
 use tokio::time::{Instant, interval_at};
@@ -56,7 +56,7 @@ impl LimitsFile {
 
     /// Where quotas and windows are written.
     pub(crate) fn limits(&self) -> Arc<dyn QuotaStore> {
-        Arc::new(Limits(self.store.clone()))
+        self.store.clone()
     }
 
     /// Writes shares from time to time, for ever.
@@ -97,32 +97,6 @@ impl LimitsFile {
             changed.into_iter().for_each(|key| shares.note(key));
         }
     }
-}
-
-struct Limits(Arc<SqliteStore>);
-
-impl QuotaStore for Limits {
-    fn add<'a>(&'a self, name: &'a str, period: u64, calls: u64) -> Stored<'a, u64> {
-        Box::pin(async move { told(self.0.count(name, period, calls).await) })
-    }
-
-    fn spend<'a>(
-        &'a self,
-        family: &'a str,
-        slice: u64,
-        weight: u64,
-        oldest: u64,
-    ) -> Stored<'a, ()> {
-        Box::pin(async move { told(self.0.use_window(family, slice, weight, oldest).await) })
-    }
-
-    fn spent<'a>(&'a self, family: &'a str, oldest: u64) -> Stored<'a, Vec<(u64, u64)>> {
-        Box::pin(async move { told(self.0.window_use(family, oldest).await) })
-    }
-}
-
-fn told<T>(outcome: Result<T, StoreError>) -> Result<T, QuotaStoreError> {
-    outcome.map_err(|error| QuotaStoreError { code: error.code() })
 }
 
 fn millis(now: Timestamp) -> u64 {

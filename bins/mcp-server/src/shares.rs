@@ -11,8 +11,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use credit::{Cost, Newcomers, OutOfCredit, Refill, Rules, Taken};
 use data_sources::Meter;
-use plan_builder::Refusal;
+use plan_builder::{Refusal, Request};
 use plan_checks::Rail;
+use plan_checks::bridge::AccountKind;
 
 use crate::throttle::Monotonic;
 
@@ -39,7 +40,7 @@ impl ShareRules {
     pub const fn usual(rail: Rail) -> Self {
         let (pool, pool_per_hour, address, address_per_hour) = match rail {
             Rail::Swap => (20, 15, 4, 4),
-            Rail::Bridge => (16, 36_000, 8, 1_800),
+            Rail::Bridge => (30, 36_000, 24, 1_800),
             Rail::PmOrder => (120, 36_000, 12, 1_800),
             Rail::PerpOrder => (20, 1_500, 8, 240),
         };
@@ -63,17 +64,44 @@ impl ShareRules {
     }
 }
 
-/// The most requests that one plan causes when no request has to be repeated: the readings of its venue, and the nodes that
-/// simulate it or read its account.
+/// The most requests that any plan of a rail causes when no request has to be repeated: the readings of its venue, and the
+/// nodes that simulate it or read its account. That a node is asked for its chain once is not counted.
 #[must_use]
 pub(crate) const fn most(rail: Rail) -> u32 {
     match rail {
         // A quote, a second one without an exchange that is not reviewed, two prices in one request, a simulation.
         Rail::Swap => 4,
-        Rail::Bridge | Rail::PerpOrder => 5,
+        Rail::Bridge => BRIDGE + 2 * SAFE,
+        Rail::PerpOrder => 5,
         Rail::PmOrder => 7,
     }
 }
+
+/// The most that the cheapest kind of request of a rail causes. A share may hold no more: dearer ones come out of the pool then.
+#[must_use]
+pub(crate) const fn least(rail: Rail) -> u32 {
+    match rail {
+        // The account is one reading: its code.
+        Rail::Bridge => BRIDGE + 1,
+        Rail::Swap | Rail::PmOrder | Rail::PerpOrder => most(rail),
+    }
+}
+
+/// The most that one request causes.
+fn most_of(request: &Request) -> u32 {
+    match request {
+        Request::Bridge(bridge) if bridge.asked().account_kind == AccountKind::Safe => {
+            most(Rail::Bridge)
+        }
+        _ => least(request.rail()),
+    }
+}
+
+/// Of a bridge: the fees, what is left of fast transfers, the chain's least fee, a simulation.
+const BRIDGE: u32 = 4;
+/// Of a Safe, on each of its chains: its code, owners, threshold, version, singleton and the code of that, modules, guard,
+/// guard of modules and fallback handler.
+const SAFE: u32 = 10;
 
 /// The pools and shares of a server.
 pub(crate) struct Shares {
@@ -97,12 +125,25 @@ impl Shares {
         }
     }
 
-    /// Takes what a plan of a rail can cost from the pool, or from the share of the client's address.
+    /// Takes what the plan of a request can cost from the pool, or from the share of the client's address.
     ///
     /// # Errors
     /// `rate_limited`, with the time after which the share suffices.
-    pub(crate) fn take(&self, rail: Rail, client: Option<IpAddr>) -> Result<Share<'_>, Refusal> {
-        let cost = REQUEST.times(most(rail));
+    pub(crate) fn take(
+        &self,
+        request: &Request,
+        client: Option<IpAddr>,
+    ) -> Result<Share<'_>, Refusal> {
+        self.take_requests(request.rail(), most_of(request), client)
+    }
+
+    fn take_requests(
+        &self,
+        rail: Rail,
+        requests: u32,
+        client: Option<IpAddr>,
+    ) -> Result<Share<'_>, Refusal> {
+        let cost = REQUEST.times(requests);
         let taken = self
             .of(rail)
             .take(client, cost, millis(&self.clock))
@@ -251,9 +292,13 @@ mod tests {
         Some(text.parse().unwrap())
     }
 
+    fn take(shares: &Shares, rail: Rail, client: Option<IpAddr>) -> Result<Share<'_>, Refusal> {
+        shares.take_requests(rail, most(rail), client)
+    }
+
     /// A call that uses all that was taken for it.
     fn call(shares: &Shares, client: Option<IpAddr>) -> Result<(), Refusal> {
-        let mut share = shares.take(Rail::Swap, client)?;
+        let mut share = take(shares, Rail::Swap, client)?;
         // Nothing is given back.
         let _spent = share.taken.take();
         Ok(())
@@ -272,7 +317,7 @@ mod tests {
         call(&shares, modest).unwrap();
         assert!(call(&shares, modest).is_err());
         // Another rail is another venue.
-        assert!(shares.take(Rail::Bridge, greedy).is_ok());
+        assert!(shares.take_requests(Rail::Bridge, 5, greedy).is_ok());
         seconds.store(120, Ordering::Relaxed);
         call(&shares, greedy).unwrap();
     }
@@ -282,14 +327,14 @@ mod tests {
         let (shares, _) = shares();
         let client = address("192.0.2.1");
         for _ in 0..100 {
-            drop(shares.take(Rail::Swap, client).unwrap());
+            drop(take(&shares, Rail::Swap, client).unwrap());
         }
         // While a call is under way, what it may cost is not there for others.
-        let held: Vec<_> = (0..3).map(|_| shares.take(Rail::Swap, client)).collect();
+        let held: Vec<_> = (0..3).map(|_| take(&shares, Rail::Swap, client)).collect();
         assert!(held.iter().all(Result::is_ok));
-        assert!(shares.take(Rail::Swap, client).is_err());
+        assert!(take(&shares, Rail::Swap, client).is_err());
         drop(held);
-        assert!(shares.take(Rail::Swap, client).is_ok());
+        assert!(take(&shares, Rail::Swap, client).is_ok());
     }
 
     #[test]
@@ -324,6 +369,21 @@ mod tests {
         call(&after, address("192.0.2.1")).unwrap();
         seconds.store(60, Ordering::Relaxed);
         call(&after, client).unwrap();
+    }
+
+    #[test]
+    fn a_bridge_costs_what_its_account_takes_to_read() {
+        let arguments = |kind| {
+            format!(
+                r#"{{"accountProfile":{{"kind":"{kind}","address":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","chainId":8453}},
+                "fromChainId":8453,"toChainId":42161,"token":"USDC","amount":"1000000"}}"#
+            )
+        };
+        for (kind, requests) in [("eoa", 5), ("safe", 24)] {
+            let request = Request::parse(Rail::Bridge, &arguments(kind)).unwrap();
+            assert_eq!(most_of(&request), requests);
+        }
+        assert_eq!(most(Rail::Bridge), 24);
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl<P: Ports> Tools<P> {
         match &self.shares {
             None => self.build(&request).await,
             Some(shares) => {
-                let share = shares.take(rail, call.client)?;
+                let share = shares.take(&request, call.client)?;
                 share.spend(self.build(&request)).await
             }
         }

@@ -3,6 +3,8 @@
 mod bucket;
 mod cost;
 mod newcomers;
+mod quota;
 
 pub use cost::Cost;
 pub use newcomers::{MAX_ADDRESSES, Newcomers, OutOfCredit, Refill, Rules, Spent, Taken};
+pub use quota::{QuotaStore, QuotaStoreError, Stored};

@@ -164,19 +164,6 @@ impl Newcomers {
         }
     }
 
-    /// Takes what was spent before and has not come back yet, as a process does at its start: of the pool, and of shares.
-    pub fn restore(
-        &mut self,
-        pool: Cost,
-        shares: impl IntoIterator<Item = (IpAddr, Cost)>,
-        now_ms: u64,
-    ) {
-        self.pool.drain(pool);
-        for (address, missing) in shares {
-            self.share(address, now_ms).drain(missing);
-        }
-    }
-
     /// What is left in the pool.
     #[must_use]
     pub fn left_in_pool(&mut self, now_ms: u64) -> Cost {

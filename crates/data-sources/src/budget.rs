@@ -27,8 +27,8 @@ pub(crate) use self::{
 pub use self::{
     quota::QuotaSpec,
     rate::{Families, Family, Rate},
-    store::{QuotaStore, QuotaStoreError, Stored},
 };
+pub use credit::{QuotaStore, QuotaStoreError, Stored};
 
 /// What is left of a family's budget.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -138,6 +138,12 @@ impl Toolchain {
         command
     }
 
+    /// The folder of a package of `js`.
+    #[must_use]
+    pub fn js_package(&self, name: &str) -> PathBuf {
+        self.js.join("node_modules").join(name)
+    }
+
     /// `cast`, from the package of this platform: the one in npm's `.bin` folder wants an install
     /// script to have run.
     ///

@@ -55,6 +55,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         verified.report.assertions().len(),
         verified.payload_digest
     );
+    for open in verified.report.not_established() {
+        println!(
+            "not established: {} ({})",
+            open.name,
+            open.observed.as_str()
+        );
+    }
     println!("valid until {}\n", verified.valid_until);
 
     let envelope: Value = serde_json::from_str(plan.json())?;

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The version of this form.
-pub(crate) const SCHEMA_VERSION: &str = "1.1";
+pub(crate) const SCHEMA_VERSION: &str = "1.2";
 
 pub(crate) type Text = Cow<'static, str>;
 
@@ -43,6 +43,9 @@ pub(crate) struct Body<'a, P, F> {
     pub(crate) exports: Option<Exports>,
     pub(crate) fee_attribution: F,
     pub(crate) intent_digest: Word,
+    /// The checks that had nothing to judge: they are no assertions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_established: Vec<NotEstablished<'a>>,
     pub(crate) payload: P,
     pub(crate) rail: RailRecord,
     pub(crate) replay_disclosure: ReplayDisclosure,
@@ -72,6 +75,15 @@ pub(crate) struct AssertionRecord<'a> {
     name: Cow<'a, str>,
     observed: Cow<'a, str>,
     result: Pass,
+}
+
+/// A check that had nothing to judge.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NotEstablished<'a> {
+    name: Cow<'a, str>,
+    why: Cow<'a, str>,
+    would_establish: Cow<'a, str>,
 }
 
 /// The only result that is ever written: what does not pass is refused.
@@ -155,6 +167,18 @@ pub(crate) fn assertions(report: &CheckReport) -> Vec<AssertionRecord<'_>> {
         }
     }
     report.assertions().iter().map(record).collect()
+}
+
+/// What a report leaves open.
+pub(crate) fn not_established(report: &CheckReport) -> Vec<NotEstablished<'_>> {
+    fn record(open: &Assertion) -> NotEstablished<'_> {
+        NotEstablished {
+            name: Cow::Borrowed(open.name),
+            why: Cow::Borrowed(open.observed.as_str()),
+            would_establish: Cow::Borrowed(open.establishes),
+        }
+    }
+    report.not_established().iter().map(record).collect()
 }
 
 /// A plan's text together with its digest.

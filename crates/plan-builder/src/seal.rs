@@ -222,6 +222,7 @@ pub(crate) fn body<'a, R: RailPlan>(
         exports,
         fee_attribution: fees,
         intent_digest: Word(intent_digest::<R>(request).ok_or_else(unwritable)?),
+        not_established: envelope::not_established(report),
         payload,
         rail: RailRecord(rail_of::<R>()),
         replay_disclosure: ReplayDisclosure::with_boundary(onchain_replay_boundary, approves),

@@ -1,6 +1,9 @@
 //! Real calldata of the aggregator, as public repositories hold it (`fixtures/vectors/swap/recorded.json`), judged under the
 //! example configuration: once as it was recorded for its own integrator, and once with the integrator, the account and the
 //! fee leg that the same quote would have had for us. The exchange legs stay as they were.
+//!
+//! Of most calls this repository holds what they say, not their bytes: the calldata of an exchange leg is then as long as the
+//! real one and begins as it does. Where the bytes are at hand, they are proven by their digest, and judged instead.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,9 +13,12 @@
     reason = "test code"
 )]
 
+#[path = "recorded/bytes.rs"]
+mod bytes;
+
 use std::{fmt::Write as _, fs, path::Path};
 
-use alloy_primitives::{Address, B256, Selector, U256};
+use alloy_primitives::{Address, B256, Bytes, Selector, U256};
 use alloy_sol_types::SolCall;
 use plan_builder::FeeDocument;
 use plan_checks::{
@@ -45,7 +51,12 @@ struct Call {
     referrer: String,
     receiver: Address,
     min_amount_out: U256,
+    calldata_bytes: usize,
+    calldata_keccak256: B256,
     legs: Vec<Leg>,
+    /// The calldata itself, where it is at hand.
+    #[serde(skip)]
+    calldata: Option<Bytes>,
 }
 
 #[derive(Deserialize)]
@@ -67,6 +78,9 @@ struct Leg {
     call_bytes: usize,
     distributions: Option<Vec<Part>>,
     collected: Option<serde::de::IgnoredAny>,
+    /// The leg's calldata itself, where it is at hand.
+    #[serde(skip)]
+    calldata: Option<Bytes>,
 }
 
 #[derive(Deserialize)]
@@ -82,6 +96,7 @@ impl Leg {
 
     fn data(&self) -> SwapData {
         let call_data = match &self.distributions {
+            _ if self.calldata.is_some() => self.calldata.clone().unwrap().to_vec(),
             Some(parts) if self.function == forwardERC20FeesCall::SELECTOR => fees(
                 self.sending,
                 parts.iter().map(|part| (part.recipient, part.amount)),
@@ -122,8 +137,11 @@ impl Call {
             .contains(&self.function)
     }
 
-    /// As it was recorded, with other bytes behind the selectors of its exchange legs.
+    /// As it was recorded. Without its bytes at hand, what is behind the selectors of its exchange legs is other bytes.
     fn recorded(&self) -> Result<(), Failure> {
+        if let Some(calldata) = &self.calldata {
+            return self.judge(calldata.to_vec(), &self.integrator, &policy());
+        }
         let legs: Vec<SwapData> = self.legs.iter().map(Leg::data).collect();
         let mut data = if self.is_single() {
             swapTokensSingleV3ERC20ToERC20Call {
@@ -140,7 +158,7 @@ impl Call {
         };
         // The functions that take native coin have the same arguments.
         data[..4].copy_from_slice(self.function.as_slice());
-        self.judge(data, &self.integrator)
+        self.judge(data, &self.integrator, &policy())
     }
 
     /// As the aggregator would have composed it for us: our integrator, our fee leg through the reviewed forwarder.
@@ -171,7 +189,7 @@ impl Call {
         if native.contains(&u32::from_be_bytes(self.function.0)) || self.is_native() {
             data[..4].copy_from_slice(self.function.as_slice());
         }
-        self.judge(data, &policy.integrator)
+        self.judge(data, &policy.integrator, policy)
     }
 
     fn is_native(&self) -> bool {
@@ -179,8 +197,7 @@ impl Call {
         self.legs[0].sending.is_zero() || last.receiving.is_zero()
     }
 
-    fn judge(&self, data: Vec<u8>, quoted_for: &str) -> Result<(), Failure> {
-        let policy = policy();
+    fn judge(&self, data: Vec<u8>, quoted_for: &str, policy: &FeePolicy) -> Result<(), Failure> {
         let chain = policy.chain(self.chain_id);
         let router = chain.map_or(policy.chains[0].router, |chain| chain.router);
         let (from, to) = (self.legs[0].sending, self.legs.last().unwrap().receiving);
@@ -231,7 +248,7 @@ impl Call {
             now: NOW,
             digest: DigestStanding::Sealing,
         };
-        let facts = swap::decode(asked, quoted, self.chain_id, &steps, &policy, commitment)?;
+        let facts = swap::decode(asked, quoted, self.chain_id, &steps, policy, commitment)?;
         judge(&facts).map(drop)
     }
 }
@@ -263,8 +280,20 @@ fn policy() -> FeePolicy {
         addresses::PLACEHOLDER,
         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     );
-    let document: FeeDocument = toml::from_str(&text).unwrap();
+    reviewed(&text)
+}
+
+fn reviewed(text: &str) -> FeePolicy {
+    let document: FeeDocument = toml::from_str(text).unwrap();
     document.review().unwrap()
+}
+
+fn recording() -> Vec<Call> {
+    let recording: Recording =
+        serde_json::from_str(&read("fixtures/vectors/swap/recorded.json")).unwrap();
+    let mut calls = recording.calls;
+    calls.iter_mut().for_each(Call::read_bytes);
+    calls
 }
 
 fn shown(verdict: &Result<(), Failure>) -> String {
@@ -280,30 +309,50 @@ fn shown(verdict: &Result<(), Failure>) -> String {
 
 #[test]
 fn the_verdict_on_every_recorded_call() {
-    let recording: Recording =
-        serde_json::from_str(&read("fixtures/vectors/swap/recorded.json")).unwrap();
     let policy = policy();
-    let (mut text, mut accepted, mut tokens) = (String::new(), 0, 0);
-    for call in &recording.calls {
+    let mut text = String::new();
+    for call in &recording() {
         let Source {
             repository,
             path,
             commit,
         } = &call.source;
         assert!(repository.starts_with("github.com/") && !path.is_empty() && commit.len() == 40);
-        let ours = call.as_ours(&policy);
-        accepted += usize::from(ours.is_ok());
-        tokens += usize::from(!call.is_native());
         let function = call.function;
         writeln!(text, "{} chain {} {function}", call.name, call.chain_id).unwrap();
         writeln!(text, "   recorded: {}", shown(&call.recorded())).unwrap();
-        writeln!(text, "   as ours:  {}", shown(&ours)).unwrap();
+        writeln!(text, "   as ours:  {}", shown(&call.as_ours(&policy))).unwrap();
     }
-    let all = recording.calls.len();
-    writeln!(
-        text,
-        "as ours: {accepted} of {all}; from token to token: {tokens}"
-    )
-    .unwrap();
     insta::assert_snapshot!(text);
+}
+
+/// The share that is accepted, before and after the configuration was written anew, stands in the documents as it is counted
+/// here.
+#[test]
+fn the_share_that_is_accepted_is_the_one_in_the_documents() {
+    let calls = recording();
+    let before = reviewed(&read("fixtures/vectors/swap/fees-2026-11-01.toml"));
+    let count = |holds: &dyn Fn(&Call) -> bool| calls.iter().filter(|call| holds(call)).count();
+    let as_recorded = count(&|call| call.recorded().is_ok());
+    let tokens = count(&|call| !call.is_native());
+    let served = count(&|call| !call.is_native() && policy().chain(call.chain_id).is_some());
+    let then = count(&|call| call.as_ours(&before).is_ok());
+    let now = count(&|call| call.as_ours(&policy()).is_ok());
+    assert_eq!(
+        (calls.len(), as_recorded, tokens, served, then, now),
+        (48, 0, 31, 23, 4, 21)
+    );
+    let all = calls.len();
+    let rows = [
+        format!("| recorded | {all} |"),
+        format!("| of them from token to token | {tokens} |"),
+        format!("| of these on a reviewed chain | {served} |"),
+        format!("| accepted as they are | {as_recorded} |"),
+        format!("| accepted as ours, configuration of 2026-11-01 | {then} |"),
+        format!("| accepted as ours, example configuration | {now} |"),
+    ];
+    let document = read("docs/PLANS.md");
+    for row in rows {
+        assert!(document.contains(&row), "docs/PLANS.md has no row {row}");
+    }
 }

@@ -22,5 +22,7 @@ mod sample;
 mod simulation;
 #[path = "swap/tampering.rs"]
 mod tampering;
+#[path = "swap/transfer_fees.rs"]
+mod transfer_fees;
 #[path = "swap/vector.rs"]
 mod vector;

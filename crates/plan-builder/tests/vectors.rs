@@ -139,6 +139,9 @@ fn a_plan_has_one_digest() {
                 "{member}"
             );
         }
+        let mut plan: Value = serde_json::from_str(&text).unwrap();
+        plan["not_established"] = json!([]);
+        assert!(verify(&request(rail), &reseal(plan).to_string(), now, &policy()).is_err());
     }
 }
 

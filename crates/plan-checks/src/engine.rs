@@ -16,30 +16,54 @@ pub struct Check<F> {
     pub judge: fn(&F) -> Verdict,
 }
 
-/// What a check found: the observation that it passed on, or how it is violated.
+/// What a check found: the observation that it passed on, that it had nothing to judge, or how it is violated.
 pub type Verdict = Result<Observed, Violation>;
 
-/// What a passed check saw: a short text for people. It never decides anything.
+/// What a check saw that is not violated: a short text for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Observed(Cow<'static, str>);
+pub struct Observed {
+    text: Cow<'static, str>,
+    held: bool,
+}
 
 impl Observed {
     /// A fixed observation.
     #[must_use]
     pub const fn fixed(text: &'static str) -> Self {
-        Self(Cow::Borrowed(text))
+        Self {
+            text: Cow::Borrowed(text),
+            held: true,
+        }
+    }
+
+    /// The check had nothing to judge, and why. It establishes nothing then, and is no assertion of the plan.
+    #[must_use]
+    pub fn nothing_to_judge(why: String) -> Self {
+        Self {
+            text: Cow::Owned(why),
+            held: false,
+        }
+    }
+
+    /// Whether the check holds, rather than had nothing to judge.
+    #[must_use]
+    pub const fn is_established(&self) -> bool {
+        self.held
     }
 
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
 impl From<String> for Observed {
     fn from(text: String) -> Self {
-        Self(Cow::Owned(text))
+        Self {
+            text: Cow::Owned(text),
+            held: true,
+        }
     }
 }
 
@@ -87,23 +111,24 @@ impl Failure {
     }
 }
 
-/// One passed check of a report.
+/// One check of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assertion {
     /// The check's name.
     pub name: &'static str,
-    /// What it establishes.
+    /// What it establishes where it holds.
     pub establishes: &'static str,
     /// What it saw.
     pub observed: Observed,
 }
 
-/// Proof that every check of one rail's table holds for some facts. Only [`judge`] makes one; a plan cannot be sealed
+/// Proof that no check of one rail's table is violated by some facts. Only [`judge`] makes one; a plan cannot be sealed
 /// without it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     rail: Rail,
     assertions: Vec<Assertion>,
+    not_established: Vec<Assertion>,
 }
 
 impl CheckReport {
@@ -113,10 +138,17 @@ impl CheckReport {
         self.rail
     }
 
-    /// Every check of the table, in its order.
+    /// Every check of the table that holds, in its order.
     #[must_use]
     pub fn assertions(&self) -> &[Assertion] {
         &self.assertions
+    }
+
+    /// The checks of the table that had nothing to judge, in its order: what they would establish is not established.
+    /// `observed` says why.
+    #[must_use]
+    pub fn not_established(&self) -> &[Assertion] {
+        &self.not_established
     }
 }
 
@@ -134,19 +166,25 @@ pub trait Facts: Sized + 'static {
 /// The first check that does not hold, by name.
 pub fn judge<F: Facts>(facts: &F) -> Result<CheckReport, Failure> {
     let mut assertions = Vec::with_capacity(F::CHECKS.len());
+    let mut not_established = Vec::new();
     for check in F::CHECKS {
-        match (check.judge)(facts) {
-            Ok(observed) => assertions.push(Assertion {
-                name: check.name,
-                establishes: check.establishes,
-                observed,
-            }),
-            Err(violation) => return Err(Failure::new(check.name, violation)),
-        }
+        let observed =
+            (check.judge)(facts).map_err(|violation| Failure::new(check.name, violation))?;
+        let list = if observed.is_established() {
+            &mut assertions
+        } else {
+            &mut not_established
+        };
+        list.push(Assertion {
+            name: check.name,
+            establishes: check.establishes,
+            observed,
+        });
     }
     Ok(CheckReport {
         rail: F::RAIL,
         assertions,
+        not_established,
     })
 }
 

@@ -5,6 +5,7 @@ use bytes::Bytes;
 
 mod artifact;
 mod error;
+mod quota;
 mod schema;
 mod sqlite;
 mod statements;

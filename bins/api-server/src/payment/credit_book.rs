@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use alloy_primitives::Address;
-use credit::{Cost, Newcomers, OutOfCredit, Rules, Taken};
+use credit::{Cost, Newcomers, OutOfCredit, Refill, Rules, Taken};
 use data_sources::Usage;
 use hashlink::LruCache;
 use ledger::{Missing, Spent};
@@ -103,11 +103,14 @@ impl CreditBook {
 
     /// Takes over what newcomers have spent before this process began.
     pub(super) fn restore(&mut self, missing: Missing, now_ms: u64) {
-        let Missing { pool, addresses } = missing;
-        let addresses = addresses.into_iter();
-        let shares = addresses.map(|(address, missing)| (address, Cost::micro_usd(missing)));
+        let rules = self.policy.newcomers;
+        let left = |refill: Refill, missing| refill.capacity.minus(Cost::micro_usd(missing));
         self.newcomers
-            .restore(Cost::micro_usd(pool), shares, now_ms);
+            .restore_pool(left(rules.pool, missing.pool), 0, now_ms);
+        for (address, missing) in missing.addresses {
+            self.newcomers
+                .restore_share(address, left(rules.address, missing), 0, now_ms);
+        }
     }
 
     /// Whether the payer's credit has been read from the journal.

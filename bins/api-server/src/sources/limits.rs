@@ -2,41 +2,14 @@
 
 use std::sync::Arc;
 
-use data_sources::{QuotaStore, QuotaStoreError, Stored, gauges};
-use storage::{ServerStore, SqliteStore, StoreError};
+use data_sources::{QuotaStore, gauges};
+use storage::SqliteStore;
 
 use super::Sources;
 
-/// Counters of quotas in the store beside the ledger.
-struct InStore(Arc<SqliteStore>);
-
-impl QuotaStore for InStore {
-    fn add<'a>(&'a self, name: &'a str, period: u64, calls: u64) -> Stored<'a, u64> {
-        Box::pin(async move { told(self.0.count(name, period, calls).await) })
-    }
-
-    fn spend<'a>(
-        &'a self,
-        family: &'a str,
-        slice: u64,
-        weight: u64,
-        oldest: u64,
-    ) -> Stored<'a, ()> {
-        Box::pin(async move { told(self.0.use_window(family, slice, weight, oldest).await) })
-    }
-
-    fn spent<'a>(&'a self, family: &'a str, oldest: u64) -> Stored<'a, Vec<(u64, u64)>> {
-        Box::pin(async move { told(self.0.window_use(family, oldest).await) })
-    }
-}
-
-fn told<T>(outcome: Result<T, StoreError>) -> Result<T, QuotaStoreError> {
-    outcome.map_err(|error| QuotaStoreError { code: error.code() })
-}
-
 /// Keeps what is used of all limits in `store`.
 pub(super) async fn keep_limits(sources: &Sources, store: &Arc<SqliteStore>) {
-    let store: Arc<dyn QuotaStore> = Arc::new(InStore(store.clone()));
+    let store: Arc<dyn QuotaStore> = store.clone();
     for source in sources.all() {
         if let Err(error) = source.keep_limits(store.clone()).await {
             // The next call that needs the counter tries again, and is refused without it.

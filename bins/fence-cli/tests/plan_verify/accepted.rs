@@ -10,14 +10,15 @@ fn a_plan_is_accepted_with_every_check_and_what_it_saw() {
         let case = Case::of(rail);
         let plan: Value = serde_json::from_slice(&case.plan).unwrap();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let rows = plan["assertions"].as_array().unwrap().iter();
-        let rows: Vec<_> = rows
-            .map(|row| (text(&row["name"]), text(&row["observed"])))
-            .collect();
-        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap();
+        let passed = plan["assertions"].as_array().unwrap().iter();
+        let passed = passed.map(|row| ("pass", text(&row["name"]), text(&row["observed"])));
+        let open = plan["not_established"].as_array().into_iter().flatten();
+        let open = open.map(|row| ("open", text(&row["name"]), text(&row["why"])));
+        let rows: Vec<_> = passed.chain(open).collect();
+        let width = rows.iter().map(|(_, name, _)| name.len()).max().unwrap();
         let rows = rows
             .iter()
-            .map(|(name, observed)| format!("pass  {name:width$}  {observed}\n"));
+            .map(|(result, name, observed)| format!("{result}  {name:width$}  {observed}\n"));
         let digest = text(&plan["submission"]["payload_digest"]);
         let expected = format!(
             "{}\nverified: {rail} plan {digest}\nvalid until {}\n",
@@ -39,13 +40,15 @@ fn every_rail_is_verified_and_json_says_the_same() {
         assert_eq!((text.code, text.stderr.as_str()), (0, ""), "{rail}");
         let json = case.run_with(&["--now", crate::case::NOW, "--json"]);
         assert_eq!((json.code, json.stderr.as_str()), (0, ""), "{rail}");
-        let names: Vec<_> = plan["assertions"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|row| &row["name"])
-            .collect();
+        let names = |member: &str| -> Vec<&Value> {
+            let rows = plan[member].as_array().into_iter().flatten();
+            rows.map(|row| &row["name"]).collect()
+        };
+        let open = names("not_established");
+        let names = names("assertions");
         assert!(names.len() >= 12);
+        // The recorded swap was quoted without values, and no price was read.
+        assert_eq!(open.is_empty(), rail != "swap");
         assert_eq!(
             json.json(),
             json!({"verified": {
@@ -54,9 +57,10 @@ fn every_rail_is_verified_and_json_says_the_same() {
                 "intent_digest": plan["intent_digest"],
                 "valid_until": plan["valid_until"],
                 "checks": names,
+                "not_established": open,
             }})
         );
-        for name in names {
+        for name in names.into_iter().chain(open) {
             assert!(text.stdout.contains(name.as_str().unwrap()), "{name}");
         }
     }
@@ -125,8 +129,12 @@ fn an_account_that_nobody_read_is_accepted_only_on_demand() {
     let unread = || {
         Case::of("bridge").forge_plan(|plan| {
             plan["payload"]["destination"]["control"]["source_code"] = json!("not_read");
-            let observed = "eoa: one key on both chains (source code not_read)";
-            plan["assertions"][4]["observed"] = json!(observed);
+            let check = plan["assertions"].as_array_mut().unwrap().remove(4);
+            plan["not_established"] = json!([{
+                "name": check["name"],
+                "why": "source code not_read: a contract there would not hold the address elsewhere",
+                "would_establish": check["establishes"],
+            }]);
         })
     };
     let ended = unread().run();
@@ -135,4 +143,6 @@ fn an_account_that_nobody_read_is_accepted_only_on_demand() {
     assert!(ended.stderr.starts_with(name), "{}", ended.stderr);
     let ended = unread().run_with(&["--now", crate::case::NOW, "--allow-unread-accounts"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    let open = "open  bridge_recipient_controlled_on_destination";
+    assert!(ended.stdout.contains(open), "{}", ended.stdout);
 }

@@ -4,7 +4,7 @@ use plan_checks::Rail;
 use serde::Deserialize;
 use server_config::{Problem, lenient};
 
-use crate::shares::{ShareRules, most};
+use crate::shares::{ShareRules, least, most};
 
 /// `[plans.shares]`: what callers may use of the limits of each rail's upstreams. What is not set fits a server without keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -62,10 +62,13 @@ impl SharesSection {
 
     pub(super) fn check(&self, problems: &mut Vec<Problem>) {
         for rail in Rail::ALL {
-            let (rules, most, name) = (self.rules(rail), most(rail), rail.as_str());
-            for (key, requests) in [("pool", rules.pool), ("address", rules.address)] {
-                if requests < most {
-                    let message = format!("expected at least {most}: one plan can cost as much");
+            let (rules, name) = (self.rules(rail), rail.as_str());
+            for (key, requests, needed) in [
+                ("pool", rules.pool, most(rail)),
+                ("address", rules.address, least(rail)),
+            ] {
+                if requests < needed {
+                    let message = format!("expected at least {needed}: one plan can cost as much");
                     let key = format!("plans.shares.{name}.{key}");
                     problems.push(Problem::new(&key, message));
                 }

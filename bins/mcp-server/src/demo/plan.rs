@@ -20,6 +20,8 @@ pub(super) struct Plan {
     pub(super) assertions: Vec<Assertion>,
     pub(super) fee_attribution: Fees,
     pub(super) intent_digest: B256,
+    #[serde(default)]
+    pub(super) not_established: Vec<NotEstablished>,
     pub(super) payload: Payload,
     pub(super) simulation: Option<Simulation>,
     pub(super) submission: Submission,
@@ -39,6 +41,13 @@ pub(super) struct Assertion {
     pub(super) name: String,
     pub(super) observed: String,
     pub(super) result: String,
+}
+
+/// A check that had nothing to judge.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct NotEstablished {
+    pub(super) name: String,
+    pub(super) why: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -128,7 +137,7 @@ impl Plan {
         })
     }
 
-    /// Every assertion is there, and says that it holds.
+    /// Every assertion is there, and says that it holds. The demo reads no prices, so that one check has nothing to judge.
     pub(super) fn judge(&self, account: Address) -> Result<(), Broken> {
         Broken::unless_equal(
             1,
@@ -136,7 +145,14 @@ impl Plan {
             &account,
             &self.account_binding.address,
         )?;
-        Broken::unless_equal(1, "the number of assertions", &13, &self.assertions.len())?;
+        Broken::unless_equal(1, "the number of assertions", &12, &self.assertions.len())?;
+        let open = self.not_established.iter().map(|open| open.name.as_str());
+        Broken::unless_equal(
+            1,
+            "what is not established",
+            &"agg_output_price_bound".to_owned(),
+            &open.collect::<Vec<_>>().join(", "),
+        )?;
         let kinds: Vec<_> = self
             .payload
             .steps
@@ -260,6 +276,9 @@ pub(super) mod tests {
         });
         check("the number of assertions", |plan| {
             drop(plan.assertions.pop())
+        });
+        check("what is not established", |plan| {
+            drop(plan.not_established.pop())
         });
         check("an assertion", |plan| {
             plan.assertions[7].result = "fail".to_owned()

@@ -45,6 +45,21 @@ pub(super) fn plan(rail: Rail) -> Value {
                     "additionalProperties": false,
                 },
             },
+            "not_established": {
+                "type": "array",
+                "description": "checks that had nothing to judge: what they would establish is not established",
+                "minItems": 1,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "name": { "type": "string" },
+                        "why": { "type": "string" },
+                        "would_establish": { "type": "string" },
+                    },
+                    "required": ["name", "why", "would_establish"],
+                    "additionalProperties": false,
+                },
+            },
             "device_display": {
                 "type": "object",
                 "description": "what a hardware wallet can show of each step or message, and the digests to compare (ERC-8213)",

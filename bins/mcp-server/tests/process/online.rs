@@ -1,12 +1,13 @@
 //! `check-config --online` and `/readyz` against a node whose router does not accept a reviewed leg.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::node::Node;
 use crate::process::{Configured, Running, run, text};
 
 /// SushiSwap, the one reviewed leg of the recorded fee configuration.
@@ -14,49 +15,12 @@ const LEG: &str = "ac4c6e212a361c968f1725b4d055b47e63f80b75";
 
 /// A node of a chain whose router accepts everything but contracts that contain `refuses`.
 fn node(chain_id: u64, refuses: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || while answer(&stream, chain_id, refuses).is_some() {});
-        }
-    });
-    url
-}
-
-fn answer(mut stream: &TcpStream, chain_id: u64, refuses: &str) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        if line == "\r\n" {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let request: Value = serde_json::from_slice(&body).ok()?;
-    let result = match request["method"].as_str()? {
-        "eth_chainId" => json!(format!("{chain_id:#x}")),
-        _ => {
-            let data = request["params"][0]["data"].as_str()?;
-            let yes = u8::from(refuses.is_empty() || !data.contains(refuses));
-            json!(format!("0x{yes:064x}"))
-        }
-    };
-    let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result}).to_string();
-    let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        answer.len()
-    );
-    stream.write_all(head.as_bytes()).ok()?;
-    stream.write_all(answer.as_bytes()).ok()
+    Node::open(chain_id, move |request| {
+        let data = request["params"][0]["data"].as_str().unwrap_or_default();
+        let yes = u8::from(refuses.is_empty() || !data.contains(refuses));
+        Some(json!(format!("0x{yes:064x}")))
+    })
+    .url
 }
 
 fn configured(url: &str) -> Configured {

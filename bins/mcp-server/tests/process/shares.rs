@@ -66,7 +66,12 @@ pub(crate) fn ask(address: SocketAddr, rail: Rail, forwarded: &str) -> Option<Va
     send(address, rail, arguments, forwarded)
 }
 
-fn send(address: SocketAddr, rail: Rail, arguments: &str, forwarded: &str) -> Option<Value> {
+pub(crate) fn send(
+    address: SocketAddr,
+    rail: Rail,
+    arguments: &str,
+    forwarded: &str,
+) -> Option<Value> {
     let params = format!(r#"{{"name":"{}","arguments":{arguments}}}"#, name(rail));
     let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
     let header = format!("X-Forwarded-For: {forwarded}\r\n");
@@ -134,14 +139,15 @@ fn without_a_header_that_is_named_callers_cannot_choose_an_address() {
     assert_eq!(served.count(), 6);
 }
 
-/// A pool of two plans and a share of one, in requests: far less than the venues allow.
+/// A pool of two plans and a share of one, in requests: far less than the venues allow. A bridge's pool holds a Safe's plan, its
+/// shares that of an account with a key.
 fn scarce(rail: Rail) -> (u64, u64) {
-    let most = match rail {
-        Rail::Swap => 4,
-        Rail::Bridge | Rail::PerpOrder => 5,
-        Rail::PmOrder => 7,
-    };
-    (2 * most, most)
+    match rail {
+        Rail::Swap => (8, 4),
+        Rail::Bridge => (24, 5),
+        Rail::PerpOrder => (10, 5),
+        Rail::PmOrder => (14, 7),
+    }
 }
 
 /// Requests that the server has sent to the upstream of a rail.

@@ -197,7 +197,9 @@ fn what_was_spent_says_who_has_paid_it() {
     assert_eq!(newcomers.give_back(taken, cost(45)), of_both);
     // A process that begins with what is missing stands where the first one stood.
     let mut restored = Newcomers::new(rules, 0);
-    restored.restore(cost(75), [(address, cost(40))], 0);
+    let without = |refill: Refill, missing| refill.capacity.minus(cost(missing));
+    restored.restore_pool(without(rules.pool, 75), 0, 0);
+    restored.restore_share(address, without(rules.address, 40), 0, 0);
     assert_eq!(restored.left_in_pool(0), newcomers.left_in_pool(0));
     for after in [&mut newcomers, &mut restored] {
         assert!(after.take(Some(address), cost(26), 0).is_err());
@@ -206,6 +208,7 @@ fn what_was_spent_says_who_has_paid_it() {
         assert!(after.take(Some(address), cost(1), 0).is_err());
     }
     // More is missing than there can be.
-    restored.restore(cost(u64::MAX), [(address, cost(u64::MAX))], 0);
+    restored.restore_pool(without(rules.pool, u64::MAX), 0, 0);
+    restored.restore_share(address, without(rules.address, u64::MAX), 0, 0);
     assert!(restored.take(Some(address), cost(1), 0).is_err());
 }

@@ -29,5 +29,6 @@ mod pm_orders;
 #[path = "../rails/rails.rs"]
 mod rails;
 mod readme;
+mod safes;
 mod spend_controls;
 mod world;

@@ -1,4 +1,5 @@
-//! `ethers-core` reads the same facts in the bytes of generated plans, and comes to the same digests.
+//! `ethers-core` reads the same facts in the bytes of generated plans, and comes to the same digests: those that are signed and
+//! those that a hardware wallet shows.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +11,7 @@
 )]
 
 mod calldata;
+mod device;
 #[path = "../rails/facts.rs"]
 mod facts;
 #[path = "../oracle/abi.rs"]

@@ -7,12 +7,28 @@ use serde_json::{Value, json};
 
 use crate::rails::perp_order::{self, PerpCase};
 use crate::rails::pm_order::{self, PmCase};
-use crate::rails::{Case, bytes};
+use crate::rails::{Case, Plan, bytes};
 
 /// What a wallet of `ethers-core` would sign for a typed-data document.
 fn digest(document: Value) -> B256 {
-    let document: TypedData = serde_json::from_value(document).unwrap();
-    B256::from(document.encode_eip712().unwrap())
+    B256::from(typed(document).encode_eip712().unwrap())
+}
+
+fn typed(document: Value) -> TypedData {
+    serde_json::from_value(document).unwrap()
+}
+
+/// What a device shows of the document (ERC-8213) is what `ethers-core` hashes of it.
+fn check_shown(plan: &Plan, document: Value) {
+    let shown = &plan.json["device_display"]["typed_data"];
+    let document = typed(document);
+    for (name, hash) in [
+        ("domain_hash", document.domain_separator().unwrap()),
+        ("message_hash", document.struct_hash().unwrap()),
+        ("eip712_digest", document.encode_eip712().unwrap()),
+    ] {
+        assert_eq!(word(&shown[name]), B256::from(hash), "{name}");
+    }
 }
 
 fn word(text: &Value) -> B256 {
@@ -26,6 +42,7 @@ fn check_pm_order(case: &PmCase) {
         digest(payload["typed_data"].clone()),
         word(&payload["order_hash"])
     );
+    check_shown(&plan, payload["typed_data"].clone());
 }
 
 fn check_perp_order(case: &PerpCase) {
@@ -62,6 +79,7 @@ fn check_perp_order(case: &PerpCase) {
         "domain": recipe["domain"],
         "message": {"source": recipe["message"]["source"], "connectionId": connection_id},
     });
+    check_shown(&plan, document.clone());
     assert_eq!(digest(document), word(&example["eip712_digest"]));
 }
 

@@ -14,7 +14,7 @@ use crate::{
 
 /// What the minimum is a part of: the aggregator's own quote, not a price of the market.
 const QUOTE_RELATIVE: &str = "quote_relative";
-const SIMULATED: &str = "none_in_simulation";
+const SIMULATED: &str = "within_minimum_in_simulation";
 const NOT_EXAMINED: &str = "not_examined";
 
 /// The member `disclosure`.
@@ -25,7 +25,8 @@ pub(crate) struct Disclosure {
     minimum_output: MinimumOutput,
     /// The same in sentences.
     notes: Vec<Text>,
-    /// Whether a token takes a fee on its own transfers: `none_in_simulation` or `not_examined`.
+    /// Whether a token takes a fee on its own transfers: `not_examined`, or `within_minimum_in_simulation` (the account
+    /// received the minimum at least, after whatever the tokens take).
     transfer_fees: Text,
 }
 

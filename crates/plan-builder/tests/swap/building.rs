@@ -78,7 +78,7 @@ fn the_envelope() {
         plan["valid_until"],
         UtcSeconds::from_unix(NOW + 60).to_string()
     );
-    assert_eq!(plan["assertions"].as_array().unwrap().len(), 13);
+    assert_eq!(plan["assertions"].as_array().unwrap().len(), 12);
     assert!(plan.get("exports").is_none() && plan.get("simulation").is_none());
     assert!(
         sealed.json().len() < 11_000,
@@ -174,7 +174,7 @@ fn a_plan_verifies_until_it_is_over() {
     let sealed = sealed();
     let verified = verified(sealed.json()).unwrap();
     assert_eq!(verified.payload_digest, sealed.payload_digest());
-    assert_eq!(verified.report.assertions().len(), 13);
+    assert_eq!(verified.report.assertions().len(), 12);
     let request = Request::Swap(parse(&arguments()).unwrap());
     let at = |seconds| {
         verify(

@@ -18,13 +18,13 @@ use crate::sample::{
 };
 
 const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
-const GROSS: u64 = 1_000_000_007;
+pub(crate) const GROSS: u64 = 1_000_000_007;
 const MINIMUM: u64 = QUOTED / 10_000 * 9950;
 
 /// A chain that does what a plan says, as far as `edit` lets it.
-struct Chain<E> {
-    edit: E,
-    ran: Mutex<Vec<Step>>,
+pub(crate) struct Chain<E> {
+    pub(crate) edit: E,
+    pub(crate) ran: Mutex<Vec<Step>>,
 }
 
 impl<E: Fn(&mut Vec<SimulatedCall>) + Send + Sync> Simulator for Chain<E> {
@@ -71,7 +71,7 @@ fn transfer(token: Address, from: Address) -> SimulatedLog {
     }
 }
 
-fn set(call: &mut SimulatedCall, value: u64) {
+pub(crate) fn set(call: &mut SimulatedCall, value: u64) {
     call.return_data = U256::from(value).to_be_bytes::<32>().into();
 }
 
@@ -79,7 +79,10 @@ fn build<S: Simulator>(simulator: &S) -> Result<Sealed, Refusal> {
     build_in(SimulationMode::default(), simulator)
 }
 
-fn build_in<S: Simulator>(mode: SimulationMode, simulator: &S) -> Result<Sealed, Refusal> {
+pub(crate) fn build_in<S: Simulator>(
+    mode: SimulationMode,
+    simulator: &S,
+) -> Result<Sealed, Refusal> {
     let quotes = Aggregator::new(|_| {});
     let policy = Policy {
         simulation: mode,
@@ -120,8 +123,10 @@ fn the_whole_plan_is_run_between_two_readings() {
 }
 
 #[test]
-fn what_moves_is_recorded() {
+fn what_moves_is_recorded_and_gas_is_not_offered_as_a_limit() {
     let simulation = run(|_| {}).unwrap();
+    let note = simulation["note"].as_str().unwrap();
+    assert!(note.contains("gas_used is no gas limit"), "{note}");
     assert_eq!(simulation["outcome"], "as_planned");
     assert_eq!(simulation["gas_used"], json!([21_000, 21_000, 21_000]));
     assert_eq!(
@@ -183,13 +188,6 @@ fn a_revert_is_told_in_words() {
         "it reverts with CumulativeSlippageTooHigh(9, 4)"
     );
     assert_eq!(observed(vec![]), "it reverts with no reason");
-}
-
-#[test]
-fn gas_is_not_offered_as_a_limit() {
-    let simulation = run(|_| {}).unwrap();
-    let note = simulation["note"].as_str().unwrap();
-    assert!(note.contains("gas_used is no gas limit"), "{note}");
 }
 
 #[test]

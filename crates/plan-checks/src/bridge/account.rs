@@ -75,7 +75,7 @@ impl DestinationControl {
     /// The caller's account holds the receiving address on the destination chain.
     ///
     /// For an account with a key this holds by itself, and is recorded as such; an address that carries a contract is not
-    /// one, and one whose code was not read may be: it passes only where `allow_unread` says so. For a Safe, the proxy on
+    /// one, and one whose code was not read may be: where `allow_unread` permits that, nothing is established. For a Safe, the proxy on
     /// the destination chain must have the code that it has on the source chain, so that it answers as truthfully; its
     /// singleton the same code, or both a reviewed one; it must say the same of its owners, threshold and version; and its
     /// modules, guards and fallback handler must be the source's, or none.
@@ -109,7 +109,12 @@ impl DestinationControl {
 
 fn judge_key(source_code: Option<AccountCode>) -> Verdict {
     Ok(Observed::fixed(match source_code {
-        None => "eoa: one key on both chains (source code not_read)",
+        None => {
+            return Ok(Observed::nothing_to_judge(
+                "source code not_read: a contract there would not hold the address elsewhere"
+                    .to_owned(),
+            ));
+        }
         Some(AccountCode::Empty) => "eoa: one key on both chains",
         Some(AccountCode::Delegated) => "eoa: one key on both chains (delegated on the source)",
         Some(contract @ AccountCode::Contract { .. }) => {
@@ -158,7 +163,11 @@ mod tests {
             assert!(judge(Some(AccountCode::Delegated)).is_ok());
             assert_eq!(judge(Some(CONTRACT)).unwrap_err().observed, "contract");
             match judge(None) {
-                Ok(observed) => assert!(allow_unread && observed.as_str().contains("not_read")),
+                Ok(observed) => assert!(
+                    allow_unread
+                        && !observed.is_established()
+                        && observed.as_str().contains("not_read")
+                ),
                 Err(violation) => assert!(!allow_unread && violation.observed == "not_read"),
             }
         }

@@ -98,7 +98,7 @@ impl Facts for SwapFacts {
         },
         Check {
             name: OUTPUT_PRICE,
-            establishes: "the quoted output is worth no less than the operator demands, by the quote's own values and by an independent price where there is one",
+            establishes: "the quoted output is worth no less than the operator demands, by the quote's own values or an independent price: observed says by which",
             judge: price::output_price_bound,
         },
     ];

@@ -148,7 +148,10 @@ fn the_price_is_held_as_the_operator_wishes() {
     let mut sample = Sample::new();
     worth(&mut sample, "1000", "10");
     sample.quoted.price = Some(price("1"));
-    sample.judge().unwrap();
+    assert_eq!(
+        price_not_established(&sample),
+        "below the input's value, by the quote's own values: 9900 bps, no limit configured; by an independent price: 9998 bps, no limit configured"
+    );
 
     worth(&mut sample, "1000", "970");
     sample.quoted.price = Some(price("3400"));
@@ -159,10 +162,41 @@ fn the_price_is_held_as_the_operator_wishes() {
     let report = sample.judge().unwrap();
     assert_eq!(
         report.assertions().last().unwrap().observed.as_str(),
-        "below the input's value: 300 bps by the quote, 0 bps by an independent price"
+        "below the input's value, by the quote's own values: 300 <= 300 bps; by an independent price: 0 <= 0 bps"
     );
+    assert!(report.not_established().is_empty());
     sample.policy.swap.max_price_impact = BasisPoints::new(299);
     assert_eq!(sample.judge().unwrap_err().check, "agg_output_price_bound");
+}
+
+/// What nobody knows is not passed: the check is no assertion then, and the report says so.
+#[test]
+fn a_price_that_nobody_knows_is_not_asserted() {
+    let mut sample = Sample::new();
+    let unknown = "below the input's value, by the quote's own values: unknown; by an independent price: unknown";
+    assert_eq!(price_not_established(&sample), unknown);
+    sample.policy.swap.max_price_impact = BasisPoints::new(300);
+    sample.policy.swap.max_price_deviation = BasisPoints::new(300);
+    assert_eq!(price_not_established(&sample), unknown);
+    // A quote that leaves out its own values is held by the other source alone, and says so.
+    sample.quoted.price = Some(price("3400"));
+    let report = sample.judge().unwrap();
+    assert!(report.not_established().is_empty());
+    assert_eq!(
+        report.assertions().last().unwrap().observed.as_str(),
+        "below the input's value, by the quote's own values: unknown; by an independent price: 0 <= 300 bps"
+    );
+}
+
+fn price_not_established(sample: &Sample) -> String {
+    let report = sample.judge().unwrap();
+    let name = "agg_output_price_bound";
+    assert!(report.assertions().iter().all(|check| check.name != name));
+    let [open] = report.not_established() else {
+        panic!("one check has nothing to judge");
+    };
+    assert_eq!(open.name, name);
+    open.observed.as_str().to_owned()
 }
 
 #[test]

@@ -121,7 +121,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "storage",
         layer: 2,
-        may_use: &[],
+        may_use: &["credit"],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm"]],
     },
     Member {
@@ -152,7 +152,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "data-sources",
         layer: 3,
-        may_use: &["plan-builder", "plan-checks", "readings"],
+        may_use: &["credit", "plan-builder", "plan-checks", "readings"],
         must_not_reach: &[STORAGE, &["revm"]],
     },
     Member {

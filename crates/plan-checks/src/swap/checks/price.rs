@@ -1,11 +1,13 @@
 //! What the output is worth.
 
+use std::fmt::{self, Display, Formatter};
+
 use crate::{
     BasisPoints, Observed, Verdict, Violation,
     swap::{MAX_PRICE_AGE_SECONDS, SwapFacts},
 };
 
-/// Nothing is held that nobody configured; what was seen stands in the plan either way.
+/// Holds only what is both known and configured. Where that is neither side, there is nothing to judge, and no assertion.
 pub(super) fn output_price_bound(facts: &SwapFacts) -> Verdict {
     let (quoted, demanded) = (&facts.quoted, &facts.reviewed.price);
     if let Some(price) = &quoted.price {
@@ -30,31 +32,63 @@ pub(super) fn output_price_bound(facts: &SwapFacts) -> Verdict {
             "none",
         ));
     }
-    let held = |message, found: Option<BasisPoints>, most: Option<BasisPoints>| match (found, most)
-    {
-        (Some(found), Some(most)) if found > most => Err(Violation::new(
-            message,
-            format_args!("at most {} basis points", most.get()),
-            format_args!("{} basis points", found.get()),
-        )),
-        _ => Ok(()),
-    };
-    held(
+    let by_the_quote = held(
         "the quoted output is worth too much less than the input, by the quote's own values",
         impact,
         demanded.max_price_impact,
     )?;
-    held(
+    let by_a_price = held(
         "the quoted output is worth too much less than the input, by an independent price",
         deviation,
         demanded.max_price_deviation,
     )?;
-    let shown = |found: Option<BasisPoints>| {
-        found.map_or_else(|| "unknown".to_owned(), |bps| format!("{} bps", bps.get()))
-    };
-    Ok(Observed::from(format!(
-        "below the input's value: {} by the quote, {} by an independent price",
-        shown(impact),
-        shown(deviation)
-    )))
+    let text = format!(
+        "below the input's value, by the quote's own values: {by_the_quote}; by an independent price: {by_a_price}"
+    );
+    Ok(match (by_the_quote, by_a_price) {
+        (Side::Held { .. }, _) | (_, Side::Held { .. }) => Observed::from(text),
+        _ => Observed::nothing_to_judge(text),
+    })
+}
+
+/// What one source of values says about the output.
+enum Side {
+    /// It is within what is configured.
+    Held {
+        found: BasisPoints,
+        most: BasisPoints,
+    },
+    /// It is known, and nothing is configured.
+    Unbounded { found: BasisPoints },
+    /// There are no values.
+    Unknown,
+}
+
+fn held(
+    message: &'static str,
+    found: Option<BasisPoints>,
+    most: Option<BasisPoints>,
+) -> Result<Side, Violation> {
+    Ok(match (found, most) {
+        (Some(found), Some(most)) if found > most => {
+            return Err(Violation::new(
+                message,
+                format_args!("at most {} basis points", most.get()),
+                format_args!("{} basis points", found.get()),
+            ));
+        }
+        (Some(found), Some(most)) => Side::Held { found, most },
+        (Some(found), None) => Side::Unbounded { found },
+        (None, _) => Side::Unknown,
+    })
+}
+
+impl Display for Side {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Held { found, most } => write!(f, "{} <= {} bps", found.get(), most.get()),
+            Self::Unbounded { found } => write!(f, "{} bps, no limit configured", found.get()),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
 }
