@@ -1,18 +1,26 @@
-//! What this server has read of tokens within the last two days, so that it can say what has changed. It is kept in memory: after
-//! a restart there is nothing to compare with until a token has been read again.
+//! What this server has read of tokens within the last two days, so that it can say what has changed. With a store it is kept
+//! there and goes on after a restart; without one it begins anew.
+
+mod kept;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use readings::{Decimal, Figure, percent_change};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::kept::keep;
 
 /// Tokens that are remembered at once.
 const MOST_TOKENS: usize = 1_000;
-/// Between two readings of one token that are both kept.
+/// Readings of one token that are kept.
+const MOST_READINGS: usize = 48;
+/// The youngest reading that is compared with.
 const APART: SignedDuration = SignedDuration::from_mins(30);
+/// Between two readings of one token that are both kept.
+const KEPT_APART: SignedDuration = SignedDuration::from_hours(1);
 /// The age at which a reading is compared with: a day.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// For how long a reading is kept.
@@ -20,13 +28,13 @@ const KEPT: SignedDuration = SignedDuration::from_hours(48);
 const PLACES: u32 = 4;
 
 /// One reading of a token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Remembered {
     pub(crate) at: Timestamp,
     pub(crate) holders: Option<u64>,
-    pub(crate) liquidity_usd: Option<Decimal>,
-    pub(crate) top10_pct: Option<Decimal>,
-    pub(crate) price_usd: Option<Decimal>,
+    pub(crate) liquidity_usd: Option<Figure>,
+    pub(crate) top10_pct: Option<Figure>,
+    pub(crate) price_usd: Option<Figure>,
 }
 
 /// How a token has changed since an earlier reading.
@@ -44,25 +52,27 @@ pub(crate) struct Change {
     pub(crate) price_pct: Option<Figure>,
 }
 
-/// Readings of tokens by their names.
+/// Readings of tokens by their names, oldest first. Clones are the same memory.
+#[derive(Clone, Default)]
+pub(crate) struct Memory(Arc<Mutex<State>>);
+
 #[derive(Default)]
-pub(crate) struct Memory(Mutex<BTreeMap<String, VecDeque<Remembered>>>);
+struct State {
+    tokens: Readings,
+    /// Counts what was added, so that what is unchanged is not written again.
+    changes: u64,
+}
+
+type Readings = BTreeMap<String, VecDeque<Remembered>>;
 
 impl Memory {
     /// Remembers a reading and says what has changed since the one that is closest to a day old; `None` when there is none that
     /// is at least half an hour old.
     pub(crate) fn change(&self, token: &str, present: Remembered) -> Option<Change> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST_TOKENS && !all.contains_key(token) {
-            // The one that was read least recently makes room.
-            let last = |of: &VecDeque<Remembered>| of.back().map(|reading| reading.at);
-            let oldest = all
-                .iter()
-                .min_by_key(|(_, of)| last(of))
-                .map(|(name, _)| name.clone());
-            oldest.and_then(|name| all.remove(&name));
-        }
-        let readings = all.entry(token.to_owned()).or_default();
+        let mut state = self.state();
+        let state = &mut *state;
+        make_room(&mut state.tokens, token);
+        let readings = state.tokens.entry(token.to_owned()).or_default();
         let age = |of: &Remembered| present.at.duration_since(of.at);
         readings.retain(|of| age(of) <= KEPT);
         let before = readings
@@ -70,16 +80,52 @@ impl Memory {
             .filter(|of| age(of) >= APART)
             .min_by_key(|of| (age(of) - DAY).abs())
             .cloned();
-        if readings.back().is_none_or(|last| age(last) >= APART) {
+        if readings.back().is_none_or(|last| age(last) >= KEPT_APART) {
             readings.push_back(present.clone());
+            state.changes = state.changes.saturating_add(1);
         }
         before.map(|before| between(&before, &present))
     }
+
+    /// Takes in readings that were made before, or by another server, as far as they are not too old at `now`.
+    fn join(&self, others: Readings, now: Timestamp) {
+        let mut state = self.state();
+        for (token, mut more) in others {
+            more.retain(|of| of.at <= now && now.duration_since(of.at) <= KEPT);
+            if more.is_empty() {
+                continue;
+            }
+            make_room(&mut state.tokens, &token);
+            let known = state.tokens.entry(token).or_default();
+            more.retain(|of| !known.iter().any(|known| known.at == of.at));
+            known.append(&mut more);
+            known.make_contiguous().sort_by_key(|of| of.at);
+            let surplus = known.len().saturating_sub(MOST_READINGS);
+            known.drain(..surplus);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// For a further token the one that was read least recently makes room.
+fn make_room(all: &mut Readings, token: &str) {
+    if all.len() < MOST_TOKENS || all.contains_key(token) {
+        return;
+    }
+    let last = |of: &VecDeque<Remembered>| of.back().map(|reading| reading.at);
+    let oldest = all
+        .iter()
+        .min_by_key(|(_, of)| last(of))
+        .map(|(name, _)| name.clone());
+    oldest.and_then(|name| all.remove(&name));
 }
 
 fn between(before: &Remembered, present: &Remembered) -> Change {
-    let percent = |then: Option<Decimal>, now: Option<Decimal>| {
-        let change = percent_change(then?, now?)?;
+    let percent = |then: Option<Figure>, now: Option<Figure>| {
+        let change = percent_change(then?.get(), now?.get())?;
         Some(Figure(change.round_dp(PLACES)))
     };
     let counted = |count: Option<u64>| count.and_then(|count| i64::try_from(count).ok());
@@ -91,8 +137,8 @@ fn between(before: &Remembered, present: &Remembered) -> Change {
             .and_then(|(now, then)| now.checked_sub(then)),
         liquidity_pct: percent(before.liquidity_usd, present.liquidity_usd),
         top10_points: points
-            .and_then(|(now, then)| now.checked_sub(then))
-            .map(|points| Figure(points.round_dp(PLACES))),
+            .and_then(|(now, then)| now.get().checked_sub(then.get()))
+            .map(|points: Decimal| Figure(points.round_dp(PLACES))),
         price_pct: percent(before.price_usd, present.price_usd),
     }
 }
@@ -104,15 +150,15 @@ impl fmt::Debug for Memory {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn reading(hours: i64, holders: u64) -> Remembered {
+    pub(super) fn reading(hours: i64, holders: u64) -> Remembered {
         Remembered {
             at: Timestamp::from_second(hours * 3600).unwrap(),
             holders: Some(holders),
-            liquidity_usd: Some(Decimal::from(holders)),
-            top10_pct: Some(Decimal::from(10)),
+            liquidity_usd: Some(Figure(Decimal::from(holders))),
+            top10_pct: Some(Figure(Decimal::from(10))),
             price_usd: None,
         }
     }

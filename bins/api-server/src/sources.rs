@@ -129,6 +129,8 @@ impl Sources {
     pub fn with_store(mut self, store: Arc<SqliteStore>) -> Self {
         let clock = self.context.clock().clone();
         self.running.tidy(store.clone(), clock.clone());
+        self.running
+            .remember(self.memory.clone(), store.clone(), clock.clone());
         if self.gathers.news {
             let digest = NewsDigest {
                 desk: self.news.desk.clone(),

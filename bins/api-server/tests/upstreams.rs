@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use api_server::{Config, Sources};
-use data_sources::{Families, Family, KeyRule, Rate, UpstreamSpec};
+use data_sources::{Families, Family, KeyRule, NAMED_IN_DATA, Rate, UpstreamSpec, Why};
 
 const INTRODUCTION: &str = "\
 # Upstreams
@@ -73,12 +73,32 @@ is used of budgets for a minute or longer go on after a restart where they stood
 
 ## Attribution
 
-These want something to be said of them where their data is shown. Answers that rest on them carry it in `meta.attribution`, and
-the page of the server has all of it:
+Answers name the upstreams that they rest on in `meta.attribution`, and the page of the server names all of them. These ask for
+words like these where their data is shown:
 
-ATTRIBUTIONS
-News carry their publisher and link, posts the link to the post. Upstreams are asked under the name of the service: the header
+ASKED
+Of these no words that they ask for are known to us. They are named, with a link:
+
+NAMED
+Headlines have their publisher and link, posts their author and link, and generated texts and images the model. Nodes of chains
+are not named: what they tell is the chain's.
+
+Upstreams are asked under the name of the service: the header
 `User-Agent` is `BRAND-api-server/VERSION (+CONTACT or PUBLIC_URL)`.
+
+## Terms of use
+
+To name a source is not to have its permission. Read the terms of every upstream that you switch on before you sell its data; this
+page quotes none of them. Four need it most, by what others report of their terms:
+
+- `defillama`: the free interface is said to be for personal, non-commercial use unless DefiLlama agrees in writing
+  ([terms](https://defillama.com/terms)).
+- `fred`: levels of the S&P 500, the Dow Jones, the Nasdaq Composite and the VIX belong to S&P Dow Jones Indices, Nasdaq and Cboe,
+  and are said to need the owner's permission for more than personal use ([legal notices](https://fred.stlouisfed.org/legal/)).
+- `yahoo`: the charts are an interface that nobody guarantees, and are said to be for personal use.
+- `coingecko`, `coinpaprika`, `lunarcrush`, `cryptopanic`, `coindesk`: plans differ in whether data may be shown or sold to others.
+
+`enabled = false` in an upstream's table switches it off; its routes then do without it, or refuse without charge.
 
 ## Table
 
@@ -111,10 +131,15 @@ fn limits(spec: &UpstreamSpec) -> String {
 }
 
 fn table() -> String {
-    let attributions: String = data_sources::attributions()
-        .map(|of| format!("- `{}`: [{}]({})\n", of.upstream, of.text, of.url))
-        .collect();
-    let mut page = INTRODUCTION.replace("ATTRIBUTIONS\n", &format!("{attributions}\n"));
+    let attributed = |why: Why| -> String {
+        data_sources::attributions()
+            .filter(|of| of.why == why)
+            .map(|of| format!("- `{}`: [{}]({})\n", of.upstream, of.text, of.url))
+            .collect()
+    };
+    let mut page = INTRODUCTION
+        .replace("ASKED\n", &format!("{}\n", attributed(Why::Asked)))
+        .replace("NAMED\n", &format!("{}\n", attributed(Why::Named)));
     page.push_str(
         "| Name | Address | Key | Budget | Quota | Sources |\n|---|---|---|---|---|---|\n",
     );
@@ -148,6 +173,21 @@ fn table() -> String {
         .unwrap();
     }
     page
+}
+
+/// Whose data is shown is named: by words of its own, or by what its rows say.
+#[test]
+fn every_upstream_is_named_where_its_data_is_shown() {
+    let in_data = |name: &str| NAMED_IN_DATA.iter().any(|(known, _)| *known == name);
+    for spec in Sources::specs() {
+        for source in spec.sources {
+            let named = data_sources::attribution(source).map(|of| of.upstream);
+            match in_data(spec.name) {
+                true => assert_eq!(named, None, "{source}"),
+                false => assert_eq!(named, Some(spec.name), "{source}"),
+            }
+        }
+    }
 }
 
 /// A source that no family names would share the budget of another one.

@@ -1,9 +1,8 @@
-//! What sources want to be said of them where their data is shown. The terms are those of their own sites; who shows an
-//! answer to people shows this beside it.
+//! What is said of sources where their data is shown. Who shows an answer to people shows this beside it.
 
 use serde::Serialize;
 
-/// What a source wants to be said.
+/// What is said of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Attribution {
     /// The upstream, by the name of its table.
@@ -12,16 +11,74 @@ pub struct Attribution {
     pub text: &'static str,
     /// Where the words lead.
     pub url: &'static str,
+    /// Why it is said.
+    #[serde(skip)]
+    pub why: Why,
 }
 
-/// Upstreams whose terms ask for it, by what the ids of their sources begin with.
-const ATTRIBUTIONS: [(&str, Attribution); 5] = [
+/// Why a source is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Its terms ask for it, in these or like words.
+    Asked,
+    /// Nothing that asks for certain words is known to us: it is named, with a link.
+    Named,
+}
+
+/// Upstreams whose data is shown, by what the ids of their sources begin with.
+const ATTRIBUTIONS: [(&str, Attribution); 22] = [
     (
         "alternative-me.",
         Attribution {
             upstream: "alternative_me",
             text: "Crypto Fear & Greed Index by Alternative.me",
             url: "https://alternative.me/crypto/fear-and-greed-index/",
+            why: Why::Asked,
+        },
+    ),
+    (
+        "binance.",
+        Attribution {
+            upstream: "binance",
+            text: "Source: Binance",
+            url: "https://www.binance.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "blockscout.",
+        Attribution {
+            upstream: "blockscout",
+            text: "Source: Blockscout",
+            url: "https://www.blockscout.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "bybit.",
+        Attribution {
+            upstream: "bybit",
+            text: "Source: Bybit",
+            url: "https://www.bybit.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "cboe.",
+        Attribution {
+            upstream: "cboe",
+            text: "Source: Cboe Global Markets",
+            url: "https://www.cboe.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "coindesk.",
+        Attribution {
+            upstream: "coindesk",
+            text: "Source: CoinDesk Data",
+            url: "https://developers.coindesk.com",
+            why: Why::Named,
         },
     ),
     (
@@ -30,6 +87,7 @@ const ATTRIBUTIONS: [(&str, Attribution); 5] = [
             upstream: "coingecko",
             text: "Data provided by CoinGecko",
             url: "https://www.coingecko.com",
+            why: Why::Asked,
         },
     ),
     (
@@ -38,24 +96,146 @@ const ATTRIBUTIONS: [(&str, Attribution); 5] = [
             upstream: "coinpaprika",
             text: "Data provided by CoinPaprika",
             url: "https://coinpaprika.com",
+            why: Why::Asked,
         },
     ),
     (
-        "fred.",
+        "cryptopanic.",
         Attribution {
-            upstream: "fred",
-            text: "This product uses the FRED\u{ae} API but is not endorsed or certified by the Federal Reserve Bank of St. Louis",
-            url: "https://fred.stlouisfed.org",
+            upstream: "cryptopanic",
+            text: "Source: CryptoPanic",
+            url: "https://cryptopanic.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "defillama.",
+        Attribution {
+            upstream: "defillama",
+            text: "Source: DefiLlama",
+            url: "https://defillama.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "dexscreener.",
+        Attribution {
+            upstream: "dexscreener",
+            text: "Source: DEX Screener",
+            url: "https://dexscreener.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "fourbyte.",
+        Attribution {
+            upstream: "fourbyte",
+            text: "Source: Ethereum Signature Database",
+            url: "https://www.4byte.directory",
+            why: Why::Named,
         },
     ),
     (
         "frankfurter.",
         Attribution {
             upstream: "frankfurter",
-            text: "Reference rates: European Central Bank",
+            text: "Source: European Central Bank, euro foreign exchange reference rates, by way of Frankfurter",
             url: "https://www.ecb.europa.eu/stats/policy_and_exchange_rates/euro_reference_exchange_rates/html/index.en.html",
+            why: Why::Named,
         },
     ),
+    (
+        "fred.",
+        Attribution {
+            upstream: "fred",
+            text: "This product uses the FRED\u{ae} API but is not endorsed or certified by the Federal Reserve Bank of St. Louis. Index levels are of S&P Dow Jones Indices LLC, Nasdaq, Inc. and Cboe, retrieved from FRED",
+            url: "https://fred.stlouisfed.org",
+            why: Why::Asked,
+        },
+    ),
+    (
+        "goplus.",
+        Attribution {
+            upstream: "goplus",
+            text: "Powered by GoPlus Security",
+            url: "https://gopluslabs.io",
+            why: Why::Asked,
+        },
+    ),
+    (
+        "hyperliquid.",
+        Attribution {
+            upstream: "hyperliquid",
+            text: "Source: Hyperliquid",
+            url: "https://hyperliquid.xyz",
+            why: Why::Named,
+        },
+    ),
+    (
+        "lunarcrush.",
+        Attribution {
+            upstream: "lunarcrush",
+            text: "Source: LunarCrush",
+            url: "https://lunarcrush.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "okx.",
+        Attribution {
+            upstream: "okx",
+            text: "Source: OKX Web3",
+            url: "https://web3.okx.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "okx-futures.",
+        Attribution {
+            upstream: "okx_futures",
+            text: "Source: OKX",
+            url: "https://www.okx.com",
+            why: Why::Named,
+        },
+    ),
+    (
+        "sourcify.",
+        Attribution {
+            upstream: "sourcify",
+            text: "Source: Sourcify",
+            url: "https://sourcify.dev",
+            why: Why::Named,
+        },
+    ),
+    (
+        "treasury.",
+        Attribution {
+            upstream: "treasury",
+            text: "Source: U.S. Department of the Treasury",
+            url: "https://home.treasury.gov",
+            why: Why::Named,
+        },
+    ),
+    (
+        "yahoo.",
+        Attribution {
+            upstream: "yahoo",
+            text: "Source: Yahoo Finance",
+            url: "https://finance.yahoo.com",
+            why: Why::Named,
+        },
+    ),
+];
+
+/// Upstreams that have no words of their own in an answer, and why not.
+pub const NAMED_IN_DATA: [(&str, &str); 7] = [
+    ("rss", "each headline has its publisher and link"),
+    ("x_api", "each post has its author and link"),
+    ("openai", "the answer names the model"),
+    ("anthropic", "the answer names the model"),
+    ("gemini", "the answer names the model"),
+    ("fal", "the answer names the model"),
+    ("perplexity", "the answer names the model"),
 ];
 
 /// Every attribution, by upstream.
@@ -63,7 +243,7 @@ pub fn attributions() -> impl Iterator<Item = &'static Attribution> {
     ATTRIBUTIONS.iter().map(|(_, attribution)| attribution)
 }
 
-/// What the upstream of the source with this id wants to be said, if anything.
+/// What is said of the upstream of the source with this id, if anything.
 #[must_use]
 pub fn attribution(source: &str) -> Option<&'static Attribution> {
     let found = ATTRIBUTIONS
@@ -78,12 +258,12 @@ mod tests {
 
     #[test]
     fn a_source_is_attributed_to_its_upstream() {
-        assert_eq!(
-            attribution("coingecko.markets").unwrap().upstream,
-            "coingecko"
-        );
-        assert_eq!(attribution("okx.news"), None);
-        assert_eq!(attribution("coingecko"), None, "ids have two parts");
+        let of = |source| attribution(source).map(|of| of.upstream);
+        assert_eq!(of("coingecko.markets"), Some("coingecko"));
+        assert_eq!(of("okx.news"), Some("okx"));
+        assert_eq!(of("okx-futures.funding"), Some("okx_futures"));
+        assert_eq!(of("coingecko"), None, "ids have two parts");
+        assert_eq!(of("rpc.base"), None);
         for attribution in attributions() {
             assert!(attribution.url.starts_with("https://"), "{attribution:?}");
         }

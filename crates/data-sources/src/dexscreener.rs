@@ -98,10 +98,14 @@ struct ByTime {
     h24: Option<Figure>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Liquidity {
     #[serde(default, deserialize_with = "Figure::lenient")]
     usd: Option<Figure>,
+    #[serde(default, deserialize_with = "Figure::lenient")]
+    base: Option<Figure>,
+    #[serde(default, deserialize_with = "Figure::lenient")]
+    quote: Option<Figure>,
 }
 
 impl Dexscreener {
@@ -227,6 +231,7 @@ fn pair(row: Row) -> Option<DexPair> {
         |figure: Option<Figure>| measure(figure).filter(|figure| !figure.get().is_zero());
     let volume = row.volume.unwrap_or_default();
     let change = row.price_change.unwrap_or_default();
+    let liquidity = row.liquidity.unwrap_or_default();
     let platform = clean(&row.chain_id, 32);
     (!platform.is_empty()).then_some(())?;
     Some(DexPair {
@@ -236,7 +241,9 @@ fn pair(row: Row) -> Option<DexPair> {
         quote: token(row.quote_token)?,
         price_usd: above_zero(row.price_usd),
         price_native: above_zero(row.price_native),
-        liquidity_usd: measure(row.liquidity.and_then(|liquidity| liquidity.usd)),
+        liquidity_usd: measure(liquidity.usd),
+        base_reserve: measure(liquidity.base),
+        quote_reserve: measure(liquidity.quote),
         traded_within_seconds: traded_within(row.txns.as_ref(), &volume),
         volume_24h_usd: measure(volume.h24),
         change_1h_pct: change.h1,

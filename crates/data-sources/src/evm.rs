@@ -9,6 +9,7 @@ mod gas;
 mod read;
 mod tokens;
 mod transactions;
+mod witness;
 
 use std::{
     collections::BTreeMap,

@@ -60,7 +60,7 @@ pub mod yahoo;
 use readings::text;
 
 pub use self::{
-    attribution::{Attribution, attribution, attributions},
+    attribution::{Attribution, NAMED_IN_DATA, Why, attribution, attributions},
     budget::{
         BudgetState, Families, Family, QuotaSpec, QuotaState, QuotaStore, QuotaStoreError, Rate,
         Stored,

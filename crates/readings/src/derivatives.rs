@@ -19,7 +19,7 @@ pub use self::{
     account::{Account, MarginSummary, OpenOrder, Position, SpotBalance},
     book::{Book, Candle, Crossed, Impossible, Level},
     contract::{Contract, coin_of, coin_of_contract, contract_for},
-    depth::{Band, Depth, depth},
+    depth::{Band, BookImpact, Depth, depth},
     funding::{Funding, FundingInterval, Unbelievable},
     history::{
         Cursor, CursorError, Fill, FundingPayment, HistoryItem, HistoryKind, HistoryKinds,

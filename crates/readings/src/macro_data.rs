@@ -11,7 +11,7 @@ mod set;
 
 pub use self::{
     calendar::{Market, MarketState, chicago_time, new_york_date},
-    catalysts::{Catalyst, CatalystKind, covers, upcoming},
+    catalysts::{CalendarReach, Catalyst, CatalystKind, reach, upcoming},
     dollar::{DollarRates, derived_index},
     instrument::{Basis, Instrument, Unit, instruments},
     reading::{CrossCheck, Implausible, Observation, Reading},

@@ -8,6 +8,7 @@ pub mod board;
 pub mod coin;
 pub mod consensus;
 pub mod curated;
+pub mod impact;
 pub mod market;
 pub mod pools;
 pub mod search;

@@ -61,9 +61,18 @@ pub(super) async fn answer(
         }
     };
     let (book, candles) = tokio::join!(hyperliquid.book(&market.coin, max_age), candles);
-    let book = report
-        .take(context, "book", book)
-        .map(|book| book.top(DEPTH));
+    let book = report.take(context, "book", book);
+    for (side, levels) in book
+        .iter()
+        .flat_map(|book| [("bids", &book.bids), ("asks", &book.asks)])
+    {
+        report.cut(
+            &format!("book.{side}"),
+            levels.len().min(DEPTH),
+            levels.len(),
+        );
+    }
+    let book = book.map(|book| book.top(DEPTH));
     data.insert("book".to_owned(), json!(book));
     let has_book = report.has(BOOK);
     if let Some(candles) = candles {

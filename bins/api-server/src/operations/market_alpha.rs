@@ -69,6 +69,9 @@ pub(super) async fn answer(
         return Err(fault::core_missing("tokens", reason));
     }
     let warnings = warnings(&board, unranked);
+    let movers = &board.movers;
+    report.cut("movers.gainers", movers.gainers.len(), movers.risen);
+    report.cut("movers.losers", movers.losers.len(), movers.fallen);
     // The prices are the core of the answer.
     report
         .sources

@@ -4,12 +4,12 @@ mod moods;
 
 use data_sources::Sourced;
 use jiff::Timestamp;
-use readings::macro_data::upcoming;
+use readings::macro_data::{reach, upcoming};
 use route_catalog::Operation;
 use serde_json::{Map, Value, json};
 
 use super::crypto_news::{core_source, no_index, snapshot, undated};
-use super::token_deep_dive::drop_none;
+use super::token_deep_dive::{DECISIONS_UNKNOWN, drop_none};
 use super::{
     boxed, defi_analytics, fault, finish, funding_rates, kol_sentiment, tradfi_data,
     trending_altcoins, twitter_summary, yield_alpha,
@@ -196,10 +196,15 @@ pub(super) async fn answer(
             draft.report.missing(field, reason, headlines_source);
         }
     }
+    let calendar = reach(now, CATALYST_DAYS);
+    if !calendar.complete {
+        draft.report.missing("catalysts", DECISIONS_UNKNOWN, "");
+    }
     let data = json!({
         "cross_checks": moods::cross_checks(&draft.sections),
         "change": change,
         "catalysts": upcoming(now, CATALYST_DAYS),
+        "catalyst_calendar": calendar,
         "sections": draft.sections,
         "missing": draft.missing,
     });

@@ -4,11 +4,12 @@ mod checks;
 mod deep;
 mod place;
 mod trade;
+mod voices;
 
 use std::time::Duration;
 
 use data_sources::Sourced;
-use readings::macro_data::{Catalyst, upcoming};
+use readings::macro_data::{CalendarReach, Catalyst, reach, upcoming};
 use readings::news::rank;
 use readings::symbol::SymbolKey;
 use readings::token::coin::Coin;
@@ -21,9 +22,10 @@ use tokio::time::timeout;
 pub(super) use self::deep::drop_none;
 use self::deep::{Budget, Gathered, Outcome, Part};
 use self::place::Place;
+use self::voices::about_token;
 use super::crypto_news::undated;
 use super::{fault, funding_rates, kol_sentiment, price, token_details, token_security};
-use crate::answer::{Answered, Method, Object};
+use crate::answer::{Answered, Method};
 use crate::call::Call;
 use crate::context::Context;
 use crate::memory::Memory;
@@ -42,6 +44,8 @@ const PART: Duration = Duration::from_millis(2_500);
 const WHOLE: Duration = Duration::from_secs(6);
 /// Days ahead of which scheduled events are told.
 const CATALYST_DAYS: usize = 14;
+/// Some of the days lie beyond the last decision of the Federal Reserve that was announced.
+pub(super) const DECISIONS_UNKNOWN: &str = "fomc_decisions_unknown_beyond_calendar";
 /// Articles of a symbol are read again after two minutes.
 const NEWS_FRESH_SECONDS: u64 = 120;
 /// Why there are no derivatives where a venue lists another coin under the symbol.
@@ -61,6 +65,7 @@ struct Data {
     news: Part,
     cross_checks: Value,
     catalysts: Vec<Catalyst>,
+    catalyst_calendar: CalendarReach,
 }
 
 /// What a deep dive reads.
@@ -157,7 +162,11 @@ pub(super) async fn answer(
         news: gathered.part("news", told, now),
         cross_checks,
         catalysts: upcoming(now, CATALYST_DAYS),
+        catalyst_calendar: reach(now, CATALYST_DAYS),
     };
+    if !data.catalyst_calendar.complete {
+        gathered.report.missing("catalysts", DECISIONS_UNKNOWN, "");
+    }
     let Gathered {
         report,
         warnings,
@@ -200,6 +209,7 @@ fn details_of(found: Sourced<Coin>) -> Answered {
     let mut answered = Answered::new(&found.value, token_details::FRESH_SECONDS);
     answered.warnings = token_details::warnings(&found.value);
     answered.unavailable = token_details::gaps(&found.value, &found.sources);
+    answered.cut.extend(token_details::cut(&found.value));
     answered.sources = found.sources;
     answered
 }
@@ -281,47 +291,6 @@ async fn dex_price(
     budget.spend(spot).await
 }
 
-/// What the opinion leaders say, as far as it is about this token.
-fn about_token(mut told: Answered, symbol: &SymbolKey) -> Answered {
-    let names = |row: &&Value| {
-        let named = row
-            .get("symbol")
-            .or_else(|| row.get("token"))
-            .and_then(Value::as_str);
-        named.is_some_and(|named| symbol.names(named))
-    };
-    let rows = told.data.get("by_token").and_then(Value::as_array);
-    let token = rows.and_then(|rows| rows.iter().find(names)).cloned();
-    let leaders = told.data.get("leaders").and_then(Value::as_array);
-    // Each leader who has an opinion of this token, with that opinion alone.
-    let voices = leaders.into_iter().flatten().filter_map(|leader| {
-        let tokens = leader.get("tokens").and_then(Value::as_array)?;
-        let opinion = tokens.iter().find(names)?;
-        Some(json!({
-            "handle": leader.get("handle"),
-            "followers": leader.get("followers"),
-            "score": opinion.get("score"),
-            "label": opinion.get("label"),
-            "evidence_urls": leader.get("evidence_urls"),
-        }))
-    });
-    let voices: Vec<Value> = voices.collect();
-    told.cut.clear();
-    told.data = Object::from(json!({
-        "coverage": told.data.get("coverage"),
-        "window": told.data.get("window"),
-        "overall": told.data.get("overall"),
-        "mentioned": token.is_some(),
-        "token": token,
-        "voices": voices,
-    }));
-    told.unavailable.clear();
-    // Nobody talks about it: that is known.
-    told.none = &["token"];
-    told.origins.clear();
-    told
-}
-
 #[cfg(test)]
 mod tests {
     use readings::token::coin::unpriced;
@@ -356,41 +325,6 @@ mod tests {
         // A venue that the others contradict says nothing, and without a mark nobody can say.
         assert_eq!(kept(told(of("0.018"), json!(["okx"]))), None);
         assert_eq!(kept(told(json!([]), json!([]))), None);
-    }
-
-    #[test]
-    fn leaders_are_told_as_far_as_they_talk_about_the_token() {
-        let told = || Answered {
-            data: Object::from(json!({
-                "coverage": {"leaders": 3}, "window": "24h", "overall": {"score": "0.4"},
-                "by_token": [{"symbol": "BTC", "score": "0.1"}, {"symbol": "usd₮0", "score": "0.2"}],
-                "leaders": [
-                    {"handle": "a", "tokens": [{"symbol": "ETH", "score": "0.3"}]},
-                    {"handle": "b", "tokens": [{"symbol": "BTC", "score": "0.1"}]},
-                ],
-            })),
-            ..Answered::default()
-        };
-        let about = |symbol: &str| about_token(told(), &SymbolKey::new(symbol).unwrap()).data;
-        assert_eq!(
-            about("$btc")["token"],
-            json!({"symbol": "BTC", "score": "0.1"})
-        );
-        let handles = |symbol: &str| {
-            let voices = about(symbol)["voices"].as_array().unwrap().clone();
-            voices
-                .iter()
-                .map(|voice| voice["handle"].clone())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(handles("BTC"), [json!("b")]);
-        assert_eq!(about("USDT0")["mentioned"], true);
-        let silent = about("OKB");
-        assert_eq!(
-            (&silent["mentioned"], &silent["token"]),
-            (&json!(false), &Value::Null)
-        );
-        assert_eq!(silent["voices"], json!([]));
     }
 
     #[test]

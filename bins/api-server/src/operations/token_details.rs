@@ -9,7 +9,7 @@ use readings::token::coin::{Coin, choose};
 use readings::token::pools;
 
 use super::fault;
-use crate::answer::{Answered, Method, Unavailable, Warning};
+use crate::answer::{Answered, Cut, Method, Unavailable, Warning};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -42,6 +42,7 @@ pub(super) async fn answer(
         .origin("market_cap_usd", source, Method::Direct);
     answered.warnings = warnings(coin);
     answered.unavailable = gaps(coin, &found.sources);
+    answered.cut.extend(cut(coin));
     answered.sources = found.sources;
     Ok(answered)
 }
@@ -219,6 +220,15 @@ pub(super) fn gaps(coin: &Coin, sources: &[Provenance]) -> Vec<Unavailable> {
     gap.into_iter().collect()
 }
 
+/// Of how many other coins with the symbol the first are named.
+pub(super) fn cut(coin: &Coin) -> Option<Cut> {
+    Cut::of(
+        "alternatives",
+        coin.alternatives.len(),
+        coin.alternatives_total,
+    )
+}
+
 /// What a caller should know about a coin that was chosen by its symbol.
 pub(super) fn warnings(coin: &Coin) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -228,7 +238,7 @@ pub(super) fn warnings(coin: &Coin) -> Vec<Warning> {
             message: format!(
                 "{} is one of {} coins with this symbol",
                 coin.id,
-                coin.alternatives.len().saturating_add(1)
+                coin.alternatives_total.saturating_add(1)
             ),
         });
     }

@@ -83,6 +83,7 @@ pub(super) async fn audit(
         report.got(named.as_reference());
     }
     unknowns(&mut report, &findings, &scanned, "");
+    left_out(&mut report, &findings, "");
     let origins = origins(&findings, &scanned, "");
     let none: &[&str] = if findings.ownership.renounced == Some(true) {
         &["owner"]
@@ -164,6 +165,13 @@ pub(super) fn unknowns(
             report.missing(&format!("{at}{member}"), "honeypot_not_ruled_out", source);
         }
     }
+}
+
+/// Says of how many pools the largest are listed. `at` is as in [`unknowns`].
+pub(super) fn left_out(report: &mut SourceReport, findings: &SecurityReport, at: &str) {
+    let listed = &findings.liquidity;
+    let place = format!("{at}liquidity.pools");
+    report.cut(&place, listed.pools.len(), listed.pools_total);
 }
 
 /// Which source each member is from.

@@ -50,7 +50,7 @@ pub(super) async fn answer(
             |error| fault::reply(&error),
         ));
     }
-    let rows = trending(Rankings {
+    let (rows, candidates) = trending(Rankings {
         searched: searched.as_ref().map(|coins| coins.as_slice()),
         hot: hot.as_deref(),
         mentioned: mentioned.as_deref(),
@@ -60,6 +60,7 @@ pub(super) async fn answer(
         let refusal = fault::core_missing("rankings", "fewer_than_three_altcoins");
         return Err(refusal.detail("found", rows.len()));
     }
+    report.cut("altcoins", rows.len(), candidates);
     let core = match &searched {
         Some(_) => "coingecko.trending",
         None => "okx.hot-tokens",

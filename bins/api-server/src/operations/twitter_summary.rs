@@ -45,6 +45,13 @@ pub(super) async fn answer(
             POSTS,
         );
     }
+    for (list, shown, total) in [
+        ("topics", told.topics.len(), told.shown_of.topics),
+        ("stances", told.stances.len(), told.shown_of.stances),
+        ("claims", told.claims.len(), told.shown_of.claims),
+    ] {
+        report.cut(list, shown, total);
+    }
     let complete = told.complete;
     let mut answered = Answered::new(told, FRESH_SECONDS).with_report(report);
     for member in ["topics", "stances", "claims", "change"] {

@@ -78,6 +78,7 @@ pub(super) async fn answer(
     let parts: Vec<_> = [rest].into_iter().chain(of_price).collect();
     let price = priced(context, &mut report, spot, &trading);
     token_security::unknowns(&mut report, &findings, &scanned, "security.");
+    token_security::left_out(&mut report, &findings, "security.");
     gaps(&mut report, &vetting.judgement, &trading, scanned.core());
     if let Some(reason) = holding.missing {
         report.missing("holders.top10_is_lower_bound", reason, holders::SOURCE);

@@ -14,6 +14,7 @@ use storage::ServerStore;
 use tokio::task::JoinSet;
 
 use super::{Current, Dataset, Job, NewsDigest, YieldPools};
+use crate::memory::{self, Memory};
 
 /// How often expired artifacts and leases are thrown away.
 const TIDY_EVERY: Duration = Duration::from_secs(600);
@@ -102,6 +103,16 @@ impl Running {
 }
 
 impl Running {
+    /// Keeps what was read of tokens in the store.
+    pub(crate) fn remember<S: ServerStore>(
+        &mut self,
+        memory: Memory,
+        store: Arc<S>,
+        clock: Arc<dyn Clock>,
+    ) {
+        self.jobs.spawn(memory::keep(memory, store, clock));
+    }
+
     /// Throws away what has expired in the store, now and from time to time.
     pub(crate) fn tidy<S: ServerStore>(&mut self, store: Arc<S>, clock: Arc<dyn Clock>) {
         self.jobs.spawn(async move {

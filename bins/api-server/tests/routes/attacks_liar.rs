@@ -44,6 +44,8 @@ pub enum Lie {
     Hollow,
     /// Every row is there twice.
     Twice,
+    /// Lists are as long as [`crate::long_lists::lengthen`] makes them.
+    Long,
     /// Texts want to be obeyed, to run and to read backwards.
     Injected,
 }
@@ -123,7 +125,11 @@ async fn answer(
                 .ok()?
                 .to_owned();
             let text = told.text().await.ok()?;
-            reply(status, &kind, turned(&text, lie).as_bytes())
+            let told = match lie {
+                Lie::Long => lengthened(&target, &text),
+                _ => turned(&text, lie),
+            };
+            reply(status, &kind, told.as_bytes())
         }
     };
     stream.write_all(&written).await.ok()?;
@@ -186,6 +192,13 @@ async fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
         body.extend_from_slice(&chunk[..count]);
     }
     Some((head, body))
+}
+
+fn lengthened(target: &str, text: &str) -> String {
+    match serde_json::from_str(text) {
+        Ok(body) => crate::long_lists::lengthen(target, body).to_string(),
+        Err(_) => text.to_owned(),
+    }
 }
 
 /// A body that tells something else.

@@ -16,7 +16,7 @@ const AHEAD: SignedDuration = SignedDuration::from_mins(10);
 const LOCAL: [&str; 1] = ["/approve"];
 
 /// A shop whose upstreams all lie, and the recordings that they turn into lies.
-async fn deceived(lie: Lie) -> (Shop, ReplayServer) {
+pub(crate) async fn deceived(lie: Lie) -> (Shop, ReplayServer) {
     let origin = ReplayServer::start(Recordings::embedded().unwrap())
         .await
         .unwrap();
@@ -232,7 +232,7 @@ async fn the_future_is_not_told_as_the_present() {
     all(Lie::Future, |target, body| {
         for (path, text) in all_texts(body) {
             if let Ok(time) = text.parse::<Timestamp>() {
-                let scheduled = path.contains(".catalysts[]");
+                let scheduled = path.contains(".catalyst");
                 let next = scheduled || ahead.contains(&member(&path));
                 let fine = next || time <= recorded_at() + AHEAD;
                 assert!(fine, "{target}: {path} is {text}");

@@ -62,12 +62,33 @@ async fn each_section_has_a_bound_that_stays() {
 async fn a_report_has_whole_lists_and_says_so() {
     let shop = Shop::open().await;
     let body = shop.buy("/mega-report").await;
-    assert_eq!(body["meta"]["cut"], Value::Null);
+    let of_yield = |cut: &Value| cut["field"] == "data.sections.yield";
+    let cut = body["meta"]["cut"].as_array().into_iter().flatten();
+    assert_eq!(cut.filter(|cut| of_yield(cut)).count(), 0);
     let shown = body["data"]["sections"]["yield"].as_array().unwrap();
     let whole = shop.buy("/yield-alpha").await;
     let whole = whole["data"]["pools"].as_array().unwrap();
     assert!(whole.len() > 1);
     assert_eq!(shown.len(), whole.len());
+}
+
+/// Past the last decision that was announced, nobody may take a list without one for a fortnight without one.
+#[tokio::test]
+async fn what_is_scheduled_says_where_the_calendar_ends() {
+    let target = "/token-deep-dive?symbol=OKB";
+    let body = Shop::at_the_recording().await.buy(target).await;
+    let calendar = &body["data"]["catalyst_calendar"];
+    assert_eq!(
+        (&calendar["fomc_known_until"], &calendar["complete"]),
+        (&json!("2027-12-08"), &json!(true))
+    );
+    let shop = Shop::by_the_clock(Moving::at(400 * 86_400)).await;
+    let body = shop.buy(target).await;
+    assert_eq!(body["data"]["catalyst_calendar"]["complete"], false);
+    assert_eq!(
+        gap(&body, "data.catalysts")["reason"],
+        "fomc_decisions_unknown_beyond_calendar"
+    );
 }
 
 #[tokio::test]

@@ -139,7 +139,7 @@ async fn leaders_are_judged_by_their_own_posts() {
     // Five accounts of the list, which are all that the chain's leaders are; one posted about no token.
     assert_eq!(
         data["coverage"],
-        serde_json::json!({"leaders": 5, "posted": 5, "with_opinion": 4, "posts": 7, "complete": true})
+        serde_json::json!({"known": 5, "leaders": 5, "posted": 5, "with_opinion": 4, "posts": 7, "complete": true})
     );
     assert_eq!(
         (&data["bullish"], &data["bearish"]),

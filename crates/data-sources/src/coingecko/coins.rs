@@ -28,7 +28,6 @@ use crate::{
 
 pub(super) const MARKETS: &str = "coingecko.markets";
 pub(super) const CONTRACTS: &str = "coingecko.contracts";
-const MAX_CONTRACTS: usize = 60;
 /// Contracts only complete an answer: they are not waited for longer.
 const CONTRACTS_PATIENCE: Duration = Duration::from_millis(2_500);
 /// How far ahead of our clock a time of the source may lie.
@@ -218,12 +217,7 @@ fn contracts(coin: Platforms, id: &str) -> Result<Vec<Contract>, SourceErrorKind
             address,
         })
     };
-    Ok(coin
-        .platforms
-        .into_iter()
-        .filter_map(contract)
-        .take(MAX_CONTRACTS)
-        .collect())
+    Ok(coin.platforms.into_iter().filter_map(contract).collect())
 }
 
 /// Zero is how this source writes that it does not know.

@@ -14,8 +14,6 @@ use crate::text::clean;
 
 const MAX_NAME_CHARS: usize = 64;
 const MAX_SYMBOL_CHARS: usize = 32;
-/// Most rows of a list that are read.
-const MAX_ROWS: usize = 200;
 
 /// Members that are `"1"` when a risk is there.
 const FLAGS: [(&str, Check); 18] = [
@@ -186,7 +184,7 @@ fn lp_locked(row: &Row) -> Option<Figure> {
 
 fn rows<'a>(row: &'a Row, key: &str) -> impl Iterator<Item = &'a Value> {
     let rows = row.get(key).and_then(Value::as_array);
-    rows.into_iter().flatten().take(MAX_ROWS)
+    rows.into_iter().flatten()
 }
 
 /// A figure that cannot be what it is called.

@@ -1,5 +1,7 @@
 //! What nodes say of transactions.
 
+mod witnesses;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use alloy_primitives::{Address, B256, U256, b256};
@@ -122,66 +124,6 @@ async fn a_transaction_is_read_with_its_receipt_and_the_time_of_its_block() {
 }
 
 #[tokio::test]
-async fn a_status_is_believed_when_two_nodes_agree_and_labelled_when_one_says_it() {
-    let testimony = async |nodes: &[&MockServer]| {
-        let found = reader(nodes).transaction(196, HASH, None).await.unwrap();
-        found.value.unwrap().testimony
-    };
-    let (one, two) = (node(replies()).await, node(replies()).await);
-    assert_eq!(testimony(&[&one, &two]).await, Testimony::TwoNodes);
-    assert_eq!(
-        testimony(&[&one]).await,
-        Testimony::OneNode("only_one_node_configured")
-    );
-    // One that lags behind says nothing against it.
-    let lagging = changed("eth_getTransactionByHash", |tx| *tx = Value::Null).await;
-    let silent = Testimony::OneNode("other_nodes_do_not_answer");
-    assert_eq!(testimony(&[&one, &lagging]).await, silent);
-    // With a third one there are two again.
-    assert_eq!(
-        testimony(&[&one, &lagging, &two]).await,
-        Testimony::TwoNodes
-    );
-}
-
-#[tokio::test]
-async fn nodes_that_contradict_each_other_are_not_believed() {
-    let honest = node(replies()).await;
-    let lies: [(&str, Change); 4] = [
-        ("eth_getTransactionReceipt", |receipt| {
-            receipt["status"] = json!("0x0")
-        }),
-        ("eth_getTransactionReceipt", |receipt| {
-            receipt["logs"] = json!([])
-        }),
-        ("eth_getTransactionReceipt", |receipt| {
-            receipt["logs"][0]["data"] = json!(format!("0x{}", "ff".repeat(32)))
-        }),
-        ("eth_getTransactionByHash", |tx| tx["value"] = json!("0x1")),
-    ];
-    for (place, (method, lie)) in lies.into_iter().enumerate() {
-        let liar = changed(method, lie).await;
-        for nodes in [[&honest, &liar], [&liar, &honest]] {
-            let told = reader(&nodes).transaction(196, HASH, None).await;
-            assert_eq!(code(told), "upstream_business_nodes_disagree", "{place}");
-        }
-    }
-    // Two that agree outvote one.
-    let liar = changed("eth_getTransactionReceipt", |receipt| {
-        receipt["status"] = json!("0x0")
-    })
-    .await;
-    let other = node(replies()).await;
-    let reader = reader(&[&liar, &honest, &other]);
-    let told = reader.transaction(196, HASH, None).await;
-    let record = told.unwrap().value.unwrap();
-    assert_eq!(
-        (record.receipt.unwrap().outcome, record.testimony),
-        (Outcome::Success, Testimony::TwoNodes)
-    );
-}
-
-#[tokio::test]
 async fn answers_about_something_else_are_refused() {
     let cases: [(&str, Change); 9] = [
         ("eth_getTransactionByHash", |tx| {
@@ -245,43 +187,6 @@ async fn a_pending_transaction_has_no_receipt() {
         methods(&node).await,
         ["eth_chainId", "eth_getTransactionByHash"]
     );
-}
-
-#[tokio::test]
-async fn unknown_is_said_by_every_node_before_it_counts() {
-    let ignorant = changed("eth_getTransactionByHash", |tx| *tx = Value::Null).await;
-    let knowing = node(replies()).await;
-    let down = answering(ResponseTemplate::new(503)).await;
-    let found = |nodes: Vec<&MockServer>| {
-        let reader = reader(&nodes);
-        async move {
-            reader
-                .transaction(196, HASH, None)
-                .await
-                .map(|found| found.value.is_some())
-        }
-    };
-    assert_eq!(found(vec![&ignorant, &knowing]).await, Ok(true));
-    assert_eq!(found(vec![&down, &knowing]).await, Ok(true));
-    assert_eq!(found(vec![&ignorant, &down]).await, Ok(false));
-    assert_eq!(
-        code(reader(&[&down]).transaction(196, HASH, None).await),
-        "upstream_http_503"
-    );
-    assert_eq!(
-        code(reader(&[]).transaction(196, HASH, None).await),
-        "upstream_disabled"
-    );
-}
-
-#[tokio::test]
-async fn the_node_that_answered_is_asked_first_afterwards() {
-    let down = answering(ResponseTemplate::new(503)).await;
-    let good = node(replies()).await;
-    let reader = reader(&[&down, &good]);
-    reader.transaction(196, HASH, None).await.unwrap();
-    // It was tried once for the transaction, and once to confirm what the other one told.
-    assert_eq!(methods(&down).await, ["eth_chainId", "eth_chainId"]);
 }
 
 #[tokio::test]

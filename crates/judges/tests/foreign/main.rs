@@ -20,6 +20,7 @@ mod execution;
 mod facilitator;
 #[path = "../rails/facts.rs"]
 mod facts;
+mod figures;
 mod mcp;
 mod openapi;
 mod payments;

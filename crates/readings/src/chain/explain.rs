@@ -4,6 +4,8 @@ mod action;
 mod shown;
 mod warnings;
 
+use std::collections::BTreeSet;
+
 use alloy_primitives::Address;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -220,12 +222,15 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     warnings.extend(warnings::warnings(&view, unknown_sums, budget.was_cut()));
     let seen = status != Status::Pending;
     let (transfers, all_transfers) = shown::transfers(&view);
+    let (contracts, all_contracts) = contracts(&view);
     let lists = [
+        ("contracts", all_contracts),
         ("transfers", all_transfers),
         ("approvals", events.approvals.len()),
         ("balance_changes", changes.len()),
     ];
-    let long = |(_, total): &(&str, usize)| seen && *total > MAX_SHOWN;
+    // A transaction that waits for a block has moved nothing yet, and names contracts already.
+    let long = |(list, total): &(&str, usize)| (seen || *list == "contracts") && *total > MAX_SHOWN;
     Explanation {
         cut: lists.into_iter().filter(long).collect(),
         chain: ChainName {
@@ -248,7 +253,7 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
         transfers: seen.then_some(transfers),
         approvals: seen.then(|| shown::approvals(&view)),
         balance_changes: (seen && untold.is_none()).then(|| shown::changes(&view)),
-        contracts: contracts(&view),
+        contracts,
         revert_reason,
         warnings,
         missing,
@@ -309,11 +314,12 @@ fn revert_reason(
     }
 }
 
-fn contracts(view: &View<'_>) -> Vec<Contract> {
+/// The contracts that have a part in it, and how many there are.
+fn contracts(view: &View<'_>) -> (Vec<Contract>, usize) {
     let mut found: Vec<(Address, &'static str)> = Vec::new();
+    let mut seen = BTreeSet::new();
     let mut add = |address: Address, role| {
-        let known = found.iter().any(|(seen, _)| *seen == address);
-        if !known && found.len() < MAX_SHOWN {
+        if seen.insert(address) {
             found.push((address, role));
         }
     };
@@ -364,7 +370,11 @@ fn contracts(view: &View<'_>) -> Vec<Contract> {
             implementation_verified: facts.and_then(|facts| facts.implementation_verified),
         }
     };
-    found.into_iter().map(shown).collect()
+    let total = found.len();
+    (
+        found.into_iter().take(MAX_SHOWN).map(shown).collect(),
+        total,
+    )
 }
 
 fn seconds<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,6 +5,8 @@ use serde::Serialize;
 use super::book::{Book, Level};
 use crate::{Decimal, Figure, sum};
 
+/// Sizes of trades, in dollars.
+const SIZES_USD: [u32; 3] = [1_000, 10_000, 100_000];
 /// Distances from the middle, in hundredths of a percent.
 const BANDS_BPS: [u32; 4] = [10, 25, 50, 100];
 
@@ -17,6 +19,20 @@ pub struct Depth {
     pub spread_bps: Figure,
     /// What lies within some distances of the middle.
     pub within: Vec<Band>,
+    /// What trades of some sizes cost.
+    pub impact: Vec<BookImpact>,
+}
+
+/// What a trade costs that takes what lies in the book, best price first, without fees.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BookImpact {
+    /// Its size in dollars.
+    pub usd: u32,
+    /// The mean price paid above the middle, in percent of the middle; `None` where the part of the book that is known is
+    /// smaller.
+    pub buy_pct: Option<Figure>,
+    /// The mean price got below the middle, likewise.
+    pub sell_pct: Option<Figure>,
 }
 
 /// What lies within a distance of the middle.
@@ -62,11 +78,37 @@ pub fn depth(book: &Book) -> Option<Depth> {
             complete: bids && asks,
         })
     });
+    let cost = |levels: &[Level], usd: u32| {
+        let mean = mean_price(levels, Decimal::from(usd))?;
+        let apart = crate::percent_change(mid, mean)?.abs();
+        Some(Figure(apart.round_dp(4)))
+    };
+    let impact = SIZES_USD.map(|usd| BookImpact {
+        usd,
+        buy_pct: cost(&book.asks, usd),
+        sell_pct: cost(&book.bids, usd),
+    });
     Some(Depth {
         mid: Figure(mid),
         spread_bps: Figure(spread.round_dp(4)),
         within: within.collect(),
+        impact: impact.into(),
     })
+}
+
+/// The mean price of `usd` dollars taken from `levels`, best first; `None` when they hold less.
+fn mean_price(levels: &[Level], usd: Decimal) -> Option<Decimal> {
+    let (mut left, mut size) = (usd, Decimal::ZERO);
+    for level in levels {
+        let worth = level.px.0.checked_mul(level.size.0)?;
+        let taken = worth.min(left);
+        size = size.checked_add(taken.checked_div(level.px.0)?)?;
+        left = left.checked_sub(taken)?;
+        if left.is_zero() {
+            return usd.checked_div(size);
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -103,6 +145,33 @@ mod tests {
         assert_eq!(band(50).ask_usd.to_string(), "2005");
         // The asks that are known end at 40 hundredths of a percent.
         assert!(band(25).complete && !band(50).complete);
+    }
+
+    #[test]
+    fn a_trade_pays_the_mean_of_what_it_takes() {
+        // 1,000 dollars lie at 1,000 and 18,000 at 1,200; nothing lies beyond.
+        let book = Book::new(
+            Timestamp::UNIX_EPOCH,
+            side(&[("998", "100")]),
+            side(&[("1000", "1"), ("1200", "15")]),
+        )
+        .unwrap();
+        let depth = depth(&book).unwrap();
+        let costs = |of: fn(&BookImpact) -> Option<Figure>| {
+            let text = |row: &BookImpact| of(row).map(|pct| pct.to_string());
+            depth.impact.iter().map(text).collect::<Vec<_>>()
+        };
+        // The middle is 999. 10,000 dollars buy 1 at 1,000 and 7.5 at 1,200: 1,176.47 each.
+        let paid = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            costs(|row| row.buy_pct),
+            [paid("0.1001"), paid("17.7648"), None]
+        );
+        // 99,800 dollars of bids are known.
+        assert_eq!(
+            costs(|row| row.sell_pct),
+            [paid("0.1001"), paid("0.1001"), None]
+        );
     }
 
     #[test]

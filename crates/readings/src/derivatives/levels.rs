@@ -38,6 +38,9 @@ pub struct Structure {
     pub supports: Vec<PriceLevel>,
     /// Prices above the last one at which the price turned down, nearest first.
     pub resistances: Vec<PriceLevel>,
+    /// How many prices below it there are, and how many above; the lists have the nearest of them.
+    #[serde(skip)]
+    pub levels_total: (usize, usize),
 }
 
 /// A price at which prices turned.
@@ -62,7 +65,10 @@ pub fn structure(candles: &[Candle]) -> Option<Structure> {
     let low = candles.iter().map(|candle| candle.low).min()?;
     let ranges = candles.iter().map(|candle| candle.high.0 - candle.low.0);
     let range = sum(ranges)?.checked_div(Decimal::from(candles.len()))?;
-    let (supports, resistances) = levels(candles, last, range);
+    let (mut supports, mut resistances) = levels(candles, last, range);
+    let levels_total = (supports.len(), resistances.len());
+    supports.truncate(MOST);
+    resistances.truncate(MOST);
     let width = high.0 - low.0;
     let of_last = |part: Decimal| part.checked_mul(Decimal::ONE_HUNDRED)?.checked_div(last.0);
     let position = (last.0 - low.0)
@@ -86,6 +92,7 @@ pub fn structure(candles: &[Candle]) -> Option<Structure> {
             .map(rounded),
         supports,
         resistances,
+        levels_total,
     })
 }
 
@@ -125,8 +132,6 @@ fn levels(candles: &[Candle], last: Figure, range: Decimal) -> (Vec<PriceLevel>,
     above.retain(|level| level.px > last);
     below.sort_by_key(|level| std::cmp::Reverse(level.px));
     above.sort_by_key(|level| level.px);
-    below.truncate(MOST);
-    above.truncate(MOST);
     (below, above)
 }
 
@@ -207,6 +212,23 @@ mod tests {
         assert_eq!(shown.range_position_pct.unwrap().to_string(), "52.381");
         let vwap = shown.vwap.unwrap();
         assert!(shown.low < vwap && vwap < shown.high);
+    }
+
+    #[test]
+    fn levels_beyond_the_nearest_are_counted() {
+        // Turns at ever higher prices, far from each other, and a last price below all of them.
+        let mut candles = Vec::new();
+        for turn in 0..7 {
+            let base = 1_000 + 200 * turn;
+            for (offset, high) in [(0, 1), (1, 2), (2, 9), (3, 2), (4, 1)] {
+                candles.push(candle(turn * 5 + offset, base, base + high, base));
+            }
+        }
+        candles.extend((35..38).map(|hour| candle(hour, 10, 11, 10)));
+        let shown = structure(&candles).unwrap();
+        assert_eq!(shown.resistances.len(), MOST);
+        assert!(shown.levels_total.1 > MOST, "{:?}", shown.levels_total);
+        assert!(shown.supports.len() <= shown.levels_total.0);
     }
 
     #[test]

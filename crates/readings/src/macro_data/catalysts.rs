@@ -62,21 +62,40 @@ pub enum CatalystKind {
     OptionsExpiry,
 }
 
-/// Whether the table of decisions covers all of the days that are asked for.
+/// How far ahead is looked, and how far what is told reaches. Holidays and expiries follow rules and have no end; decisions
+/// are known as far as they were announced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CalendarReach {
+    /// The end of the days that are looked ahead.
+    pub until: Timestamp,
+    /// The last decision of the Federal Reserve that was announced: later ones are not known.
+    pub fomc_known_until: Option<String>,
+    /// Whether no decision can be missing: all of the days are before that last one.
+    pub complete: bool,
+}
+
+/// How far [`upcoming`] reaches with the same arguments.
 #[must_use]
-pub fn covers(now: Timestamp, days: usize) -> bool {
+pub fn reach(now: Timestamp, days: usize) -> CalendarReach {
     let last = FOMC.iter().max();
+    let until = end(now, days).unwrap_or(Timestamp::MAX);
+    CalendarReach {
+        until,
+        fomc_known_until: last.map(ToString::to_string),
+        complete: last.is_some_and(|last| calendar::new_york_date(until) <= *last),
+    }
+}
+
+fn end(now: Timestamp, days: usize) -> Option<Timestamp> {
     let days = i64::try_from(days.min(MOST_DAYS)).unwrap_or_default();
-    let until = now.checked_add(SignedDuration::from_hours(days * 24));
-    until.is_ok_and(|until| last.is_some_and(|last| calendar::new_york_date(until) <= *last))
+    now.checked_add(SignedDuration::from_hours(days * 24)).ok()
 }
 
 /// What is scheduled within `days` after `now`, earliest first.
 #[must_use]
 pub fn upcoming(now: Timestamp, days: usize) -> Vec<Catalyst> {
     let days = days.min(MOST_DAYS);
-    let limit = i64::try_from(days).unwrap_or_default();
-    let Ok(until) = now.checked_add(SignedDuration::from_hours(limit * 24)) else {
+    let Some(until) = end(now, days) else {
         return Vec::new();
     };
     let today = calendar::new_york_date(now);
@@ -178,8 +197,26 @@ mod tests {
     }
 
     #[test]
-    fn the_table_says_where_it_ends() {
-        assert!(covers("2026-11-21T01:02:00Z".parse().unwrap(), 14));
-        assert!(!covers("2027-12-01T00:00:00Z".parse().unwrap(), 14));
+    fn the_calendar_says_where_it_ends() {
+        let of = |now: &str| {
+            let reach = reach(now.parse().unwrap(), 14);
+            assert_eq!(reach.fomc_known_until.as_deref(), Some("2027-12-08"));
+            (reach.until.to_string(), reach.complete)
+        };
+        let until = |text: &str, complete| (text.to_owned(), complete);
+        assert_eq!(
+            of("2026-11-21T01:02:00Z"),
+            until("2026-12-05T01:02:00Z", true)
+        );
+        // Up to the day of the last decision everything is known, and nothing beyond it.
+        assert_eq!(
+            of("2027-11-24T12:00:00Z"),
+            until("2027-12-08T12:00:00Z", true)
+        );
+        assert_eq!(
+            of("2027-11-25T12:00:00Z"),
+            until("2027-12-09T12:00:00Z", false)
+        );
+        assert!(!of("2031-01-01T00:00:00Z").1);
     }
 }

@@ -103,6 +103,9 @@ pub struct LiquidityReport {
     pub in_dex: Option<bool>,
     /// The pools, largest first.
     pub pools: Vec<PoolReport>,
+    /// How many pools are known; [`Self::pools`] has the largest ones.
+    #[serde(skip)]
+    pub pools_total: usize,
     /// Share of the liquidity that is locked or burned, in percent; the lower one where sources differ.
     pub lp_locked_pct: Option<Figure>,
 }
@@ -246,6 +249,7 @@ impl LiquidityReport {
         }
         let mut pools: Vec<_> = pools.into_values().collect();
         pools.sort_by_key(|pool| (std::cmp::Reverse(pool.liquidity_usd), pool.address));
+        let pools_total = pools.len();
         pools.truncate(MAX_POOLS);
         let report = |pool: &super::Pool| PoolReport {
             exchange: pool.exchange.clone(),
@@ -259,6 +263,7 @@ impl LiquidityReport {
                 (false, false) => None,
             },
             pools: pools.into_iter().map(report).collect(),
+            pools_total,
             lp_locked_pct: all()
                 .filter_map(|liquidity| pct(liquidity.lp_locked_pct))
                 .min()
@@ -290,121 +295,4 @@ fn highest(figures: impl Iterator<Item = Decimal>) -> Option<Figure> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::security::{Pool, Rating};
-
-    const TOKEN: Address = Address::repeat_byte(0x77);
-
-    fn okx() -> Scan {
-        Scan {
-            source: "okx.token-scan",
-            complete: true,
-            rating: Some(Rating::read(Some("MEDIUM"))),
-            findings: BTreeMap::from([(Check::Honeypot, false), (Check::NotRenounced, true)]),
-            sell_tax_pct: Some("1".parse().unwrap()),
-            ..Scan::default()
-        }
-    }
-
-    fn goplus() -> Scan {
-        let pool = |byte, usd: &str| Pool {
-            exchange: "UniswapV3".to_owned(),
-            address: Address::repeat_byte(byte),
-            liquidity_usd: usd.parse().ok(),
-        };
-        Scan {
-            source: "goplus.token-security",
-            complete: true,
-            findings: BTreeMap::from([(Check::Honeypot, true), (Check::NotRenounced, false)]),
-            sell_tax_pct: Some("2.50".parse().unwrap()),
-            token: TokenText {
-                symbol: Some("EXT".to_owned()),
-                ..TokenText::default()
-            },
-            ownership: Ownership {
-                owner: Some(Address::ZERO),
-                ..Ownership::default()
-            },
-            liquidity: Liquidity {
-                in_dex: Some(true),
-                pools: vec![pool(1, "5"), pool(2, "?"), pool(3, "70.5"), pool(1, "5")],
-                lp_locked_pct: None,
-            },
-            ..Scan::default()
-        }
-    }
-
-    #[test]
-    fn sources_are_merged_and_their_disagreement_is_shown() {
-        let report = SecurityReport::new(196, TOKEN, &[okx(), goplus()], &Holding::default());
-        let turned = SecurityReport::new(196, TOKEN, &[goplus(), okx()], &Holding::default());
-        assert_eq!(report, turned);
-        let json = serde_json::to_value(&report).unwrap();
-        assert_eq!(
-            json["checks"]["honeypot"],
-            json!({"value": true, "source": "goplus.token-security", "disputed_by": "okx.token-scan"})
-        );
-        assert_eq!(json["checks"]["self_destruct"], json!({"value": null}));
-        assert_eq!(json["taxes"], json!({"buy_pct": null, "sell_pct": "2.5"}));
-        assert_eq!(json["ownership"]["renounced"], json!(false));
-        assert_eq!(json["ownership"]["owner"], json!(null));
-        assert_eq!(json["verdict"], json!("danger"));
-        assert_eq!(json["risk_level"], json!("critical"));
-        assert_eq!(
-            json["address"],
-            json!("0x7777777777777777777777777777777777777777")
-        );
-        let pools: Vec<_> = report
-            .liquidity
-            .pools
-            .iter()
-            .map(|p| p.liquidity_usd.map(|f| f.to_string()))
-            .collect();
-        assert_eq!(pools, [Some("70.5".to_owned()), Some("5".to_owned()), None]);
-        assert_eq!(
-            json["sources"],
-            json!(["goplus.token-security", "okx.token-scan"])
-        );
-    }
-
-    #[test]
-    fn of_nobody_there_is_no_share() {
-        let burned = crate::security::Holder {
-            address: Address::ZERO,
-            share_pct: "40".parse().unwrap(),
-            kind: None,
-        };
-        let holding = Holding::of(&[], &[burned], &std::collections::BTreeSet::new());
-        let holders = SecurityReport::new(1, TOKEN, &[okx()], &holding).holders;
-        assert_eq!((holders.top10_pct, holders.top10_counted), (None, Some(0)));
-        assert_eq!(holders.excluded.len(), 1);
-    }
-
-    #[test]
-    fn unknown_is_null_everywhere() {
-        let empty = Scan {
-            source: "okx.token-scan",
-            ..Scan::default()
-        };
-        let report = SecurityReport::new(1, TOKEN, &[empty], &Holding::default());
-        let json = serde_json::to_value(&report).unwrap();
-        assert_eq!(
-            (&json["verdict"], &json["score"], &json["risk_level"]),
-            (&json!("unknown"), &json!(null), &json!(null))
-        );
-        assert!(
-            report
-                .checks
-                .values()
-                .all(|check| check.value.is_none() && check.source.is_none())
-        );
-        assert_eq!(
-            json["liquidity"],
-            json!({"in_dex": null, "pools": [], "lp_locked_pct": null})
-        );
-        assert_eq!(json["holders"]["count"], json!(null));
-    }
-}
+mod tests;

@@ -47,7 +47,9 @@ pub struct Opinions {
 /// How many of the leaders could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// Leaders that are known: the most followed ones, at most 50.
+    /// Accounts that are known.
+    pub known: usize,
+    /// The leaders: the most followed of them, at most 50.
     pub leaders: usize,
     /// Of these, with a post within the window.
     pub posted: usize,
@@ -120,7 +122,7 @@ pub struct LeaderToken {
 #[must_use]
 pub fn opinions(read: &Posts, talking: &[TokenVoices], now: Timestamp) -> Option<Opinions> {
     let since = now.checked_sub(WINDOW).unwrap_or(Timestamp::MIN);
-    let known = most_followed(read, talking);
+    let (known, all) = most_followed(read, talking);
     let within = |post: &&Post| post.at >= since;
     let mut leaders = Vec::new();
     let (mut posted, mut posts) = (0_usize, 0_usize);
@@ -149,6 +151,7 @@ pub fn opinions(read: &Posts, talking: &[TokenVoices], now: Timestamp) -> Option
     Some(Opinions {
         window: "24h",
         coverage: Coverage {
+            known: all,
             leaders: known.len(),
             posted,
             with_opinion: leaders.len(),
@@ -164,8 +167,8 @@ pub fn opinions(read: &Posts, talking: &[TokenVoices], now: Timestamp) -> Option
     })
 }
 
-/// The most followed accounts, each once, with their followers.
-fn most_followed(read: &Posts, talking: &[TokenVoices]) -> Vec<(String, Option<u64>)> {
+/// The most followed accounts, each once, with their followers; and how many there are.
+fn most_followed(read: &Posts, talking: &[TokenVoices]) -> (Vec<(String, Option<u64>)>, usize) {
     let listed = read.posts.iter().map(|post| (&post.handle, post.followers));
     let voices = talking.iter().flat_map(|token| &token.voices);
     let talking = voices.map(|voice| (&voice.handle, voice.followers));
@@ -176,8 +179,9 @@ fn most_followed(read: &Posts, talking: &[TokenVoices]) -> Vec<(String, Option<u
     }
     let mut all: Vec<_> = all.into_iter().collect();
     all.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.cmp(b)));
+    let total = all.len();
     all.truncate(MAX_VOICES);
-    all
+    (all, total)
 }
 
 /// One leader's opinion; `None` without a post that names a token.
@@ -305,6 +309,7 @@ mod tests {
         assert_eq!(
             told.coverage,
             Coverage {
+                known: 4,
                 leaders: 4,
                 posted: 4,
                 with_opinion: 3,
@@ -357,6 +362,7 @@ mod tests {
         });
         let told = opinions(&read(posts.collect()), &[], at(0)).unwrap();
         assert_eq!((told.coverage.leaders, told.leaders.len()), (50, 50));
+        assert_eq!(told.coverage.known, 80);
         assert!(
             told.leaders
                 .iter()

@@ -30,6 +30,12 @@ pub struct Movers {
     pub gainers: Vec<Mover>,
     /// What fell, the largest change first.
     pub losers: Vec<Mover>,
+    /// How many rose; the first of them are the gainers.
+    #[serde(skip)]
+    pub risen: usize,
+    /// How many fell; the first of them are the losers.
+    #[serde(skip)]
+    pub fallen: usize,
 }
 
 /// A token that moved.
@@ -169,6 +175,8 @@ fn movers(rows: &[BoardRow]) -> Movers {
         .rev()
         .filter(|mover| mover.change_24h_pct < zero);
     Movers {
+        risen: gainers.clone().count(),
+        fallen: losers.clone().count(),
         gainers: gainers.take(MOVERS).cloned().collect(),
         losers: losers.take(MOVERS).cloned().collect(),
     }
@@ -247,6 +255,20 @@ mod tests {
         };
         assert_eq!(board.coverage, coverage);
         assert!(board.coverage.is_too_small());
+    }
+
+    #[test]
+    fn movers_beyond_the_first_are_counted() {
+        let markets = ["xETH", "xSOL", "xBTC", "WOKB"].map(|symbol| {
+            let change = if symbol == "WOKB" { "-1" } else { "1" };
+            market(of(symbol), change, "500000", None)
+        });
+        let others = [(OTHER, "2"), (NAMELESS, "3")]
+            .map(|(address, change)| market(address, change, "500000", None));
+        let markets = markets.into_iter().chain(others).collect();
+        let movers = board(196, markets, |_| Some("OTHER".to_owned())).movers;
+        assert_eq!((movers.gainers.len(), movers.risen), (MOVERS, 5));
+        assert_eq!((movers.losers.len(), movers.fallen), (1, 1));
     }
 
     #[test]

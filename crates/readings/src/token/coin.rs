@@ -51,6 +51,9 @@ pub struct Coin {
     pub contracts: Option<Vec<Contract>>,
     /// Other coins with the same symbol, the highest ranked first.
     pub alternatives: Vec<Alternative>,
+    /// How many other coins have the symbol; [`Self::alternatives`] has the first of them.
+    #[serde(skip)]
+    pub alternatives_total: usize,
     /// When the catalogue last updated it.
     #[serde(skip)]
     pub as_of: Option<Timestamp>,
@@ -100,6 +103,17 @@ pub struct Alternative {
 }
 
 impl Coin {
+    /// It with `others` as its alternatives, the first of them by name.
+    #[must_use]
+    pub(super) fn beside(mut self, others: impl ExactSizeIterator<Item = Self>) -> Self {
+        self.alternatives_total = others.len();
+        self.alternatives = others
+            .take(MAX_ALTERNATIVES)
+            .map(Alternative::from)
+            .collect();
+        self
+    }
+
     /// The contract on `chain_id`.
     #[must_use]
     pub fn contract_on(&self, chain_id: u64) -> Option<&Contract> {
@@ -136,12 +150,8 @@ pub fn choose(query: &SymbolKey, found: Vec<Coin>) -> Option<Coin> {
     named.sort_by(order);
     named.dedup_by(|a, b| a.id == b.id);
     let mut named = named.into_iter();
-    let mut chosen = named.next()?;
-    chosen.alternatives = named
-        .take(MAX_ALTERNATIVES)
-        .map(Alternative::from)
-        .collect();
-    Some(chosen)
+    let chosen = named.next()?;
+    Some(chosen.beside(named))
 }
 
 /// The best rank first, then the larger market and the larger volume; what is not ranked last.
@@ -206,6 +216,7 @@ pub fn unpriced(id: String, symbol: String, name: String) -> Coin {
         rank: None,
         contracts: None,
         alternatives: Vec::new(),
+        alternatives_total: 0,
         as_of: None,
     }
 }
@@ -287,9 +298,10 @@ mod tests {
     fn rows_of_one_coin_are_one_and_alternatives_are_bounded() {
         let mut found = vec![coin("x", "X", Some(1), None), coin("x", "X", Some(1), None)];
         found.extend((0..30).map(|n| coin(&format!("x{n:02}"), "X", None, None)));
-        let (id, others) = chosen("x", found).unwrap();
-        assert_eq!((id.as_str(), others.len()), ("x", MAX_ALTERNATIVES));
-        assert!(!others.contains(&"x".to_owned()));
+        let coin = choose(&SymbolKey::new("x").unwrap(), found).unwrap();
+        assert_eq!(coin.alternatives.len(), MAX_ALTERNATIVES);
+        assert_eq!((coin.id.as_str(), coin.alternatives_total), ("x", 30));
+        assert!(coin.alternatives.iter().all(|other| other.id != "x"));
     }
 
     #[test]

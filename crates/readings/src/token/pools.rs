@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    coin::{Alternative, Coin, Contract, MAX_ALTERNATIVES, chain_of, unpriced},
+    coin::{Coin, Contract, chain_of, unpriced},
     search,
 };
 use crate::{Decimal, Figure, symbol::SymbolKey};
@@ -31,6 +31,10 @@ pub struct DexPair {
     pub price_native: Option<Figure>,
     /// Dollars in the pool.
     pub liquidity_usd: Option<Figure>,
+    /// Whole base tokens in the pool.
+    pub base_reserve: Option<Figure>,
+    /// Whole quote tokens in the pool.
+    pub quote_reserve: Option<Figure>,
     /// Dollars traded within a day.
     pub volume_24h_usd: Option<Figure>,
     /// Within how many seconds before the source looked the pair was traded last, by the shortest window in which there was
@@ -135,12 +139,8 @@ pub fn deepest(query: &SymbolKey, pairs: &[DexPair]) -> Option<Coin> {
         .collect();
     coins.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
     let mut coins = coins.into_iter().map(|(_, coin)| coin);
-    let mut chosen = coins.next()?;
-    chosen.alternatives = coins
-        .take(MAX_ALTERNATIVES)
-        .map(Alternative::from)
-        .collect();
-    Some(chosen)
+    let chosen = coins.next()?;
+    Some(chosen.beside(coins))
 }
 
 /// A token by its pairs, and the dollars in its pools.
@@ -209,6 +209,8 @@ mod tests {
             change_1h_pct: None,
             change_24h_pct: None,
             market_cap_usd: None,
+            base_reserve: None,
+            quote_reserve: None,
             fdv_usd: None,
         }
     }

@@ -97,17 +97,17 @@ struct Candidate<'a> {
     mentioned: Option<(usize, &'a MentionedSymbol)>,
 }
 
-/// The coins that most rankings name, at most [`MAX_ROWS`]; among equals the better places. Bitcoin,
+/// The coins that most rankings name, at most [`MAX_ROWS`], and how many are named at all; among equals the better places. Bitcoin,
 /// what is meant to be worth a dollar, wrapped and staked forms, imitations and tokens of a high risk
 /// are left out. A symbol that is only talked about is no coin, and what is said of a symbol is not said
 /// of a token of an exchange that bears it.
 #[must_use]
-pub fn trending(rankings: Rankings<'_>) -> Vec<TrendingRow> {
+pub fn trending(rankings: Rankings<'_>) -> (Vec<TrendingRow>, usize) {
     let mut found = candidates(rankings);
     found.sort_by(order);
     let rows = found.iter().take(MAX_ROWS).enumerate();
-    rows.map(|(place, candidate)| candidate.row(place.saturating_add(1)))
-        .collect()
+    let rows = rows.map(|(place, candidate)| candidate.row(place.saturating_add(1)));
+    (rows.collect(), found.len())
 }
 
 fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {

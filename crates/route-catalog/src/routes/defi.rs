@@ -177,7 +177,7 @@ pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
     resource: "/yield-recommendations",
     price: MicroUsd::dollars("0.001"),
     summary: "Where to put an amount",
-    description: "Yield recommendations for an amount, or for what an account holds, net of gas, \
+    description: "Yield recommendations for an amount, or for what an account holds, after gas, \
                   with the days to break even and the liquidity to leave again.",
     refuses: SNAPSHOT_MISSING,
     query: &[

@@ -7,6 +7,7 @@ use data_sources::hyperliquid_info::HyperliquidInfo;
 use readings::derivatives::{depth, structure};
 use readings::symbol::SymbolKey;
 use readings::token::coin::Coin;
+use readings::token::impact::pool_impact;
 use readings::token::pools::{DexPair, platform_of};
 use readings::{Decimal, Figure, share_pct};
 use route_catalog::{ErrorCode, HOME_CHAIN};
@@ -73,6 +74,21 @@ pub(super) async fn candles(
     let levels = levels.ok_or_else(|| fault::core_missing("candles", "too_few_candles"))?;
     let book = report.take(context, "book", book);
     let book = book.as_ref().and_then(depth);
+    let impact = || book.iter().flat_map(|depth| &depth.impact);
+    for (field, lacks) in [
+        (
+            "book.impact[].buy_pct",
+            impact().any(|row| row.buy_pct.is_none()),
+        ),
+        (
+            "book.impact[].sell_pct",
+            impact().any(|row| row.sell_pct.is_none()),
+        ),
+    ] {
+        if lacks {
+            report.missing(field, "larger_than_the_known_book", "hyperliquid.book");
+        }
+    }
     if book.is_none()
         && !report
             .unavailable
@@ -82,6 +98,10 @@ pub(super) async fn candles(
         report.missing("book", "one_sided_book", "hyperliquid.book");
     }
     let listed = candles.get(candles.len().saturating_sub(LISTED)..);
+    report.cut("candles", listed.map_or(0, <[_]>::len), candles.len());
+    let (below, above) = levels.levels_total;
+    report.cut("levels.supports", levels.supports.len(), below);
+    report.cut("levels.resistances", levels.resistances.len(), above);
     let data = json!({
         "venue": "hyperliquid",
         "coin": name,
@@ -135,6 +155,7 @@ pub(super) async fn pools(
         sum(|pair| pair.liquidity_usd),
         sum(|pair| pair.volume_24h_usd),
     );
+    let impact = pool_impact(pairs.iter().copied());
     let row = |pair: &&DexPair| {
         let share = pair.liquidity_usd.zip(liquidity);
         json!({
@@ -154,12 +175,14 @@ pub(super) async fn pools(
         "pools": pairs.iter().map(row).collect::<Vec<_>>(),
         "liquidity_usd": liquidity.map(Figure),
         "volume_24h_usd": volume.map(Figure),
+        "price_impact": impact,
         "volume_to_liquidity_pct": volume
             .zip(liquidity)
             .and_then(|(volume, liquidity)| share_pct(volume, liquidity))
             .map(Figure),
     });
     for (field, there) in [
+        ("price_impact", impact.is_some()),
         ("liquidity_usd", liquidity.is_some()),
         ("volume_24h_usd", volume.is_some()),
     ] {
@@ -198,9 +221,9 @@ pub(super) async fn flows(
     let present = Remembered {
         at: now,
         holders: market.holders,
-        liquidity_usd: market.liquidity_usd.map(Figure::get),
-        top10_pct: top10,
-        price_usd: Some(market.price_usd.get()),
+        liquidity_usd: market.liquidity_usd,
+        top10_pct: top10.map(Figure),
+        price_usd: Some(market.price_usd),
     };
     let change = memory.change(&format!("{chain_id}:{address}"), present);
     if change.is_none() {
@@ -216,6 +239,10 @@ pub(super) async fn flows(
         };
         holders.iter().map(row).collect::<Vec<Value>>()
     });
+    if let (Some(listed), Some(all)) = (&rows, market.holders) {
+        let all = usize::try_from(all).unwrap_or(usize::MAX);
+        report.cut("largest_holders", listed.len(), all);
+    }
     let data = json!({
         "chain_id": chain_id,
         "holders": market.holders,

@@ -6,8 +6,8 @@ use alloy_primitives::{Address, U256};
 use super::Role;
 use crate::chain::abi::Signature;
 
-/// Most calls that are taken out of one argument.
-const MAX_CARRIED: usize = 256;
+/// Most commands that are named.
+const MAX_COMMANDS: usize = 256;
 
 /// A call inside another one.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub(super) struct Carried {
     pub(super) data: Vec<u8>,
 }
 
-/// The calls that a function with this role makes for its arguments; `to` is the contract that was called itself.
+/// All calls that a function with this role makes for its arguments; `to` is the contract that was called itself. Who reads
+/// them bounds how many it reads, and counts the others.
 pub(super) fn carried(role: Role, to: Address, values: &[DynSolValue]) -> Vec<Carried> {
     match role {
         Role::SelfCalls => self_calls(to, values),
@@ -32,10 +33,10 @@ pub(super) fn carried(role: Role, to: Address, values: &[DynSolValue]) -> Vec<Ca
     }
 }
 
-/// The names of the commands of Uniswap's universal router.
-pub(crate) fn commands(values: &[DynSolValue]) -> Vec<&'static str> {
+/// The names of the first commands of Uniswap's universal router, and how many there are.
+pub(crate) fn commands(values: &[DynSolValue]) -> (Vec<&'static str>, usize) {
     let Some(DynSolValue::Bytes(commands)) = values.first() else {
-        return Vec::new();
+        return (Vec::new(), 0);
     };
     // The highest bit only says that the command may fail.
     let name = |command: &u8| match command & 0x7f {
@@ -61,7 +62,8 @@ pub(crate) fn commands(values: &[DynSolValue]) -> Vec<&'static str> {
         0x21 => "EXECUTE_SUB_PLAN",
         _ => "UNKNOWN",
     };
-    commands.iter().take(MAX_CARRIED).map(name).collect()
+    let named = commands.iter().take(MAX_COMMANDS).map(name).collect();
+    (named, commands.len())
 }
 
 /// The elements of the list of calldata.
@@ -79,7 +81,7 @@ fn self_calls(to: Address, values: &[DynSolValue]) -> Vec<Carried> {
         }),
         _ => None,
     };
-    elements.iter().take(MAX_CARRIED).filter_map(call).collect()
+    elements.iter().filter_map(call).collect()
 }
 
 /// The first target, the first number and the first calldata of a row of values.
@@ -116,7 +118,7 @@ fn listed(values: &[DynSolValue]) -> Vec<Carried> {
         DynSolValue::Array(elements) => Some(elements.as_slice()),
         _ => None,
     });
-    let elements = list.unwrap_or_default().iter().take(MAX_CARRIED);
+    let elements = list.unwrap_or_default().iter();
     elements
         .filter_map(|element| one(element.as_tuple()?))
         .collect()
@@ -144,7 +146,6 @@ fn zipped(
         .iter()
         .zip(data)
         .enumerate()
-        .take(MAX_CARRIED)
         .filter_map(call)
         .collect()
 }
@@ -179,7 +180,7 @@ fn erc7579(kind: Option<u8>, packed: &[u8]) -> Vec<Carried> {
 /// Operation, target, amount, length and calldata, one after another without padding.
 fn multi_send(mut packed: &[u8]) -> Vec<Carried> {
     let mut found = Vec::new();
-    while !packed.is_empty() && found.len() < MAX_CARRIED {
+    while !packed.is_empty() {
         let mut next = || {
             let target = Address::from_slice(packed.get(1..21)?);
             let value = U256::from_be_slice(packed.get(21..53)?);
@@ -215,9 +216,5 @@ fn user_operations(values: &[DynSolValue]) -> Vec<Carried> {
             data: members.get(3)?.as_bytes()?.to_vec(),
         })
     };
-    operations
-        .iter()
-        .take(MAX_CARRIED)
-        .filter_map(call)
-        .collect()
+    operations.iter().filter_map(call).collect()
 }

@@ -47,6 +47,9 @@ pub struct ShownCall {
     /// The commands of Uniswap's universal router, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<&'static str>,
+    /// Commands that are not named.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub commands_left_out: usize,
     /// Bytes after the arguments, often an attribution.
     #[serde(skip_serializing_if = "is_zero")]
     pub trailing_bytes: usize,
@@ -150,6 +153,7 @@ fn inner(call: &Call, root: bool, budget: &mut Budget) -> ShownCall {
         Some(Role::Commands) => reading.map(|reading| commands(&reading.decoded.values)),
         _ => None,
     };
+    let (commands, commands_total) = commands.unwrap_or_default();
     let value = call.value.filter(|value| !root && !value.is_zero());
     ShownCall {
         to: call.to.filter(|_| !root).map(|to| to.to_checksum(None)),
@@ -161,7 +165,8 @@ fn inner(call: &Call, root: bool, budget: &mut Budget) -> ShownCall {
             .map(|row| row.standard),
         signature_confidence: reading.map_or(Confidence::Unknown, |reading| reading.confidence),
         arguments: arguments.unwrap_or_default(),
-        commands: commands.unwrap_or_default(),
+        commands_left_out: commands_total.saturating_sub(commands.len()),
+        commands,
         trailing_bytes: reading.map_or(0, |reading| reading.decoded.trailing),
         other_signatures: reading
             .map(|reading| reading.others.clone())

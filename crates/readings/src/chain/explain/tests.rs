@@ -1,3 +1,4 @@
+mod many;
 mod unseen;
 
 use alloy_primitives::{B256, Bytes, U256, address, b256, hex};
@@ -380,28 +381,4 @@ fn fees_that_are_not_complete_are_not_told() {
             .missing
             .contains(&("fee", "gas_price_not_stated".to_owned()))
     );
-}
-
-#[test]
-fn many_logs_stay_bounded() {
-    let logs: Vec<Log> = (0..4_000)
-        .map(|index| {
-            moved(
-                Address::left_padding_from(&u16::to_be_bytes(index)),
-                ALICE,
-                BOB,
-                1,
-            )
-        })
-        .collect();
-    let record = record(BOB, "12345678", logs);
-    assert_eq!(Needs::of(&record, &Knowledge::default()).tokens.len(), 40);
-    let told = explain(&record, &Knowledge::default());
-    assert_eq!(told.transfers.as_ref().unwrap().len(), 100);
-    assert!(codes(&told).contains(&"lists_cut") && told.contracts.len() <= 100);
-    // Of how many the first are shown is said.
-    let (list, total) = told.cut[0];
-    assert_eq!(list, "transfers");
-    assert!(total > told.transfers.as_ref().unwrap().len());
-    assert!(told.action.summary.len() < 2_000, "{}", told.action.summary);
 }

@@ -15,6 +15,8 @@ use crate::chain::{
     text::shown_symbol,
 };
 
+/// Approvals of everything that have a warning of their own.
+const WARNED: usize = 3;
 /// The gas of a transaction that runs no code.
 const PLAIN_GAS: U256 = U256::from_limbs([21_000, 0, 0, 0]);
 
@@ -123,19 +125,23 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
 }
 
 fn grants(view: &View<'_>, warn: &mut impl FnMut(&'static str, &str)) {
-    for approval in view
+    let unlimited = view
         .events
         .approvals
         .iter()
-        .filter(|approval| approval.grant.is_unlimited())
-        .take(3)
-    {
+        .filter(|approval| approval.grant.is_unlimited());
+    let more = unlimited.clone().count().saturating_sub(WARNED);
+    for approval in unlimited.take(WARNED) {
         let message = format!(
             "{} may now take everything that {} has of the token {}.",
             approval.spender.to_checksum(None),
             approval.owner.to_checksum(None),
             approval.token.to_checksum(None)
         );
+        warn("unlimited_approval", &message);
+    }
+    if more > 0 {
+        let message = format!("{more} more approvals are of everything that the owner has.");
         warn("unlimited_approval", &message);
     }
 }

@@ -1,0 +1,127 @@
+//! What is remembered of tokens, in the store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use data_sources::Clock;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use storage::{DatasetRecord, ServerStore, StoreError};
+
+use super::{Memory, Readings};
+
+/// The name of the dataset.
+const NAME: &str = "token_readings";
+/// How often what is new is written. A crash loses at most that.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// Loads what is in the store, then writes what is new from time to time, for ever.
+pub(crate) async fn keep<S: ServerStore>(memory: Memory, store: Arc<S>, clock: Arc<dyn Clock>) {
+    let mut ticks = tokio::time::interval(EVERY);
+    let mut written = None;
+    loop {
+        ticks.tick().await;
+        match memory.synchronise(&*store, clock.now(), written).await {
+            Ok(changes) => written = Some(changes),
+            Err(error) => tracing::warn!(%error, "readings of tokens are kept in memory only"),
+        }
+    }
+}
+
+impl Memory {
+    /// Takes in what the store has, which another server may have written, and writes what it has not; the count of changes
+    /// that are written then. Nothing is written while the count is `written`.
+    pub(super) async fn synchronise<S: ServerStore>(
+        &self,
+        store: &S,
+        now: Timestamp,
+        written: Option<u64>,
+    ) -> Result<u64, StoreError> {
+        let changes = self.state().changes;
+        if written == Some(changes) {
+            return Ok(changes);
+        }
+        if let Some(record) = store.latest(NAME).await? {
+            // Of another version of this program: what it knew is lost, and nothing else.
+            let stored: Readings = serde_json::from_slice(&record.body).unwrap_or_default();
+            self.join(stored, now);
+        }
+        if changes == 0 {
+            return Ok(changes);
+        }
+        let Ok(body) = serde_json::to_vec(&self.state().tokens) else {
+            return Ok(changes);
+        };
+        let as_of = u64::try_from(now.as_second()).unwrap_or_default();
+        let digest: [u8; 32] = Sha256::digest(&body).into();
+        let record = DatasetRecord {
+            snapshot_id: format!("{NAME}-{as_of}"),
+            as_of,
+            inputs_sha256: digest.into(),
+            written_at: as_of,
+            body: body.into(),
+        };
+        match store.publish(NAME, record).await {
+            // Another server wrote a moment later: the next round takes that in and tries again.
+            Err(StoreError::OlderRecord { .. }) => Ok(written.unwrap_or_default()),
+            Err(error) => Err(error),
+            Ok(()) => Ok(changes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use storage::{SqliteStore, StoreOptions};
+
+    use super::super::tests::reading;
+    use super::*;
+
+    fn at(hours: i64) -> Timestamp {
+        Timestamp::from_second(hours * 3600).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_was_read_is_compared_with_after_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.shelf.db");
+        let open = || SqliteStore::open(path.clone(), StoreOptions::default()).unwrap();
+        let first = Memory::default();
+        assert_eq!(first.change("a", reading(0, 100)), None);
+        let written = first.synchronise(&open(), at(0), None).await.unwrap();
+        assert_eq!(written, 1);
+        drop(first);
+
+        let second = Memory::default();
+        second.synchronise(&open(), at(20), None).await.unwrap();
+        let change = second.change("a", reading(24, 130)).unwrap();
+        assert_eq!((change.since, change.holders), (at(0), Some(30)));
+        // Two days later it is of no use any more, and nothing of the future is.
+        for (now, token) in [(at(49), "a"), (at(-1), "a")] {
+            let late = Memory::default();
+            late.synchronise(&open(), now, None).await.unwrap();
+            assert_eq!(late.state().tokens.get(token), None);
+        }
+    }
+
+    #[tokio::test]
+    async fn servers_that_share_a_store_share_what_they_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.shelf.db");
+        let store = SqliteStore::open(path, StoreOptions::default()).unwrap();
+        let (one, other) = (Memory::default(), Memory::default());
+        one.change("a", reading(0, 100));
+        other.change("b", reading(0, 7));
+        one.synchronise(&store, at(0), None).await.unwrap();
+        other.synchronise(&store, at(1), None).await.unwrap();
+        let change = other.change("a", reading(24, 90)).unwrap();
+        assert_eq!(change.holders, Some(-10));
+        // What is unchanged is neither read nor written again.
+        let written = store.latest(NAME).await.unwrap().unwrap();
+        assert_eq!(other.synchronise(&store, at(2), Some(1)).await.unwrap(), 2);
+        assert_ne!(store.latest(NAME).await.unwrap().unwrap(), written);
+        let written = store.latest(NAME).await.unwrap().unwrap();
+        assert_eq!(other.synchronise(&store, at(3), Some(2)).await.unwrap(), 2);
+        assert_eq!(store.latest(NAME).await.unwrap().unwrap(), written);
+    }
+}
