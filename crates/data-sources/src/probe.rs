@@ -11,13 +11,13 @@ mod watch;
 mod witness;
 
 pub use self::{
-    form::{Form, Member, forms},
+    form::{Form, Member, form_key, forms},
     question::{Answer, Heard, Probed, Question},
     questions::{Rail, Terms},
     row::{Change, Row, State, exit_code, rows},
     shape::{Kind, Shape},
     table::{document, table},
-    watch::{Board, Found, Pace, describe, probe},
+    watch::{Board, Found, Pace, describe, probe, probe_all},
     witness::{Answered, Exchange},
 };
 pub(crate) use witness::{Sent, Witness};

@@ -15,6 +15,7 @@ mod descriptors;
 mod documents;
 mod limits;
 mod online;
+mod probing;
 mod process;
 mod rails;
 mod serve;

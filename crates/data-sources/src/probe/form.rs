@@ -58,7 +58,7 @@ impl From<Member> for String {
     }
 }
 
-/// Every form by the key of its exchange ([`key`]).
+/// Every form by the key of its exchange ([`form_key`]).
 #[must_use]
 pub fn forms() -> &'static BTreeMap<String, Form> {
     static READ: OnceLock<BTreeMap<String, Form>> = OnceLock::new();
@@ -67,7 +67,8 @@ pub fn forms() -> &'static BTreeMap<String, Form> {
 }
 
 /// What an answer is about: its source, and what tells questions of one source apart.
-pub(super) fn key(exchange: &Exchange) -> String {
+#[must_use]
+pub fn form_key(exchange: &Exchange) -> String {
     let path = exchange.path_and_query.split(['?', '#']).next();
     let part = |part: &str| {
         let digits = part.bytes().filter(u8::is_ascii_digit).count();
@@ -79,14 +80,23 @@ pub(super) fn key(exchange: &Exchange) -> String {
         }
     };
     let path: Vec<String> = path.unwrap_or_default().split('/').map(part).collect();
+    let query = exchange.path_and_query.split_once('?');
+    let pairs = query.map_or("", |(_, query)| query).split('&');
+    let mut names: Vec<&str> = pairs.filter_map(|pair| pair.split('=').next()).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort_unstable();
     let sent = exchange.sent.as_deref();
     let sent: Option<Value> = sent.and_then(|sent| serde_json::from_str(sent).ok());
     let named = |name: &str| Some(sent.as_ref()?.get(name)?.as_str()?.to_owned());
     let question = named("type").or_else(|| named("method"));
-    match question {
-        Some(question) => format!("{} {} {question}", exchange.source, path.join("/")),
-        None => format!("{} {}", exchange.source, path.join("/")),
+    let mut key = format!("{} {}", exchange.source, path.join("/"));
+    if !names.is_empty() {
+        key.push_str(&format!("?{}", names.join("&")));
     }
+    if let Some(question) = question {
+        key.push_str(&format!(" {question}"));
+    }
+    key
 }
 
 impl Form {
@@ -96,8 +106,7 @@ impl Form {
         let mut changes: Vec<Change> = Vec::new();
         for (path, member) in &self.members {
             // Below something that is missing, everything is.
-            let is_below =
-                |change: &Change| path.starts_with(&change.path) && path != &change.path;
+            let is_below = |change: &Change| path.starts_with(&change.path) && path != &change.path;
             if changes.iter().any(is_below) || !stands_in(shape, path) {
                 continue;
             }

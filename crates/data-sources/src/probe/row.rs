@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    form::{forms, key},
+    form::{form_key, forms},
     question::Heard,
     shape::{Kind, Shape},
     witness::Exchange,
@@ -154,9 +154,19 @@ pub struct Row {
     pub serves: Vec<&'static str>,
 }
 
-/// The exit code of a probe that found this: 2 when a source contradicts, 1 when one could not be asked, otherwise 0.
+/// Whether there is nothing to probe: no source is switched on.
+#[must_use]
+pub fn nothing(rows: &[Row]) -> bool {
+    rows.iter().all(|row| row.state == State::Disabled)
+}
+
+/// The exit code of a probe that found this: 2 when a source contradicts or nothing is switched on, 1 when one could not be
+/// asked, otherwise 0.
 #[must_use]
 pub fn exit_code(rows: &[Row]) -> u8 {
+    if nothing(rows) {
+        return 2;
+    }
     rows.iter()
         .map(|row| row.state.exit_code())
         .max()
@@ -198,10 +208,14 @@ fn row(heard: &Heard, source: &'static str, exchanges: &[&Exchange], now: Timest
             row.state = state;
             row.detail = detail;
         }
-        let Some(reply) = exchange.reply.as_ref().filter(|reply| success(reply.status)) else {
+        let Some(reply) = exchange
+            .reply
+            .as_ref()
+            .filter(|reply| success(reply.status))
+        else {
             continue;
         };
-        let form = forms().get(&key(exchange));
+        let form = forms().get(&form_key(exchange));
         let document: Option<Value> = serde_json::from_slice(&reply.body).ok();
         if let (Some(form), Some(document)) = (form, document) {
             let (changes, added) = form.compare(&Shape::of(&document));
@@ -217,12 +231,15 @@ fn row(heard: &Heard, source: &'static str, exchanges: &[&Exchange], now: Timest
         row.detail = Some(changes.join("; "));
     }
     let asked = || exchanges.iter().filter(|exchange| exchange.asked);
-    row.reachable = asked().next().map(|_| asked().all(|e| e.reply.is_some()));
+    row.reachable = asked()
+        .next()
+        .map(|_| asked().all(|exchange| answered(exchange)));
     let keyed = asked().any(|exchange| exchange.keyed);
-    let answered = asked().any(|exchange| exchange.reply.is_some());
-    row.authenticated = (keyed && answered).then_some(row.state != State::KeyRefused);
+    let any = asked().any(|exchange| answered(exchange));
+    row.authenticated = (keyed && any).then_some(row.state != State::KeyRefused);
+    let success = |exchange: &&Exchange| exchange.reply.as_ref().is_none_or(|r| success(r.status));
     row.parsed = asked()
-        .any(|exchange| exchange.reply.as_ref().is_some_and(|r| success(r.status)))
+        .any(|exchange| answered(exchange) && success(&exchange))
         .then_some(row.state != State::Malformed);
     row.age_seconds = heard.answer.as_ref().and_then(|answer| {
         let times = answer.times.iter().filter(|(of, _)| *of == source);
@@ -253,18 +270,22 @@ impl Row {
 
     /// A row of a source that is not asked, and why.
     #[must_use]
-    pub fn unasked(
-        upstream: &str,
-        source: &'static str,
-        state: State,
-        detail: &str,
-    ) -> Self {
+    pub fn unasked(upstream: &str, source: &'static str, state: State, detail: &str) -> Self {
         Self {
             state,
             detail: Some(detail.to_owned()),
             ..Self::nothing(upstream, source)
         }
     }
+}
+
+/// Whether anything came back. An answer that is not of the kind that was asked for is not kept.
+fn answered(exchange: &Exchange) -> bool {
+    let dropped = matches!(
+        exchange.fault,
+        Some(SourceErrorKind::WrongContentType { .. } | SourceErrorKind::TooLarge { .. })
+    );
+    exchange.reply.is_some() || dropped
 }
 
 const fn success(status: u16) -> bool {
@@ -282,7 +303,13 @@ fn standing(exchange: &Exchange) -> (State, Option<String>) {
     };
     let said = said.to_string();
     let detail = said.split_once(": ").map_or(said.as_str(), |(_, why)| why);
-    let detail = Some(clean(detail, DETAIL_CHARS));
+    let detail = match kind {
+        SourceErrorKind::RateLimited {
+            retry_after: Some(seconds),
+        } => format!("{detail}, retry in {seconds} s"),
+        _ => clean(detail, DETAIL_CHARS),
+    };
+    let detail = Some(detail);
     let refused = if exchange.keyed {
         State::KeyRefused
     } else {

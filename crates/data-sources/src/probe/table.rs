@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::row::{Row, exit_code};
+use super::row::{Row, exit_code, nothing};
 
 /// Widest column of words.
 const WIDEST: usize = 64;
@@ -72,6 +72,9 @@ fn age(seconds: u64) -> String {
 }
 
 fn summary(rows: &[Row]) -> String {
+    if nothing(rows) {
+        return "no upstream is switched on".to_owned();
+    }
     let count = |code: u8| {
         rows.iter()
             .filter(|row| row.state.exit_code() == code)

@@ -2,12 +2,16 @@
 
 use std::{
     collections::BTreeMap,
+    future::{Future as _, poll_fn},
+    hash::{BuildHasher as _, RandomState},
     sync::{Arc, Mutex, PoisonError},
+    task::Poll,
     time::Duration,
 };
 
 use jiff::Timestamp;
 use metrics::{describe_gauge, gauge};
+use serde_json::{Value, json};
 
 use super::{
     question::{Heard, Probed},
@@ -38,6 +42,37 @@ pub async fn probe(
     serves: &(dyn Fn(&str) -> Vec<&'static str> + Sync),
 ) -> Found {
     ask(adapter, now, serves, Duration::ZERO).await
+}
+
+/// Asks every question of all adapters, those of different adapters at once. The order is that of the adapters.
+pub async fn probe_all(
+    adapters: &[&dyn Probed],
+    now: Timestamp,
+    serves: &(dyn Fn(&str) -> Vec<&'static str> + Sync),
+) -> Found {
+    let mut waiting: Vec<_> = adapters
+        .iter()
+        .map(|adapter| (Box::pin(probe(*adapter, now, serves)), None))
+        .collect();
+    poll_fn(|context| {
+        let mut all = Poll::Ready(());
+        for (running, found) in &mut waiting {
+            if found.is_none() {
+                match running.as_mut().poll(context) {
+                    Poll::Ready(told) => *found = Some(told),
+                    Poll::Pending => all = Poll::Pending,
+                }
+            }
+        }
+        all
+    })
+    .await;
+    let mut all = Found::default();
+    for found in waiting.into_iter().filter_map(|(_, found)| found) {
+        all.rows.extend(found.rows);
+        all.heard.extend(found.heard);
+    }
+    all
 }
 
 async fn ask(
@@ -106,10 +141,10 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Once in `every`, moved by up to a tenth of it, so that servers that start together do not ask together. `chance` is
-    /// any number.
+    /// Once in `every`, moved by chance by up to a tenth of it, so that servers that start together do not ask together.
     #[must_use]
-    pub fn jittered(every: Duration, chance: u64) -> Self {
+    pub fn jittered(every: Duration) -> Self {
+        let chance = RandomState::new().hash_one(every);
         let tenth = u32::try_from(chance % 1_000).unwrap_or(0);
         let moved = every.saturating_mul(tenth) / 10_000;
         Self {
@@ -133,13 +168,35 @@ impl Board {
         rows.values().cloned().collect()
     }
 
-    /// The worst that was found of a source.
+    /// Asks all adapters again and again, one after another.
+    pub async fn keep(
+        &self,
+        adapters: &[&dyn Probed],
+        every: Duration,
+        now: impl Fn() -> Timestamp,
+        serves: &(dyn Fn(&str) -> Vec<&'static str> + Sync),
+    ) {
+        tokio::time::sleep(Pace::jittered(every).first).await;
+        loop {
+            for adapter in adapters {
+                self.look(*adapter, now(), serves).await;
+            }
+            tokio::time::sleep(Pace::jittered(every).every).await;
+        }
+    }
+
+    /// The rows as `/status` shows them.
     #[must_use]
-    pub fn of(&self, source: &str) -> Option<(Timestamp, Row)> {
-        let found = self.rows().into_iter();
-        found
-            .filter(|(_, row)| row.source == source)
-            .max_by_key(|(_, row)| row.state)
+    pub fn document(&self) -> Vec<Value> {
+        let shown = |(at, row): (Timestamp, Row)| {
+            let at = at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+            let mut shown = json!(row);
+            if let Some(members) = shown.as_object_mut() {
+                members.insert("probed_at".to_owned(), json!(at));
+            }
+            shown
+        };
+        self.rows().into_iter().map(shown).collect()
     }
 
     /// Asks what `adapter` lists, unless what is left of its limits is needed by those who pay.
@@ -157,7 +214,7 @@ impl Board {
             return;
         }
         let found = ask(adapter, now, serves, PAUSE).await;
-        self.keep(found.rows, now);
+        self.note(found.rows, now);
     }
 
     fn postpone(&self, source: &Source, now: Timestamp) {
@@ -166,17 +223,22 @@ impl Board {
         for of in spec.sources {
             let row = Row::unasked(spec.name, of, State::NotAsked, PAYING_CALLERS);
             // What was found before stands until it is asked again.
-            rows.entry((spec.name.to_owned(), of))
-                .or_insert((now, row));
+            rows.entry((spec.name.to_owned(), of)).or_insert((now, row));
         }
     }
 
-    fn keep(&self, found: Vec<Row>, now: Timestamp) {
+    fn note(&self, found: Vec<Row>, now: Timestamp) {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         for row in found {
             if row.state.exit_code() > 0 {
                 let detail = row.detail.as_deref().unwrap_or_default();
-                tracing::warn!(upstream = row.upstream, source = row.source, state = row.state.as_str(), detail, "probe");
+                tracing::warn!(
+                    upstream = row.upstream,
+                    source = row.source,
+                    state = row.state.as_str(),
+                    detail,
+                    "probe"
+                );
             }
             let key = (row.upstream.clone(), row.source);
             // A value that is still kept says nothing new.

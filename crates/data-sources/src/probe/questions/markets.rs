@@ -5,10 +5,7 @@ use readings::derivatives::{HistoryKind, Window};
 
 use super::{ACCOUNT, NOW, probed, questions};
 use crate::{
-    binance::Binance,
-    bybit::Bybit,
-    hyperliquid_info::HyperliquidInfo,
-    okx_futures::OkxFutures,
+    binance::Binance, bybit::Bybit, hyperliquid_info::HyperliquidInfo, okx_futures::OkxFutures,
     probe::Question,
 };
 

@@ -131,9 +131,7 @@ fn read(
                 value: "reverted".to_owned(),
                 sources: told.sources,
             }),
-            Outcome::NoMethod => {
-                Err(refused(format!("the node does not offer {method}")).into())
-            }
+            Outcome::NoMethod => Err(refused(format!("the node does not offer {method}")).into()),
         },
         Err(NodeError::Source(error)) => Err(error.into()),
         Err(NodeError::Refused(message) | NodeError::Unsuitable(message)) => {

@@ -73,7 +73,7 @@ fn people(this: &Okx) -> Vec<Question<'_>> {
             OkxDefi::new(this.clone()).products(CHAIN_ID, &tokens, NOW).await
         },
         ["okx.defi"] => async move {
-            OkxDefi::new(this.clone()).positions(ACCOUNT, &[CHAIN_ID], NOW).await
+            OkxDefi::new(this.clone()).positions(ACCOUNT, &[CHAIN_ID, 8453], NOW).await
         },
     }
 }

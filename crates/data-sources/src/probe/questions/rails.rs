@@ -105,7 +105,11 @@ impl Probed for Rail<'_, Polymarket> {
         let mut questions = vec![Question::plain("polymarket", sources, market)];
         if !code.is_zero() {
             let fee = self.adapter.builder_fee(code);
-            questions.push(Question::plain("polymarket", &["polymarket.builder-fees"], fee));
+            questions.push(Question::plain(
+                "polymarket",
+                &["polymarket.builder-fees"],
+                fee,
+            ));
         }
         questions
     }

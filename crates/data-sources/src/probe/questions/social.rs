@@ -2,10 +2,19 @@
 
 use super::{probed, questions, tokens::symbol};
 use crate::{
-    Source, alternative_me::AlternativeMe, anthropic::Anthropic, coindesk::Coindesk,
-    cryptopanic::Cryptopanic, fal::Fal, gemini::Gemini, lunarcrush::Lunarcrush, openai::Openai,
-    perplexity::Perplexity, rss::Rss, x_api::XApi,
+    Source,
+    alternative_me::AlternativeMe,
+    anthropic::Anthropic,
+    coindesk::Coindesk,
+    cryptopanic::Cryptopanic,
+    fal::Fal,
+    gemini::Gemini,
+    lunarcrush::Lunarcrush,
+    openai::Openai,
+    perplexity::Perplexity,
     probe::{Probed, Question},
+    rss::Rss,
+    x_api::XApi,
 };
 
 probed!(AlternativeMe, |this| questions! { "alternative_me";

@@ -3,9 +3,7 @@
 use readings::macro_data::Instrument;
 
 use super::{NOW, probed, questions};
-use crate::{
-    cboe::Cboe, frankfurter::Frankfurter, fred::Fred, treasury::Treasury, yahoo::Yahoo,
-};
+use crate::{cboe::Cboe, frankfurter::Frankfurter, fred::Fred, treasury::Treasury, yahoo::Yahoo};
 
 probed!(Fred, |this| questions! { "fred";
     ["fred.series", "fred.chart-csv"] => this.latest(&Instrument::US10Y, NOW),
