@@ -41,7 +41,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. The last four are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 20] = [
+pub(super) const METRICS: [Metric; 22] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,

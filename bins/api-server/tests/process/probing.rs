@@ -80,6 +80,22 @@ async fn the_upstreams_are_asked_and_their_answers_kept_without_keys() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_table_has_a_line_for_each_source() {
+    let replay = ReplayServer::start(Recordings::embedded().unwrap())
+        .await
+        .unwrap();
+    let (_, said, _) = probe(file(&replay.url(), ""), Vec::new()).await;
+    for spec in Sources::specs() {
+        for source in spec.sources {
+            assert!(said.contains(source), "{source}:\n{said}");
+        }
+    }
+    if let Some(file) = std::env::var_os("PROBE_TABLE") {
+        std::fs::write(file, said).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_reached_ends_with_a_code_of_its_own() {
     let mut text = PAYEE.to_owned();
     for spec in Sources::specs() {

@@ -106,16 +106,16 @@ impl Form {
         let mut changes: Vec<Change> = Vec::new();
         for (path, member) in &self.members {
             // Below something that is missing, everything is.
-            let is_below = |change: &Change| path.starts_with(&change.path) && path != &change.path;
-            if changes.iter().any(is_below) || !stands_in(shape, path) {
+            let known = changes.iter().any(|change| is_below(path, &change.path));
+            if known || !stands_in(shape, path) {
                 continue;
             }
             changes.extend(self.change(path, member, shape));
         }
-        let known = |path: &str| self.members.contains_key(path) || self.unread.contains(path);
         let added = shape.members().filter(|(path, _)| {
-            // What stands below an unknown member is one addition with it.
-            !known(path) && parent(path).is_none_or(known)
+            let known = self.members.contains_key(*path) || self.unread.contains(*path);
+            // What stands below an unknown member, or below one that is not read, is no addition of its own.
+            !known && parent(path).is_none_or(|parent| self.members.contains_key(parent))
         });
         (changes, u64::try_from(added.count()).unwrap_or(u64::MAX))
     }
@@ -161,6 +161,12 @@ impl Form {
             _ => None,
         }
     }
+}
+
+/// Whether `path` stands below `other`.
+fn is_below(path: &str, other: &str) -> bool {
+    path.strip_prefix(other)
+        .is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
 /// Whether there is anything at all in which `path` could stand: an empty list has no rows to lack a member.

@@ -156,7 +156,7 @@ pub struct Row {
 
 /// Whether there is nothing to probe: no source is switched on.
 #[must_use]
-pub fn nothing(rows: &[Row]) -> bool {
+pub(super) fn nothing(rows: &[Row]) -> bool {
     rows.iter().all(|row| row.state == State::Disabled)
 }
 

@@ -7,6 +7,10 @@ use serde_json::Value;
 
 /// Objects with more members than this are tables whose keys are data.
 const TABLE: usize = 40;
+/// Objects of these names are tables, however few members they have.
+const TABLES: [&str; 3] = [".chainTvls", ".assetMap", ".coins"];
+/// Keys with as many digits are addresses, ids or dates.
+const DIGITS: usize = 4;
 
 /// The kind of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -126,8 +130,10 @@ pub(super) fn below(path: &str, members: usize, key: &str) -> String {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
         && !key.starts_with("0x")
-        && !key.bytes().all(|byte| byte.is_ascii_digit());
-    match plain && members <= TABLE {
+        && !key.bytes().all(|byte| byte.is_ascii_digit())
+        && key.bytes().filter(u8::is_ascii_digit).count() < DIGITS;
+    let table = members > TABLE || TABLES.iter().any(|name| path.ends_with(name));
+    match plain && !table {
         true => format!("{path}.{key}"),
         false => format!("{path}.*"),
     }

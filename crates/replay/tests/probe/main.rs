@@ -12,6 +12,7 @@
 )]
 
 mod contract;
+mod difference;
 mod errors;
 mod mutation;
 mod script;
