@@ -10,11 +10,13 @@ use serde_json::Value;
 use crate::config::PAYEE;
 use crate::server::{run, text};
 
+/// Nobody is asked to settle anything.
+const SETTLED: &str = "settlement.facilitator_url = 'http://127.0.0.1:9'\n";
 const KEY: &str = "5ec2e7-of-the-operator";
 
 /// Every upstream at `root`, as live ones; `more` ends the file.
 fn file(root: &str, more: &str) -> String {
-    let mut text = PAYEE.to_owned();
+    let mut text = format!("{PAYEE}{SETTLED}");
     let at = |public: &str| format!("{root}/{}", public.strip_prefix("https://").unwrap());
     for spec in Sources::specs() {
         for (key, public) in spec.urls {
@@ -97,7 +99,7 @@ async fn the_table_has_a_line_for_each_source() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_reached_ends_with_a_code_of_its_own() {
-    let mut text = PAYEE.to_owned();
+    let mut text = format!("{PAYEE}{SETTLED}");
     for spec in Sources::specs() {
         writeln!(
             text,

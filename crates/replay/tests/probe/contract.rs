@@ -1,7 +1,7 @@
 //! Every member of every recorded answer is dropped, renamed and retyped, one at a time, under the real adapters. From what
 //! becomes of the readings `forms.json` is written (`UPDATE_FORMS=1`), by which the probe names what has changed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use data_sources::{
@@ -169,9 +169,8 @@ async fn examine(
             if let (Some(told), Some(base)) = (&told.answer, &base) {
                 let new = news(&base.text, &told.text);
                 if !new.is_empty() {
-                    found
-                        .wrong
-                        .push(format!("{name} {path} {mutation:?}: {}", new.join(" ")));
+                    let mutations = news_of.entry(new.join(" ")).or_default();
+                    mutations.push(format!("{mutation:?}"));
                 }
             }
         }
