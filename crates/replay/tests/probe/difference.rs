@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// Members without which, or with another kind of which, a reading says something else than that something is missing: the
 /// beginning of the source, the end of the path, and why that is right.
-pub const REVIEWED: [(&str, &str, &str); 12] = [
+pub(crate) const REVIEWED: [(&str, &str, &str); 12] = [
     (
         "cboe.vix",
         ".last_trade_time",
@@ -68,14 +68,14 @@ pub const REVIEWED: [(&str, &str, &str); 12] = [
 ];
 
 /// Whether a change of this member was looked at.
-pub fn reviewed(name: &str, path: &str) -> bool {
+pub(crate) fn reviewed(name: &str, path: &str) -> bool {
     let mut known = REVIEWED.iter();
     known.any(|(source, end, _)| name.starts_with(source) && path.contains(end))
 }
 
 /// Words and values of a reading that the reading of the unchanged answer does not have, or has elsewhere. Words that say
 /// that something is missing, and values that the changed answer itself states, are none.
-pub fn news(base: &str, told: &str) -> Vec<String> {
+pub(crate) fn news(base: &str, told: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !(c.is_alphanumeric() || ".-_$₮".contains(c)))
             .filter(|word| !word.is_empty())

@@ -4,14 +4,14 @@ use data_sources::probe::Kind;
 use serde_json::{Map, Value, json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mutation {
+pub(crate) enum Mutation {
     Drop,
     Rename,
     Retype(Kind),
 }
 
 /// `document` with the member at `path` changed in every place that the path names.
-pub fn mutated(document: &Value, path: &str, mutation: Mutation) -> Value {
+pub(crate) fn mutated(document: &Value, path: &str, mutation: Mutation) -> Value {
     let mut changed = document.clone();
     let steps = steps(path);
     if steps.is_empty() {

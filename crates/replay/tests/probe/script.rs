@@ -11,10 +11,10 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::a
 
 /// The answers by request.
 #[derive(Clone, Default)]
-pub struct Script(Arc<Mutex<BTreeMap<String, (u16, String, Vec<u8>)>>>);
+pub(crate) struct Script(Arc<Mutex<BTreeMap<String, (u16, String, Vec<u8>)>>>);
 
 impl Script {
-    pub async fn serve(&self) -> MockServer {
+    pub(crate) async fn serve(&self) -> MockServer {
         let server = MockServer::builder()
             .disable_request_recording()
             .start()
@@ -27,7 +27,7 @@ impl Script {
     }
 
     /// Answers as in `exchanges`, but the one at `place` with `body`.
-    pub fn set(&self, exchanges: &[Exchange], place: usize, body: &str) {
+    pub(crate) fn set(&self, exchanges: &[Exchange], place: usize, body: &str) {
         let mut answers = BTreeMap::new();
         for (index, exchange) in exchanges.iter().enumerate() {
             let Some(reply) = &exchange.reply else {

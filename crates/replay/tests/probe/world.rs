@@ -46,12 +46,12 @@ use data_sources::{
 use jiff::Timestamp;
 use plan_checks::BasisPoints;
 
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp::from_second(i64::try_from(replay::RECORDED_AT).unwrap()).unwrap()
 }
 
 /// Every adapter, with its upstreams at `root`: the host is the first segment of every path there.
-pub struct World {
+pub(crate) struct World {
     plain: Vec<Box<dyn Probed + Send + Sync>>,
     lifi: Lifi,
     polymarket: Polymarket,
@@ -60,7 +60,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(transport: &Transport, root: &str) -> Self {
+    pub(crate) fn new(transport: &Transport, root: &str) -> Self {
         let at = |public: &str| format!("{root}/{}", public.strip_prefix("https://").unwrap());
         let clock: Arc<dyn Clock> = Arc::new(now());
         let limits = Limits {
@@ -169,7 +169,7 @@ impl World {
         }
     }
 
-    pub fn adapters(&self) -> Vec<Box<dyn Probed + Send + '_>> {
+    pub(crate) fn adapters(&self) -> Vec<Box<dyn Probed + Send + '_>> {
         let terms = &self.terms;
         let mut all: Vec<Box<dyn Probed + Send + '_>> = Vec::new();
         for adapter in &self.plain {
