@@ -4,11 +4,16 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use data_sources::{Clock as _, SystemClock};
+use recorder::{LibraryError, ProbeArguments};
 use route_catalog::{Catalog, CatalogConfig};
+use secrecy::SecretString;
 use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 
+use crate::Sources;
 use crate::config::{Config, ConfigError};
 use crate::ledger_cli::{LedgerCliError, LedgerCommand};
 use crate::{check, demo, observe, serve};
@@ -67,6 +72,20 @@ enum Command {
         #[command(subcommand)]
         command: LedgerCommand,
     },
+    /// The upstreams of a configuration.
+    Upstreams {
+        #[command(subcommand)]
+        command: UpstreamsCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum UpstreamsCommand {
+    /// Ask each upstream one harmless question for each endpoint that is used, and print how it stands: reachable, key
+    /// taken, answer read, age of the data, quota left, what it serves. What has changed is named by its JSON path. Exits 2
+    /// when something contradicts, 1 when something could not be reached. Models are not asked, because each question
+    /// costs money.
+    Probe(ProbeArguments),
 }
 
 /// Why a command failed, by exit code.
@@ -75,6 +94,14 @@ enum Failure {
     Config(String),
     /// 1: anything else.
     Other(String),
+    /// What the lines on standard output say.
+    Found(u8),
+}
+
+impl From<LibraryError> for Failure {
+    fn from(error: LibraryError) -> Self {
+        Self::Other(error.to_string())
+    }
 }
 
 impl From<ConfigError> for Failure {
@@ -112,6 +139,7 @@ pub fn run_cli() -> ExitCode {
             let (message, code) = match failure {
                 Failure::Config(message) => (message, 2),
                 Failure::Other(message) => (message, 1),
+                Failure::Found(code) => return ExitCode::from(code),
             };
             drop(writeln!(io::stderr(), "api-server: {message}"));
             ExitCode::from(code)
@@ -160,6 +188,9 @@ fn run(command: Command) -> Result<(), Failure> {
             }
             Ok(())
         }
+        Command::Upstreams {
+            command: UpstreamsCommand::Probe(arguments),
+        } => probe(&arguments),
         Command::Ledger { command } => {
             let config = Config::load(command.config(), server_config::environment())?;
             print(&block_on(command.run(&config))??)
@@ -172,13 +203,42 @@ fn ask_around(config: &Config, terms: &Terms) -> Result<(), Failure> {
     let findings = block_on(check::online::ask(config, terms))?;
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     print(&lines.join("\n"))?;
-    match check::online::exit_code(&findings) {
+    match server_config::exit_code(&findings) {
         0 => Ok(()),
         1 => Err(Failure::Other("something could not be reached".to_owned())),
         _ => Err(Failure::Config(
             "something contradicts the configuration".to_owned(),
         )),
     }
+}
+
+/// `upstreams probe`.
+fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
+    let config = Config::load(&arguments.config, server_config::environment())?;
+    let sources = Sources::connect(&config, Arc::new(SystemClock))
+        .map_err(|error| Failure::Config(error.to_string()))?;
+    let found = block_on(sources.probe())?;
+    let printed = arguments.print(&found, &secrets(&config), SystemClock.now())?;
+    print(&printed.text)?;
+    if let Some(kept) = printed.kept {
+        writeln!(io::stderr(), "{kept}")?;
+    }
+    match printed.exit_code {
+        0 => Ok(()),
+        code => Err(Failure::Found(code)),
+    }
+}
+
+/// What no recording may hold.
+fn secrets(config: &Config) -> Vec<SecretString> {
+    let nodes = config.chains.0.values().flat_map(|table| &table.rpc_urls);
+    let nodes = nodes.map(|url| SecretString::from(url.clone()));
+    config
+        .upstreams
+        .secrets()
+        .into_iter()
+        .chain(nodes)
+        .collect()
 }
 
 fn print(text: &str) -> Result<(), Failure> {

@@ -241,6 +241,7 @@ impl Free {
                 "upstreams": upstreams,
                 "reviewed_contracts": sources.unreviewed.status(&sources.tokens.okx.reviewed().version),
                 "chains": chains(sources),
+                "probes": sources.probes.document(),
                 "datasets": freshness(sources, sources.now()).await.get("datasets"),
             }),
         )
@@ -365,6 +366,7 @@ async fn metrics<S: Settler, J: Journal, W: Worker>(
     let upstreams = sources.all().into_iter();
     observe::upstreams(upstreams.flat_map(|upstream| upstream.health()));
     sources.measure_limits();
+    sources.probes.measure();
     match observe::metrics() {
         Some(handle) => {
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

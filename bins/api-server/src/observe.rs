@@ -300,6 +300,8 @@ mod tests {
                 table::PAID_CALL_SECONDS,
                 table::UPSTREAM_UP,
                 table::UPSTREAM_STATE,
+                table::PROBE_BROKEN,
+                table::PROBE_TOLERATED,
             ];
             let exists = text
                 .lines()

@@ -44,6 +44,9 @@ pub struct Service<S, J> {
     server: Server,
     api: Arc<Api<S, J>>,
     processor: PaymentProcessor<S, J, Operations>,
+    sources: Arc<Sources>,
+    /// Time between two probes of each upstream.
+    probe_every: Option<Duration>,
     reconcile_every: Duration,
     /// From the signal to the end: the drain time, then the grace.
     closing_time: Duration,
@@ -160,7 +163,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
         let api = Api::new(
             catalog,
             processor.clone(),
-            sources,
+            sources.clone(),
             server_section,
             server.draining(),
             clock.as_ref(),
@@ -169,6 +172,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
             server,
             api: Arc::new(api),
             processor,
+            sources,
+            probe_every: config.server.probe_every(),
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
             closing_time: limits.drain.saturating_add(limits.shutdown_grace),
         })
@@ -186,6 +191,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
             server,
             api,
             processor,
+            sources,
+            probe_every,
             reconcile_every,
             closing_time,
         } = self;
@@ -200,6 +207,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
             }),
         ];
         let upkeep = tokio::spawn(observe::keep_metrics());
+        let probes =
+            probe_every.map(|every| tokio::spawn(async move { sources.keep_probing(every).await }));
         let signalled = Arc::new(OnceLock::new());
         let noted = signalled.clone();
         let drained = server
@@ -209,6 +218,9 @@ impl<S: Settler, J: Journal> Service<S, J> {
             })
             .await;
         upkeep.abort();
+        if let Some(probes) = probes {
+            probes.abort();
+        }
         // Calls whose caller hung up, and payments being reconciled, go on without a connection, within the same time.
         let used = signalled.get().map_or(closing_time, Instant::elapsed);
         if tokio::time::timeout(closing_time.saturating_sub(used), processor.close())

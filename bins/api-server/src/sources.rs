@@ -11,6 +11,7 @@ mod defi;
 mod derivatives;
 mod limits;
 mod news;
+mod probed;
 mod security;
 mod tokens;
 mod tradfi;
@@ -40,6 +41,7 @@ use data_sources::lunarcrush::Lunarcrush;
 use data_sources::okx_futures::OkxFutures;
 use data_sources::openai::Openai;
 use data_sources::perplexity::Perplexity;
+use data_sources::probe::Board;
 use data_sources::rss::Rss;
 use data_sources::sourcify::Sourcify;
 use data_sources::treasury::Treasury;
@@ -88,6 +90,8 @@ pub struct Sources {
     pub(crate) memory: Memory,
     /// What the aggregator named and nobody has reviewed.
     pub(crate) unreviewed: Unreviewed,
+    /// What the last probes of the upstreams found.
+    pub(crate) probes: Board,
     running: Running,
     gathers: DatasetsSection,
     store: Option<Arc<SqliteStore>>,
@@ -118,6 +122,7 @@ impl Sources {
             beginnings: Beginnings::default(),
             memory: Memory::default(),
             unreviewed: Unreviewed::default(),
+            probes: Board::default(),
             running: Running::default(),
             gathers: config.datasets,
             store: None,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 use data_sources::{Clock, SystemClock};
 use http_edge::{announce, shutdown_signal};
+use recorder::{LibraryError, ProbeArguments};
 use server_config::{ConfigError, environment, start_log};
 use tokio::io::BufReader;
 
@@ -69,6 +70,20 @@ enum Command {
         #[arg(long)]
         online: bool,
     },
+    /// The upstreams of a configuration.
+    Upstreams {
+        #[command(subcommand)]
+        command: UpstreamsCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum UpstreamsCommand {
+    /// Ask each upstream one harmless question for each endpoint that is used, and print how it stands: reachable, key
+    /// taken, answer read, age of the data, quota left, what it serves. What has changed is named by its JSON path. Exits 2
+    /// when something contradicts, 1 when something could not be reached. Models are not asked, because each question
+    /// costs money.
+    Probe(ProbeArguments),
 }
 
 /// Why a command failed, by exit code.
@@ -84,6 +99,12 @@ enum Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::Config(error.to_string())
+    }
+}
+
+impl From<LibraryError> for Failure {
+    fn from(error: LibraryError) -> Self {
+        Self::Other(error.to_string())
     }
 }
 
@@ -142,6 +163,9 @@ fn execute(command: Command) -> Result<(), Failure> {
                 .collect();
             print(&lines.join("\n"))
         }
+        Command::Upstreams {
+            command: UpstreamsCommand::Probe(arguments),
+        } => probe(&arguments),
         Command::CheckConfig { config, online } => check_config(&config, online),
     }
 }
@@ -161,7 +185,28 @@ fn check_config(path: &Path, online: bool) -> Result<(), Failure> {
     let findings = runtime()?.block_on(check::online::ask(&config, &fees, &nodes));
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     print(&lines.join("\n"))?;
-    match check::online::exit_code(&findings) {
+    match server_config::exit_code(&findings) {
+        0 => Ok(()),
+        code => Err(Failure::Found(code)),
+    }
+}
+
+/// `upstreams probe`.
+fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
+    let config = Config::load(&arguments.config, environment())?;
+    let policy = policy::read_to_serve(&config.plans)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let upstreams = Upstreams::new(&config, &clock).map_err(ServeError::from)?;
+    let found = runtime()?.block_on(upstreams.reviewed_by(&policy.fees).probe());
+    let nodes = config.chains.0.values().flat_map(|table| &table.rpc_urls);
+    let mut secrets = config.upstreams.secrets();
+    secrets.extend(nodes.map(|url| url.clone().into()));
+    let printed = arguments.print(&found, &secrets, clock.now())?;
+    print(&printed.text)?;
+    if let Some(kept) = printed.kept {
+        writeln!(io::stderr(), "{kept}")?;
+    }
+    match printed.exit_code {
         0 => Ok(()),
         code => Err(Failure::Found(code)),
     }

@@ -54,6 +54,7 @@ fn describe() {
     describe_gauge!("svc_build_info", "always 1; its label is the version");
     describe_gauge!("svc_mcp_calls_in_flight", "tool calls that are worked on");
     gauges::describe();
+    data_sources::probe::describe();
     describe_counter!(
         "svc_mcp_messages_total",
         "requests and notifications by method"

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use data_sources::{Clock, SystemClock};
 use http_edge::{Drained, Server};
@@ -103,6 +104,7 @@ pub struct Service<T> {
     server: Server,
     health: Arc<dyn Health>,
     endpoint: Arc<Endpoint<Throttle<T>>>,
+    probe_every: Option<Duration>,
 }
 
 impl<T: Toolbox> Service<T> {
@@ -135,6 +137,7 @@ impl<T: Toolbox> Service<T> {
             server,
             health: parts.health,
             endpoint: Arc::new(Endpoint::new(dispatcher, guard, operations, &limits)),
+            probe_every: config.server.probe_every(),
         })
     }
 
@@ -147,10 +150,16 @@ impl<T: Toolbox> Service<T> {
     /// Serves until `shutdown` resolves; then requests in flight are finished.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Drained {
         let upkeep = tokio::spawn(observe::keep_metrics());
-        let looks = tokio::spawn(self.health.keep());
+        let looks = tokio::spawn(self.health.clone().keep());
+        let probes = self
+            .probe_every
+            .map(|every| tokio::spawn(self.health.keep_probing(every)));
         let drained = self.server.serve(self.endpoint, shutdown).await;
         upkeep.abort();
         looks.abort();
+        if let Some(probes) = probes {
+            probes.abort();
+        }
         drained
     }
 }

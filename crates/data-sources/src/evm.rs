@@ -165,6 +165,12 @@ impl EvmReader {
             .map(|(id, _)| *id)
     }
 
+    /// Every endpoint, by chain and position.
+    pub(crate) fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        let chains = self.inner.chains.values();
+        chains.flat_map(|chain| chain.endpoints.iter())
+    }
+
     /// Whether calls are made to nodes or to what stands in for them.
     pub fn mode(&self) -> Mode {
         self.inner.mode

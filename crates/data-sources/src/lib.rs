@@ -43,6 +43,7 @@ mod perpetuals;
 pub mod perplexity;
 pub mod polymarket;
 mod ports;
+pub mod probe;
 mod provenance;
 mod rail;
 mod recent;

@@ -9,6 +9,8 @@ use std::{
     },
 };
 
+use crate::probe::Witness;
+
 tokio::task_local! {
     static CURRENT: Meter;
 }
@@ -99,6 +101,7 @@ impl Meter {
     /// `work`, counted with the meter of whoever calls this, also when it runs in another task.
     pub fn carry<F: Future>(work: F) -> impl Future<Output = F::Output> {
         let meter = CURRENT.try_with(Clone::clone).ok();
+        let work = Witness::carry(work);
         async move {
             match meter {
                 Some(meter) => meter.scope(work).await,

@@ -45,6 +45,8 @@ const TICK_SIZE: &str = "polymarket.tick-size";
 const NEG_RISK: &str = "polymarket.neg-risk";
 const BUILDER_FEES: &str = "polymarket.builder-fees";
 const GAMMA: &str = "polymarket.gamma";
+/// One market that trades now, in the list of markets.
+const TRADED: &str = "/markets?limit=1&active=true&closed=false";
 
 /// The hosts, by their keys in a configuration.
 const CLOB_URL: &str = "clob_url";
@@ -165,6 +167,21 @@ impl Polymarket {
     /// recording.
     pub fn budget(&self) -> Vec<BudgetState> {
         self.source.budget()
+    }
+
+    /// A token of a market that trades now: for those who need any.
+    ///
+    /// # Errors
+    ///
+    /// A [`PortError`] when the list of markets cannot be read, or is empty.
+    pub async fn traded_token(&self) -> Result<U256, PortError> {
+        let none = || PortErrorReason::Unknown {
+            subject: "any open market".to_owned(),
+        };
+        self.ask_about(GAMMA, TRADED, &none, |body| {
+            readings::first_token(body)?.ok_or_else(|| Fault::Answer(none()))
+        })
+        .await
     }
 
     async fn ask<T>(

@@ -172,6 +172,11 @@ impl RpcReader {
         failure.map_or(Ok(Outcome::NoMethod), Err)
     }
 
+    /// Every endpoint, by chain and position.
+    pub(crate) fn all_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.chains.values().flatten()
+    }
+
     fn endpoints(&self, chain_id: u64) -> &[Endpoint] {
         self.chains.get(&chain_id).map_or(&[], Vec::as_slice)
     }

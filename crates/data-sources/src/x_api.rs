@@ -244,10 +244,9 @@ fn post(row: Value, users: &[User], now: Timestamp) -> Option<Post> {
             metrics.reply_count,
             metrics.quote_count,
         ];
-        counts
-            .into_iter()
-            .filter_map(count)
-            .reduce(u64::saturating_add)
+        // A sum without one of them is not the sum.
+        let counts: Option<Vec<u64>> = counts.into_iter().map(count).collect();
+        counts?.into_iter().reduce(u64::saturating_add)
     });
     let followers = author
         .public_metrics

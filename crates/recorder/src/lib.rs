@@ -2,9 +2,11 @@
 
 mod exchange;
 mod library;
+mod probe;
 mod proxy;
 
 pub use self::{
     library::{Library, LibraryError},
+    probe::{Printed, ProbeArguments},
     proxy::{Proxy, Scheme},
 };

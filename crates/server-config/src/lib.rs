@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod finding;
 pub mod lenient;
 mod load;
 mod log;
@@ -10,6 +11,7 @@ mod source;
 
 pub use addresses;
 pub use error::{ConfigError, Problem};
+pub use finding::{Finding, Verdict, exit_code};
 pub use load::{Configuration, environment, load, parse};
 pub use log::start_log;
 pub use secrets::read_secret_file;

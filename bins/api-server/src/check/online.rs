@@ -1,9 +1,9 @@
 //! `check-config --online`: what the facilitator, the nodes and the clock say to a configuration.
 
-use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use secrecy::SecretString;
+use server_config::{Finding, Verdict};
 use settlement::{AnySettler, Cause, ChainReader, Readiness, SettlementError, Settler, Timeouts};
 use x402_wire::{Network, Terms};
 
@@ -15,47 +15,6 @@ const CLOCK_TOLERANCE_SECONDS: u64 = 30;
 
 /// Chains that are in use make a block in less time.
 const NEXT_BLOCK: Duration = Duration::from_secs(5);
-
-/// What one look outside has found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
-    /// The key that it is about.
-    key: String,
-    verdict: Verdict,
-    /// For people; holds no URL and no key.
-    said: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
-    /// As it is configured.
-    Agrees,
-    /// Nobody answered, or not with what was asked for.
-    Unreached,
-    /// What is outside is not what is configured.
-    Contradicts,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = match self.verdict {
-            Verdict::Agrees => "ok",
-            Verdict::Unreached => "not reached",
-            Verdict::Contradicts => "contradicts",
-        };
-        write!(f, "{}: {verdict}: {}", self.key, self.said)
-    }
-}
-
-/// The exit code of a process that has found this: 2 when something contradicts the configuration, 1 when something
-/// could not be reached, and 0.
-pub(crate) fn exit_code(findings: &[Finding]) -> u8 {
-    match findings.iter().map(|finding| finding.verdict).max() {
-        Some(Verdict::Contradicts) => 2,
-        Some(Verdict::Unreached) => 1,
-        Some(Verdict::Agrees) | None => 0,
-    }
-}
 
 /// Asks everybody that the configuration names. The order is that of the configuration's sections.
 pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
@@ -285,26 +244,6 @@ mod tests {
             assert_eq!(finding.verdict, verdict, "{finding}");
             assert!(finding.said.contains(said), "{finding}");
         }
-    }
-
-    #[test]
-    fn the_worst_finding_decides() {
-        let found = |verdicts: &[Verdict]| {
-            let findings: Vec<Finding> = verdicts
-                .iter()
-                .map(|verdict| Finding {
-                    key: String::new(),
-                    verdict: *verdict,
-                    said: String::new(),
-                })
-                .collect();
-            exit_code(&findings)
-        };
-        use Verdict::{Agrees, Contradicts, Unreached};
-        assert_eq!(found(&[]), 0);
-        assert_eq!(found(&[Agrees]), 0);
-        assert_eq!(found(&[Agrees, Unreached]), 1);
-        assert_eq!(found(&[Contradicts, Unreached, Agrees]), 2);
     }
 
     #[test]

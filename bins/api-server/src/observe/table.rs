@@ -16,6 +16,8 @@ pub(super) const SETTLEMENTS_LEFT: &str = "svc_settlements_left";
 pub(super) const CLOCK_DIFFERENCE: &str = "svc_clock_difference_seconds";
 pub(super) const UPSTREAM_UP: &str = "svc_upstream_up";
 pub(super) const UPSTREAM_STATE: &str = "svc_upstream_state";
+pub(super) const PROBE_BROKEN: &str = "svc_probe_broken_sources";
+pub(super) const PROBE_TOLERATED: &str = "svc_probe_tolerated_members";
 pub(super) const UNREVIEWED: &str = "svc_unreviewed_contracts_total";
 pub(super) const HTTP_ANSWERS: &str = "svc_http_answers_total";
 pub(super) const BUILD_INFO: &str = "svc_build_info";
@@ -39,7 +41,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. The last four are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 20] = [
+pub(super) const METRICS: [Metric; 22] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -123,6 +125,18 @@ pub(super) const METRICS: [Metric; 20] = [
         kind: Gauge,
         labels: &["upstream", "state"],
         help: "1 for the state that an upstream call is in, as in `/status`, 0 for the others",
+    },
+    Metric {
+        name: PROBE_BROKEN,
+        kind: Gauge,
+        labels: &["upstream"],
+        help: "sources of an upstream that the last probe did not find as they should be. Exists from the first probe on",
+    },
+    Metric {
+        name: PROBE_TOLERATED,
+        kind: Gauge,
+        labels: &["upstream"],
+        help: "members that an upstream's answers had at the last probe and the recorded form does not know. Exists from the first probe on",
     },
     Metric {
         name: UNREVIEWED,

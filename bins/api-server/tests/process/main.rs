@@ -21,6 +21,7 @@ mod lifecycle;
 mod limits;
 mod observation;
 mod online;
+mod probing;
 mod server;
 mod tripwire;
 mod world;

@@ -1,53 +1,11 @@
 //! `check-config --online`: what the nodes say to a configuration. The form and the exit codes are those of `api-server`.
 
-use std::fmt;
-
 use plan_builder::ports::{Accounts, PortErrorReason};
 use plan_builder::swap::whitelist::{self, Listing};
 use plan_checks::FeePolicy;
+use server_config::{Finding, Verdict};
 
 use crate::config::Config;
-
-/// What one look outside has found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
-    /// The key that it is about.
-    key: String,
-    verdict: Verdict,
-    /// For people; holds no URL and no key.
-    said: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
-    /// As it is configured.
-    Agrees,
-    /// Nobody answered, or not with what was asked for.
-    Unreached,
-    /// What is outside is not what is configured.
-    Contradicts,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = match self.verdict {
-            Verdict::Agrees => "ok",
-            Verdict::Unreached => "not reached",
-            Verdict::Contradicts => "contradicts",
-        };
-        write!(f, "{}: {verdict}: {}", self.key, self.said)
-    }
-}
-
-/// The exit code of a process that has found this: 2 when something contradicts the configuration, 1 when something
-/// could not be reached, and 0.
-pub(crate) fn exit_code(findings: &[Finding]) -> u8 {
-    match findings.iter().map(|finding| finding.verdict).max() {
-        Some(Verdict::Contradicts) => 2,
-        Some(Verdict::Unreached) => 1,
-        Some(Verdict::Agrees) | None => 0,
-    }
-}
 
 /// Asks the nodes of every chain that is both reviewed and configured.
 pub(crate) async fn ask<A: Accounts>(config: &Config, fees: &FeePolicy, nodes: &A) -> Vec<Finding> {

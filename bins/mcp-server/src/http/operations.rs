@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use data_sources::transport::HealthState;
@@ -37,6 +38,16 @@ pub trait Health: Send + Sync + 'static {
 
     /// Looks again from time to time at what [`Self::concerns`] tells. Runs as long as the server does.
     fn keep(self: Arc<Self>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// What the last probe of each source found, as `/status` shows it.
+    fn probes(&self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// Probes every upstream from time to time. Runs as long as the server does.
+    fn keep_probing(self: Arc<Self>, _every: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(std::future::ready(()))
     }
 }
@@ -200,6 +211,7 @@ impl Operations {
             "version": env!("CARGO_PKG_VERSION"),
             "started_at": seconds(self.started),
             "upstreams": self.health.observe().iter().map(Observed::to_json).collect::<Vec<Value>>(),
+            "probes": self.health.probes(),
             "datasets": [],
         });
         reply::json(StatusCode::OK, &body)

@@ -16,6 +16,7 @@ mod documents;
 mod limits;
 mod node;
 mod online;
+mod probing;
 mod process;
 mod rails;
 mod safe_shares;

@@ -316,7 +316,6 @@ struct RawOrder {
     sz: Figure,
     #[serde(default, deserialize_with = "Figure::lenient")]
     orig_sz: Option<Figure>,
-    #[serde(default)]
     reduce_only: bool,
     #[serde(default)]
     is_trigger: bool,

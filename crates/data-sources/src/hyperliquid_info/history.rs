@@ -273,7 +273,6 @@ struct RawFill {
     closed_pnl: Option<Figure>,
     hash: String,
     oid: u64,
-    #[serde(default)]
     crossed: bool,
     fee: Figure,
     #[serde(default)]

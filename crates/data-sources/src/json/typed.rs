@@ -28,7 +28,11 @@ pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, SourceErr
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         SourceErrorKind::Malformed {
-            path: format!("$.{}", error.path()),
+            path: match error.path().to_string().as_str() {
+                "." => "$".to_owned(),
+                path if path.starts_with('[') => format!("${path}"),
+                path => format!("$.{path}"),
+            },
             expected: "the documented form",
             observed: clean(&error.inner().to_string(), QUOTED_CHARS),
         }

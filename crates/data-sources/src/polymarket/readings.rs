@@ -147,6 +147,15 @@ pub(super) fn listed(body: &Json<'_>, token_id: U256) -> Read<Option<Listed>> {
     Ok(found)
 }
 
+/// The first token of the first market that the list shows.
+pub(super) fn first_token(body: &Json<'_>) -> Read<Option<U256>> {
+    let Some(first) = body.elements()?.into_iter().next() else {
+        return Ok(None);
+    };
+    let [token, _] = strings(&first.member("clobTokenIds")?, |id| id.digits())?;
+    Ok(Some(token))
+}
+
 /// A price step lies strictly between 0 and 1.
 fn tick(json: &Json<'_>) -> Read<Decimal> {
     let tick = json.decimal()?;

@@ -87,6 +87,11 @@ impl Endpoint {
         })
     }
 
+    /// How it is called: its address may hold a key.
+    pub(crate) fn name(&self) -> String {
+        format!("chains.{}#{}", self.chain_id, self.position)
+    }
+
     pub(crate) fn health(&self) -> EndpointHealth {
         let mut sources = self.source.health();
         if let Some(told) = self.told.get().filter(|told| **told != self.chain_id) {
@@ -151,7 +156,7 @@ impl Endpoint {
 }
 
 /// A result that is `null` where there must be one.
-pub(super) fn nothing() -> SourceErrorKind {
+pub(crate) fn nothing() -> SourceErrorKind {
     SourceErrorKind::Malformed {
         path: "$.result".to_owned(),
         expected: "a member",

@@ -15,6 +15,7 @@ use crate::{
     error::{SourceError, SourceErrorKind},
     json::read_json,
     meter::Expense,
+    probe::{Sent, Witness},
     provenance::{Provenance, SourceStatus, Sourced},
     transport::{Call, Media, Reply, reported, retry_after},
 };
@@ -83,11 +84,15 @@ impl Source {
         let family = self.family(&ask)?;
         let permit = self.admit(source, family)?;
         let outcome = self.send(&ask, family).await;
+        self.witness(&ask, &outcome);
         let now = self.now();
         let (reply, latency) = match outcome {
             Ok(reply) => reply,
             // It was not asked: that says nothing of how it is doing.
-            Err(kind) if kind.is_kept_back() => return Err(SourceError { source, kind }.into()),
+            Err(kind) if kind.is_kept_back() => {
+                Witness::fault(source, &kind);
+                return Err(SourceError { source, kind }.into());
+            }
             Err(kind) => return Err(self.failed(source, kind, permit).into()),
         };
         let conduct = &self.inner.spec.conduct;
@@ -157,8 +162,29 @@ impl Source {
     /// Records that an answer which was fine in its form turned out to be unusable.
     pub(crate) fn spoiled(&self, source: &'static str, kind: SourceErrorKind) -> SourceError {
         self.inner.health.spoiled(source, self.now(), &kind);
+        Witness::fault(source, &kind);
         tracing::warn!(source, %kind, "upstream answer not usable");
         SourceError { source, kind }
+    }
+
+    /// Shows a call that was made to whoever watches.
+    fn witness(&self, ask: &Ask<'_>, outcome: &Result<(Reply, Duration), SourceErrorKind>) {
+        let reply = match outcome {
+            Ok((reply, _)) => Some(reply),
+            Err(kind) if kind.is_kept_back() => return,
+            Err(_) => None,
+        };
+        let mut upstreams = self.inner.upstreams.iter();
+        let found = upstreams.find(|(key, _)| ask.url.is_none_or(|url| url == *key));
+        let sent = Sent {
+            source: ask.source,
+            // The whole address of an endpoint may be a secret.
+            base: found.and_then(|(key, upstream)| (!key.is_empty()).then(|| upstream.base())),
+            path_and_query: ask.path_and_query,
+            body: ask.body,
+            keyed: self.inner.config.api_key.is_some(),
+        };
+        Witness::saw(&sent, reply);
     }
 
     /// The family that a call belongs to.
@@ -182,7 +208,10 @@ impl Source {
         source: &'static str,
         family: &'a FamilyState,
     ) -> Result<Permit<'a>, SourceError> {
-        let refuse = |kind| SourceError { source, kind };
+        let refuse = |kind| {
+            Witness::fault(source, &kind);
+            SourceError { source, kind }
+        };
         if let Some(reason) = self.disabled() {
             return Err(refuse(SourceErrorKind::Disabled { reason }));
         }
@@ -254,6 +283,7 @@ impl Source {
             _ => permit.succeeded(),
         }
         self.inner.health.failed(source, self.now(), &kind);
+        Witness::fault(source, &kind);
         tracing::warn!(source, reason = %kind.reason(), "upstream failed");
         SourceError { source, kind }
     }

@@ -19,6 +19,11 @@ pub struct Upstream {
 }
 
 impl Upstream {
+    /// The prefix of every request. It may carry a key.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
     /// Makes `call` within `limits`, with the headers that `headers` gives for each try (signatures
     /// carry a time), and gives whatever came back, with any status; the body of a success called
     /// itself what was asked for. A rate limit is waited out when the upstream names a pause of at

@@ -112,7 +112,8 @@ impl ContractFacts {
             let Ok(entry) = serde_json::from_str::<Entry>(entry.get()) else {
                 continue;
             };
-            let signature = || Signature::declared(&entry.name, &entry.inputs);
+            // Without its inputs a function would be taken for another one, which takes none.
+            let signature = || Signature::declared(&entry.name, entry.inputs.as_deref()?);
             let read = match entry.kind.as_str() {
                 "function" => signature().map(|signature| (&mut facts.functions, signature)),
                 "error" => signature().map(|signature| (&mut facts.errors, signature)),
@@ -178,8 +179,7 @@ struct Entry {
     kind: String,
     #[serde(default)]
     name: String,
-    #[serde(default)]
-    inputs: Vec<Param>,
+    inputs: Option<Vec<Param>>,
 }
 
 /// What an entry without a type is.

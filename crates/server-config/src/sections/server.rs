@@ -1,6 +1,7 @@
 //! `[server]`.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -49,6 +50,9 @@ pub struct ServerSection {
     /// Seconds that requests in flight may still take after that.
     #[serde(deserialize_with = "lenient::scalar")]
     pub shutdown_grace_seconds: u64,
+    /// Hours between two probes of each upstream; 0 for none.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub probe_hours: u64,
     /// The header whose last entry is the client's address, as the operator's own proxy writes it; the connection's peer
     /// when absent.
     pub client_address_header: Option<String>,
@@ -71,12 +75,20 @@ impl Default for ServerSection {
             write_timeout_seconds: 20,
             drain_seconds: 0,
             shutdown_grace_seconds: 30,
+            probe_hours: 24,
             client_address_header: None,
         }
     }
 }
 
 impl ServerSection {
+    /// Time between two probes of each upstream; nothing when there are none.
+    #[must_use]
+    pub fn probe_every(&self) -> Option<Duration> {
+        let seconds = self.probe_hours.saturating_mul(3_600);
+        (seconds > 0).then(|| Duration::from_secs(seconds))
+    }
+
     /// The name under which `binary` asks upstreams: the service, and where it is reached or who answers for it.
     #[must_use]
     pub fn user_agent(&self, binary: &str, version: &str) -> String {

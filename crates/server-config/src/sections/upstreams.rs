@@ -64,6 +64,15 @@ impl Upstreams {
         self.0.get(name).cloned().unwrap_or_default()
     }
 
+    /// Every secret that is configured.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let of = |table: &UpstreamTable| {
+            [&table.api_key, &table.secret_key, &table.passphrase].map(Clone::clone)
+        };
+        self.0.values().flat_map(of).flatten().collect()
+    }
+
     /// Fills the secrets that files hold.
     pub fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         for (name, table) in &mut self.0 {

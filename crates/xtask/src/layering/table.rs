@@ -183,6 +183,7 @@ pub const MEMBERS: &[Member] = &[
             "http-edge",
             "ledger",
             "readings",
+            "recorder",
             "replay",
             "route-catalog",
             "server-config",
@@ -203,6 +204,7 @@ pub const MEMBERS: &[Member] = &[
             "http-edge",
             "plan-builder",
             "plan-checks",
+            "recorder",
             "replay",
             "server-config",
             "storage",
@@ -265,8 +267,8 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "recorder",
-        layer: 6,
-        may_use: &["http-edge"],
+        layer: 4,
+        may_use: &["data-sources", "http-edge"],
         must_not_reach: &[STORAGE, &["revm"]],
     },
     Member {

@@ -1,0 +1,99 @@
+//! The ports of the plan builder, each over its venue.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use plan_builder::ports::{
+    Accounts, BridgeFeeReading, BridgeFees, IndependentPrice, PerpAsset, PerpVenue, PmBuilderFee,
+    PmMarket, PmVenue, PortError, SimulatedCall, Simulator, SwapAsk, SwapQuote, SwapQuotes,
+};
+use plan_checks::Step;
+
+use super::Upstreams;
+
+impl SwapQuotes for Upstreams {
+    async fn quote(&self, ask: &SwapAsk) -> Result<SwapQuote, PortError> {
+        self.0.lifi.quote(ask).await
+    }
+
+    async fn independent_price(&self, ask: &SwapAsk) -> Option<IndependentPrice> {
+        let prices = self.0.prices.as_ref()?;
+        let found = prices.pair_price(ask.chain_id, ask.from_token, ask.to_token);
+        match found.await {
+            Ok(reading) => reading.map(|reading| IndependentPrice {
+                source: "defillama".to_owned(),
+                reading,
+            }),
+            Err(error) => {
+                tracing::debug!(%error, "no independent price");
+                None
+            }
+        }
+    }
+}
+
+impl BridgeFees for Upstreams {
+    async fn fees(
+        &self,
+        source_domain: u32,
+        destination_domain: u32,
+        forward: bool,
+    ) -> Result<BridgeFeeReading, PortError> {
+        let circle = &self.0.circle;
+        circle
+            .fees(source_domain, destination_domain, forward)
+            .await
+    }
+
+    async fn fast_allowance(&self) -> Result<U256, PortError> {
+        self.0.circle.fast_allowance().await
+    }
+}
+
+impl Accounts for Upstreams {
+    async fn code(&self, chain_id: u64, address: Address) -> Result<Bytes, PortError> {
+        self.0.rpc.code(chain_id, address).await
+    }
+
+    async fn call(
+        &self,
+        chain_id: u64,
+        to: Address,
+        data: Bytes,
+    ) -> Result<Option<Bytes>, PortError> {
+        self.0.rpc.call(chain_id, to, data).await
+    }
+}
+
+impl PmVenue for Upstreams {
+    async fn market(&self, token_id: U256) -> Result<PmMarket, PortError> {
+        self.0.polymarket.market(token_id).await
+    }
+
+    async fn builder_fee(&self, code: B256) -> Result<PmBuilderFee, PortError> {
+        self.0.polymarket.builder_fee(code).await
+    }
+}
+
+impl PerpVenue for Upstreams {
+    async fn asset(&self, coin: &str) -> Result<PerpAsset, PortError> {
+        self.0.hyperliquid.asset(coin).await
+    }
+
+    async fn max_builder_fee(&self, user: Address, builder: Address) -> Result<u64, PortError> {
+        self.0.hyperliquid.max_builder_fee(user, builder).await
+    }
+}
+
+impl Simulator for Upstreams {
+    fn simulates(&self, chain_id: u64) -> bool {
+        self.0.rpc.simulates(chain_id)
+    }
+
+    async fn simulate(
+        &self,
+        chain_id: u64,
+        account: Address,
+        calls: &[Step],
+    ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
+        self.0.rpc.simulate(chain_id, account, calls).await
+    }
+}

@@ -1,0 +1,114 @@
+//! One harmless question to each venue and node, for each endpoint that the tools use.
+
+use std::time::Duration;
+
+use data_sources::defillama::Defillama;
+use data_sources::hyperliquid::Hyperliquid;
+use data_sources::lifi::Lifi;
+use data_sources::polymarket::Polymarket;
+use data_sources::probe::{Found, Probed, Question, Rail, Terms, probe_all};
+use data_sources::{Clock, Source, SystemClock};
+
+use super::Upstreams;
+
+/// Of DefiLlama the tools read prices only.
+struct Prices<'a>(&'a Defillama);
+
+impl Probed for Prices<'_> {
+    fn source(&self) -> Option<&Source> {
+        Some(self.0.source())
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        let mut questions = self.0.questions();
+        questions.retain(|question| question.sources.contains(&"defillama.coins"));
+        questions
+    }
+}
+
+impl Upstreams {
+    /// Asks everybody once, as the reviewed configuration says who asks.
+    pub(crate) async fn probe(&self) -> Found {
+        let Some(terms) = self.terms() else {
+            return Found::default();
+        };
+        let rails = Rails::new(self, &terms);
+        probe_all(&rails.adapters(self), SystemClock.now(), &serves).await
+    }
+
+    /// Asks everybody again and again.
+    pub(super) async fn probe_every(&self, every: Duration) {
+        let Some(terms) = self.terms() else { return };
+        let rails = Rails::new(self, &terms);
+        let now = || SystemClock.now();
+        let probed = &self.0.probed;
+        probed
+            .keep(&rails.adapters(self), every, now, &serves)
+            .await;
+    }
+
+    fn terms(&self) -> Option<Terms> {
+        let fees = self.0.fees.get()?;
+        Some(Terms {
+            integrator: fees.integrator.clone(),
+            fee: fees.own()?.bps,
+            builder_code: fees.pm_builder_code,
+            builder: fees.perp_builder.as_ref().map(|builder| builder.address),
+        })
+    }
+}
+
+/// The adapters whose questions depend on the terms.
+struct Rails<'a> {
+    lifi: Rail<'a, Lifi>,
+    polymarket: Rail<'a, Polymarket>,
+    hyperliquid: Rail<'a, Hyperliquid>,
+    prices: Option<Prices<'a>>,
+}
+
+impl<'a> Rails<'a> {
+    fn new(upstreams: &'a Upstreams, terms: &'a Terms) -> Self {
+        let all = upstreams.0.as_ref();
+        Self {
+            lifi: Rail {
+                adapter: &all.lifi,
+                terms,
+            },
+            polymarket: Rail {
+                adapter: &all.polymarket,
+                terms,
+            },
+            hyperliquid: Rail {
+                adapter: &all.hyperliquid,
+                terms,
+            },
+            prices: all.prices.as_ref().map(Prices),
+        }
+    }
+
+    fn adapters(&'a self, upstreams: &'a Upstreams) -> Vec<&'a dyn Probed> {
+        let all = upstreams.0.as_ref();
+        let mut adapters: Vec<&dyn Probed> = vec![
+            &self.lifi,
+            &all.circle,
+            &self.polymarket,
+            &self.hyperliquid,
+            &all.rpc,
+        ];
+        adapters.extend(self.prices.as_ref().map(|prices| -> &dyn Probed { prices }));
+        adapters
+    }
+}
+
+/// The tools that a source serves, without the brand.
+fn serves(source: &str) -> Vec<&'static str> {
+    let upstream = source.split('.').next().unwrap_or_default();
+    match upstream {
+        "lifi" | "defillama" => vec!["prepare_swap"],
+        "circle" => vec!["prepare_bridge"],
+        "polymarket" => vec!["prepare_pm_order"],
+        "hyperliquid" => vec!["prepare_perp_order"],
+        "rpc" => vec!["prepare_swap", "prepare_bridge"],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,145 @@
+//! One harmless question, and what was heard.
+
+use std::{fmt, future::Future, pin::Pin};
+
+use jiff::Timestamp;
+use plan_builder::ports::PortError;
+
+use super::witness::{Exchange, Witness};
+use crate::{
+    error::{Error, SourceError},
+    provenance::Sourced,
+    source::Source,
+};
+
+/// An adapter that can be probed: it lists one harmless question for each of its endpoints. A question calls the method that
+/// the routes call, so that the probe reads answers as they do.
+pub trait Probed: Sync {
+    /// The upstream behind it; nothing where there are several, such as the nodes of a chain.
+    fn source(&self) -> Option<&Source>;
+
+    /// Its questions.
+    fn questions(&self) -> Vec<Question<'_>>;
+}
+
+/// One question.
+pub struct Question<'a> {
+    /// The upstream, by the name of its table.
+    pub upstream: String,
+    /// The sources that it asks.
+    pub sources: &'static [&'static str],
+    ask: Pin<Box<dyn Future<Output = Result<Answer, Option<SourceError>>> + Send + 'a>>,
+}
+
+/// What an adapter read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Times of the data by source, where sources state them.
+    pub times: Vec<(&'static str, Timestamp)>,
+    /// The reading, written down; two equal texts are the same reading.
+    pub text: String,
+}
+
+/// What was heard when a question was asked.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// The upstream.
+    pub upstream: String,
+    /// The sources that the question asks.
+    pub sources: &'static [&'static str],
+    /// The reading; nothing when there is none.
+    pub answer: Option<Answer>,
+    /// What went over the wire. It is empty when the answer was still kept from an earlier call.
+    pub exchanges: Vec<Exchange>,
+}
+
+impl<'a> Question<'a> {
+    /// A question whose answer says where it comes from.
+    pub(crate) fn new<T, E, F>(
+        upstream: impl Into<String>,
+        sources: &'static [&'static str],
+        ask: F,
+    ) -> Self
+    where
+        T: fmt::Debug,
+        E: Into<Error>,
+        F: Future<Output = Result<Sourced<T>, E>> + Send + 'a,
+    {
+        let ask = async move {
+            match ask.await {
+                Ok(told) => Ok(Answer {
+                    times: told
+                        .sources
+                        .iter()
+                        .filter_map(|told| Some((told.source, told.as_of?)))
+                        .collect(),
+                    text: format!("{:?}", told.value),
+                }),
+                Err(error) => Err(match error.into() {
+                    Error::Source(error) => Some(error),
+                    _ => None,
+                }),
+            }
+        };
+        Self {
+            upstream: upstream.into(),
+            sources,
+            ask: Box::pin(ask),
+        }
+    }
+
+    /// A question whose answer is a value alone.
+    pub(crate) fn plain<T, F>(
+        upstream: impl Into<String>,
+        sources: &'static [&'static str],
+        ask: F,
+    ) -> Self
+    where
+        T: fmt::Debug,
+        F: Future<Output = Result<T, PortError>> + Send + 'a,
+    {
+        let ask = async move {
+            // The exchange carries the reason already.
+            let told = ask.await.map_err(|_| None)?;
+            Ok(Answer {
+                times: Vec::new(),
+                text: format!("{told:?}"),
+            })
+        };
+        Self {
+            upstream: upstream.into(),
+            sources,
+            ask: Box::pin(ask),
+        }
+    }
+
+    /// Asks it.
+    pub async fn ask(self) -> Heard {
+        let witness = Witness::default();
+        let told = witness.scope(self.ask).await;
+        let answer = match told {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                if let Some(SourceError { source, kind }) = error {
+                    witness.note_fault(source, &kind);
+                }
+                None
+            }
+        };
+        Heard {
+            upstream: self.upstream,
+            sources: self.sources,
+            answer,
+            exchanges: witness.exchanges(),
+        }
+    }
+}
+
+impl fmt::Debug for Question<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Question")
+            .field("upstream", &self.upstream)
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
+}

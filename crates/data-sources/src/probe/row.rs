@@ -1,0 +1,341 @@
+//! What a probe has found out of one source.
+
+use std::{collections::BTreeMap, fmt};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    form::{form_key, forms},
+    question::Heard,
+    shape::{Kind, Shape},
+    witness::Exchange,
+};
+use crate::{
+    error::{SourceError, SourceErrorKind},
+    text::clean,
+};
+
+/// Longest text of an upstream that is shown.
+const DETAIL_CHARS: usize = 200;
+
+/// How a source stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It answers in the recorded form.
+    Ok,
+    /// A value that is still kept answered: it was asked a moment ago.
+    Kept,
+    /// It is switched off, or has no key.
+    Disabled,
+    /// It was not asked: a question costs money, or a budget, a quota or a pause says so.
+    NotAsked,
+    /// 429.
+    RateLimited,
+    /// No answer in time.
+    TimedOut,
+    /// No connection.
+    Unreachable,
+    /// Another status than 2xx.
+    HttpStatus,
+    /// It answers, and lacks something that a reading rests on; the reading does without.
+    Changed,
+    /// It reports a failure of its own inside an answer.
+    Refused,
+    /// 402.
+    PaymentRequired,
+    /// 401 or 403 although a key was sent.
+    KeyRefused,
+    /// 401, 403 or 451, and there is no key.
+    AccessRefused,
+    /// The answer cannot be read.
+    Malformed,
+}
+
+impl State {
+    /// The word in the table.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Kept => "kept",
+            Self::Disabled => "disabled",
+            Self::NotAsked => "not asked",
+            Self::RateLimited => "rate limited",
+            Self::TimedOut => "timed out",
+            Self::Unreachable => "unreachable",
+            Self::HttpStatus => "http status",
+            Self::Changed => "changed",
+            Self::Refused => "refused",
+            Self::PaymentRequired => "payment required",
+            Self::KeyRefused => "key refused",
+            Self::AccessRefused => "access refused",
+            Self::Malformed => "malformed",
+        }
+    }
+
+    /// 0 for what is as it should be, 2 for what contradicts the adapter or the configuration, 1 for what could not be
+    /// found out now.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Ok | Self::Kept | Self::Disabled | Self::NotAsked => 0,
+            Self::RateLimited | Self::TimedOut | Self::Unreachable | Self::HttpStatus => 1,
+            Self::Changed
+            | Self::Refused
+            | Self::PaymentRequired
+            | Self::KeyRefused
+            | Self::AccessRefused
+            | Self::Malformed => 2,
+        }
+    }
+}
+
+/// A member that is not what was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Where it stands, as a JSON path; `[]` is any element of a list.
+    pub path: String,
+    /// The kinds that are read.
+    pub expected: Vec<Kind>,
+    /// The kinds that came; none when the member is missing.
+    pub observed: Vec<Kind>,
+    /// The member that may have taken its place.
+    pub perhaps: Option<String>,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = |kinds: &[Kind]| {
+            let words: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+            words.join(" or ")
+        };
+        if self.observed.is_empty() {
+            write!(f, "{} is missing", self.path)?;
+        } else {
+            let (observed, expected) = (words(&self.observed), words(&self.expected));
+            write!(f, "{} is {observed} instead of {expected}", self.path)?;
+        }
+        match &self.perhaps {
+            Some(perhaps) => write!(f, " (perhaps renamed to {perhaps})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One source, as a probe found it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// The upstream, by the name of its table.
+    pub upstream: String,
+    /// The source.
+    pub source: &'static str,
+    /// How it stands.
+    pub state: State,
+    /// Whether anything answered; nothing when it was not asked.
+    pub reachable: Option<bool>,
+    /// Whether the key was taken; nothing without a key or without an answer.
+    pub authenticated: Option<bool>,
+    /// Whether the answer could be read; nothing without an answer to read.
+    pub parsed: Option<bool>,
+    /// How old the data is, where the source states its time.
+    pub age_seconds: Option<u64>,
+    /// Calls left of the quota.
+    pub quota_left: Option<u64>,
+    /// Why it is not `ok`. Holds no URL and no key.
+    pub detail: Option<String>,
+    /// The members that are not what was recorded.
+    pub changes: Vec<Change>,
+    /// Members that were not recorded: they are tolerated.
+    pub tolerated: u64,
+    /// The routes or tools that it serves.
+    pub serves: Vec<&'static str>,
+}
+
+/// Whether there is nothing to probe: no source is switched on.
+#[must_use]
+pub(super) fn nothing(rows: &[Row]) -> bool {
+    rows.iter().all(|row| row.state == State::Disabled)
+}
+
+/// The exit code of a probe that found this: 2 when a source contradicts or nothing is switched on, 1 when one could not be
+/// asked, otherwise 0.
+#[must_use]
+pub fn exit_code(rows: &[Row]) -> u8 {
+    if nothing(rows) {
+        return 2;
+    }
+    rows.iter()
+        .map(|row| row.state.exit_code())
+        .max()
+        .unwrap_or(0)
+}
+
+/// A row for each source of a question that was heard.
+#[must_use]
+pub fn rows(heard: &Heard, now: Timestamp) -> Vec<Row> {
+    let mut by_source: BTreeMap<&'static str, Vec<&Exchange>> = BTreeMap::new();
+    for exchange in &heard.exchanges {
+        by_source.entry(exchange.source).or_default().push(exchange);
+    }
+    for source in heard.sources {
+        by_source.entry(source).or_default();
+    }
+    by_source
+        .into_iter()
+        .map(|(source, exchanges)| row(heard, source, &exchanges, now))
+        .collect()
+}
+
+fn row(heard: &Heard, source: &'static str, exchanges: &[&Exchange], now: Timestamp) -> Row {
+    let mut row = Row::nothing(&heard.upstream, source);
+    if exchanges.is_empty() {
+        row.state = match heard.answer {
+            Some(_) => State::Kept,
+            None => State::NotAsked,
+        };
+        row.detail = heard
+            .answer
+            .is_none()
+            .then(|| "another question before it failed".to_owned());
+        return row;
+    }
+    for exchange in exchanges {
+        let (state, detail) = standing(exchange);
+        if state >= row.state {
+            row.state = state;
+            row.detail = detail;
+        }
+        let Some(reply) = exchange
+            .reply
+            .as_ref()
+            .filter(|reply| success(reply.status))
+        else {
+            continue;
+        };
+        let form = forms().get(&form_key(exchange));
+        let document: Option<Value> = serde_json::from_slice(&reply.body).ok();
+        if let (Some(form), Some(document)) = (form, document) {
+            let (changes, added) = form.compare(&Shape::of(&document));
+            row.tolerated = row.tolerated.saturating_add(added);
+            row.changes.extend(changes);
+        }
+    }
+    if !row.changes.is_empty() && row.state < State::Changed {
+        row.state = State::Changed;
+    }
+    if row.state == State::Changed {
+        let changes: Vec<String> = row.changes.iter().map(ToString::to_string).collect();
+        row.detail = Some(changes.join("; "));
+    }
+    let asked = || exchanges.iter().filter(|exchange| exchange.asked);
+    row.reachable = asked()
+        .next()
+        .map(|_| asked().all(|exchange| answered(exchange)));
+    let keyed = asked().any(|exchange| exchange.keyed);
+    let any = asked().any(|exchange| answered(exchange));
+    row.authenticated = (keyed && any).then_some(row.state != State::KeyRefused);
+    let success = |exchange: &&Exchange| exchange.reply.as_ref().is_none_or(|r| success(r.status));
+    row.parsed = asked()
+        .any(|exchange| answered(exchange) && success(&exchange))
+        .then_some(row.state != State::Malformed);
+    row.age_seconds = heard.answer.as_ref().and_then(|answer| {
+        let times = answer.times.iter().filter(|(of, _)| *of == source);
+        let oldest = times.map(|(_, time)| *time).min()?;
+        Some(u64::try_from(now.duration_since(oldest).as_secs()).unwrap_or(0))
+    });
+    row
+}
+
+impl Row {
+    /// A row that says nothing yet.
+    pub(super) fn nothing(upstream: &str, source: &'static str) -> Self {
+        Self {
+            upstream: upstream.to_owned(),
+            source,
+            state: State::Ok,
+            reachable: None,
+            authenticated: None,
+            parsed: None,
+            age_seconds: None,
+            quota_left: None,
+            detail: None,
+            changes: Vec::new(),
+            tolerated: 0,
+            serves: Vec::new(),
+        }
+    }
+
+    /// A row of a source that is not asked, and why.
+    #[must_use]
+    pub fn unasked(upstream: &str, source: &'static str, state: State, detail: &str) -> Self {
+        Self {
+            state,
+            detail: Some(detail.to_owned()),
+            ..Self::nothing(upstream, source)
+        }
+    }
+}
+
+/// Whether anything came back. An answer that is not of the kind that was asked for is not kept.
+fn answered(exchange: &Exchange) -> bool {
+    let dropped = matches!(
+        exchange.fault,
+        Some(SourceErrorKind::WrongContentType { .. } | SourceErrorKind::TooLarge { .. })
+    );
+    exchange.reply.is_some() || dropped
+}
+
+const fn success(status: u16) -> bool {
+    status >= 200 && status < 300
+}
+
+/// What one exchange says of its source.
+fn standing(exchange: &Exchange) -> (State, Option<String>) {
+    let Some(kind) = &exchange.fault else {
+        return (State::Ok, None);
+    };
+    let said = SourceError {
+        source: exchange.source,
+        kind: kind.clone(),
+    };
+    let said = said.to_string();
+    let detail = said.split_once(": ").map_or(said.as_str(), |(_, why)| why);
+    let detail = match kind {
+        SourceErrorKind::RateLimited {
+            retry_after: Some(seconds),
+        } => format!("{detail}, retry in {seconds} s"),
+        _ => clean(detail, DETAIL_CHARS),
+    };
+    let detail = Some(detail);
+    let refused = if exchange.keyed {
+        State::KeyRefused
+    } else {
+        State::AccessRefused
+    };
+    let state = match kind {
+        SourceErrorKind::Timeout { .. } => State::TimedOut,
+        SourceErrorKind::Unreachable => State::Unreachable,
+        SourceErrorKind::HttpStatus { status, .. } => match status {
+            401 | 403 => refused,
+            451 => State::AccessRefused,
+            _ => State::HttpStatus,
+        },
+        SourceErrorKind::RateLimited { .. } if exchange.asked => State::RateLimited,
+        SourceErrorKind::PaymentRequired { .. } if exchange.asked => State::PaymentRequired,
+        SourceErrorKind::Business { .. } => State::Refused,
+        SourceErrorKind::Malformed { .. }
+        | SourceErrorKind::WrongContentType { .. }
+        | SourceErrorKind::TooLarge { .. } => State::Malformed,
+        SourceErrorKind::Disabled { .. } => State::Disabled,
+        SourceErrorKind::RateLimited { .. }
+        | SourceErrorKind::PaymentRequired { .. }
+        | SourceErrorKind::OverBudget { .. }
+        | SourceErrorKind::QuotaSpent { .. }
+        | SourceErrorKind::CircuitOpen { .. }
+        | SourceErrorKind::Refreshing => State::NotAsked,
+    };
+    (state, detail)
+}

@@ -1,0 +1,302 @@
+//! Every member of every recorded answer is dropped, renamed and retyped, one at a time, under the real adapters. From what
+//! becomes of the readings `forms.json` is written (`UPDATE_FORMS=1`), by which the probe names what has changed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use data_sources::{
+    probe::{Answer, Exchange, Form, Heard, Kind, Member, Row, Shape, State, form_key, rows},
+    transport::Transport,
+};
+use replay::{Recordings, ReplayServer};
+use serde_json::Value;
+use wiremock::MockServer;
+
+use super::{
+    difference::{REVIEWED, news, reviewed},
+    mutation::{Mutation, mutated},
+    script::Script,
+    world::{World, now},
+};
+
+/// What one changed answer led to.
+struct Outcome {
+    answer: Option<Answer>,
+    rows: Vec<Row>,
+}
+
+/// A server with its script, and the client.
+struct Bench {
+    script: Script,
+    server: MockServer,
+    transport: Transport,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let script = Script::default();
+        let server = script.serve().await;
+        Self {
+            script,
+            server,
+            transport: Transport::new().unwrap(),
+        }
+    }
+
+    async fn run(&self, place: (usize, usize), heard: &Heard, at: usize, body: &Value) -> Outcome {
+        self.script.set(&heard.exchanges, at, &body.to_string());
+        let world = World::new(&self.transport, &self.server.uri());
+        let adapters = world.adapters();
+        let question = adapters[place.0]
+            .questions()
+            .into_iter()
+            .nth(place.1)
+            .unwrap();
+        let told = question.ask().await;
+        Outcome {
+            rows: rows(&told, now()),
+            answer: told.answer,
+        }
+    }
+}
+
+/// The form of each exchange, and the mutations after which a reading says something new.
+#[derive(Default)]
+struct Found {
+    forms: BTreeMap<String, Form>,
+    wrong: BTreeMap<(String, String), Vec<String>>,
+}
+
+/// Each question is asked of a world of its own, in which nothing is kept yet.
+async fn heard() -> Vec<((usize, usize), Heard)> {
+    let replay = ReplayServer::start(Recordings::embedded().unwrap())
+        .await
+        .unwrap();
+    let transport = Transport::new().unwrap();
+    let counts: Vec<usize> = {
+        let world = World::new(&transport, &replay.url());
+        world
+            .adapters()
+            .iter()
+            .map(|adapter| adapter.questions().len())
+            .collect()
+    };
+    let mut all = Vec::new();
+    for (index, count) in counts.into_iter().enumerate() {
+        for place in 0..count {
+            let world = World::new(&transport, &replay.url());
+            let adapters = world.adapters();
+            let question = adapters[index].questions().into_iter().nth(place).unwrap();
+            all.push(((index, place), question.ask().await));
+        }
+    }
+    all
+}
+
+fn json_of(exchange: &Exchange) -> Option<Value> {
+    let reply = exchange
+        .reply
+        .as_ref()
+        .filter(|reply| reply.status == 200)?;
+    serde_json::from_slice(&reply.body).ok()
+}
+
+async fn examine(
+    bench: &Bench,
+    place: (usize, usize),
+    heard: &Heard,
+    at: usize,
+    found: &mut Found,
+) {
+    let exchange = &heard.exchanges[at];
+    let Some(document) = json_of(exchange) else {
+        return;
+    };
+    let base = bench.run(place, heard, at, &document).await.answer;
+    assert!(
+        base.is_some(),
+        "{} gives no reading of {:?}",
+        form_key(exchange),
+        heard.sources
+    );
+    let name = form_key(exchange);
+    let shape = Shape::of(&document);
+    let mut form = Form::default();
+    for (path, recorded) in shape.members() {
+        let below_unread = |unread: &String| {
+            let below = path.strip_prefix(unread.as_str());
+            below.is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
+        if form.unread.iter().any(below_unread) {
+            continue;
+        }
+        let mut member = Member {
+            needed: false,
+            kinds: recorded.clone(),
+        };
+        let is_element = path.ends_with("[]") || path == "$";
+        let mut all = vec![
+            Kind::Null,
+            Kind::Flag,
+            Kind::Object,
+            Kind::Number,
+            Kind::Text,
+        ];
+        all.retain(|kind| !recorded.contains(kind));
+        let mut same = true;
+        let mut news_of: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for mutation in all
+            .iter()
+            .map(|kind| Mutation::Retype(*kind))
+            .chain([Mutation::Drop])
+        {
+            if is_element && mutation == Mutation::Drop {
+                member.needed = !same;
+                continue;
+            }
+            let changed = mutated(&document, path, mutation);
+            let told = bench.run(place, heard, at, &changed).await;
+            let equal = told.answer.as_ref().map(|answer| &answer.text)
+                == base.as_ref().map(|base| &base.text);
+            match mutation {
+                Mutation::Retype(kind) if equal => {
+                    member.kinds.insert(kind);
+                }
+                Mutation::Drop if !equal => member.needed = true,
+                _ => {}
+            }
+            same &= equal;
+            if let (Some(told), Some(base)) = (&told.answer, &base) {
+                let new = news(&base.text, &told.text);
+                if !new.is_empty() {
+                    let mutations = news_of.entry(new.join(" ")).or_default();
+                    mutations.push(format!("{mutation:?}"));
+                }
+            }
+        }
+        for (new, mutations) in news_of {
+            let told = format!("{}: {new}", mutations.join(", "));
+            let place = (name.clone(), path.to_owned());
+            found.wrong.entry(place).or_default().push(told);
+        }
+        if same {
+            form.unread.insert(path.to_owned());
+        } else {
+            form.members.insert(path.to_owned(), member);
+        }
+    }
+    let known = found.forms.entry(name).or_default();
+    merge(known, form);
+}
+
+/// Two questions may have the same form of answer: what either rests on counts.
+fn merge(known: &mut Form, form: Form) {
+    for (path, member) in form.members {
+        known.unread.remove(&path);
+        match known.members.get_mut(&path) {
+            None => {
+                known.members.insert(path, member);
+            }
+            Some(other) => {
+                other.needed &= member.needed;
+                other.kinds.extend(member.kinds);
+            }
+        }
+    }
+    let members = &known.members;
+    known.unread.extend(
+        form.unread
+            .into_iter()
+            .filter(|path| !members.contains_key(path)),
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_forms_say_what_the_readings_rest_on() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data-sources/src/probe/forms.json");
+    let update = std::env::var_os("UPDATE_FORMS").is_some();
+    let bench = Bench::new().await;
+    let mut found = Found::default();
+    for (place, heard) in heard().await {
+        if heard.answer.is_none() {
+            eprintln!("no reading of {:?}", heard.sources);
+            continue;
+        }
+        for at in 0..heard.exchanges.len() {
+            examine(&bench, place, &heard, at, &mut found).await;
+        }
+    }
+    let text = serde_json::to_string_pretty(&found.forms).unwrap() + "\n";
+    if update {
+        std::fs::write(&file, &text).unwrap();
+    }
+    let known = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        known == text,
+        "the forms have changed: run with UPDATE_FORMS=1 and look at the difference"
+    );
+    let unreviewed: Vec<String> = found
+        .wrong
+        .iter()
+        .filter(|((name, path), _)| !reviewed(name, path))
+        .map(|((name, path), new)| format!("{name} {path}: {}", new.join(" | ")))
+        .collect();
+    assert!(
+        unreviewed.is_empty(),
+        "read as something else:\n{}",
+        unreviewed.join("\n")
+    );
+    for (source, end, why) in REVIEWED {
+        let mut all = found.wrong.keys();
+        let used = all.any(|(name, path)| name.starts_with(source) && path.contains(end));
+        assert!(used, "{source} {end}: {why}: nothing needs this any more");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_changed_member_is_named_or_harmless() {
+    let bench = Bench::new().await;
+    let mut silent = Vec::new();
+    for (place, heard) in heard().await {
+        for at in 0..heard.exchanges.len() {
+            let exchange = &heard.exchanges[at];
+            let (Some(document), true) = (json_of(exchange), heard.answer.is_some()) else {
+                continue;
+            };
+            let base = bench
+                .run(place, &heard, at, &document)
+                .await
+                .answer
+                .unwrap();
+            let shape = Shape::of(&document);
+            for (path, _) in shape.members() {
+                let leaf = path.rsplit('.').next().unwrap_or_default();
+                if path.ends_with("[]") || path == "$" || leaf == "*" {
+                    continue;
+                }
+                let changed = mutated(&document, path, Mutation::Rename);
+                let told = bench.run(place, &heard, at, &changed).await;
+                let harmless = told
+                    .answer
+                    .as_ref()
+                    .is_some_and(|answer| answer.text == base.text);
+                let row = told.rows.iter().find(|row| row.source == exchange.source);
+                if !harmless && !row.is_some_and(|row| names(row, path)) {
+                    silent.push(format!("{} {path}: {row:?}", form_key(exchange)));
+                }
+            }
+        }
+    }
+    assert!(
+        silent.is_empty(),
+        "{} unnamed:\n{}",
+        silent.len(),
+        silent.join("\n")
+    );
+}
+
+/// Whether a row is not `ok` and says where the member was.
+fn names(row: &Row, path: &str) -> bool {
+    let at = |change: &data_sources::probe::Change| change.path == path;
+    row.state >= State::Changed && row.changes.iter().any(at)
+}

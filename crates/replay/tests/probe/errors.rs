@@ -1,0 +1,130 @@
+//! What can go wrong with an upstream: each has its own word.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use data_sources::{
+    Clock, SourceConfig,
+    coingecko::Coingecko,
+    probe::{Row, State, exit_code, probe, table},
+    transport::Transport,
+};
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
+
+use super::world::now;
+
+async fn rows(url: String, change: impl FnOnce(&mut SourceConfig)) -> Vec<Row> {
+    let mut config = SourceConfig {
+        urls: BTreeMap::from([("base_url".to_owned(), url)]),
+        api_key: Some("5ec2e7-of-the-operator".to_owned().into()),
+        timeout: Some(Duration::from_millis(400)),
+        ..SourceConfig::default()
+    };
+    change(&mut config);
+    let clock: Arc<dyn Clock> = Arc::new(now());
+    let adapter = Coingecko::new(&Transport::new().unwrap(), config, clock).unwrap();
+    probe(&adapter, now(), &|_| vec!["/token-details"])
+        .await
+        .rows
+}
+
+async fn answering(response: ResponseTemplate, change: impl FnOnce(&mut SourceConfig)) -> Vec<Row> {
+    let server = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(response)
+        .mount(&server)
+        .await;
+    rows(server.uri(), change).await
+}
+
+/// The first source of the adapter that was asked at all, and the exit code.
+fn first(rows: &[Row]) -> (State, Option<bool>, Option<bool>, u8) {
+    let row = &rows[0];
+    let text = table(rows);
+    assert!(text.contains(row.state.as_str()), "{text}");
+    assert!(!text.contains("5ec2e7"), "{text}");
+    (row.state, row.reachable, row.authenticated, exit_code(rows))
+}
+
+fn status(status: u16) -> ResponseTemplate {
+    ResponseTemplate::new(status).set_body_raw("{}", "application/json")
+}
+
+#[tokio::test]
+async fn each_failure_has_its_own_word() {
+    let same = |_: &mut SourceConfig| {};
+    let keyless = |config: &mut SourceConfig| config.api_key = None;
+    for code in [401, 403] {
+        let rows = answering(status(code), same).await;
+        assert_eq!(
+            first(&rows),
+            (State::KeyRefused, Some(true), Some(false), 2)
+        );
+        let rows = answering(status(code), keyless).await;
+        assert_eq!(first(&rows), (State::AccessRefused, Some(true), None, 2));
+    }
+    let rows = answering(status(402), same).await;
+    assert_eq!(
+        first(&rows),
+        (State::PaymentRequired, Some(true), Some(true), 2)
+    );
+    let rows = answering(status(429).insert_header("retry-after", "7"), same).await;
+    assert_eq!(
+        first(&rows),
+        (State::RateLimited, Some(true), Some(true), 1)
+    );
+    assert_eq!(
+        rows[0].detail.as_deref(),
+        Some("rate limited, retry in 7 s")
+    );
+    assert_eq!(
+        rows[1].state,
+        State::NotAsked,
+        "nobody is asked in the pause"
+    );
+    let rows = answering(status(404), same).await;
+    assert_eq!(first(&rows), (State::HttpStatus, Some(true), Some(true), 1));
+    let slow = status(200).set_delay(Duration::from_secs(3));
+    let rows = answering(slow, same).await;
+    assert_eq!(first(&rows), (State::TimedOut, Some(false), None, 1));
+    let rows = answering(
+        ResponseTemplate::new(200).set_body_raw("<p>", "text/html"),
+        same,
+    )
+    .await;
+    assert_eq!(first(&rows), (State::Malformed, Some(true), Some(true), 2));
+    assert_eq!(rows[0].parsed, Some(false));
+    let rows = rows_of_a_closed_port().await;
+    assert_eq!(first(&rows), (State::Unreachable, Some(false), None, 1));
+}
+
+async fn rows_of_a_closed_port() -> Vec<Row> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    rows(format!("http://127.0.0.1:{port}"), |_| {}).await
+}
+
+#[tokio::test]
+async fn nothing_switched_on_is_said() {
+    let rows = rows("http://127.0.0.1:1".to_owned(), |config| {
+        config.enabled = false
+    })
+    .await;
+    assert_eq!(first(&rows), (State::Disabled, None, None, 2));
+    assert!(table(&rows).ends_with("no upstream is switched on"));
+}
+
+#[tokio::test]
+async fn a_spent_quota_asks_nobody() {
+    let server = MockServer::start().await;
+    let quota = |config: &mut SourceConfig| config.monthly_quota = Some(1);
+    let rows = rows(server.uri(), quota).await;
+    let asked = server.received_requests().await.unwrap().len();
+    assert!(asked <= 1, "{asked}");
+    assert!(
+        rows.iter().any(|row| row.state == State::NotAsked),
+        "{rows:?}"
+    );
+}
