@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use tx_sender::{
-    Chain, Hold, Lane, NodeFault, Options, Policy, Record, Request, Sender, SenderError, State,
-    Store, Takeover, TransactionSigner, Watch,
+    Chain, Hold, Lane, Node, NodeFault, Options, Policy, Record, Request, Sender, SenderError,
+    State, Store, Takeover, TransactionSigner, Watch,
 };
 use x402_wire::Payment;
 
@@ -32,12 +32,14 @@ pub(super) fn sender(
     records: Arc<dyn Store>,
 ) -> Sender {
     let usual = Policy::default();
+    let nodes = chain.rpc().sending_nodes().into_iter();
     let network = Chain {
         id: chain.network().chain_id(),
-        nodes: vec![Arc::new(chain.rpc().sending_node())],
+        nodes: nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect(),
         policy: Policy {
             max_fee_per_gas: policy.max_fee_per_gas,
             confirmations: chain.confirmations(),
+            block_time: chain.block_time(),
             poll_interval: timeouts.poll_interval,
             resend_after: timeouts.poll_interval.saturating_mul(RESEND_POLLS),
             ..usual
