@@ -368,6 +368,10 @@ impl Settler for AnySettler {
         outcome
     }
 
+    async fn forget(&self, submitted_before: u64) {
+        each!(self, settler => settler.forget(submitted_before).await);
+    }
+
     async fn readiness(&self) -> Readiness {
         each!(self, settler => settler.readiness().await)
     }

@@ -1,5 +1,6 @@
 //! One node among those of a chain, and how well it answers.
 
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,8 +12,8 @@ use super::{Head, Node, NodeFault};
 /// How long a node that did not answer is asked last.
 const REST: Duration = Duration::from_secs(10);
 
-/// How long an answer is waited for at least, and at most. Between the two it is four times what the last one took, and twice as long
-/// after each that did not come: a question that is lost holds nobody up for long, and a node that is slow is still heard.
+/// How long an answer is waited for before the question is put once more: four times what the last one took, within these bounds, and
+/// twice as long after each that did not come in that time.
 const PATIENCE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(500)..=Duration::from_secs(10);
 
@@ -50,24 +51,32 @@ impl Member {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Waits for an answer, as long as this node's answers take.
-    pub(super) async fn wait<T>(
-        &self,
-        method: &'static str,
-        answer: impl Future<Output = Result<T, NodeFault>>,
-    ) -> Result<T, NodeFault> {
+    /// Waits for an answer. A question that is not answered in the time that this node's answers take is put once more beside the first:
+    /// one lost answer does not cost the whole limit of the transport, and a slow node is still heard.
+    pub(super) async fn wait<T, F>(&self, ask: impl Fn() -> F) -> Result<T, NodeFault>
+    where
+        F: Future<Output = Result<T, NodeFault>>,
+    {
         let (began, patience) = (Instant::now(), self.health().patience);
-        let (least, most) = (*PATIENCE.start(), *PATIENCE.end());
-        let next = match tokio::time::timeout(patience, answer).await {
+        let mut first = pin!(ask());
+        let answer = match tokio::time::timeout(patience, &mut first).await {
             Ok(answer) => {
                 let took = began.elapsed().saturating_mul(4);
-                self.health().patience = took.clamp(least, most);
-                return self.note(answer);
+                self.health().patience = took.clamp(*PATIENCE.start(), *PATIENCE.end());
+                answer
             }
-            Err(_) => patience.saturating_mul(2).min(most),
+            Err(_) => {
+                let longer = patience.saturating_mul(2).min(*PATIENCE.end());
+                self.health().patience = longer;
+                either(first, pin!(ask())).await
+            }
         };
-        self.health().patience = next;
-        self.note(Err(NodeFault::Lost { method }))
+        self.note(answer)
+    }
+
+    /// Asks it last for a while.
+    pub(super) fn rest(&self) {
+        self.health().rests_until = Some(Instant::now() + REST);
     }
 
     /// Notes a failure that is the node's own, and no answer.
@@ -92,5 +101,20 @@ impl Member {
             self.confirmed.store(true, Ordering::Relaxed);
         }
         self.node.head().await
+    }
+}
+
+/// The first answer of the two; a failure only when both fail.
+async fn either<T, F>(mut first: Pin<&mut F>, mut second: Pin<&mut F>) -> Result<T, NodeFault>
+where
+    F: Future<Output = Result<T, NodeFault>>,
+{
+    let (answer, other) = tokio::select! {
+        answer = &mut first => (answer, second),
+        answer = &mut second => (answer, first),
+    };
+    match answer {
+        Ok(_) | Err(NodeFault::Refused { .. }) => answer,
+        Err(_) => other.await,
     }
 }

@@ -53,6 +53,22 @@ struct ErrorObject {
     message: String,
 }
 
+impl ErrorObject {
+    /// Several calls in one request are what is refused: by the code for what is no request, or in words.
+    fn is_of_batches(&self) -> bool {
+        matches!(self.code, -32600 | -32700) || self.message.to_ascii_lowercase().contains("batch")
+    }
+}
+
+impl From<ErrorObject> for NodeFault {
+    fn from(error: ErrorObject) -> Self {
+        Self::Refused {
+            code: error.code,
+            message: error.message.chars().take(MAX_WORDS).collect(),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireBlock {
@@ -122,10 +138,7 @@ impl RpcNode {
         let answer: Answer<T> =
             serde_json::from_slice(&body).map_err(|_| NodeFault::Lost { method })?;
         match answer.error {
-            Some(error) => Err(NodeFault::Refused {
-                code: error.code,
-                message: error.message.chars().take(MAX_WORDS).collect(),
-            }),
+            Some(error) => Err(error.into()),
             None => Ok(answer.result),
         }
     }
@@ -179,8 +192,13 @@ impl RpcNode {
             .exchange(RECEIPT, calls.to_string().into_bytes())
             .await?;
         let Ok(parts) = serde_json::from_slice::<Vec<Part>>(&body) else {
-            // One object is a refusal of the whole: of batches, or of all calls at the moment. Asked singly it will say which.
-            if serde_json::from_slice::<Answer<Value>>(&body).is_ok() {
+            // One object is a refusal of the whole.
+            if let Ok(answer) = serde_json::from_slice::<Answer<Value>>(&body)
+                && let Some(error) = answer.error
+            {
+                if !error.is_of_batches() {
+                    return Err(error.into());
+                }
                 self.one_by_one.store(true, Ordering::Relaxed);
                 return Ok(None);
             }

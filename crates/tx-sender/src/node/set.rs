@@ -1,9 +1,11 @@
 //! Several nodes of one chain: asked in a fixed order with health, compared with each other where it matters.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::member::Member;
 use super::view::View;
@@ -13,7 +15,8 @@ use crate::Hold;
 /// How many blocks a node may be behind the newest head that any node shows, and still be asked first.
 const MAX_LAG: u64 = 8;
 
-const BLOCK: &str = "eth_getBlockByNumber";
+/// How long the other nodes are waited for after one has answered.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// The nodes of one chain, in the operator's order.
 #[derive(Clone)]
@@ -71,21 +74,43 @@ impl Nodes {
         }
     }
 
-    /// Asks each of them the same at once; the answers in their order.
+    /// Asks each of them the same at once; the answers in their order. Once one has answered, the others are waited for a little while
+    /// only, and rest when they are silent.
     async fn ask_all<T: Send + 'static>(
         members: Vec<Arc<Member>>,
-        method: &'static str,
         question: impl for<'a> Fn(&'a Member) -> NodeFuture<'a, T> + Send + Clone + 'static,
     ) -> Vec<(Arc<Member>, Result<T, NodeFault>)> {
         let mut asked = JoinSet::new();
+        let mut silent = members.clone();
         for (at, member) in members.into_iter().enumerate() {
             let question = question.clone();
             asked.spawn(async move {
-                let answer = member.wait(method, question(&member)).await;
+                let answer = member.wait(|| question(&member)).await;
                 (at, member, answer)
             });
         }
-        let mut answers = asked.join_all().await;
+        let (mut answers, mut until) = (Vec::new(), None);
+        loop {
+            let next = match until {
+                None => Ok(asked.join_next().await),
+                Some(until) => tokio::time::timeout_at(until, asked.join_next()).await,
+            };
+            let Ok(next) = next else {
+                silent.iter().for_each(|member| member.rest());
+                break;
+            };
+            match next {
+                Some(Ok((at, member, answer))) => {
+                    silent.retain(|other| !Arc::ptr_eq(other, &member));
+                    if answer.is_ok() {
+                        until.get_or_insert_with(|| Instant::now() + GRACE);
+                    }
+                    answers.push((at, member, answer));
+                }
+                Some(Err(_)) => {}
+                None => break,
+            }
+        }
         answers.sort_by_key(|(at, ..)| *at);
         answers
             .into_iter()
@@ -97,9 +122,7 @@ impl Nodes {
     /// asked.
     pub(crate) async fn view(&self, account: Address, last: Option<View>) -> Result<View, Hold> {
         let chain_id = self.chain_id;
-        let heads = Self::ask_all(self.awake(), BLOCK, move |member| {
-            Box::pin(member.head(chain_id))
-        });
+        let heads = Self::ask_all(self.awake(), move |member| Box::pin(member.head(chain_id)));
         let heads = heads.await;
         let known = || {
             heads
@@ -129,8 +152,7 @@ impl Nodes {
                     ..last.clone()
                 });
             }
-            let count = member.node.count(account, head.hash);
-            match member.wait("eth_getTransactionCount", count).await {
+            match member.wait(|| member.node.count(account, head.hash)).await {
                 Ok(count) => {
                     return Ok(View {
                         member: Arc::clone(member),
@@ -158,7 +180,7 @@ impl Nodes {
         if view.agreed && (view.head.number, view.head.hash) == (number, hash) {
             return Ok(Canonical::Yes);
         }
-        let blocks = Self::ask_all(self.awake(), BLOCK, move |member| member.node.block(number));
+        let blocks = Self::ask_all(self.awake(), move |member| member.node.block(number));
         let blocks = blocks.await;
         let (mut same, mut other, mut missing, mut fault) = (false, false, false, None);
         for (_, block) in blocks {
@@ -187,8 +209,8 @@ impl Nodes {
             if hashes.is_empty() {
                 break;
             }
-            let receipts = member.node.receipts(hashes.clone());
-            if let Ok(receipts) = member.wait("eth_getTransactionReceipt", receipts).await {
+            let ask = || member.node.receipts(hashes.clone());
+            if let Ok(receipts) = member.wait(ask).await {
                 found.extend(receipts.into_iter().flatten());
                 hashes.retain(|hash| !found.iter().any(|receipt| receipt.hash == *hash));
             }

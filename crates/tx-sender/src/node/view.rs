@@ -31,8 +31,8 @@ impl View {
     /// The account's coins as of the head.
     pub(crate) async fn balance(&self) -> Result<U256, Hold> {
         let balance = self.balance.get_or_try_init(|| {
-            let balance = self.member.node.balance(self.account, self.head.hash);
-            self.member.wait("eth_getBalance", balance)
+            let ask = || self.member.node.balance(self.account, self.head.hash);
+            self.member.wait(ask)
         });
         balance.await.copied().map_err(Hold::Nodes)
     }
@@ -41,7 +41,7 @@ impl View {
     pub(crate) async fn market(&self) -> Result<Market, Hold> {
         let node = &self.member.node;
         let asked = self.price.get_or_try_init(|| {
-            let price = async {
+            let ask = || async {
                 let Some(base) = self.head.base_fee else {
                     return node.gas_price().await;
                 };
@@ -53,7 +53,7 @@ impl View {
                     tip => tip,
                 }
             };
-            self.member.wait("eth_gasPrice", price)
+            self.member.wait(ask)
         });
         let price = *asked.await.map_err(Hold::Nodes)?;
         Ok(match self.head.base_fee {

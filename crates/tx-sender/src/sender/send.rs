@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::driver::{Driver, Stop};
 use crate::node::{Delivery, View};
-use crate::{Closing, Hold, Record, Refusal, State};
+use crate::{Closing, Hold, NodeFault, Record, Refusal, State};
 
 /// How long a delivery may take before the bytes are handed over once more beside it.
 const LOST_AFTER: Duration = Duration::from_secs(60);
@@ -36,11 +36,16 @@ impl Driver {
             };
             let is_recent = |at: Option<Instant>, wait| at.is_some_and(|at| at + wait > now);
             if is_recent(pace.sent_at, wait) || is_recent(pace.sending_since, LOST_AFTER) {
+                // What the nodes said last holds until they are asked again.
+                let hold = pace.hold.clone();
+                hold.into_iter().for_each(|hold| self.held(hold));
                 continue;
             }
             pace.sending_since = Some(now);
-            self.rhythm.moved();
             let again = pace.sent_at.is_some();
+            if !again {
+                self.rhythm.moved();
+            }
             let (nodes, view) = (self.nodes.clone(), view.clone());
             let (id, hash, raw) = (record.id, newest.hash, newest.raw.clone());
             self.sending
@@ -68,7 +73,9 @@ impl Driver {
     /// What follows from a delivery: the record as it will be, if it changes.
     fn delivered(&mut self, record: &Record, delivery: &Delivery) -> Option<Record> {
         self.paces.delivered(record, delivery);
-        self.note_refusal(record, delivery);
+        let hold = self.hold_of(record, delivery);
+        self.paces.of(record).hold.clone_from(&hold);
+        hold.into_iter().for_each(|hold| self.held(hold));
         let mut next = record.clone();
         if delivery.shown && record.state == State::Signed {
             next = record.broadcast().unwrap_or(next);
@@ -83,29 +90,25 @@ impl Driver {
         (next != *record).then_some(next)
     }
 
-    /// Names what a refusal holds the lane with, where it does.
-    fn note_refusal(&mut self, record: &Record, delivery: &Delivery) {
+    /// What a refusal holds the lane with, where it does.
+    fn hold_of(&self, record: &Record, delivery: &Delivery) -> Option<Hold> {
         if delivery.accepted {
-            return;
+            return None;
         }
-        let Some((kind, words)) = &delivery.refusal else {
-            if !delivery.shown {
-                self.held(Hold::Nodes(crate::NodeFault::Unreachable));
-            }
-            return;
-        };
-        match kind {
-            Refusal::NoFunds => self.held(Hold::NoGas {
+        match &delivery.refusal {
+            None if delivery.shown => None,
+            None => Some(Hold::Nodes(NodeFault::Unreachable)),
+            Some((Refusal::NoFunds, _)) => Some(Hold::NoGas {
                 account: self.lane.account,
                 needed: record.most_cost(),
                 balance: self.balance,
             }),
-            Refusal::Unclear => self.held(Hold::Nodes(crate::NodeFault::Refused {
+            Some((Refusal::Unclear, words)) => Some(Hold::Nodes(NodeFault::Refused {
                 code: 0,
                 message: words.clone(),
             })),
             // Answered by the next look, by a raise, or by what comes before.
-            _ => {}
+            Some(_) => None,
         }
     }
 }

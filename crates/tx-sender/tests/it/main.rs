@@ -15,6 +15,7 @@ mod fees;
 mod kills;
 mod nodes;
 mod nonces;
+mod pace;
 mod reorganisations;
 mod senders;
 mod signers;
