@@ -12,6 +12,8 @@
 mod chaos;
 mod closing;
 mod fees;
+#[cfg(feature = "keystore")]
+mod keystore;
 mod kills;
 mod nodes;
 mod nonces;
