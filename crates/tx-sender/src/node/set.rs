@@ -78,7 +78,7 @@ impl Nodes {
     /// only, and rest when they are silent.
     async fn ask_all<T: Send + 'static>(
         members: Vec<Arc<Member>>,
-        question: impl for<'a> Fn(&'a Member) -> NodeFuture<'a, T> + Send + Clone + 'static,
+        question: impl for<'a> Fn(&'a Member) -> NodeFuture<'a, T> + Send + Sync + Clone + 'static,
     ) -> Vec<(Arc<Member>, Result<T, NodeFault>)> {
         let mut asked = JoinSet::new();
         let mut silent = members.clone();
@@ -205,7 +205,7 @@ impl Nodes {
     /// The transactions' receipts, each of the first node that has one.
     pub(crate) async fn receipts(&self, mut hashes: Vec<B256>) -> Vec<Receipt> {
         let mut found = Vec::new();
-        for member in self.in_order() {
+        for member in self.awake() {
             if hashes.is_empty() {
                 break;
             }

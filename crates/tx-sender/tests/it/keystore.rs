@@ -15,8 +15,14 @@ use crate::signers::conforms;
 /// Written by `cast wallet import` and by eth-account, for the account that pays the gas in these tests.
 const FILES: [(&str, &str); 3] = [
     ("cast", include_str!("keystore/cast.json")),
-    ("eth-account", include_str!("keystore/eth-account-scrypt.json")),
-    ("eth-account, PBKDF2", include_str!("keystore/eth-account-pbkdf2.json")),
+    (
+        "eth-account",
+        include_str!("keystore/eth-account-scrypt.json"),
+    ),
+    (
+        "eth-account, PBKDF2",
+        include_str!("keystore/eth-account-pbkdf2.json"),
+    ),
 ];
 const PASSWORD: &str = "correct horse";
 
@@ -52,7 +58,10 @@ async fn files_of_other_programs_are_opened() {
 #[test]
 fn another_password_opens_nothing() {
     let wrong = open(FILES[0].1, "correct horse ").unwrap_err();
-    assert_eq!((wrong.code(), &wrong), ("keystore_password", &KeystoreError::Password));
+    assert_eq!(
+        (wrong.code(), &wrong),
+        ("keystore_password", &KeystoreError::Password)
+    );
 }
 
 #[test]
@@ -74,7 +83,10 @@ fn what_is_changed_is_noticed() {
         other => panic!("{other:?}"),
     };
     assert_eq!(member(changed("/version", json!(2))), "version");
-    assert_eq!(member(changed("/crypto/cipher", json!("aes-128-cbc"))), "cipher");
+    assert_eq!(
+        member(changed("/crypto/cipher", json!("aes-128-cbc"))),
+        "cipher"
+    );
     assert_eq!(member(changed("/crypto/kdf", json!("argon2id"))), "kdf");
     for (parameter, value) in [
         // Would take a terabyte.
@@ -90,9 +102,16 @@ fn what_is_changed_is_noticed() {
     }
     let digits = |first: char| json!(format!("{first}{}", "1".repeat(63)));
     for pointer in ["/crypto/mac", "/crypto/ciphertext"] {
-        assert_eq!(changed(pointer, digits('0')), KeystoreError::Password, "{pointer}");
+        assert_eq!(
+            changed(pointer, digits('0')),
+            KeystoreError::Password,
+            "{pointer}"
+        );
     }
-    assert_eq!(changed("/crypto/kdfparams/n", json!(4096)), KeystoreError::Password);
+    assert_eq!(
+        changed("/crypto/kdfparams/n", json!(4096)),
+        KeystoreError::Password
+    );
     assert_eq!(open("{}", PASSWORD).unwrap_err().code(), "keystore_format");
     let mut named: Value = serde_json::from_str(FILES[2].1).unwrap();
     named["address"] = json!(BUYER.address);
@@ -107,6 +126,11 @@ fn what_is_changed_is_noticed() {
 fn no_error_repeats_the_path() {
     let path = PathBuf::from("/nowhere/secret-place");
     let error = LocalKey::from_keystore(&path, &PASSWORD.into()).unwrap_err();
-    assert_eq!(error, KeystoreError::Unreadable { kind: ErrorKind::NotFound });
+    assert_eq!(
+        error,
+        KeystoreError::Unreadable {
+            kind: ErrorKind::NotFound
+        }
+    );
     assert!(!error.to_string().contains("secret-place"));
 }

@@ -17,6 +17,7 @@ mod keystore;
 mod kills;
 mod nodes;
 mod nonces;
+mod observed;
 mod pace;
 mod reorganisations;
 mod senders;
