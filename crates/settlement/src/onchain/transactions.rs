@@ -118,7 +118,8 @@ impl OnchainSettler {
     ) -> Settlement {
         let after = self.timeouts.receipt;
         let deadline = Instant::now() + after;
-        let mut waited = false;
+        let poll = self.timeouts.poll_interval;
+        let (mut waited, mut soon) = (false, poll / 10);
         loop {
             let record = watch.record();
             if !matches!(
@@ -134,7 +135,15 @@ impl OnchainSettler {
                 None if Instant::now() >= deadline => return self.late(payment, &record).await,
                 None => {}
             }
-            let next = (Instant::now() + self.timeouts.poll_interval).min(deadline);
+            // It is over, and the node did not answer or is behind: that is read again soon, and then less often.
+            let pause = if record.state.is_outcome() {
+                let pause = soon;
+                soon = soon.saturating_mul(2).min(poll);
+                pause
+            } else {
+                poll
+            };
+            let next = (Instant::now() + pause).min(deadline);
             if let Ok(Err(error)) = tokio::time::timeout_at(next, watch.changed()).await {
                 tracing::debug!(
                     key = record.key,

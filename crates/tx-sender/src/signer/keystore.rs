@@ -78,15 +78,20 @@ struct File {
     version: u64,
     #[serde(default)]
     address: Option<String>,
-    #[serde(alias = "Crypto")]
     crypto: Crypto,
 }
 
 #[derive(Deserialize)]
 struct Crypto {
     cipher: String,
+    cipherparams: Parameters,
     kdf: String,
     kdfparams: Derivation,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    iv: String,
 }
 
 #[derive(Deserialize)]
@@ -136,6 +141,10 @@ impl File {
         if self.crypto.cipher != "aes-128-ctr" {
             return Err(format("cipher"));
         }
+        let iv = &self.crypto.cipherparams.iv;
+        if iv.len() != 32 || !iv.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(format("cipherparams"));
+        }
         let asked = &self.crypto.kdfparams;
         let usable = match self.crypto.kdf.as_str() {
             "scrypt" => {
@@ -169,7 +178,6 @@ fn unreadable(error: io::Error) -> KeystoreError {
 fn unopened(error: eth_keystore::KeystoreError) -> KeystoreError {
     match error {
         eth_keystore::KeystoreError::MacMismatch => KeystoreError::Password,
-        eth_keystore::KeystoreError::StdIo(error) => unreadable(error),
         _ => format("crypto"),
     }
 }

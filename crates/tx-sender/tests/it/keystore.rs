@@ -88,6 +88,12 @@ fn what_is_changed_is_noticed() {
         "cipher"
     );
     assert_eq!(member(changed("/crypto/kdf", json!("argon2id"))), "kdf");
+    for iv in ["ab", ""] {
+        assert_eq!(
+            member(changed("/crypto/cipherparams/iv", json!(iv))),
+            "cipherparams"
+        );
+    }
     for (parameter, value) in [
         // Would take a terabyte.
         ("n", json!(1_u64 << 30)),
