@@ -135,10 +135,9 @@ impl Stage {
     }
 
     pub(crate) async fn submit(&self, number: u64) {
-        let submitted = self
-            .sender
-            .submit(&name(number), self.lane, transfer(number));
-        submitted.await.unwrap();
+        let (key, request) = (name(number), transfer(number));
+        let submitted = self.sender.submit(&key, self.lane, request).await;
+        submitted.unwrap();
     }
 
     pub(crate) async fn record(&self, number: u64) -> Record {
