@@ -221,8 +221,7 @@ async fn a_restart_sends_the_identical_bytes() {
     let after = stage.sealed(1).await;
     assert_eq!(after.attempts, before.attempts);
     // Submitted once more it is the one that is there.
-    let watch = stage
-        .sender
-        .submit(&stage::name(1), stage.lane, transfer(1));
-    assert_eq!(watch.await.unwrap().record().state, after.state);
+    let (key, request) = (stage::name(1), transfer(1));
+    let watch = stage.sender.submit(&key, stage.lane, request).await;
+    assert_eq!(watch.unwrap().record().state, after.state);
 }
