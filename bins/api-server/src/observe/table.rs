@@ -39,7 +39,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. The last four are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 20] = [
+pub(super) const METRICS: [Metric; 26] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
