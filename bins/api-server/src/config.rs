@@ -79,6 +79,27 @@ impl Config {
         self.server.listen.unwrap_or(LISTEN)
     }
 
+    /// Where the chain that is paid on is read, and own transactions go: `settlement.rpc_url` first, then the nodes of the chain's
+    /// own table. Without the former only the mode that cannot do without a chain reads it. Nodes that are recordings know nothing
+    /// of payments.
+    #[must_use]
+    pub fn settlement_endpoints(&self) -> Vec<String> {
+        let section = &self.settlement;
+        let mut endpoints: Vec<String> = section.rpc_url.iter().cloned().collect();
+        if endpoints.is_empty() && section.mode != SettlementMode::Onchain {
+            return endpoints;
+        }
+        let id = self.payment.terms().map(|terms| terms.network.chain_id());
+        let table = id.and_then(|id| self.chains.0.get(&id.to_string()));
+        let live = table.filter(|table| table.mode != Some(UpstreamMode::Replay));
+        for url in live.map_or(&[][..], |table| &table.rpc_urls) {
+            if !endpoints.contains(url) {
+                endpoints.push(url.clone());
+            }
+        }
+        endpoints
+    }
+
     /// The limits of the HTTP edge.
     #[must_use]
     pub fn limits(&self) -> Limits {
@@ -106,8 +127,9 @@ impl Configuration for Config {
         self.upstreams.read_secret_files(problems);
         self.server.check(problems);
         self.payment.check(problems);
+        let has_nodes = !self.settlement_endpoints().is_empty();
         self.settlement
-            .check(self.payment.settle_budget_seconds, problems);
+            .check(self.payment.settle_budget_seconds, has_nodes, problems);
         self.credit.check(problems);
         self.storage.check(problems);
         self.upstreams.check(problems);

@@ -61,6 +61,8 @@ pub(crate) struct PaymentPolicy {
     pub(crate) settle_budget_seconds: u64,
     /// How long the settler's own time limits may take together. Only a settler that forgets them is cut off.
     pub(crate) settle_guard: Duration,
+    /// How long the settler keeps its own transactions: as long as the journal keeps payments.
+    pub(crate) transaction_retention: Duration,
     /// What uncharged work costs, and who pays for it.
     pub(crate) credit: CreditPolicy,
 }

@@ -148,6 +148,9 @@ impl<S: Settler, J: Journal> Service<S, J> {
         let policy = PaymentPolicy {
             settle_budget_seconds: config.payment.settle_budget_seconds,
             settle_guard: settle_guard(&config.settlement),
+            transaction_retention: Duration::from_secs(
+                u64::from(config.storage.payment_retention_days).saturating_mul(86_400),
+            ),
             credit: credit_policy(&config.credit),
         };
         let processor = PaymentProcessor::new(
@@ -330,6 +333,7 @@ pub(crate) fn settlement_config(config: &Config) -> SettlementConfig {
         }),
         _ => None,
     };
+    let mut endpoints = config.settlement_endpoints().into_iter();
     let limit = Duration::from_millis(section.timeout_ms);
     let usual = Timeouts::default();
     SettlementConfig {
@@ -341,7 +345,8 @@ pub(crate) fn settlement_config(config: &Config) -> SettlementConfig {
         facilitator_url: section.facilitator_url.clone(),
         okx_base_url: Some(section.okx_base_url.clone()),
         okx,
-        rpc_url: section.rpc_url.clone().map(Into::into),
+        rpc_url: endpoints.next().map(Into::into),
+        more_rpc_urls: endpoints.map(Into::into).collect(),
         private_key: section.private_key.clone(),
         timeouts: Timeouts {
             connect: usual.connect.min(limit),
@@ -360,6 +365,7 @@ pub(crate) fn settlement_config(config: &Config) -> SettlementConfig {
         chain: ChainOptions {
             // The purpose's number wins over the chain's.
             confirmations: section.confirmations.or(of_chain).unwrap_or(0),
+            block_time: chain_id.and_then(|id| config.chains.block_time(id)),
             ..ChainOptions::default()
         },
     }
@@ -374,7 +380,8 @@ pub(crate) fn ledger_url(folder: &std::path::Path) -> String {
 #[cfg(test)]
 mod tests {
     use alloy_primitives::Address;
-    use server_config::ChainTable;
+    use secrecy::ExposeSecret as _;
+    use server_config::{ChainTable, UpstreamMode};
 
     use super::*;
 
@@ -392,5 +399,37 @@ mod tests {
         assert_eq!(settlement_config(&config).chain.confirmations, 5);
         config.settlement.confirmations = Some(0);
         assert_eq!(settlement_config(&config).chain.confirmations, 0);
+    }
+
+    /// In the order in which they are asked, and each once.
+    #[test]
+    fn a_settler_asks_the_nodes_of_its_chain_after_its_own() {
+        let urls = |config: &Config| {
+            let config = settlement_config(config);
+            let all = config.rpc_url.iter().chain(&config.more_rpc_urls);
+            all.map(|url| url.expose_secret().to_owned())
+                .collect::<Vec<_>>()
+        };
+        let mut config = Config::default();
+        config.payment.pay_to = Some(Address::repeat_byte(7).into());
+        let table = |rpc_urls: &[&str]| ChainTable {
+            rpc_urls: rpc_urls.iter().map(|&url| url.to_owned()).collect(),
+            ..ChainTable::default()
+        };
+        let nodes = table(&["https://b", "https://a", "https://c"]);
+        config.chains.0.insert("196".to_owned(), nodes);
+        let elsewhere = table(&["https://d"]);
+        config.chains.0.insert("8453".to_owned(), elsewhere);
+        // A facilitator settles: the chain is read when that is asked for.
+        assert_eq!(urls(&config), [""; 0]);
+        config.settlement.rpc_url = Some("https://a".to_owned());
+        assert_eq!(urls(&config), ["https://a", "https://b", "https://c"]);
+        config.settlement.mode = SettlementMode::Onchain;
+        config.settlement.rpc_url = None;
+        assert_eq!(urls(&config), ["https://b", "https://a", "https://c"]);
+        if let Some(table) = config.chains.0.get_mut("196") {
+            table.mode = Some(UpstreamMode::Replay);
+        }
+        assert_eq!(urls(&config), [""; 0]);
     }
 }

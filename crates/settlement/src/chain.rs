@@ -15,6 +15,7 @@ mod transfer;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use alloy_eips::BlockId;
 use alloy_primitives::{Address, B256, U256};
@@ -42,6 +43,8 @@ pub struct ChainOptions {
     pub log_search: LogSearch,
     /// How many blocks must stand above a transaction's before it counts; with 0 its block must be canonical.
     pub confirmations: u64,
+    /// How far the chain's blocks are apart; what is usual for the chain when absent.
+    pub block_time: Option<Duration>,
     /// The machine's clock, which is compared with the chain's.
     pub clock: Clock,
 }
@@ -56,7 +59,6 @@ struct Inner {
     rpc: Rpc,
     network: Network,
     assets: Vec<CheckedAsset>,
-    chain_confirmed: AtomicBool,
     options: ChainOptions,
     code: CodeCache,
     head_watch: HeadWatch,
@@ -80,18 +82,27 @@ impl ChainReader {
         timeouts: Timeouts,
         options: ChainOptions,
     ) -> Result<Self, SettlementError> {
-        Self::with_http(
-            &Http::new(timeouts.connect)?,
-            rpc_url,
-            terms,
-            timeouts,
-            options,
-        )
+        Self::over(std::slice::from_ref(rpc_url), terms, timeouts, options)
+    }
+
+    /// A reader over several endpoints, asked in their order: one that does not answer or is far behind is asked last for a while. What
+    /// decides about money is asked of all, and two that contradict each other are not believed. Asks nothing yet.
+    ///
+    /// # Errors
+    /// [`SettlementError::Url`] or [`SettlementError::Client`].
+    pub fn over(
+        rpc_urls: &[SecretString],
+        terms: &Terms,
+        timeouts: Timeouts,
+        options: ChainOptions,
+    ) -> Result<Self, SettlementError> {
+        let http = Http::new(timeouts.connect)?;
+        Self::with_http(&http, rpc_urls, terms, timeouts, options)
     }
 
     pub(crate) fn with_http(
         http: &Http,
-        rpc_url: &SecretString,
+        rpc_urls: &[SecretString],
         terms: &Terms,
         timeouts: Timeouts,
         options: ChainOptions,
@@ -102,10 +113,9 @@ impl ChainReader {
             confirmed: AtomicBool::new(false),
         });
         let inner = Inner {
-            rpc: Rpc::new(http, rpc_url, timeouts.rpc)?,
+            rpc: Rpc::new(http, rpc_urls, timeouts.rpc)?,
             network: terms.network,
             assets: assets.collect(),
-            chain_confirmed: AtomicBool::new(false),
             options,
             code: CodeCache::default(),
             head_watch: HeadWatch::default(),
@@ -128,6 +138,12 @@ impl ChainReader {
         self.inner.options.confirmations
     }
 
+    /// How far the chain's blocks are apart.
+    pub(crate) fn block_time(&self) -> Duration {
+        let usual = || tx_sender::Policy::usual_block_time(self.network().chain_id());
+        self.inner.options.block_time.unwrap_or_else(usual)
+    }
+
     /// Compares the chain id and every asset's `DOMAIN_SEPARATOR()` with the configuration. Whatever has
     /// been confirmed is not asked again.
     ///
@@ -143,16 +159,7 @@ impl ChainReader {
     }
 
     async fn confirm_chain(&self) -> Result<(), Cause> {
-        if self.inner.chain_confirmed.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let expected = self.inner.network.chain_id();
-        let observed = self.rpc().chain_id().await.map_err(RpcFault::cause)?;
-        if observed != expected {
-            return Err(Cause::Chain { expected, observed });
-        }
-        self.inner.chain_confirmed.store(true, Ordering::Relaxed);
-        Ok(())
+        self.rpc().confirm(self.inner.network.chain_id()).await
     }
 
     async fn confirm_asset(&self, checked: &CheckedAsset) -> Result<(), Cause> {
@@ -219,18 +226,23 @@ impl ChainReader {
     /// # Errors
     /// When the chain cannot be read.
     pub async fn authorization_used(&self, key: &AuthorizationKey) -> Result<bool, Cause> {
-        self.used_at(key, BlockId::latest()).await
-    }
-
-    async fn used_at(&self, key: &AuthorizationKey, block: BlockId) -> Result<bool, Cause> {
         let call = Eip3009::authorizationStateCall {
             authorizer: key.payer,
             nonce: key.nonce,
         };
         self.rpc()
-            .view(key.asset, &call, block)
+            .view(key.asset, &call, BlockId::latest())
             .await
             .map_err(RpcFault::cause)
+    }
+
+    /// The same as of a block, by every endpoint that has the block.
+    async fn used_as_of(&self, key: &AuthorizationKey, head: &Head) -> Result<bool, Cause> {
+        let call = Eip3009::authorizationStateCall {
+            authorizer: key.payer,
+            nonce: key.nonce,
+        };
+        self.rpc().agreed_view(key.asset, &call, head).await
     }
 
     /// `balanceOf`, in the asset's smallest unit.

@@ -116,6 +116,9 @@ pub struct SettlementConfig {
     /// A JSON-RPC endpoint; required by mode `onchain`, and used by every mode to read the chain. May hold
     /// a key, so it is never printed.
     pub rpc_url: Option<SecretString>,
+    /// Further endpoints, which are asked when the first one does not answer, and with it about what decides. None of them is used
+    /// without [`rpc_url`](Self::rpc_url).
+    pub more_rpc_urls: Vec<SecretString>,
     /// Mode `onchain`: the key that pays the gas, 32 bytes as hexadecimal digits.
     pub private_key: Option<SecretString>,
     /// How long is waited for what.
@@ -172,7 +175,11 @@ impl AnySettler {
         let network = terms.network;
         let chain = match &config.rpc_url {
             Some(url) => {
-                let chain = ChainReader::with_http(&http, url, terms, timeouts, config.chain)?;
+                let urls: Vec<_> = std::iter::once(url)
+                    .chain(&config.more_rpc_urls)
+                    .cloned()
+                    .collect();
+                let chain = ChainReader::with_http(&http, &urls, terms, timeouts, config.chain)?;
                 confirm(&chain).await?;
                 Some(chain)
             }
@@ -359,6 +366,10 @@ impl Settler for AnySettler {
             }
         }
         outcome
+    }
+
+    async fn forget(&self, submitted_before: u64) {
+        each!(self, settler => settler.forget(submitted_before).await);
     }
 
     async fn readiness(&self) -> Readiness {

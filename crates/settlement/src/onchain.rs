@@ -356,6 +356,16 @@ impl Settler for OnchainSettler {
         self.chain.is_spent(key, authorization).await
     }
 
+    async fn forget(&self, submitted_before: u64) {
+        match self.sender.prune(submitted_before).await {
+            Ok(0) => {}
+            Ok(records) => tracing::info!(records, "old transactions forgotten"),
+            Err(error) => {
+                tracing::warn!(code = error.code(), %error, "old transactions cannot be forgotten");
+            }
+        }
+    }
+
     async fn readiness(&self) -> Readiness {
         let settlements = async {
             self.chain.confirm().await?;

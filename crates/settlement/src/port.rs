@@ -114,6 +114,13 @@ pub trait Settler: Send + Sync + 'static {
         std::future::ready(Ok(false))
     }
 
+    /// Forgets what is kept of own transactions that were submitted before this time (unix seconds) and are over for good. For a
+    /// caller that has forgotten the payments themselves. A settler that keeps nothing does nothing.
+    fn forget(&self, submitted_before: u64) -> impl Future<Output = ()> + Send {
+        let _ = submitted_before;
+        async {}
+    }
+
     /// Whether payments can be taken at the moment.
     fn readiness(&self) -> impl Future<Output = Readiness> + Send;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dev_chain::DevChain;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::weather::Weather;
 use crate::wire::{self, Asked, Reply};
@@ -38,8 +38,10 @@ pub async fn open(chain: DevChain, weather: Arc<Weather>) -> io::Result<SocketAd
 
 async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked: Asked) -> Reply {
     let text = String::from_utf8_lossy(&asked.body);
-    let method = serde_json::from_slice::<Value>(&asked.body).ok();
-    let method = method.as_ref().and_then(|call| call.get("method"));
+    let calls = serde_json::from_slice::<Value>(&asked.body).ok();
+    // Several calls in one request are of one method.
+    let first = calls.as_ref().map(|calls| calls.get(0).unwrap_or(calls));
+    let method = first.and_then(|call| call.get("method"));
     let method = method.and_then(Value::as_str).unwrap_or_default();
     if !STRUCK.contains(&method) || weather.spares_request(&text) {
         return ask(&chain, &asked.body);
@@ -70,13 +72,16 @@ async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked:
 fn lagging(chain: &DevChain, method: &str, text: &str) -> Reply {
     match method {
         "eth_getTransactionReceipt" | "eth_getTransactionByHash" => {
-            let id = serde_json::from_str::<Value>(text).ok();
-            let id = id.and_then(|call| call.get("id").cloned());
-            let id = id.unwrap_or(Value::Null);
-            Reply::json(
-                200,
-                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":null}}"#),
-            )
+            let unknown = |call: &Value| {
+                let id = call.get("id").cloned().unwrap_or(Value::Null);
+                json!({ "jsonrpc": "2.0", "id": id, "result": null })
+            };
+            let answer = match serde_json::from_str::<Value>(text) {
+                Ok(Value::Array(calls)) => calls.iter().map(unknown).collect(),
+                Ok(call) => unknown(&call),
+                Err(_) => unknown(&Value::Null),
+            };
+            Reply::json(200, answer.to_string())
         }
         _ => {
             let behind = chain.block_number().saturating_sub(LAG);

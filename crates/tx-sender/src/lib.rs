@@ -24,6 +24,8 @@ pub use policy::{Chain, Clock, Options, Policy};
 pub use record::{Attempt, Closing, IllegalMove, Inclusion, Kind, Record, State};
 pub use request::Request;
 pub use sender::{LaneStatus, Sender, Watch};
+#[cfg(feature = "keystore")]
+pub use signer::KeystoreError;
 #[cfg(feature = "web3signer")]
 pub use signer::Web3Signer;
 pub use signer::{

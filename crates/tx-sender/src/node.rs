@@ -1,9 +1,11 @@
 //! The port to a chain's nodes, and the one implementation over JSON-RPC.
 
 mod http;
+mod member;
 mod refusal;
 mod rpc;
 mod set;
+mod view;
 
 use std::pin::Pin;
 
@@ -13,7 +15,8 @@ use thiserror::Error;
 pub use self::http::{HttpTransport, InvalidUrl};
 pub use self::refusal::Refusal;
 pub use self::rpc::{RpcNode, Transport};
-pub(crate) use self::set::{Canonical, Delivery, Nodes, View};
+pub(crate) use self::set::{Canonical, Delivery, Nodes};
+pub(crate) use self::view::View;
 
 /// The answer of a node.
 pub type NodeFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, NodeFault>> + Send + 'a>>;
@@ -120,4 +123,8 @@ pub trait Node: Send + Sync + 'static {
 
     /// The transaction's receipt, when the node has one (`eth_getTransactionReceipt`).
     fn receipt(&self, hash: B256) -> NodeFuture<'_, Option<Receipt>>;
+
+    /// The receipts of several transactions, in the order of the hashes: in one request where the node can. One that the node does not
+    /// tell is `None`.
+    fn receipts(&self, hashes: Vec<B256>) -> NodeFuture<'_, Vec<Option<Receipt>>>;
 }

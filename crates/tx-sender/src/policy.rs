@@ -32,7 +32,9 @@ pub struct Policy {
     pub confirmations: u64,
     /// How many transactions of one lane may wait for a block at a time.
     pub max_in_flight: usize,
-    /// How often the chain is looked at while something waits for it.
+    /// How far the chain's blocks are apart. Looks follow soon after a transaction was handed over, and then five times in a block.
+    pub block_time: Duration,
+    /// The longest pause between two looks at the chain while something waits for it: for what waits longer than for a few blocks.
     pub poll_interval: Duration,
     /// How often it is looked at while outcomes are only watched for a reorganisation.
     pub watch_interval: Duration,
@@ -53,6 +55,7 @@ impl Default for Policy {
             noop_max_fee_per_gas: None,
             confirmations: 0,
             max_in_flight: 64,
+            block_time: Duration::from_secs(1),
             poll_interval: Duration::from_millis(500),
             watch_interval: Duration::from_secs(5),
             resend_after: Duration::from_secs(10),
@@ -64,6 +67,17 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// How far the blocks of a chain are apart, as far as it is known here; one second for others.
+    #[must_use]
+    pub fn usual_block_time(chain_id: u64) -> Duration {
+        Duration::from_millis(match chain_id {
+            1 => 12_000,
+            10 | 137 | 8453 => 2_000,
+            42_161 => 250,
+            _ => 1_000,
+        })
+    }
+
     /// The cap of transactions without effect.
     #[must_use]
     pub fn noop_cap(&self) -> u128 {

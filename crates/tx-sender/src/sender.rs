@@ -3,6 +3,9 @@
 mod driver;
 mod look;
 mod pace;
+mod rhythm;
+mod send;
+mod sign;
 mod tend;
 mod watch;
 

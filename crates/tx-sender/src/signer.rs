@@ -1,6 +1,8 @@
 //! The port to whoever holds a key, and the check of everything that comes back from it.
 
 mod check;
+#[cfg(feature = "keystore")]
+mod keystore;
 mod local;
 #[cfg(feature = "web3signer")]
 mod web3signer;
@@ -12,6 +14,8 @@ use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256};
 
 pub use self::check::{Checked, check};
+#[cfg(feature = "keystore")]
+pub use self::keystore::KeystoreError;
 pub use self::local::{HashSigner, InvalidKey, LocalKey};
 #[cfg(feature = "web3signer")]
 pub use self::web3signer::Web3Signer;

@@ -41,7 +41,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. The last four are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 22] = [
+pub(super) const METRICS: [Metric; 28] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -172,7 +172,43 @@ pub(super) const METRICS: [Metric; 22] = [
         name: "svc_rpc_seconds",
         kind: Histogram,
         labels: &["method", "outcome"],
-        help: "time that the node behind `settlement.rpc_url` took for one call. Exists from the first call on",
+        help: "time that the nodes of the settlement took for one call. Exists from the first call on",
+    },
+    Metric {
+        name: "svc_sender_depth",
+        kind: Gauge,
+        labels: &["chain", "account"],
+        help: "mode `onchain`: own transactions that are not in a block for good. Exists, as those that follow, from the first transaction on",
+    },
+    Metric {
+        name: "svc_sender_oldest_seconds",
+        kind: Gauge,
+        labels: &["chain", "account"],
+        help: "age of the oldest of them",
+    },
+    Metric {
+        name: "svc_sender_transactions_left",
+        kind: Gauge,
+        labels: &["chain", "account"],
+        help: "transactions like the last one that the account can still pay for beside those on their way",
+    },
+    Metric {
+        name: "svc_sender_held",
+        kind: Gauge,
+        labels: &["chain", "account", "cause"],
+        help: "1 while own transactions are held by this cause (see `[settlement]`)",
+    },
+    Metric {
+        name: "svc_sender_bumps_total",
+        kind: Counter,
+        labels: &["chain", "account"],
+        help: "replacements with higher fees",
+    },
+    Metric {
+        name: "svc_sender_reorganised_total",
+        kind: Counter,
+        labels: &["chain", "account"],
+        help: "outcomes that a reorganisation has taken back",
     },
 ];
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ledger::Journal;
 use settlement::Settler;
+use tokio::time::Instant;
 
 use super::{PaymentProcessor, Worker};
 
@@ -12,17 +13,24 @@ use super::{PaymentProcessor, Worker};
 const UNTOUCHED_SECONDS: u64 = 60;
 /// More batches than any server fills between two sweeps.
 const MAX_PRUNE_BATCHES: usize = 4096;
+/// How often the settler forgets its old transactions.
+const FORGET_EVERY: Duration = Duration::from_secs(3600);
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Sweeps at every tick, until the processor is closed.
     pub(crate) async fn keep_sweeping(&self, every: Duration) {
         let mut ticks = tokio::time::interval(every);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut forgets = None;
         let sweeping = async {
             loop {
                 ticks.tick().await;
                 self.close_orphans().await;
                 self.prune().await;
+                if forgets.is_none_or(|at: Instant| at.elapsed() >= FORGET_EVERY) {
+                    forgets = Some(Instant::now());
+                    self.forget_transactions().await;
+                }
             }
         };
         self.shared.closing.run_until_cancelled(sweeping).await;
@@ -60,5 +68,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 }
             }
         }
+    }
+
+    /// An own transaction is kept for as long as the payment that it is for: while the journal has the payment, a retry or a look at
+    /// its outcome finds the transaction.
+    pub(super) async fn forget_transactions(&self) {
+        let kept = self.shared.policy.transaction_retention;
+        let before = self.now().saturating_sub(kept.as_secs());
+        self.settler().forget(before).await;
     }
 }

@@ -166,6 +166,10 @@ fn a_key_that_cannot_be_used_is_named() {
             "chains.196.confirmations: expected at most 64",
         ),
         (
+            "chains.196.block_time_ms = 0",
+            "chains.196.block_time_ms: expected 10 to 60000 ms",
+        ),
+        (
             "settlement.confirmations = 65",
             "settlement.confirmations: expected at most 64",
         ),

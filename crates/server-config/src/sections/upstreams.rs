@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -51,6 +52,9 @@ const MOST_SERVERS: u32 = 8;
 
 /// More blocks than anybody can wait for with an open connection.
 const MOST_CONFIRMATIONS: u64 = 64;
+
+/// From the fastest chains to far above the slowest ones.
+const BLOCK_TIMES_MS: std::ops::RangeInclusive<u64> = 10..=60_000;
 
 /// All `[upstreams.NAME]` tables.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -298,6 +302,10 @@ pub struct ChainTable {
     /// Blocks above the one that holds a transaction, before the transaction counts, where its purpose has no number of its own.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
+    /// Milliseconds between two blocks: how soon and how often is looked for the block of a transaction. What is usual for the chain
+    /// when absent.
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    pub block_time_ms: Option<u64>,
     /// `live`, or `replay` when the endpoints serve recorded answers; answers then say so.
     pub mode: Option<UpstreamMode>,
 }
@@ -321,6 +329,13 @@ impl Chains {
         self.0.get(&chain_id.to_string())?.confirmations
     }
 
+    /// How far blocks of this chain are apart; `None` when the table does not say.
+    #[must_use]
+    pub fn block_time(&self, chain_id: u64) -> Option<Duration> {
+        let table = self.0.get(&chain_id.to_string())?;
+        table.block_time_ms.map(Duration::from_millis)
+    }
+
     /// The rules of the tables.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         for (id, table) in &self.0 {
@@ -340,6 +355,14 @@ impl Chains {
             {
                 let message = format!("expected at most {MOST_CONFIRMATIONS}");
                 problems.push(Problem::new(format!("chains.{id}.confirmations"), message));
+            }
+            if table
+                .block_time_ms
+                .is_some_and(|block_time| !BLOCK_TIMES_MS.contains(&block_time))
+            {
+                let (least, most) = (BLOCK_TIMES_MS.start(), BLOCK_TIMES_MS.end());
+                let message = format!("expected {least} to {most} ms");
+                problems.push(Problem::new(format!("chains.{id}.block_time_ms"), message));
             }
             for (index, url) in table.rpc_urls.iter().enumerate() {
                 check_rpc_url(problems, &format!("chains.{id}.rpc_urls[{index}]"), url);

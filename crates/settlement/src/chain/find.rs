@@ -1,12 +1,11 @@
 //! What became of a payment, by what stands in canonical blocks.
 
-use alloy_eips::{BlockId, RpcBlockHash};
 use alloy_primitives::{B256, U256};
 use x402_wire::{Authorization, AuthorizationKey, Payment};
 
 use super::proof::{Purpose, of_logs};
 use super::{ChainReader, Head, Proof, RpcFault, TransactionOutcome};
-use crate::{Call, Cause, Malformation, Receipt};
+use crate::{Cause, Receipt};
 
 /// How far the chain's clock must be past `validBefore`, in seconds, before an unused authorization is
 /// given up: a reorganisation may replace the last blocks by earlier ones.
@@ -45,7 +44,7 @@ impl ChainReader {
         let head = self.rpc().head().await.map_err(RpcFault::cause)?;
         let key = payment.key();
         let valid_before = payment.authorization().valid_before;
-        if !self.used_at(&key, pinned(&head)?).await? {
+        if !self.used_as_of(&key, &head).await? {
             return Ok(if is_over(&head, valid_before) {
                 Finding::Expired
             } else {
@@ -76,7 +75,7 @@ impl ChainReader {
         if !is_over(&head, valid_before) {
             return Ok(false);
         }
-        Ok(!self.used_at(key, pinned(&head)?).await?)
+        Ok(!self.used_as_of(key, &head).await?)
     }
 
     /// [`Settler::is_spent`](crate::Settler::is_spent).
@@ -90,7 +89,7 @@ impl ChainReader {
         }
         self.confirm_chain().await?;
         let head = self.rpc().head().await.map_err(RpcFault::cause)?;
-        if !self.used_at(key, pinned(&head)?).await? {
+        if !self.used_as_of(key, &head).await? {
             return Ok(false);
         }
         let (search, end) = (self.inner.options.log_search, authorization.valid_before);
@@ -116,23 +115,19 @@ impl ChainReader {
     /// above it. A receipt alone is not enough: nodes hand out receipts of blocks that are only proposed, and
     /// such a block may never become one.
     pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, Cause> {
-        let outcome = self.rpc().outcome(hash).await.map_err(RpcFault::cause)?;
+        let (outcome, head) = tokio::join!(self.rpc().outcome(hash), self.rpc().head());
+        let outcome = outcome.map_err(RpcFault::cause)?;
         let Some(outcome) = outcome.filter(|outcome| outcome.transaction_hash == hash) else {
             return Ok(None);
         };
         let Some((number, block)) = outcome.place() else {
             return Ok(None);
         };
-        let head = self.rpc().head().await.map_err(RpcFault::cause)?;
+        let head = head.map_err(RpcFault::cause)?;
         if head.number() < number.saturating_add(self.inner.options.confirmations) {
             return Ok(None);
         }
-        let canonical = if head.number() == number {
-            Some(head)
-        } else {
-            self.rpc().block(number).await.map_err(RpcFault::cause)?
-        };
-        let is_canonical = canonical.is_some_and(|canonical| canonical.hash() == Some(block));
+        let is_canonical = self.rpc().is_canonical(&head, number, block).await?;
         Ok(is_canonical.then_some(outcome))
     }
 }
@@ -152,14 +147,4 @@ fn shown(purpose: &Purpose, outcome: &TransactionOutcome) -> Proof {
 fn is_over(head: &Head, valid_before: U256) -> bool {
     let margin = U256::from(EXPIRY_MARGIN_SECONDS);
     U256::from(head.timestamp()) >= valid_before.saturating_add(margin)
-}
-
-/// The block by its hash (EIP-1898): state that is older than the clock would give up a payment that has been
-/// made in between, and a node that lags behind or has another block of this number says so.
-fn pinned(head: &Head) -> Result<BlockId, Cause> {
-    let hash = head.hash().ok_or(Cause::Malformed {
-        call: Call::Rpc("eth_getBlockByNumber"),
-        detail: Malformation::RpcResult,
-    })?;
-    Ok(BlockId::Hash(RpcBlockHash::from_hash(hash, Some(true))))
 }

@@ -1,29 +1,25 @@
 //! JSON-RPC over the crate's own HTTP client: answers are bounded, and neither the endpoint (which may hold
 //! a key) nor a body ever reaches a log or an error.
 
+mod endpoints;
 mod fault;
+mod several;
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use alloy_eips::{BlockId, BlockNumberOrTag};
-use alloy_json_rpc::{RequestPacket, ResponsePacket, RpcRecv, RpcSend};
+use alloy_json_rpc::{RpcRecv, RpcSend};
 use alloy_primitives::{Address, B256, Bytes, U64, U128, U256};
 use alloy_provider::{Provider, RootProvider};
 use alloy_rpc_client::RpcClient;
 use alloy_rpc_types_eth::{Filter, Log, TransactionRequest};
 use alloy_sol_types::SolCall;
-use alloy_transport::{TransportError, TransportErrorKind, TransportFut};
 use reqwest::Url;
-use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
-use tower_service::Service;
-use tx_sender::NodeFault;
 
+use self::endpoints::{Endpoint, InOrder};
 pub(crate) use self::fault::RpcFault;
 use self::fault::fault;
 use crate::http::Http;
@@ -32,11 +28,21 @@ use crate::{Call, Cause, Malformation, SettlementError};
 /// The longest JSON-RPC answer in bytes; receipts and log lists are the longest that are asked for.
 const MAX_RPC_BODY: usize = 4 * 1024 * 1024;
 
-/// A node.
+const BLOCK: &str = "eth_getBlockByNumber";
+
+/// The nodes of the chain.
 #[derive(Clone)]
 pub(crate) struct Rpc {
+    /// The first one that answers.
     provider: RootProvider,
-    transport: Transport,
+    each: Arc<[Each]>,
+}
+
+/// One of them.
+#[derive(Clone)]
+struct Each {
+    endpoint: Arc<Endpoint>,
+    provider: RootProvider,
 }
 
 /// A block, mostly the newest one, as far as it is needed here.
@@ -101,48 +107,79 @@ impl TransactionOutcome {
 }
 
 impl Rpc {
+    /// Over endpoints in the order in which they are asked.
     pub(crate) fn new(
         http: &Http,
-        url: &SecretString,
+        urls: &[SecretString],
         timeout: Duration,
     ) -> Result<Self, SettlementError> {
-        let key = "settlement.rpc_url";
-        let url = Url::parse(url.expose_secret())
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            .ok_or(SettlementError::Url { key })?;
-        let transport = Transport {
-            http: http.with_max_body(MAX_RPC_BODY),
-            url,
-            timeout,
+        let mut endpoints: Vec<Arc<Endpoint>> = Vec::with_capacity(urls.len());
+        for (at, url) in urls.iter().enumerate() {
+            let key = match at {
+                0 => "settlement.rpc_url",
+                _ => "chains.ID.rpc_urls",
+            };
+            let url = Url::parse(url.expose_secret())
+                .ok()
+                .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+                .ok_or(SettlementError::Url { key })?;
+            let http = http.with_max_body(MAX_RPC_BODY);
+            endpoints.push(Arc::new(Endpoint::new(http, url, timeout)));
+        }
+        if endpoints.is_empty() {
+            let key = "settlement.rpc_url";
+            return Err(SettlementError::Url { key });
+        }
+        let over = |endpoints: Vec<Arc<Endpoint>>| {
+            RootProvider::new(RpcClient::new(InOrder(endpoints.into()), false))
         };
+        let each = endpoints.iter().map(|endpoint| Each {
+            endpoint: Arc::clone(endpoint),
+            provider: over(vec![Arc::clone(endpoint)]),
+        });
         Ok(Self {
-            provider: RootProvider::new(RpcClient::new(transport.clone(), false)),
-            transport,
+            each: each.collect(),
+            provider: over(endpoints),
         })
     }
 
-    /// The same endpoint for transactions that are sent from here.
-    pub(crate) fn sending_node(&self) -> tx_sender::RpcNode {
-        tx_sender::RpcNode::new(Arc::new(self.transport.clone()))
+    /// The same endpoints for transactions that are sent from here.
+    pub(crate) fn sending_nodes(&self) -> Vec<tx_sender::RpcNode> {
+        let endpoints = self.each.iter().map(|each| Arc::clone(&each.endpoint));
+        endpoints
+            .map(|endpoint| tx_sender::RpcNode::new(endpoint))
+            .collect()
     }
 
-    pub(crate) async fn chain_id(&self) -> Result<u64, RpcFault> {
-        self.provider
-            .get_chain_id()
-            .await
-            .map_err(|error| fault("eth_chainId", error))
+    /// Asks each endpoint that has not said yet which chain it serves. Those that do not answer are not used until they have.
+    pub(crate) async fn confirm(&self, expected: u64) -> Result<(), Cause> {
+        let mut failure = None;
+        for Each { endpoint, provider } in self.each.iter() {
+            if endpoint.is_confirmed() || (endpoint.rests() && self.is_confirmed()) {
+                continue;
+            }
+            let answer = provider.get_chain_id().await;
+            match answer.map_err(|error| fault("eth_chainId", error)) {
+                Ok(observed) if observed == expected => endpoint.confirm(),
+                Ok(observed) => return Err(Cause::Chain { expected, observed }),
+                Err(fault) => failure = failure.or(Some(fault.cause())),
+            }
+        }
+        match failure {
+            Some(cause) if !self.is_confirmed() => Err(cause),
+            _ => Ok(()),
+        }
     }
 
-    pub(crate) async fn head(&self) -> Result<Head, RpcFault> {
-        self.request("eth_getBlockByNumber", (BlockNumberOrTag::Latest, false))
-            .await
+    /// An endpoint is known to serve the chain.
+    fn is_confirmed(&self) -> bool {
+        self.each.iter().any(|each| each.endpoint.is_confirmed())
     }
 
     /// The canonical block with this number, when there is one.
     pub(crate) async fn block(&self, number: u64) -> Result<Option<Head>, RpcFault> {
         let number = BlockNumberOrTag::Number(number);
-        self.request("eth_getBlockByNumber", (number, false)).await
+        request(&self.provider, BLOCK, (number, false)).await
     }
 
     pub(crate) async fn code(&self, address: Address) -> Result<Bytes, RpcFault> {
@@ -170,11 +207,7 @@ impl Rpc {
         let request = TransactionRequest::default()
             .to(to)
             .input(call.abi_encode().into());
-        let data = self.execute(request, block).await?;
-        C::abi_decode_returns_validate(&data).map_err(|_| {
-            let (call, detail) = (Call::Rpc("eth_call"), Malformation::RpcResult);
-            RpcFault::Lost(Cause::Malformed { call, detail })
-        })
+        decoded::<C>(&self.execute(request, block).await?)
     }
 
     /// Executes a call without sending it.
@@ -211,128 +244,26 @@ impl Rpc {
             .map_err(|error| fault("eth_maxPriorityFeePerGas", error))
     }
 
-    pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, RpcFault> {
-        self.request("eth_getTransactionReceipt", (hash,)).await
-    }
-
-    /// Whether the node knows the transaction, in a block or waiting.
-    pub(crate) async fn knows(&self, hash: B256) -> Result<bool, RpcFault> {
-        let known: Option<IgnoredAny> = self.request("eth_getTransactionByHash", (hash,)).await?;
-        Ok(known.is_some())
-    }
-
     pub(crate) async fn logs(&self, filter: &Filter) -> Result<Vec<Log>, RpcFault> {
         self.provider
             .get_logs(filter)
             .await
             .map_err(|error| fault("eth_getLogs", error))
     }
-
-    async fn request<P: RpcSend, R: RpcRecv>(
-        &self,
-        method: &'static str,
-        params: P,
-    ) -> Result<R, RpcFault> {
-        let answer = self.provider.client().request(method, params).await;
-        answer.map_err(|error| fault(method, error))
-    }
 }
 
-/// The crate's HTTP client as an alloy transport.
-#[derive(Debug, Clone)]
-struct Transport {
-    http: Http,
-    url: Url,
-    timeout: Duration,
+async fn request<P: RpcSend, R: RpcRecv>(
+    provider: &RootProvider,
+    method: &'static str,
+    params: P,
+) -> Result<R, RpcFault> {
+    let answer = provider.client().request(method, params).await;
+    answer.map_err(|error| fault(method, error))
 }
 
-impl Transport {
-    async fn exchange(self, request: RequestPacket) -> Result<ResponsePacket, TransportError> {
-        let body = serde_json::to_vec(&request).map_err(TransportError::ser_err)?;
-        let call = Call::Rpc(method(&request));
-        let reply = self
-            .http
-            .post(call, self.url, HeaderMap::new(), body, self.timeout)
-            .await
-            .map_err(TransportErrorKind::custom)?;
-        // Some nodes answer errors with an error status and a JSON-RPC body.
-        match serde_json::from_slice::<ResponsePacket>(&reply.body) {
-            Ok(packet) if reply.is_success() || packet.is_error() => Ok(packet),
-            Ok(_) | Err(_) if !reply.is_success() => {
-                Err(TransportErrorKind::custom(Cause::Status {
-                    call,
-                    status: reply.status,
-                }))
-            }
-            _ => {
-                let detail = Malformation::Json;
-                Err(TransportErrorKind::custom(Cause::Malformed {
-                    call,
-                    detail,
-                }))
-            }
-        }
-    }
-}
-
-impl tx_sender::Transport for Transport {
-    fn exchange(
-        &self,
-        method: &'static str,
-        body: Vec<u8>,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
-        let (call, url) = (Call::Rpc(method), self.url.clone());
-        let reply = self
-            .http
-            .post(call, url, HeaderMap::new(), body, self.timeout);
-        Box::pin(async move {
-            match reply.await {
-                // Some nodes answer errors with an error status and a JSON-RPC body: the body decides.
-                Ok(reply) => Ok(reply.body.to_vec()),
-                Err(Cause::Unreachable { .. }) => Err(NodeFault::Unreachable),
-                Err(_) => Err(NodeFault::Lost { method }),
-            }
-        })
-    }
-}
-
-impl Service<RequestPacket> for Transport {
-    type Response = ResponsePacket;
-    type Error = TransportError;
-    type Future = TransportFut<'static>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: RequestPacket) -> Self::Future {
-        Box::pin(self.clone().exchange(request))
-    }
-}
-
-/// The methods that this crate calls.
-const METHODS: [&str; 13] = [
-    "eth_call",
-    "eth_chainId",
-    "eth_estimateGas",
-    "eth_gasPrice",
-    "eth_getBalance",
-    "eth_getBlockByNumber",
-    "eth_getCode",
-    "eth_getLogs",
-    "eth_getTransactionByHash",
-    "eth_getTransactionCount",
-    "eth_getTransactionReceipt",
-    "eth_maxPriorityFeePerGas",
-    "eth_sendRawTransaction",
-];
-
-/// The method of a request, as a label of a bounded set.
-fn method(request: &RequestPacket) -> &'static str {
-    let name = match request {
-        RequestPacket::Single(request) => request.method(),
-        RequestPacket::Batch(_) => "batch",
-    };
-    let known = METHODS.iter().find(|known| **known == name);
-    known.copied().unwrap_or("other")
+fn decoded<C: SolCall>(data: &[u8]) -> Result<C::Return, RpcFault> {
+    C::abi_decode_returns_validate(data).map_err(|_| {
+        let (call, detail) = (Call::Rpc("eth_call"), Malformation::RpcResult);
+        RpcFault::Lost(Cause::Malformed { call, detail })
+    })
 }

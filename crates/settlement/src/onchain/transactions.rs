@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use tx_sender::{
-    Chain, Hold, Lane, NodeFault, Options, Policy, Record, Request, Sender, SenderError, State,
-    Store, Takeover, TransactionSigner, Watch,
+    Chain, Hold, Lane, Node, NodeFault, Options, Policy, Record, Request, Sender, SenderError,
+    State, Store, Takeover, TransactionSigner, Watch,
 };
 use x402_wire::Payment;
 
@@ -32,12 +32,14 @@ pub(super) fn sender(
     records: Arc<dyn Store>,
 ) -> Sender {
     let usual = Policy::default();
+    let nodes = chain.rpc().sending_nodes().into_iter();
     let network = Chain {
         id: chain.network().chain_id(),
-        nodes: vec![Arc::new(chain.rpc().sending_node())],
+        nodes: nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect(),
         policy: Policy {
             max_fee_per_gas: policy.max_fee_per_gas,
             confirmations: chain.confirmations(),
+            block_time: chain.block_time(),
             poll_interval: timeouts.poll_interval,
             resend_after: timeouts.poll_interval.saturating_mul(RESEND_POLLS),
             ..usual
@@ -116,7 +118,8 @@ impl OnchainSettler {
     ) -> Settlement {
         let after = self.timeouts.receipt;
         let deadline = Instant::now() + after;
-        let mut waited = false;
+        let poll = self.timeouts.poll_interval;
+        let (mut waited, mut soon) = (false, poll / 10);
         loop {
             let record = watch.record();
             if !matches!(
@@ -132,7 +135,15 @@ impl OnchainSettler {
                 None if Instant::now() >= deadline => return self.late(payment, &record).await,
                 None => {}
             }
-            let next = (Instant::now() + self.timeouts.poll_interval).min(deadline);
+            // It is over, and the node did not answer or is behind: that is read again soon, and then less often.
+            let pause = if record.state.is_outcome() {
+                let pause = soon;
+                soon = soon.saturating_mul(2).min(poll);
+                pause
+            } else {
+                poll
+            };
+            let next = (Instant::now() + pause).min(deadline);
             if let Ok(Err(error)) = tokio::time::timeout_at(next, watch.changed()).await {
                 tracing::debug!(
                     key = record.key,

@@ -16,6 +16,7 @@ mod canonical;
 mod chain;
 mod codes;
 mod composed;
+mod endpoints;
 mod facilitator;
 mod facilitator_faults;
 mod gas;

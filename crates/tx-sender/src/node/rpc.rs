@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloy_primitives::{Address, B256, Bytes, U64, U128, U256};
 use serde::Deserialize;
@@ -25,7 +26,14 @@ pub trait Transport: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct RpcNode {
     transport: Arc<dyn Transport>,
+    /// The node has refused several calls in one request.
+    one_by_one: Arc<AtomicBool>,
 }
+
+const RECEIPT: &str = "eth_getTransactionReceipt";
+
+/// How many calls go in one request. Public endpoints take a hundred.
+const MAX_BATCH: usize = 100;
 
 /// The most characters of a node's words that are kept.
 const MAX_WORDS: usize = 200;
@@ -43,6 +51,22 @@ struct ErrorObject {
     code: i64,
     #[serde(default)]
     message: String,
+}
+
+impl ErrorObject {
+    /// Several calls in one request are what is refused: by the code for what is no request, or in words.
+    fn is_of_batches(&self) -> bool {
+        matches!(self.code, -32600 | -32700) || self.message.to_ascii_lowercase().contains("batch")
+    }
+}
+
+impl From<ErrorObject> for NodeFault {
+    fn from(error: ErrorObject) -> Self {
+        Self::Refused {
+            code: error.code,
+            message: error.message.chars().take(MAX_WORDS).collect(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -77,11 +101,27 @@ struct WireReceipt {
     status: Option<U64>,
 }
 
+impl WireReceipt {
+    /// `None` when it is another transaction's, or says no block.
+    fn of(self, hash: B256) -> Option<Receipt> {
+        (self.transaction_hash == hash).then_some(())?;
+        Some(Receipt {
+            hash,
+            number: self.block_number?.to(),
+            block: self.block_hash?,
+            succeeded: self.status? == U64::ONE,
+        })
+    }
+}
+
 impl RpcNode {
     /// A node behind this transport.
     #[must_use]
     pub fn new(transport: Arc<dyn Transport>) -> Self {
-        Self { transport }
+        Self {
+            transport,
+            one_by_one: Arc::default(),
+        }
     }
 
     /// The result, `None` where it is null or absent.
@@ -98,10 +138,7 @@ impl RpcNode {
         let answer: Answer<T> =
             serde_json::from_slice(&body).map_err(|_| NodeFault::Lost { method })?;
         match answer.error {
-            Some(error) => Err(NodeFault::Refused {
-                code: error.code,
-                message: error.message.chars().take(MAX_WORDS).collect(),
-            }),
+            Some(error) => Err(error.into()),
             None => Ok(answer.result),
         }
     }
@@ -129,6 +166,52 @@ impl RpcNode {
             timestamp: block.timestamp.to(),
             base_fee: block.base_fee_per_gas.map(|fee| fee.to()),
         }))
+    }
+}
+
+/// An answer among several.
+#[derive(Deserialize)]
+struct Part {
+    id: usize,
+    #[serde(default = "Option::default")]
+    result: Option<WireReceipt>,
+}
+
+impl RpcNode {
+    /// The receipts in one request; `None` from a node that takes no batches.
+    async fn receipts_at_once(
+        &self,
+        hashes: &[B256],
+    ) -> Result<Option<Vec<Option<Receipt>>>, NodeFault> {
+        let calls = hashes.iter().enumerate().map(
+            |(id, hash)| json!({ "jsonrpc": "2.0", "id": id, "method": RECEIPT, "params": [hash] }),
+        );
+        let calls = Value::Array(calls.collect());
+        let body = self
+            .transport
+            .exchange(RECEIPT, calls.to_string().into_bytes())
+            .await?;
+        let Ok(parts) = serde_json::from_slice::<Vec<Part>>(&body) else {
+            // One object is a refusal of the whole.
+            if let Ok(answer) = serde_json::from_slice::<Answer<Value>>(&body)
+                && let Some(error) = answer.error
+            {
+                if !error.is_of_batches() {
+                    return Err(error.into());
+                }
+                self.one_by_one.store(true, Ordering::Relaxed);
+                return Ok(None);
+            }
+            return Err(NodeFault::Lost { method: RECEIPT });
+        };
+        let mut receipts = vec![None; hashes.len()];
+        // In whatever order; what a node says of another transaction than the one with this number is nothing.
+        for Part { id, result } in parts {
+            if let (Some(receipt), Some(hash)) = (receipts.get_mut(id), hashes.get(id)) {
+                *receipt = result.and_then(|result| result.of(*hash));
+            }
+        }
+        Ok(Some(receipts))
     }
 }
 
@@ -234,18 +317,29 @@ impl Node for RpcNode {
 
     fn receipt(&self, hash: B256) -> NodeFuture<'_, Option<Receipt>> {
         Box::pin(async move {
-            let receipt: Option<WireReceipt> =
-                self.ask("eth_getTransactionReceipt", json!([hash])).await?;
-            Ok(receipt
-                .filter(|receipt| receipt.transaction_hash == hash)
-                .and_then(|receipt| {
-                    Some(Receipt {
-                        hash,
-                        number: receipt.block_number?.to(),
-                        block: receipt.block_hash?,
-                        succeeded: receipt.status? == U64::ONE,
-                    })
-                }))
+            let receipt: Option<WireReceipt> = self.ask(RECEIPT, json!([hash])).await?;
+            Ok(receipt.and_then(|receipt| receipt.of(hash)))
+        })
+    }
+
+    fn receipts(&self, hashes: Vec<B256>) -> NodeFuture<'_, Vec<Option<Receipt>>> {
+        Box::pin(async move {
+            let mut receipts = Vec::with_capacity(hashes.len());
+            for part in hashes.chunks(MAX_BATCH) {
+                let together = match part.len() > 1 && !self.one_by_one.load(Ordering::Relaxed) {
+                    true => self.receipts_at_once(part).await?,
+                    false => None,
+                };
+                match together {
+                    Some(together) => receipts.extend(together),
+                    None => {
+                        for hash in part {
+                            receipts.push(self.receipt(*hash).await?);
+                        }
+                    }
+                }
+            }
+            Ok(receipts)
         })
     }
 }

@@ -1,45 +1,28 @@
 //! Several nodes of one chain: asked in a fixed order with health, compared with each other where it matters.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::{Head, Node, NodeFault, NodeFuture, Receipt, Refusal};
-use crate::{Hold, Inclusion, Market};
+use super::member::Member;
+use super::view::View;
+use super::{Node, NodeFault, NodeFuture, Receipt, Refusal};
+use crate::Hold;
 
 /// How many blocks a node may be behind the newest head that any node shows, and still be asked first.
 const MAX_LAG: u64 = 8;
 
-/// How long a node that did not answer is asked last.
-const REST: Duration = Duration::from_secs(10);
-
-/// How many blocks back the user of a nonce is searched for.
-const MAX_SEARCH: u64 = 1 << 16;
+/// How long the other nodes are waited for after one has answered.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// The nodes of one chain, in the operator's order.
 #[derive(Clone)]
 pub(crate) struct Nodes {
     chain_id: u64,
     members: Vec<Arc<Member>>,
-}
-
-struct Member {
-    node: Arc<dyn Node>,
-    confirmed: AtomicBool,
-    rests_until: Mutex<Option<Instant>>,
-}
-
-/// What a lane looks like from one node, as of one block.
-#[derive(Clone)]
-pub(crate) struct View {
-    member: Arc<Member>,
-    pub(crate) head: Head,
-    /// How many of the account's transactions stand in canonical blocks.
-    pub(crate) count: u64,
 }
 
 /// What the nodes say of a block.
@@ -64,52 +47,9 @@ pub(crate) struct Delivery {
     pub(crate) refusal: Option<(Refusal, String)>,
 }
 
-impl Member {
-    fn rests(&self) -> bool {
-        let until = self.rests_until.lock();
-        until
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some_and(|until| Instant::now() < until)
-    }
-
-    /// Notes a failure that is the node's own, and no answer.
-    fn note<T>(&self, answer: Result<T, NodeFault>) -> Result<T, NodeFault> {
-        let until = match &answer {
-            Err(NodeFault::Refused { .. }) => return answer,
-            Err(_) => Some(Instant::now() + REST),
-            Ok(_) => None,
-        };
-        *self
-            .rests_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = until;
-        answer
-    }
-
-    async fn head(&self, chain_id: u64) -> Result<Head, NodeFault> {
-        if !self.confirmed.load(Ordering::Relaxed) {
-            let observed = self.node.chain_id().await?;
-            if observed != chain_id {
-                return Err(NodeFault::OtherChain {
-                    expected: chain_id,
-                    observed,
-                });
-            }
-            self.confirmed.store(true, Ordering::Relaxed);
-        }
-        self.node.head().await
-    }
-}
-
 impl Nodes {
     pub(crate) fn new(chain_id: u64, nodes: Vec<Arc<dyn Node>>) -> Self {
-        let members = nodes.into_iter().map(|node| {
-            Arc::new(Member {
-                node,
-                confirmed: AtomicBool::new(false),
-                rests_until: Mutex::new(None),
-            })
-        });
+        let members = nodes.into_iter().map(|node| Arc::new(Member::new(node)));
         Self {
             chain_id,
             members: members.collect(),
@@ -134,21 +74,43 @@ impl Nodes {
         }
     }
 
-    /// Asks each of them the same at once; the answers in their order.
+    /// Asks each of them the same at once; the answers in their order. Once one has answered, the others are waited for a little while
+    /// only, and rest when they are silent.
     async fn ask_all<T: Send + 'static>(
         members: Vec<Arc<Member>>,
-        question: impl for<'a> Fn(&'a Member) -> NodeFuture<'a, T> + Send + Clone + 'static,
+        question: impl for<'a> Fn(&'a Member) -> NodeFuture<'a, T> + Send + Sync + Clone + 'static,
     ) -> Vec<(Arc<Member>, Result<T, NodeFault>)> {
         let mut asked = JoinSet::new();
+        let mut silent = members.clone();
         for (at, member) in members.into_iter().enumerate() {
             let question = question.clone();
             asked.spawn(async move {
-                let answer = question(&member).await;
-                let answer = member.note(answer);
+                let answer = member.wait(|| question(&member)).await;
                 (at, member, answer)
             });
         }
-        let mut answers = asked.join_all().await;
+        let (mut answers, mut until) = (Vec::new(), None);
+        loop {
+            let next = match until {
+                None => Ok(asked.join_next().await),
+                Some(until) => tokio::time::timeout_at(until, asked.join_next()).await,
+            };
+            let Ok(next) = next else {
+                silent.iter().for_each(|member| member.rest());
+                break;
+            };
+            match next {
+                Some(Ok((at, member, answer))) => {
+                    silent.retain(|other| !Arc::ptr_eq(other, &member));
+                    if answer.is_ok() {
+                        until.get_or_insert_with(|| Instant::now() + GRACE);
+                    }
+                    answers.push((at, member, answer));
+                }
+                Some(Err(_)) => {}
+                None => break,
+            }
+        }
         answers.sort_by_key(|(at, ..)| *at);
         answers
             .into_iter()
@@ -156,30 +118,52 @@ impl Nodes {
             .collect()
     }
 
-    /// The lane from the first node in order that is not behind the others.
-    pub(crate) async fn view(&self, account: Address) -> Result<View, Hold> {
+    /// The lane from the first node in order that is not behind the others. While its head is that of the `last` view, nothing else is
+    /// asked.
+    pub(crate) async fn view(&self, account: Address, last: Option<View>) -> Result<View, Hold> {
         let chain_id = self.chain_id;
-        let heads =
-            Self::ask_all(self.awake(), move |member| Box::pin(member.head(chain_id))).await;
-        let best = heads
-            .iter()
-            .filter_map(|(_, head)| Some(head.as_ref().ok()?.number))
-            .max()
-            .unwrap_or_default();
+        let heads = Self::ask_all(self.awake(), move |member| Box::pin(member.head(chain_id)));
+        let heads = heads.await;
+        let known = || {
+            heads
+                .iter()
+                .filter_map(|(_, head)| head.as_ref().ok().copied())
+        };
+        let best = known().map(|head| head.number).max().unwrap_or_default();
         let mut fault = NodeFault::Unreachable;
-        for (member, head) in heads {
-            match head {
-                Ok(head) if head.number.saturating_add(MAX_LAG) < best => {}
-                Ok(head) => match member.note(member.node.count(account, head.hash).await) {
-                    Ok(count) => {
-                        return Ok(View {
-                            member,
-                            head,
-                            count,
-                        });
-                    }
-                    Err(other) => fault = other,
-                },
+        for (member, head) in &heads {
+            let head = match head {
+                Ok(head) if head.number.saturating_add(MAX_LAG) < best => continue,
+                Ok(head) => *head,
+                Err(other) => {
+                    fault = other.clone();
+                    continue;
+                }
+            };
+            let agreed = known().all(|other| other.hash == head.hash);
+            if let Some(last) = last.as_ref().filter(|last| {
+                Arc::ptr_eq(&last.member, member)
+                    && last.head.hash == head.hash
+                    && last.account == account
+            }) {
+                return Ok(View {
+                    head,
+                    agreed,
+                    ..last.clone()
+                });
+            }
+            match member.wait(|| member.node.count(account, head.hash)).await {
+                Ok(count) => {
+                    return Ok(View {
+                        member: Arc::clone(member),
+                        account,
+                        head,
+                        agreed,
+                        count,
+                        balance: Arc::default(),
+                        price: Arc::default(),
+                    });
+                }
                 Err(other) => fault = other,
             }
         }
@@ -187,8 +171,17 @@ impl Nodes {
     }
 
     /// Whether the block with this number is the one with this hash, by every node that has one of the number.
-    pub(crate) async fn canonical(&self, number: u64, hash: B256) -> Result<Canonical, Hold> {
-        let blocks = Self::ask_all(self.awake(), move |member| member.node.block(number)).await;
+    pub(crate) async fn canonical(
+        &self,
+        view: &View,
+        number: u64,
+        hash: B256,
+    ) -> Result<Canonical, Hold> {
+        if view.agreed && (view.head.number, view.head.hash) == (number, hash) {
+            return Ok(Canonical::Yes);
+        }
+        let blocks = Self::ask_all(self.awake(), move |member| member.node.block(number));
+        let blocks = blocks.await;
         let (mut same, mut other, mut missing, mut fault) = (false, false, false, None);
         for (_, block) in blocks {
             match block {
@@ -209,14 +202,20 @@ impl Nodes {
         })
     }
 
-    /// The transaction's receipt, of the first node that has one.
-    pub(crate) async fn receipt(&self, hash: B256) -> Option<Receipt> {
-        for member in self.in_order() {
-            if let Ok(Some(receipt)) = member.note(member.node.receipt(hash).await) {
-                return Some(receipt);
+    /// The transactions' receipts, each of the first node that has one.
+    pub(crate) async fn receipts(&self, mut hashes: Vec<B256>) -> Vec<Receipt> {
+        let mut found = Vec::new();
+        for member in self.awake() {
+            if hashes.is_empty() {
+                break;
+            }
+            let ask = || member.node.receipts(hashes.clone());
+            if let Ok(receipts) = member.wait(ask).await {
+                found.extend(receipts.into_iter().flatten());
+                hashes.retain(|hash| !found.iter().any(|receipt| receipt.hash == *hash));
             }
         }
-        None
+        found
     }
 
     /// Hands signed bytes to the first node that takes them, or to all. The node of the view comes first: the others may be behind.
@@ -246,77 +245,5 @@ impl Nodes {
                 first.filter(|(first, _)| kinds.iter().all(|(kind, _)| kind == first));
         }
         delivery
-    }
-}
-
-impl View {
-    /// The account's coins as of the head.
-    pub(crate) async fn balance(&self, account: Address) -> Result<U256, Hold> {
-        let balance = self.member.node.balance(account, self.head.hash).await;
-        self.member.note(balance).map_err(Hold::Nodes)
-    }
-
-    /// What gas costs as of the head.
-    pub(crate) async fn market(&self) -> Result<Market, Hold> {
-        let node = &self.member.node;
-        let market = async {
-            let Some(base) = self.head.base_fee else {
-                let price = node.gas_price().await?;
-                return Ok(Market::Legacy { price });
-            };
-            let tip = match node.priority_fee().await {
-                Ok(tip) => tip,
-                // Not every node has the method; its gas price is base fee and tip.
-                Err(NodeFault::Refused { .. }) => node.gas_price().await?.saturating_sub(base),
-                Err(fault) => return Err(fault),
-            };
-            Ok(Market::Dynamic { base, tip })
-        };
-        self.member.note(market.await).map_err(Hold::Nodes)
-    }
-
-    /// The transaction of the account that has used a nonce below [`count`](Self::count), as the blocks show it. `None` when
-    /// they cannot be read so far back.
-    pub(crate) async fn user_of(
-        &self,
-        account: Address,
-        nonce: u64,
-    ) -> Result<Option<Inclusion>, NodeFault> {
-        let node = &self.member.node;
-        let is_used =
-            async |number: u64| Ok::<_, NodeFault>(node.count_at(account, number).await? > nonce);
-        let (mut used, mut step) = (self.head.number, 1);
-        // Back in steps that double to a block before it, then the middle between the two.
-        let mut unused = loop {
-            if step > MAX_SEARCH {
-                return Ok(None);
-            }
-            let number = self.head.number.saturating_sub(step);
-            if number == 0 || !is_used(number).await? {
-                break number;
-            }
-            (used, step) = (number, step.saturating_mul(2));
-        };
-        while used.saturating_sub(unused) > 1 {
-            let middle = unused.midpoint(used);
-            if is_used(middle).await? {
-                used = middle;
-            } else {
-                unused = middle;
-            }
-        }
-        let Some((block, mined)) = node.transactions(used).await? else {
-            return Ok(None);
-        };
-        let user = mined
-            .into_iter()
-            .find(|mined| mined.from == account && mined.nonce == nonce);
-        Ok(user.map(|mined| Inclusion {
-            hash: mined.hash,
-            number: used,
-            block,
-            // Of a transaction that is not ours nobody asks.
-            succeeded: true,
-        }))
     }
 }

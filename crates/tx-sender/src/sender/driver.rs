@@ -10,12 +10,17 @@ use tokio::time::Instant;
 
 use super::Shared;
 use super::pace::Paces;
+use super::rhythm::Rhythm;
 use crate::node::{Delivery, Nodes, View};
 use crate::observe::LaneMetrics;
 use crate::{Fence, Hold, Lane, Policy, Record, StoreError, Takeover, TransactionSigner};
 
-/// How long a lane is leased, in seconds of the wall clock. Renewed each turn; a turn that takes longer finds its writes refused.
+/// How long a lane is leased, in seconds of the wall clock. Who works it without having renewed the lease finds its writes refused as
+/// soon as somebody else has the lane.
 const LEASE_SECONDS: u64 = 30;
+
+/// How long after a renewal the lease is renewed.
+const RENEW_AFTER: Duration = Duration::from_secs(10);
 
 /// The longest pause after a turn that could not be finished.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
@@ -29,6 +34,9 @@ pub(super) struct Driver {
     pub(super) signer: Arc<dyn TransactionSigner>,
     pub(super) metrics: LaneMetrics,
     pub(super) paces: Paces,
+    pub(super) rhythm: Rhythm,
+    /// The last look at the chain: while its head stays, nothing of it is asked again.
+    view: Option<View>,
     /// A block whose ancestors hold every inclusion of the lane.
     pub(super) anchor: Option<(u64, B256)>,
     /// Since when a nonce is missing.
@@ -42,6 +50,8 @@ pub(super) struct Driver {
     pub(super) sending: JoinSet<(u64, B256, Delivery)>,
     takeover: Takeover,
     fence: Option<Fence>,
+    /// When the lease was renewed.
+    leased_at: Option<Instant>,
     reported: Option<&'static str>,
 }
 
@@ -94,6 +104,8 @@ impl Driver {
             signer,
             metrics: LaneMetrics::new(lane),
             paces: Paces::default(),
+            rhythm: Rhythm::default(),
+            view: None,
             anchor: None,
             gap_since: None,
             hold: None,
@@ -101,6 +113,7 @@ impl Driver {
             balance: U256::ZERO,
             sending: JoinSet::new(),
             fence: None,
+            leased_at: None,
             reported: None,
         }
     }
@@ -121,7 +134,7 @@ impl Driver {
                 }
                 Ok(Left::Waiting) => {
                     failures = 0;
-                    Some(self.policy.poll_interval)
+                    Some(self.rhythm.pause(&self.policy))
                 }
                 Err(Stop::Again) => {
                     failures = failures.saturating_add(1);
@@ -139,6 +152,8 @@ impl Driver {
                 Err(Stop::Held(hold)) => {
                     failures = failures.saturating_add(1);
                     self.anchor = None;
+                    // Whether the lane is still ours is asked before anything else.
+                    self.leased_at = None;
                     self.hold = Some(hold);
                     Some(self.pause(failures))
                 }
@@ -153,28 +168,31 @@ impl Driver {
         }
     }
 
+    /// After a failure: short at first, and twice as long after each further one.
     fn pause(&self, failures: u32) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.min(16));
-        self.policy
-            .poll_interval
+        Rhythm::first(&self.policy)
             .saturating_mul(doubled)
-            .min(MAX_PAUSE.max(self.policy.poll_interval))
+            .min(MAX_PAUSE)
     }
 
     /// One look at everything that is open, and what follows from it.
     async fn turn(&mut self) -> Result<Left, Stop> {
         self.hold = None;
-        let records = self.shared.store.live(self.lane).await?;
-        if records.is_empty() {
-            self.note_depth(&records);
-            return Ok(Left::Nothing);
+        // Until the lane is ours, somebody else may write: what is read before only tells whether there is anything to do.
+        if !self.is_leased() {
+            let records = self.shared.store.live(self.lane).await?;
+            if records.is_empty() {
+                self.note_depth(&records);
+                return Ok(Left::Nothing);
+            }
+            self.take_lane().await?;
         }
-        self.take_lane().await?;
-        // Again: until the lane was ours, somebody else may have written.
         let mut records = self.shared.store.live(self.lane).await?;
         self.paces.keep(&records);
         self.note_depth(&records);
-        let view = self.nodes.view(self.lane.account).await?;
+        let view = self.nodes.view(self.lane.account, self.view.take()).await?;
+        self.view = Some(view.clone());
         self.look(&view, &mut records).await?;
         self.tend(&view, &mut records).await?;
         self.note_depth(&records);
@@ -193,6 +211,11 @@ impl Driver {
         }
     }
 
+    fn is_leased(&self) -> bool {
+        let since = self.leased_at.filter(|_| self.fence.is_some());
+        since.is_some_and(|since| since.elapsed() < RENEW_AFTER)
+    }
+
     async fn take_lane(&mut self) -> Result<(), Stop> {
         let now = self.shared.options.clock.now();
         let (store, holder) = (&self.shared.store, &self.shared.holder);
@@ -205,6 +228,7 @@ impl Driver {
             self.anchor = None;
         }
         self.fence = fence;
+        self.leased_at = Some(Instant::now());
         match fence {
             Some(_) => Ok(()),
             None => Err(Hold::Elsewhere.into()),
@@ -238,6 +262,7 @@ impl Driver {
             return Err(Hold::Elsewhere.into());
         };
         let written = self.shared.store.write(fence, changed).await?;
+        self.rhythm.moved();
         for next in written {
             self.shared.watchers.publish(&next);
             if let Some(known) = records.iter_mut().find(|known| known.id == next.id) {

@@ -1,6 +1,6 @@
 //! What the chain says about the lane's records: which blocks are still there, which nonces are used and by what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use alloy_primitives::B256;
 use tokio::time::Instant;
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::driver::{Driver, Stop};
 use crate::node::{Canonical, View};
 use crate::policy::WATCHED_BLOCKS;
-use crate::{Hold, Inclusion, Record, State};
+use crate::{Hold, Inclusion, Receipt, Record, State};
 
 impl Driver {
     /// Brings the records up to what the chain says.
@@ -35,7 +35,7 @@ impl Driver {
             return Ok(());
         }
         if let Some((number, hash)) = self.anchor
-            && self.nodes.canonical(number, hash).await? == Canonical::Yes
+            && self.nodes.canonical(view, number, hash).await? == Canonical::Yes
         {
             self.anchor = Some(here);
             return Ok(());
@@ -43,7 +43,7 @@ impl Driver {
         self.anchor = None;
         let mut all_there = true;
         for ((number, hash), canonical) in &mut blocks {
-            *canonical = self.nodes.canonical(*number, *hash).await?;
+            *canonical = self.nodes.canonical(view, *number, *hash).await?;
             match canonical {
                 Canonical::Yes | Canonical::No => {}
                 // The chain is shorter than it was, or the node behind.
@@ -87,6 +87,7 @@ impl Driver {
             record.is_outstanding() && record.nonce.is_some_and(|nonce| nonce < view.count)
         };
         let waiting: Vec<Record> = records.iter().filter(used).cloned().collect();
+        let included = self.own_inclusions(view, &waiting).await?;
         let mut changed = Vec::new();
         for record in waiting {
             if record.attempts.is_empty() {
@@ -98,45 +99,62 @@ impl Driver {
                 changed.extend(next);
                 continue;
             }
-            match self.own_inclusion(view, &record).await? {
-                Some(inclusion) => changed.extend(record.mine(inclusion)),
+            // The newest is the likeliest.
+            let mut attempts = record.attempts.iter().rev();
+            match attempts.find_map(|attempt| included.get(&attempt.hash)) {
+                Some(inclusion) => changed.extend(self.included(view, &record, *inclusion)),
                 None => changed.extend(self.foreign_inclusion(view, &record).await?),
             }
         }
         self.write(records, changed).await
     }
 
-    /// The canonical block that holds one of the record's transactions. A receipt alone is not enough: nodes hand out receipts of
-    /// blocks that are only proposed, and such a block may never become one.
-    async fn own_inclusion(
+    /// The record as mined, and as sealed where its block is deep enough already: one write for both.
+    fn included(&self, view: &View, record: &Record, inclusion: Inclusion) -> Option<Record> {
+        let mined = record.mine(inclusion).ok()?;
+        if self.is_deep(&mined, inclusion.number, view, 0) {
+            return mined.seal().ok();
+        }
+        Some(mined)
+    }
+
+    /// The canonical blocks that hold transactions of these records, by the transaction. A receipt alone is not enough: nodes hand out
+    /// receipts of blocks that are only proposed, and such a block may never become one. All receipts are asked for at once, and each
+    /// block once.
+    async fn own_inclusions(
         &mut self,
         view: &View,
-        record: &Record,
-    ) -> Result<Option<Inclusion>, Stop> {
-        // The newest is the likeliest.
-        for attempt in record.attempts.iter().rev() {
-            let Some(receipt) = self.nodes.receipt(attempt.hash).await else {
-                continue;
-            };
-            if receipt.number > view.head.number {
-                continue;
-            }
-            match self.nodes.canonical(receipt.number, receipt.block).await? {
-                Canonical::Yes => {
-                    return Ok(Some(Inclusion {
-                        hash: attempt.hash,
-                        number: receipt.number,
-                        block: receipt.block,
-                        succeeded: receipt.succeeded,
-                    }));
-                }
-                Canonical::No | Canonical::Missing => {}
-                Canonical::Contradicted => self.held(Hold::Contradiction {
-                    number: receipt.number,
-                }),
+        records: &[Record],
+    ) -> Result<HashMap<B256, Inclusion>, Stop> {
+        let hashes: Vec<B256> = records.iter().flat_map(Record::hashes).collect();
+        if hashes.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let mut receipts = self.nodes.receipts(hashes).await;
+        receipts.retain(|receipt| receipt.number <= view.head.number);
+        let mut blocks = BTreeMap::new();
+        for Receipt { number, block, .. } in &receipts {
+            blocks.insert((*number, *block), Canonical::Missing);
+        }
+        for ((number, block), canonical) in &mut blocks {
+            *canonical = self.nodes.canonical(view, *number, *block).await?;
+            if *canonical == Canonical::Contradicted {
+                self.held(Hold::Contradiction { number: *number });
             }
         }
-        Ok(None)
+        receipts.retain(|receipt| {
+            blocks.get(&(receipt.number, receipt.block)) == Some(&Canonical::Yes)
+        });
+        let inclusions = receipts.into_iter().map(|receipt| {
+            let inclusion = Inclusion {
+                hash: receipt.hash,
+                number: receipt.number,
+                block: receipt.block,
+                succeeded: receipt.succeeded,
+            };
+            (receipt.hash, inclusion)
+        });
+        Ok(inclusions.collect())
     }
 
     /// The record as replaced, when a block shows that a transaction of somebody else has used its nonce. That no receipt shows
@@ -169,7 +187,7 @@ impl Driver {
         if record.hashes().any(|hash| hash == user.hash) {
             return Ok(None);
         }
-        let canonical = self.nodes.canonical(user.number, user.block).await?;
+        let canonical = self.nodes.canonical(view, user.number, user.block).await?;
         if canonical != Canonical::Yes || !self.is_deep(record, user.number, view, 0) {
             return Ok(None);
         }

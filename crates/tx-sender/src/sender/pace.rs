@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tokio::time::Instant;
 
 use crate::node::Delivery;
-use crate::{Record, Refusal};
+use crate::{Hold, Record, Refusal};
 
 /// What is remembered of one record while the process lasts.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub(crate) struct Pace {
     pub(crate) accepted: bool,
     /// How all nodes have refused them then.
     pub(crate) refusal: Option<Refusal>,
+    /// What that holds the lane with.
+    pub(crate) hold: Option<Hold>,
     /// How many steps the next raise takes: nodes that want more than the usual one are met in several.
     pub(crate) step: u32,
     /// Since when its nonce is known to be used while no receipt shows.
@@ -48,6 +50,7 @@ impl Paces {
             sending_since: None,
             accepted: false,
             refusal: None,
+            hold: None,
             step: 1,
             used_since: None,
             searched_at: None,
@@ -60,6 +63,7 @@ impl Paces {
             pace.sending_since = None;
             pace.accepted = false;
             pace.refusal = None;
+            pace.hold = None;
             pace.at_cap_since = None;
         }
         pace

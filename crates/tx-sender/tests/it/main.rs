@@ -12,9 +12,13 @@
 mod chaos;
 mod closing;
 mod fees;
+#[cfg(feature = "keystore")]
+mod keystore;
 mod kills;
 mod nodes;
 mod nonces;
+mod observed;
+mod pace;
 mod reorganisations;
 mod senders;
 mod signers;

@@ -1,11 +1,15 @@
 //! Nodes that are behind, on another fork, down, or show what is not there.
 
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::U256;
 use dev_chain::{BadAnswer, Fate, Fault, Mining};
+use tokio::time::Instant;
+use tx_sender::{Closing, Node, NodeFault, RpcNode, Transport};
 
-use crate::support::{InProcess, World, builder, key, name, submit};
+use crate::support::{InProcess, LANE, World, builder, key, name, submit, transfer};
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_is_behind_is_not_asked_first() {
@@ -160,4 +164,99 @@ async fn null_receipts_are_never_a_failure() {
         assert_eq!(world.state(&name(number)).await, "sealed");
     }
     assert_eq!(world.chain.transactions().len(), 2);
+}
+
+/// Takes no transaction, in these words, and answers everything else.
+struct Refuses(InProcess, &'static str);
+
+impl Transport for Refuses {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        if method != "eth_sendRawTransaction" {
+            return self.0.exchange(method, body);
+        }
+        let refusal = serde_json::json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": self.1}});
+        Box::pin(async move { Ok(refusal.to_string().into_bytes()) })
+    }
+}
+
+fn refuses(world: &World, words: &'static str) -> Arc<dyn Node> {
+    Arc::new(RpcNode::new(Arc::new(Refuses(world.node.clone(), words))))
+}
+
+/// What one node calls invalid another one may take.
+#[tokio::test(start_paused = true)]
+async fn only_what_all_nodes_refuse_alike_is_about_the_transaction() {
+    const INVALID: &str = "intrinsic gas too low";
+    for (first, second, ends) in [
+        (INVALID, None, "sealed"),
+        ("internal error", None, "sealed"),
+        ("nonce too low", None, "sealed"),
+        (INVALID, Some("rate limited"), "waits"),
+        ("rate limited", Some(INVALID), "waits"),
+        (INVALID, Some(INVALID), "closed"),
+    ] {
+        let world = World::new();
+        let second = match second {
+            Some(words) => refuses(&world, words),
+            None => world.node.node(),
+        };
+        let nodes = vec![refuses(&world, first), second];
+        let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+        submit(&sender, 1).await;
+        world.blocks(4).await;
+        let record = world.record(&name(1)).await;
+        let refused = matches!(record.closing, Some(Closing::Refused(_)));
+        let observed = match record.state.as_str() {
+            "sealed" => "sealed",
+            _ if refused => "closed",
+            _ => "waits",
+        };
+        assert_eq!(observed, ends, "{first}: {record:?}");
+    }
+}
+
+/// Never says anything.
+struct Silent;
+
+impl Transport for Silent {
+    fn exchange(
+        &self,
+        _: &'static str,
+        _: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_node_keeps_nobody_waiting() {
+    for first in [true, false] {
+        let world = World::new();
+        let mut nodes: Vec<Arc<dyn Node>> =
+            vec![Arc::new(RpcNode::new(Arc::new(Silent))), world.node.node()];
+        if !first {
+            nodes.reverse();
+        }
+        let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+        let began = Instant::now();
+        for number in 1..=3 {
+            let submitted = sender.submit(&name(number), LANE, transfer(number)).await;
+            let mut watch = submitted.unwrap();
+            while world.chain.waiting().is_empty() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                assert!(began.elapsed() < Duration::from_secs(8), "{first} {number}");
+            }
+            world.chain.mine();
+            assert_eq!(watch.outcome().await.unwrap().state.as_str(), "sealed");
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(8),
+            "{first}: {:?}",
+            began.elapsed()
+        );
+    }
 }

@@ -137,8 +137,14 @@ impl SettlementSection {
         Some(signer.address())
     }
 
-    /// `settle_budget_seconds` is that of `[payment]`: how long a settlement may take.
-    pub(crate) fn check(&self, settle_budget_seconds: u64, problems: &mut Vec<Problem>) {
+    /// `settle_budget_seconds` is that of `[payment]`: how long a settlement may take. `has_nodes`: there is a node of the chain, here or
+    /// in the chain's own table.
+    pub(crate) fn check(
+        &self,
+        settle_budget_seconds: u64,
+        has_nodes: bool,
+        problems: &mut Vec<Problem>,
+    ) {
         let needs = |problems: &mut Vec<Problem>, present: bool, key: &str, why: &str| {
             if !present {
                 problem(problems, key, format!("is missing: {why}"));
@@ -166,7 +172,7 @@ impl SettlementSection {
             }
             SettlementMode::Onchain => {
                 let why = "settlement.mode is \"onchain\", and payments are sent there";
-                needs(problems, self.rpc_url.is_some(), "settlement.rpc_url", why);
+                needs(problems, has_nodes, "settlement.rpc_url", why);
                 let why = "settlement.mode is \"onchain\", and this key pays the gas; \
                            set SVC__SETTLEMENT__PRIVATE_KEY or settlement.private_key_file";
                 needs(

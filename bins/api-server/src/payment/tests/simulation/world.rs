@@ -187,6 +187,7 @@ pub(super) fn policy() -> PaymentPolicy {
     PaymentPolicy {
         settle_budget_seconds: 40,
         settle_guard: Duration::from_secs(60),
+        transaction_retention: Duration::from_secs(90 * 86_400),
         credit: CreditPolicy {
             upstream_call: cost(100),
             model_call: cost(2_500),

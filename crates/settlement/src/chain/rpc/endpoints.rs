@@ -1,0 +1,251 @@
+//! The endpoints of the chain: asked in the operator's order, those that do not answer or are behind last.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use alloy_json_rpc::{RequestPacket, ResponsePacket};
+use alloy_transport::{TransportError, TransportErrorKind, TransportFut};
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tower_service::Service;
+use tx_sender::NodeFault;
+
+use crate::http::Http;
+use crate::{Call, Cause, Malformation};
+
+/// How long an endpoint that did not answer, or is behind, is asked last.
+const REST: Duration = Duration::from_secs(10);
+
+/// How long an answer is waited for at least before the question is put once more beside it: to the next endpoint, or again to the
+/// only one. An endpoint whose answers take long is given four times what the last one took.
+const LEAST_PATIENCE: Duration = Duration::from_millis(500);
+
+/// One endpoint.
+pub(crate) struct Endpoint {
+    http: Http,
+    url: Url,
+    timeout: Duration,
+    confirmed: AtomicBool,
+    health: Mutex<Health>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Health {
+    rests_until: Option<Instant>,
+    patience: Duration,
+}
+
+impl Endpoint {
+    pub(super) fn new(http: Http, url: Url, timeout: Duration) -> Self {
+        Self {
+            http,
+            url,
+            timeout,
+            confirmed: AtomicBool::new(false),
+            health: Mutex::new(Health {
+                rests_until: None,
+                patience: LEAST_PATIENCE,
+            }),
+        }
+    }
+
+    fn health(&self) -> MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn rests(&self) -> bool {
+        let until = self.health().rests_until;
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Asks it last for a while.
+    pub(super) fn rest(&self) {
+        self.health().rests_until = Some(Instant::now() + REST);
+    }
+
+    /// Whether it is known to serve the chain.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmed.load(Ordering::Relaxed)
+    }
+
+    /// It serves the chain.
+    pub(crate) fn confirm(&self) {
+        self.confirmed.store(true, Ordering::Relaxed);
+    }
+
+    async fn ask(&self, call: Call, body: Vec<u8>) -> Result<ResponsePacket, TransportError> {
+        let began = Instant::now();
+        let answer = self.post(call, body).await;
+        match &answer {
+            Ok(_) => {
+                let patience = began.elapsed().saturating_mul(4).max(LEAST_PATIENCE);
+                let mut health = self.health();
+                (health.rests_until, health.patience) = (None, patience);
+            }
+            Err(_) => self.rest(),
+        }
+        answer
+    }
+
+    async fn post(&self, call: Call, body: Vec<u8>) -> Result<ResponsePacket, TransportError> {
+        let (url, headers) = (self.url.clone(), HeaderMap::new());
+        let reply = self.http.post(call, url, headers, body, self.timeout);
+        let reply = reply.await.map_err(TransportErrorKind::custom)?;
+        // Some nodes answer errors with an error status and a JSON-RPC body.
+        match serde_json::from_slice::<ResponsePacket>(&reply.body) {
+            Ok(packet) if reply.is_success() || packet.is_error() => Ok(packet),
+            Ok(_) | Err(_) if !reply.is_success() => {
+                let status = reply.status;
+                Err(TransportErrorKind::custom(Cause::Status { call, status }))
+            }
+            _ => {
+                let detail = Malformation::Json;
+                Err(TransportErrorKind::custom(Cause::Malformed {
+                    call,
+                    detail,
+                }))
+            }
+        }
+    }
+}
+
+/// A transaction goes to each endpoint by itself.
+impl tx_sender::Transport for Endpoint {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        let (call, url) = (Call::Rpc(method), self.url.clone());
+        let reply = self
+            .http
+            .post(call, url, HeaderMap::new(), body, self.timeout);
+        Box::pin(async move {
+            match reply.await {
+                // Some nodes answer errors with an error status and a JSON-RPC body: the body decides.
+                Ok(reply) => Ok(reply.body.to_vec()),
+                Err(Cause::Unreachable { .. }) => Err(NodeFault::Unreachable),
+                Err(_) => Err(NodeFault::Lost { method }),
+            }
+        })
+    }
+}
+
+/// Reads as an alloy transport: from the first endpoint that answers. What it answers, errors included, is the answer; one that does
+/// not answer, or not soon, is not waited for. Nothing is ever sent through it that may not be asked twice.
+#[derive(Clone)]
+pub(super) struct InOrder(pub(super) Arc<[Arc<Endpoint>]>);
+
+impl InOrder {
+    /// Those that rest behind the others; those that are not known to serve the chain only while no other is.
+    fn order(&self) -> Vec<Arc<Endpoint>> {
+        let mut order: Vec<_> = self.0.to_vec();
+        if order.iter().any(|endpoint| endpoint.is_confirmed()) {
+            order.retain(|endpoint| endpoint.is_confirmed());
+        }
+        order.sort_by_key(|endpoint| endpoint.rests());
+        order
+    }
+
+    async fn exchange(self, request: RequestPacket) -> Result<ResponsePacket, TransportError> {
+        let body = serde_json::to_vec(&request).map_err(TransportError::ser_err)?;
+        let call = Call::Rpc(method(&request));
+        let mut left = self.order();
+        let alone = left.len() == 1;
+        if alone {
+            left.extend_from_within(..);
+        }
+        left.reverse();
+        let (mut asked, mut failure) = (JoinSet::new(), None);
+        loop {
+            let patience = match left.pop() {
+                Some(endpoint) => {
+                    let (patience, body) = (endpoint.health().patience, body.clone());
+                    asked.spawn(async move { endpoint.ask(call, body).await });
+                    patience
+                }
+                None => self.longest(),
+            };
+            match tokio::time::timeout(patience, asked.join_next()).await {
+                Ok(Some(Ok(Ok(answer)))) => return Ok(answer),
+                Ok(Some(Ok(Err(error)))) => {
+                    // The only one is not asked again when it has answered that it cannot.
+                    if alone {
+                        left.clear();
+                    }
+                    failure.get_or_insert(error);
+                }
+                Ok(Some(Err(_)) | None) | Err(_) => {}
+            }
+            if left.is_empty() && asked.is_empty() {
+                let interrupted = || TransportErrorKind::custom(Cause::Interrupted { call });
+                return Err(failure.unwrap_or_else(interrupted));
+            }
+        }
+    }
+
+    fn longest(&self) -> Duration {
+        let timeouts = self.0.iter().map(|endpoint| endpoint.timeout);
+        timeouts.max().unwrap_or_default()
+    }
+}
+
+impl Service<RequestPacket> for InOrder {
+    type Response = ResponsePacket;
+    type Error = TransportError;
+    type Future = TransportFut<'static>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: RequestPacket) -> Self::Future {
+        Box::pin(self.clone().exchange(request))
+    }
+}
+
+/// The methods that this crate calls.
+const METHODS: [&str; 13] = [
+    "eth_call",
+    "eth_chainId",
+    "eth_estimateGas",
+    "eth_gasPrice",
+    "eth_getBalance",
+    "eth_getBlockByNumber",
+    "eth_getCode",
+    "eth_getLogs",
+    "eth_getTransactionByHash",
+    "eth_getTransactionCount",
+    "eth_getTransactionReceipt",
+    "eth_maxPriorityFeePerGas",
+    "eth_sendRawTransaction",
+];
+
+/// The method of a request, as a label of a bounded set.
+fn method(request: &RequestPacket) -> &'static str {
+    let name = match request {
+        RequestPacket::Single(request) => request.method(),
+        RequestPacket::Batch(_) => "batch",
+    };
+    let known = METHODS.iter().find(|known| **known == name);
+    known.copied().unwrap_or("other")
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("confirmed", &self.is_confirmed())
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for InOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("InOrder").field(&self.0.len()).finish()
+    }
+}

@@ -1,0 +1,189 @@
+//! Questions whose answers decide about money: they are put to every endpoint, and answers that contradict each other are not believed.
+
+use std::sync::Arc;
+
+use alloy_eips::{BlockId, BlockNumberOrTag, RpcBlockHash};
+use alloy_json_rpc::RpcRecv;
+use alloy_primitives::{Address, B256, Bytes};
+use alloy_provider::{Provider, RootProvider};
+use alloy_rpc_types_eth::TransactionRequest;
+use alloy_sol_types::SolCall;
+use serde::de::IgnoredAny;
+use tokio::task::JoinSet;
+use tx_sender::Hold;
+
+use super::endpoints::Endpoint;
+use super::fault::fault;
+use super::{BLOCK, Each, Head, Rpc, RpcFault, TransactionOutcome, decoded, request};
+use crate::{Call, Cause, Malformation};
+
+/// How many blocks an endpoint may be behind the newest head that any shows, and still be asked first.
+const MAX_LAG: u64 = 8;
+
+impl Rpc {
+    /// Those that serve the chain and do not rest; all that serve it, when all rest.
+    fn awake(&self) -> Vec<&Each> {
+        let confirmed = self.each.iter();
+        let confirmed = confirmed.filter(|each| each.endpoint.is_confirmed());
+        let (resting, awake): (Vec<_>, Vec<_>) = confirmed.partition(|each| each.endpoint.rests());
+        if awake.is_empty() { resting } else { awake }
+    }
+
+    /// Asks several endpoints the same at once; the answers in their order.
+    async fn ask_all<T: Send + 'static, F>(
+        &self,
+        question: impl Fn(RootProvider) -> F,
+    ) -> Vec<(Arc<Endpoint>, Result<T, RpcFault>)>
+    where
+        F: Future<Output = Result<T, RpcFault>> + Send + 'static,
+    {
+        let mut asked = JoinSet::new();
+        for (at, each) in self.awake().into_iter().enumerate() {
+            let (endpoint, answer) = (Arc::clone(&each.endpoint), question(each.provider.clone()));
+            asked.spawn(async move { (at, endpoint, answer.await) });
+        }
+        let mut answers = asked.join_all().await;
+        answers.sort_by_key(|(at, ..)| *at);
+        let answers = answers.into_iter();
+        answers
+            .map(|(_, endpoint, answer)| (endpoint, answer))
+            .collect()
+    }
+
+    /// The newest block. An endpoint that is far behind the others is asked last from now on.
+    pub(crate) async fn head(&self) -> Result<Head, RpcFault> {
+        if self.awake().len() < 2 {
+            return request(&self.provider, BLOCK, (BlockNumberOrTag::Latest, false)).await;
+        }
+        let ask = |provider: RootProvider| async move {
+            request::<_, Head>(&provider, BLOCK, (BlockNumberOrTag::Latest, false)).await
+        };
+        let heads = self.ask_all(ask).await;
+        let numbers = heads.iter().filter_map(|(_, head)| head.as_ref().ok());
+        let best = numbers.map(Head::number).max().unwrap_or_default();
+        let (mut first, mut failure) = (None, None);
+        for (endpoint, head) in heads {
+            match head {
+                Ok(head) if head.number().saturating_add(MAX_LAG) < best => endpoint.rest(),
+                Ok(head) => first = first.or(Some(head)),
+                Err(fault) => failure = failure.or(Some(fault)),
+            }
+        }
+        let lost = || {
+            RpcFault::Lost(Cause::Interrupted {
+                call: Call::Rpc(BLOCK),
+            })
+        };
+        first.ok_or_else(|| failure.unwrap_or_else(lost))
+    }
+
+    /// Whether the canonical block with this number has this hash, by every endpoint that has a block of the number. One that
+    /// contradicts another is not believed, and neither is the other.
+    pub(crate) async fn is_canonical(
+        &self,
+        head: &Head,
+        number: u64,
+        hash: B256,
+    ) -> Result<bool, Cause> {
+        if head.number() == number && self.awake().len() < 2 {
+            return Ok(head.hash() == Some(hash));
+        }
+        let ask = move |provider: RootProvider| async move {
+            let number = BlockNumberOrTag::Number(number);
+            request::<_, Option<Head>>(&provider, BLOCK, (number, false)).await
+        };
+        let (mut same, mut other, mut missing, mut failure) = (false, false, false, None);
+        for (_, block) in self.ask_all(ask).await {
+            match block {
+                Ok(Some(block)) if block.hash() == Some(hash) => same = true,
+                Ok(Some(_)) => other = true,
+                Ok(None) => missing = true,
+                Err(fault) => failure = failure.or(Some(fault.cause())),
+            }
+        }
+        match (same, other, failure) {
+            (true, true, _) => Err(Cause::Held(Box::new(Hold::Contradiction { number }))),
+            (false, false, Some(cause)) if !missing => Err(cause),
+            _ => Ok(same),
+        }
+    }
+
+    /// What a call answers as of a block, by every endpoint that has the block. Two that contradict each other are not believed.
+    pub(crate) async fn agreed_view<C: SolCall>(
+        &self,
+        to: Address,
+        call: &C,
+        head: &Head,
+    ) -> Result<C::Return, Cause>
+    where
+        C::Return: PartialEq + Send + 'static,
+    {
+        let block = pinned(head)?;
+        let input: Bytes = call.abi_encode().into();
+        let ask = move |provider: RootProvider| {
+            let request = TransactionRequest::default()
+                .to(to)
+                .input(input.clone().into());
+            async move {
+                let data = provider.call(request).block(block).await;
+                decoded::<C>(&data.map_err(|error| fault("eth_call", error))?)
+            }
+        };
+        let (mut agreed, mut failure) = (None, None);
+        for (_, answer) in self.ask_all(ask).await {
+            match answer {
+                Ok(answer) if agreed.as_ref().is_some_and(|agreed| *agreed != answer) => {
+                    let number = head.number();
+                    return Err(Cause::Held(Box::new(Hold::Contradiction { number })));
+                }
+                Ok(answer) => agreed = Some(answer),
+                Err(fault) => failure = failure.or(Some(fault.cause())),
+            }
+        }
+        let call = Call::Rpc("eth_call");
+        agreed.ok_or_else(|| failure.unwrap_or(Cause::Interrupted { call }))
+    }
+
+    /// The receipt, of the first endpoint that has one.
+    pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, RpcFault> {
+        self.first_known("eth_getTransactionReceipt", hash).await
+    }
+
+    /// Whether a node knows the transaction, in a block or waiting.
+    pub(crate) async fn knows(&self, hash: B256) -> Result<bool, RpcFault> {
+        let known: Option<IgnoredAny> = self.first_known("eth_getTransactionByHash", hash).await?;
+        Ok(known.is_some())
+    }
+
+    /// What the first endpoint that has the transaction says of it; `None` when none that answers has it.
+    async fn first_known<R: RpcRecv>(
+        &self,
+        method: &'static str,
+        hash: B256,
+    ) -> Result<Option<R>, RpcFault> {
+        let first: Result<Option<R>, _> = request(&self.provider, method, (hash,)).await;
+        let awake = self.awake();
+        if awake.len() < 2 || matches!(first, Ok(Some(_))) {
+            return first;
+        }
+        let mut answer = first;
+        for each in awake {
+            match request(&each.provider, method, (hash,)).await {
+                Ok(Some(known)) => return Ok(Some(known)),
+                Ok(None) if answer.is_err() => answer = Ok(None),
+                _ => {}
+            }
+        }
+        answer
+    }
+}
+
+/// The block by its hash (EIP-1898): state that is older than the clock would give up a payment that has been
+/// made in between, and a node that lags behind or has another block of this number says so.
+fn pinned(head: &Head) -> Result<BlockId, Cause> {
+    let hash = head.hash().ok_or(Cause::Malformed {
+        call: Call::Rpc(BLOCK),
+        detail: Malformation::RpcResult,
+    })?;
+    Ok(BlockId::Hash(RpcBlockHash::from_hash(hash, Some(true))))
+}

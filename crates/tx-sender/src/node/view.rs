@@ -1,0 +1,109 @@
+//! A lane as one node shows it.
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, U256};
+use tokio::sync::OnceCell;
+
+use super::member::Member;
+use super::{Head, NodeFault};
+use crate::{Hold, Inclusion, Market};
+
+/// How many blocks back the user of a nonce is searched for.
+const MAX_SEARCH: u64 = 1 << 16;
+
+/// What a lane looks like from one node, as of one block. What is asked of it is asked once.
+#[derive(Clone)]
+pub(crate) struct View {
+    pub(super) member: Arc<Member>,
+    pub(super) account: Address,
+    pub(crate) head: Head,
+    /// Every node that answers has this head.
+    pub(super) agreed: bool,
+    /// How many of the account's transactions stand in canonical blocks.
+    pub(crate) count: u64,
+    pub(super) balance: Arc<OnceCell<U256>>,
+    /// The tip, or the gas price of a chain without a base fee.
+    pub(super) price: Arc<OnceCell<u128>>,
+}
+
+impl View {
+    /// The account's coins as of the head.
+    pub(crate) async fn balance(&self) -> Result<U256, Hold> {
+        let balance = self.balance.get_or_try_init(|| {
+            let ask = || self.member.node.balance(self.account, self.head.hash);
+            self.member.wait(ask)
+        });
+        balance.await.copied().map_err(Hold::Nodes)
+    }
+
+    /// What gas costs as of the head.
+    pub(crate) async fn market(&self) -> Result<Market, Hold> {
+        let node = &self.member.node;
+        let asked = self.price.get_or_try_init(|| {
+            let ask = || async {
+                let Some(base) = self.head.base_fee else {
+                    return node.gas_price().await;
+                };
+                match node.priority_fee().await {
+                    // Not every node has the method; its gas price is base fee and tip.
+                    Err(NodeFault::Refused { .. }) => {
+                        Ok(node.gas_price().await?.saturating_sub(base))
+                    }
+                    tip => tip,
+                }
+            };
+            self.member.wait(ask)
+        });
+        let price = *asked.await.map_err(Hold::Nodes)?;
+        Ok(match self.head.base_fee {
+            Some(base) => Market::Dynamic { base, tip: price },
+            None => Market::Legacy { price },
+        })
+    }
+
+    /// The transaction of the account that has used a nonce below [`count`](Self::count), as the blocks show it. `None` when
+    /// they cannot be read so far back.
+    pub(crate) async fn user_of(
+        &self,
+        account: Address,
+        nonce: u64,
+    ) -> Result<Option<Inclusion>, NodeFault> {
+        let node = &self.member.node;
+        let is_used =
+            async |number: u64| Ok::<_, NodeFault>(node.count_at(account, number).await? > nonce);
+        let (mut used, mut step) = (self.head.number, 1);
+        // Back in steps that double to a block before it, then the middle between the two.
+        let mut unused = loop {
+            if step > MAX_SEARCH {
+                return Ok(None);
+            }
+            let number = self.head.number.saturating_sub(step);
+            if number == 0 || !is_used(number).await? {
+                break number;
+            }
+            (used, step) = (number, step.saturating_mul(2));
+        };
+        while used.saturating_sub(unused) > 1 {
+            let middle = unused.midpoint(used);
+            if is_used(middle).await? {
+                used = middle;
+            } else {
+                unused = middle;
+            }
+        }
+        let Some((block, mined)) = node.transactions(used).await? else {
+            return Ok(None);
+        };
+        let user = mined
+            .into_iter()
+            .find(|mined| mined.from == account && mined.nonce == nonce);
+        Ok(user.map(|mined| Inclusion {
+            hash: mined.hash,
+            number: used,
+            block,
+            // Of a transaction that is not ours nobody asks.
+            succeeded: true,
+        }))
+    }
+}

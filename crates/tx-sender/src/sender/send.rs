@@ -1,0 +1,114 @@
+//! Handing signed bytes to the nodes, and what follows from their words.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::driver::{Driver, Stop};
+use crate::node::{Delivery, View};
+use crate::{Closing, Hold, NodeFault, Record, Refusal, State};
+
+/// How long a delivery may take before the bytes are handed over once more beside it.
+const LOST_AFTER: Duration = Duration::from_secs(60);
+
+/// How long a turn waits for the nodes to take what it hands over.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+impl Driver {
+    /// Hands over what no node has, and what waits for long: the same bytes, to all nodes from the second time on. A node that does not
+    /// answer is not waited for.
+    pub(super) async fn send(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
+        let mut open: Vec<&Record> = records
+            .iter()
+            .filter(|record| matches!(record.state, State::Signed | State::Broadcast))
+            .collect();
+        open.sort_by_key(|record| record.nonce);
+        let (mut patience, now) = (Duration::ZERO, Instant::now());
+        for record in open {
+            let Some(newest) = record.newest() else {
+                continue;
+            };
+            let pace = self.paces.of(record);
+            let wait = if pace.accepted {
+                self.policy.resend_after
+            } else {
+                self.policy.poll_interval
+            };
+            let is_recent = |at: Option<Instant>, wait| at.is_some_and(|at| at + wait > now);
+            if is_recent(pace.sent_at, wait) || is_recent(pace.sending_since, LOST_AFTER) {
+                // What the nodes said last holds until they are asked again.
+                let hold = pace.hold.clone();
+                hold.into_iter().for_each(|hold| self.held(hold));
+                continue;
+            }
+            pace.sending_since = Some(now);
+            let again = pace.sent_at.is_some();
+            if !again {
+                self.rhythm.moved();
+            }
+            let (nodes, view) = (self.nodes.clone(), view.clone());
+            let (id, hash, raw) = (record.id, newest.hash, newest.raw.clone());
+            self.sending
+                .spawn(async move { (id, hash, nodes.deliver(&view, &raw, again).await) });
+            patience = PATIENCE;
+        }
+        let mut deliveries = Vec::new();
+        while let Ok(Some(done)) =
+            tokio::time::timeout_at(now + patience, self.sending.join_next()).await
+        {
+            deliveries.extend(done);
+        }
+        let mut changed = Vec::new();
+        for (id, hash, delivery) in deliveries {
+            let of_newest = |record: &&Record| {
+                record.id == id && record.newest().is_some_and(|newest| newest.hash == hash)
+            };
+            if let Some(record) = records.iter().find(of_newest) {
+                changed.extend(self.delivered(record, &delivery));
+            }
+        }
+        self.write(records, changed).await
+    }
+
+    /// What follows from a delivery: the record as it will be, if it changes.
+    fn delivered(&mut self, record: &Record, delivery: &Delivery) -> Option<Record> {
+        self.paces.delivered(record, delivery);
+        let hold = self.hold_of(record, delivery);
+        self.paces.of(record).hold.clone_from(&hold);
+        hold.into_iter().for_each(|hold| self.held(hold));
+        let mut next = record.clone();
+        if delivery.shown && record.state == State::Signed {
+            next = record.broadcast().unwrap_or(next);
+        }
+        if let Some((Refusal::Invalid, words)) = &delivery.refusal
+            && record.closing.is_none()
+            && let Ok(closed) = next.close(Closing::Refused(words.clone()))
+        {
+            tracing::warn!(key = record.key, lane = %self.lane, words, "every node refuses a transaction");
+            next = closed;
+        }
+        (next != *record).then_some(next)
+    }
+
+    /// What a refusal holds the lane with, where it does.
+    fn hold_of(&self, record: &Record, delivery: &Delivery) -> Option<Hold> {
+        if delivery.accepted {
+            return None;
+        }
+        match &delivery.refusal {
+            None if delivery.shown => None,
+            None => Some(Hold::Nodes(NodeFault::Unreachable)),
+            Some((Refusal::NoFunds, _)) => Some(Hold::NoGas {
+                account: self.lane.account,
+                needed: record.most_cost(),
+                balance: self.balance,
+            }),
+            Some((Refusal::Unclear, words)) => Some(Hold::Nodes(NodeFault::Refused {
+                code: 0,
+                message: words.clone(),
+            })),
+            // Answered by the next look, by a raise, or by what comes before.
+            Some(_) => None,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Signing: which records need another transaction, at what fees, and what is made of the signer's answer.
+
+use alloy_primitives::U256;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::driver::{Driver, Stop};
+use crate::node::View;
+use crate::record::{NOOP_GAS, cost};
+use crate::{
+    AboveCap, Attempt, Fees, Hold, Kind, Market, Record, Refusal, SignError, Unsigned, check,
+    first, outbid,
+};
+
+/// A transaction that is to be signed.
+pub(super) struct Draft {
+    record: Record,
+    kind: Kind,
+    fees: Fees,
+}
+
+impl Driver {
+    /// What is to be signed now.
+    pub(super) fn drafts(
+        &mut self,
+        view: &View,
+        market: Market,
+        balance: U256,
+        records: &[Record],
+    ) -> Vec<Draft> {
+        let mut drafts = Vec::new();
+        let mut committed = records
+            .iter()
+            .filter(|record| record.is_outstanding())
+            .fold(U256::ZERO, |sum, record| {
+                sum.saturating_add(record.most_cost())
+            });
+        let mut open: Vec<&Record> = records
+            .iter()
+            .filter(|record| {
+                record.is_outstanding() && record.nonce.is_some_and(|nonce| nonce >= view.count)
+            })
+            .collect();
+        open.sort_by_key(|record| record.nonce);
+        for record in open {
+            let Some((kind, fees)) = self.due(view, market, record) else {
+                continue;
+            };
+            let fees = match fees {
+                Ok(fees) => fees,
+                Err(above) => {
+                    self.at_cap(record, market, above);
+                    continue;
+                }
+            };
+            let most = match kind {
+                Kind::Request => cost(&record.request, fees),
+                Kind::Noop => U256::from(NOOP_GAS).saturating_mul(U256::from(fees.most())),
+            };
+            let more = most.saturating_sub(record.most_cost());
+            committed = committed.saturating_add(more);
+            if committed > balance && !more.is_zero() {
+                committed = committed.saturating_sub(more);
+                self.held(Hold::NoGas {
+                    account: self.lane.account,
+                    needed: committed.saturating_add(more),
+                    balance,
+                });
+                continue;
+            }
+            drafts.push(Draft {
+                record: record.clone(),
+                kind,
+                fees,
+            });
+        }
+        drafts
+    }
+
+    /// Whether the record needs another transaction, of which kind, and at what fees.
+    fn due(
+        &mut self,
+        view: &View,
+        market: Market,
+        record: &Record,
+    ) -> Option<(Kind, Result<Fees, AboveCap>)> {
+        let kind = match record.closing {
+            Some(_) => Kind::Noop,
+            None => Kind::Request,
+        };
+        let cap = self.cap(record, kind);
+        let bump_after = self.policy.bump_after;
+        let pace = self.paces.of(record);
+        let Some(newest) = record.newest() else {
+            return Some((kind, first(market, cap)));
+        };
+        // A raise is no answer to what is wrong with the request itself.
+        let changes = newest.kind != kind;
+        let old = pace.newest_since.elapsed() >= bump_after;
+        let too_low = newest.fees.most() < market.least();
+        let refused = matches!(
+            pace.refusal,
+            Some(Refusal::Underpriced | Refusal::FeesTooLow)
+        );
+        let is_first = record.nonce == Some(view.count);
+        (changes || refused || (old && (is_first || too_low)))
+            .then(|| (kind, outbid(&record.fees(), market, cap, pace.step)))
+    }
+
+    /// Nothing can be raised: the same bytes are sent again. That holds the lane only while they cannot be mined.
+    fn at_cap(&mut self, record: &Record, market: Market, above: AboveCap) {
+        let pace = self.paces.of(record);
+        pace.at_cap_since.get_or_insert_with(Instant::now);
+        let waits = record
+            .newest()
+            .is_none_or(|newest| newest.fees.most() < market.least());
+        if waits {
+            self.held(above.into());
+        }
+    }
+
+    /// Has the drafts signed, all at once, and stores the signed bytes before anything is sent. What comes back is only believed when it is what was
+    /// asked for.
+    pub(super) async fn sign(
+        &mut self,
+        records: &mut [Record],
+        drafts: Vec<Draft>,
+    ) -> Result<(), Stop> {
+        let mut signing = JoinSet::new();
+        for draft in drafts {
+            let Some(nonce) = draft.record.nonce else {
+                continue;
+            };
+            let unsigned = self.unsigned(&draft, nonce);
+            let (signer, account) = (std::sync::Arc::clone(&self.signer), self.lane.account);
+            let patience = self.policy.signer_timeout;
+            signing.spawn(async move {
+                let signed = tokio::time::timeout(patience, signer.sign(&unsigned)).await;
+                let signed = signed.unwrap_or(Err(SignError::Unavailable));
+                let checked = signed.and_then(|raw| check(&raw, &unsigned, account));
+                (draft, checked)
+            });
+        }
+        let (mut changed, mut raised) = (Vec::new(), 0_u32);
+        for (draft, checked) in signing.join_all().await {
+            let Draft { record, kind, fees } = draft;
+            match checked {
+                Ok(checked) => {
+                    if !record.attempts.is_empty() {
+                        raised = raised.saturating_add(1);
+                    }
+                    changed.extend(record.sign(Attempt {
+                        kind,
+                        fees,
+                        hash: checked.hash,
+                        raw: checked.raw,
+                    }));
+                }
+                Err(error) => self.held(Hold::Signer(error)),
+            }
+        }
+        self.write(records, changed).await?;
+        for _ in 0..raised {
+            self.metrics.bumped();
+        }
+        Ok(())
+    }
+
+    fn unsigned(&self, draft: &Draft, nonce: u64) -> Unsigned {
+        let request = &draft.record.request;
+        let (chain_id, fees) = (self.lane.chain_id, draft.fees);
+        match draft.kind {
+            Kind::Request => Unsigned {
+                chain_id,
+                nonce,
+                to: request.to,
+                value: request.value,
+                input: request.input.clone(),
+                gas_limit: request.gas_limit,
+                fees,
+            },
+            Kind::Noop => Unsigned {
+                chain_id,
+                nonce,
+                to: self.lane.account,
+                value: U256::ZERO,
+                input: Default::default(),
+                gas_limit: NOOP_GAS,
+                fees,
+            },
+        }
+    }
+}
+
+impl From<AboveCap> for Hold {
+    fn from(above: AboveCap) -> Self {
+        Self::FeesAboveCap {
+            needed: above.needed,
+            cap: above.cap,
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! How soon a lane does what is due, and how much it asks for that.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use alloy_primitives::{B256, U256};
+use dev_chain::{BadAnswer, Fault};
+use tokio::time::Instant;
+use tx_sender::{Node, NodeFault, Policy, RpcNode, Sender, Transport};
+
+use crate::support::{InProcess, LANE, World, key, name, submit, transfer};
+
+const RECEIPT: &str = "eth_getTransactionReceipt";
+const HEAD: &str = "eth_getBlockByNumber";
+
+/// The rules of a server, not those that make other tests short.
+fn world() -> World {
+    let mut world = World::new();
+    world.policy = Policy {
+        max_fee_per_gas: world.policy.max_fee_per_gas,
+        ..Policy::default()
+    };
+    world
+}
+
+/// How long it takes until the bytes of a new request are at the node.
+async fn time_to_send(world: &World, sender: &Sender, number: u64) -> Duration {
+    let (began, before) = (Instant::now(), world.chain.waiting().len());
+    submit(sender, number).await;
+    while world.chain.waiting().len() == before {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(began.elapsed() < Duration::from_secs(60), "never sent");
+    }
+    began.elapsed()
+}
+
+fn asked(world: &World) -> HashMap<&'static str, usize> {
+    world.node.asked.lock().unwrap().clone()
+}
+
+/// Every answer takes two milliseconds here.
+#[tokio::test(start_paused = true)]
+async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
+    let world = world();
+    let sender = world.sender().await;
+    let soon = Duration::from_millis(40);
+    assert!(time_to_send(&world, &sender, 1).await < soon, "a new lane");
+    assert!(time_to_send(&world, &sender, 2).await < soon, "one at work");
+    world.blocks(20).await;
+    // Outcomes are only watched now.
+    assert_eq!(world.state(&name(2)).await, "sealed");
+    assert!(
+        time_to_send(&world, &sender, 3).await < soon,
+        "one that watches"
+    );
+    world.blocks(80).await;
+    world
+        .chain
+        .inject(Fault::new(HEAD, BadAnswer::Close).times(12));
+    submit(&sender, 4).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
+    world.chain.clear_faults();
+    assert!(
+        time_to_send(&world, &sender, 5).await < soon,
+        "after failures"
+    );
+}
+
+/// A fifth of a block's time, and the answers.
+#[tokio::test(start_paused = true)]
+async fn a_block_is_seen_soon_after_it_was_made() {
+    let world = world();
+    let sender = world.sender().await;
+    for (number, wait) in [(1, 5), (2, 130), (3, 777), (4, 2_950), (5, 40)] {
+        let mut watch = sender
+            .submit(&name(number), LANE, transfer(number))
+            .await
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(30 + wait)).await;
+        world.chain.mine();
+        let mined = Instant::now();
+        let record = watch.outcome().await.unwrap();
+        let took = mined.elapsed();
+        assert_eq!(record.state.as_str(), "sealed");
+        assert!(took <= Duration::from_millis(230), "{wait}: {took:?}");
+        // What is in a block at once is seen with the first look.
+        if wait < 10 {
+            assert!(took <= Duration::from_millis(50), "{wait}: {took:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_is_not_pestered() {
+    let world = world();
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let quick = asked(&world);
+    // The first looks come close together, then five a second.
+    assert!((20..=32).contains(&quick[HEAD]), "{quick:?}");
+    // The head stays, so nothing else is asked again.
+    for method in [
+        "eth_getTransactionCount",
+        "eth_getBalance",
+        "eth_maxPriorityFeePerGas",
+    ] {
+        assert_eq!(quick[method], 1, "{quick:?}");
+    }
+    assert!(!quick.contains_key(RECEIPT), "{quick:?}");
+    // What waits for long is looked for less often: at each poll interval, and a resend or a raise may come between.
+    let sends = asked(&world)["eth_sendRawTransaction"];
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    let later = asked(&world);
+    assert!(later[HEAD] - quick[HEAD] <= 330, "{later:?}");
+    assert!(later["eth_sendRawTransaction"] - sends <= 12, "{later:?}");
+    world.blocks(1).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+    for _ in 0..70 {
+        world.chain.mine();
+    }
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(world.record(&name(1)).await.is_final);
+    let over = asked(&world);
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(asked(&world), over, "a lane at rest asks nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_receipts_of_a_block_come_in_one_request() {
+    let world = world();
+    let sender = world.sender().await;
+    for number in 1..=50 {
+        submit(&sender, number).await;
+    }
+    world.blocks(2).await;
+    for number in 1..=50 {
+        assert_eq!(world.state(&name(number)).await, "sealed");
+    }
+    assert_eq!(asked(&world)[RECEIPT], 1);
+}
+
+/// The limit of the transport is ten seconds.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_never_comes_holds_nobody_up_for_long() {
+    let world = world();
+    let sender = world.sender().await;
+    for (number, method) in [
+        (1, RECEIPT),
+        (2, HEAD),
+        (3, "eth_getTransactionCount"),
+        (4, "eth_getBalance"),
+    ] {
+        world.chain.inject(Fault::new(method, BadAnswer::Never));
+        let mut watch = sender
+            .submit(&name(number), LANE, transfer(number))
+            .await
+            .unwrap();
+        let began = Instant::now();
+        let record = loop {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            world.chain.mine();
+            let record = watch.record();
+            if record.state.is_outcome() {
+                break record;
+            }
+            assert!(began.elapsed() < Duration::from_secs(2), "{method}");
+            let _ = tokio::time::timeout(Duration::from_millis(50), watch.changed()).await;
+        };
+        assert_eq!(record.state.as_str(), "sealed", "{method}");
+    }
+}
+
+/// Refuses several calls in one request, as some gateways do.
+struct OneByOne(InProcess);
+
+impl Transport for OneByOne {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        if body.starts_with(b"[") {
+            let refusal = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}"#;
+            return Box::pin(async move { Ok(refusal.as_bytes().to_vec()) });
+        }
+        self.0.exchange(method, body)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_takes_no_batches_is_asked_one_by_one() {
+    let world = world();
+    let node = Arc::new(RpcNode::new(Arc::new(OneByOne(world.node.clone()))));
+    let sender = world
+        .sender_over(world.store.clone(), vec![node], key())
+        .await;
+    for number in 1..=5 {
+        submit(&sender, number).await;
+    }
+    world.blocks(2).await;
+    for number in 1..=5 {
+        assert_eq!(world.state(&name(number)).await, "sealed");
+        assert_eq!(world.effect(number), U256::from(1));
+    }
+}
+
+/// Answers of a batch come in whatever order, and an answer about another transaction is none.
+#[tokio::test]
+async fn answers_of_a_batch_are_told_apart() {
+    struct Scripted(String);
+    impl Transport for Scripted {
+        fn exchange(
+            &self,
+            _: &'static str,
+            _: Vec<u8>,
+        ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+            Box::pin(async { Ok(self.0.clone().into_bytes()) })
+        }
+    }
+    let hashes = [1, 2, 3, 4].map(B256::repeat_byte);
+    let receipt = |id: usize, hash: B256| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"transactionHash":"{hash}","blockNumber":"0x7","blockHash":"{}","status":"0x1"}}}}"#,
+            B256::repeat_byte(9)
+        )
+    };
+    let answers = [
+        receipt(2, hashes[2]),
+        // Of another transaction than the one that was asked for.
+        receipt(1, hashes[0]),
+        receipt(0, hashes[0]),
+        r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32005,"message":"limit"}}"#.to_owned(),
+        receipt(77, hashes[3]),
+    ];
+    let node = RpcNode::new(Arc::new(Scripted(format!("[{}]", answers.join(",")))));
+    let receipts = node.receipts(hashes.to_vec()).await.unwrap();
+    let known: Vec<_> = receipts
+        .iter()
+        .map(|receipt| receipt.map(|receipt| receipt.hash))
+        .collect();
+    assert_eq!(known, [Some(hashes[0]), None, Some(hashes[2]), None]);
+    let torn = RpcNode::new(Arc::new(Scripted("[{".to_owned())));
+    let lost = torn.receipts(hashes.to_vec()).await;
+    assert_eq!(lost, Err(NodeFault::Lost { method: RECEIPT }));
+}
