@@ -135,7 +135,7 @@ pub struct Landing {
 
 /// Confirms a submission, in the order of service document 5.5: (a) the fence reads back by name and digest; (b) the grant is active
 /// past the plan's end and its delegate signed the order; (c) the account is the caller's own; (d) the plan passes the verifier for
-/// exactly the request in the body; (e) the plan lies inside the fence.
+/// exactly the request in the body; (e) the plan lies inside the fence. The crate's documentation has the whole way as an example.
 ///
 /// # Errors
 /// The first that does not hold, by name: (a) `fence_unreadable`, `fence_name_mismatch`, `fence_digest_mismatch`; (b)

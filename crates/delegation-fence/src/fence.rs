@@ -301,6 +301,30 @@ impl Instance {
 
     /// Accepts a revocation. It needs no policy and no grant: one that comes before its grant is kept.
     ///
+    /// # Example
+    /// ```
+    /// use delegation_fence::{Account, Instance, Name, Now, Revocation, Signed};
+    ///
+    /// # let text = include_str!("../../../fixtures/vectors/delegation.json");
+    /// # let vectors: serde_json::Value = serde_json::from_str(text).unwrap();
+    /// # let vector = &vectors["revocation"];
+    /// # let file = serde_json::json!({"typed_data": vector["typed_data"], "signature": vector["signature"]}).to_string();
+    /// let signed = Signed::<Revocation>::parse(&file)?;
+    /// let account = signed.message().account;
+    /// let instance = Instance {
+    ///     domain: signed.typed_data().domain().clone(),
+    ///     project_id: Name::new("3f2c9b1e-5a44-4d0a-9a52-0c6f3a9b7e11")?,
+    /// };
+    /// let now = Now::offline("2026-11-22T01:00:30Z".parse().unwrap());
+    /// let grant_id = signed.message().grant_id;
+    /// let received = instance.receive_revocation(signed, account, now)?;
+    ///
+    /// let mut known = Account::new(account);
+    /// assert_eq!(known.revoke(&received)?, 1_795_309_200);
+    /// assert_eq!(known.revoked_at(grant_id), Some(1_795_309_200));
+    /// # Ok::<(), delegation_fence::Refusal>(())
+    /// ```
+    ///
     /// # Errors
     /// `domain_*_mismatch`, `revocation_project_mismatch`, `signature_unrecoverable`, `revocation_not_by_account`,
     /// `revocation_time_skewed`

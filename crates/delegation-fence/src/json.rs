@@ -34,6 +34,14 @@ pub(crate) fn parse(rule: Rule, text: &str) -> Result<Value, Refusal> {
     })
 }
 
+/// Refuses what is not an object where one is meant: a struct would also be read from a list.
+pub(crate) fn require_object(rule: Rule, what: &'static str, value: &Value) -> Result<(), Refusal> {
+    if value.is_object() {
+        return Ok(());
+    }
+    Err(Refusal::new(rule, "not an object", what, "another value"))
+}
+
 /// A value of the given type, and nothing beside it.
 pub(crate) fn read<T: DeserializeOwned>(
     rule: Rule,

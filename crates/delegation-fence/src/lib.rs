@@ -38,7 +38,7 @@ pub use self::{
     rule::{Class, Rule},
     send::{
         Action, Block, ClearObstacle, ClearTransaction, Event, HaltReason, MOST_CLEARS, OutOfOrder,
-        Report, Send, State, Transaction, View,
+        Report, Sending, State, Transaction, View,
     },
     signature::Signature,
     signed::Signed,

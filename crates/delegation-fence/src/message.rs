@@ -114,9 +114,14 @@ impl<M: Message> TypedData<M> {
     }
 
     pub(crate) fn of_value(value: Value) -> Result<Self, Refusal> {
+        let rule = Rule::TypedDataMalformed;
         json::safe_numbers(&value, "$")?;
-        let document: Document =
-            json::read(Rule::TypedDataMalformed, "typed data (EIP-712)", value)?;
+        json::require_object(rule, "typed data (EIP-712)", &value)?;
+        for member in ["domain", "message"] {
+            let object = value.get(member).unwrap_or(&Value::Null);
+            json::require_object(rule, member, object)?;
+        }
+        let document: Document = json::read(rule, "typed data (EIP-712)", value)?;
         same(
             Rule::TypedDataTypes,
             "typed data of another message",
@@ -132,7 +137,7 @@ impl<M: Message> TypedData<M> {
                 document.types,
             ));
         }
-        let message = json::read(Rule::TypedDataMalformed, M::PRIMARY_TYPE, document.message)?;
+        let message = json::read(rule, M::PRIMARY_TYPE, document.message)?;
         Self::new(document.domain.into_domain()?, message)
     }
 

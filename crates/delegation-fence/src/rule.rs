@@ -20,6 +20,14 @@ pub enum Class {
 macro_rules! rules {
     ($($class:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* })*) => {
         /// A rule of the fence that can refuse: a stable name that programs branch on.
+        ///
+        /// # Example
+        /// ```
+        /// use delegation_fence::{Class, Rule};
+        ///
+        /// assert_eq!(Rule::GrantRevoked.as_str(), "grant_revoked");
+        /// assert_eq!(Rule::PlanInFlight.class(), Class::Conflict);
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Rule {

@@ -1,7 +1,7 @@
 //! The send of one admitted plan, as a state machine without effects.
 //!
-//! What happened is a list of [`Event`]s that only grows. [`Send`] is what the list says, so that a process that was killed at any
-//! point goes on where the list ends. [`Send::next`] says what to do; the sender does it and appends what came of it.
+//! What happened is a list of [`Event`]s that only grows. [`Sending`] is what the list says, so that a process that was killed at any
+//! point goes on where the list ends. [`Sending::next`] says what to do; the sender does it and appends what came of it.
 //!
 //! # What the sender owes
 //! - An event is durable before anything that follows from it is done, and is appended on the condition that the writer still holds
@@ -224,7 +224,7 @@ enum Fate {
 /// # Example
 /// ```
 /// use alloy_primitives::{Address, B256, Bytes, U256};
-/// use delegation_fence::{Action, Admitted, Event, Landing, Now, Send, State, Transaction, View};
+/// use delegation_fence::{Action, Admitted, Event, Landing, Now, Sending, State, Transaction, View};
 /// use plan_checks::{Step, StepKind, UtcSeconds};
 ///
 /// # let step = |kind| Step { kind, to: Address::ZERO, value: U256::ZERO, data: Bytes::new() };
@@ -234,7 +234,7 @@ enum Fate {
 /// #     valid_until: UtcSeconds::from_unix(1_000), deadline: UtcSeconds::from_unix(1_000),
 /// #     landing: Landing { token: Address::ZERO, account: Address::ZERO, at_least: U256::ONE },
 /// # };
-/// let mut send = Send::new(&admitted);
+/// let mut send = Sending::new(&admitted);
 /// let view = |now, confirmation| View { now: Now::offline(UtcSeconds::from_unix(now)), confirmation, clear: Ok(()) };
 /// let reset = Transaction::Step(StepKind::ApproveReset);
 /// assert_eq!(send.next(&view(900, Ok(()))), Action::Order(reset));
@@ -246,7 +246,7 @@ enum Fate {
 /// # Ok::<(), delegation_fence::OutOfOrder>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Send {
+pub struct Sending {
     amount: U256,
     valid_until: u64,
     deadline: u64,
@@ -260,7 +260,7 @@ pub struct Send {
     finished: bool,
 }
 
-impl Send {
+impl Sending {
     /// A send of which nothing happened yet.
     #[must_use]
     pub fn new(admitted: &Admitted) -> Self {

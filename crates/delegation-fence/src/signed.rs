@@ -53,6 +53,7 @@ impl<M: Message> Signed<M> {
             typed_data: Value,
             signature: String,
         }
+        json::require_object(Rule::TypedDataMalformed, "a signed file", &value)?;
         let file: File = json::read(
             Rule::TypedDataMalformed,
             "a file of typed_data and signature",

@@ -2,7 +2,7 @@
 
 use plan_checks::StepKind;
 
-use super::{Event, Fate, Send, Transaction};
+use super::{Event, Fate, Sending, Transaction};
 
 /// An event that does not follow from those before it: the list is not that of a send, and nothing may be done by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +12,7 @@ pub struct OutOfOrder {
     pub event: Event,
 }
 
-impl Send {
+impl Sending {
     /// Takes in what happened.
     ///
     /// # Errors

@@ -4,12 +4,12 @@ use alloy_primitives::U256;
 use plan_checks::StepKind;
 
 use super::{
-    Action, ClearObstacle, Event, Fate, HaltReason, MOST_CLEARS, Send, State, Transaction, View,
+    Action, ClearObstacle, Event, Fate, HaltReason, MOST_CLEARS, Sending, State, Transaction, View,
     all, is_over,
 };
 use crate::LEAST_LIFE_SECONDS;
 
-impl Send {
+impl Sending {
     /// What to do next, for what is true now. Asked again with the same events and the same view it says the same.
     #[must_use]
     pub fn next(&self, view: &View) -> Action {
@@ -24,7 +24,6 @@ impl Send {
 
     /// The next of the three steps, or the reason to halt.
     fn advance(&self, view: &View) -> Action {
-        let mut expected = None;
         for kind in StepKind::ALL {
             let transaction = Transaction::Step(kind);
             let halt = |reason| Action::Append(Event::Halting { at: kind, reason });
@@ -34,7 +33,7 @@ impl Send {
                     allowance,
                     ..
                 } => {
-                    expected = match kind {
+                    let expected = match kind {
                         StepKind::ApproveReset => Some(U256::ZERO),
                         StepKind::Approve => Some(self.amount),
                         StepKind::Call => None,

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use plan_checks::{StepKind, step};
 
-use super::{Block, Fate, Send, Transaction};
+use super::{Block, Fate, Sending, Transaction};
 use crate::Admitted;
 
 /// The state on the wire.
@@ -95,7 +95,7 @@ impl Report {
     }
 }
 
-impl Send {
+impl Sending {
     /// The state on the wire.
     #[must_use]
     pub fn state(&self) -> State {

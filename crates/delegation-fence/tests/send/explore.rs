@@ -1,0 +1,133 @@
+//! Every state of the world that can be reached.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+use delegation_fence::{Action, State};
+use plan_checks::StepKind;
+
+use crate::world::{AMOUNT, Move, World, admitted};
+
+/// What holds in every state.
+fn judge(world: &World) {
+    assert!(world.executed(StepKind::Call) <= 1);
+    let report = world.send.report(&admitted());
+    let Action::Rest(state) = world.send.next(&world.view()) else {
+        return;
+    };
+    assert_eq!(state, report.state);
+    if !world.is_noticed() {
+        return;
+    }
+    let (read, _) = report.allowance_read_back.unwrap();
+    assert_eq!(
+        read.to::<u64>(),
+        world.allowance(),
+        "what is reported is what is there"
+    );
+    match state {
+        State::Done => {
+            assert_eq!(world.allowance(), 0);
+            assert_eq!(world.executed(StepKind::Call), 1);
+            assert!(report.landed.is_some());
+        }
+        State::HaltedClean => {
+            assert!(world.allowance() == 0 || world.executed(StepKind::Approve) == 0);
+            assert_eq!(report.allowance_cleared(), world.allowance() == 0);
+            assert!(report.halted_at.is_some() && report.reason.is_some());
+        }
+        State::HaltedDirty => {
+            assert_ne!(world.allowance(), 0);
+            assert!(!report.allowance_cleared());
+            assert!(report.clear_transaction.is_some());
+        }
+        other => panic!("a send rests in {other:?}"),
+    }
+}
+
+/// Tells worlds apart without keeping them.
+fn fingerprint(world: &World) -> (u64, u64) {
+    let hash = |seed: u8| {
+        let mut hasher = DefaultHasher::new();
+        seed.hash(&mut hasher);
+        world.hash(&mut hasher);
+        hasher.finish()
+    };
+    (hash(0), hash(1))
+}
+
+/// Explores from a world, and returns how many states there are.
+fn explore(start: World) -> usize {
+    let mut numbers = HashMap::from([(fingerprint(&start), 0_usize)]);
+    let mut leads_to: Vec<Vec<usize>> = vec![Vec::new()];
+    let mut ends = Vec::new();
+    let mut queue = VecDeque::from([(0_usize, start)]);
+    while let Some((number, world)) = queue.pop_front() {
+        judge(&world);
+        if matches!(world.send.next(&world.view()), Action::Rest(_)) {
+            ends.push(number);
+        }
+        for chosen in world.moves() {
+            let mut next = world.clone();
+            next.make(chosen);
+            let known = numbers.len();
+            let to = *numbers.entry(fingerprint(&next)).or_insert_with(|| {
+                queue.push_back((known, next));
+                known
+            });
+            if to == leads_to.len() {
+                leads_to.push(Vec::new());
+            }
+            leads_to[to].push(number);
+        }
+    }
+    // From every state some way leads to an end: nothing is ever stuck.
+    let mut reaches = vec![false; leads_to.len()];
+    let mut queue: VecDeque<_> = ends.into();
+    while let Some(number) = queue.pop_front() {
+        if !std::mem::replace(&mut reaches[number], true) {
+            queue.extend(&leads_to[number]);
+        }
+    }
+    let stuck = reaches.iter().filter(|reaches| !**reaches).count();
+    assert_eq!(stuck, 0, "states without a way to an end");
+    numbers.len()
+}
+
+#[test]
+fn every_state_without_accidents_of_the_chain() {
+    for allowance in [0, AMOUNT + 2] {
+        let states = explore(World::new(allowance, 0));
+        assert!(states > 100, "{states}");
+    }
+}
+
+#[test]
+fn every_state_with_an_accident_of_each_kind() {
+    let states = explore(World::new(0, 1));
+    assert!(states > 10_000, "{states}");
+}
+
+#[test]
+fn every_state_with_an_allowance_from_before_the_plan() {
+    let states = explore(World::new(AMOUNT + 2, 1));
+    assert!(states > 10_000, "{states}");
+}
+
+/// Without trouble a plan is sent in nine steps of the process.
+#[test]
+fn a_plan_is_sent() {
+    let mut world = World::new(0, 0);
+    for _ in 0..40 {
+        world.make(Move::Act(crate::world::Heard::Something));
+        if world
+            .moves()
+            .contains(&Move::Mine(crate::world::Effect::Full))
+        {
+            world.make(Move::Mine(crate::world::Effect::Full));
+        }
+    }
+    assert_eq!(world.send.state(), State::Done);
+}
