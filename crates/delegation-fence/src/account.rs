@@ -126,9 +126,7 @@ impl Account {
         let revocation = received.revocation();
         self.require_own(revocation.account)?;
         if revocation.is_of_all() {
-            let through = self.revoked_through.unwrap_or(0).max(revocation.revoked_at);
-            self.revoked_through = Some(through);
-            return Ok(through);
+            return Ok(self.revoke_all_by_service(revocation.revoked_at));
         }
         Ok(self.revoke_by_service(revocation.grant_id, revocation.revoked_at))
     }
@@ -141,6 +139,13 @@ impl Account {
             .or_default()
             .revoked_at
             .get_or_insert(at)
+    }
+
+    /// Ends every grant that was issued at or before a time, without its holder. Returns the latest such time.
+    pub fn revoke_all_by_service(&mut self, through: u64) -> u64 {
+        let through = self.revoked_through.unwrap_or(0).max(through);
+        self.revoked_through = Some(through);
+        through
     }
 
     /// Since when a grant is revoked. Also for a grant that never came.
@@ -233,6 +238,14 @@ impl Account {
             self.in_flight = Some(plan);
         }
         Ok(novelty)
+    }
+
+    /// Takes in an order that was accepted before, as a store kept it.
+    pub fn restore_order(&mut self, payload_digest: B256, order_digest: B256, in_flight: bool) {
+        self.orders.insert(payload_digest, order_digest);
+        if in_flight {
+            self.in_flight = Some(payload_digest);
+        }
     }
 
     /// Counts a plan whose third step is about to be signed. Counting it again changes nothing.

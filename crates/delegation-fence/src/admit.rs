@@ -1,6 +1,7 @@
 //! What is confirmed before anything is sent on somebody's behalf.
 
 mod facts;
+mod record;
 mod rules;
 
 use alloy_primitives::{Address, B256, U256, keccak256};

@@ -16,6 +16,7 @@ mod rule;
 mod send;
 mod signature;
 mod signed;
+mod status;
 
 pub use self::{
     account::{Account, ActiveGrant, EndReason, EndedGrant, Novelty, Standing, Tightest, Use},
@@ -42,4 +43,5 @@ pub use self::{
     },
     signature::Signature,
     signed::Signed,
+    status::FenceStatus,
 };

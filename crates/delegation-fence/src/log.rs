@@ -4,7 +4,7 @@ mod verify;
 
 use alloy_primitives::{B256, U256};
 use plan_builder::wire::{Digits, Time, Word};
-use plan_checks::{StepKind, UtcSeconds};
+use plan_checks::UtcSeconds;
 use serde::{Deserialize, Serialize};
 
 pub use self::verify::{VerifiedLog, verify_log};
@@ -237,11 +237,4 @@ impl Head {
         };
         Ok(record)
     }
-}
-
-/// Whether a text names a transaction of a plan.
-fn is_step(text: &str) -> bool {
-    let clear = |number: u8| Transaction::Clear(number).key() == text;
-    StepKind::ALL.iter().any(|kind| kind.as_str() == text)
-        || (0..crate::send::MOST_CLEARS).any(clear)
 }

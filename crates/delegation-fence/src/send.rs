@@ -10,10 +10,13 @@
 //!   before it, and prevents it, or after it.
 //! - One [`Transaction`] of one plan is one transaction of one nonce, however often it is handed over (the idempotency key of the
 //!   sender of transactions is made of the plan's digest and of [`Transaction::key`]).
+//! - The allowance is read at a block that has the blocks of the plan's sealed transactions below it. One that is no longer canonical is
+//!   [`Event::Gone`] first.
 //! - [`Event::Unsent`] is written only by who alone could still sign: it says that nobody has signed and nobody will.
 
 mod apply;
 mod next;
+mod record;
 mod report;
 
 use std::fmt;
@@ -154,6 +157,14 @@ pub enum ClearObstacle {
 }
 
 impl ClearObstacle {
+    /// Every obstacle.
+    pub const ALL: [Self; 4] = [
+        Self::NotPermitted,
+        Self::Paused,
+        Self::NoGas,
+        Self::Exhausted,
+    ];
+
     /// The name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

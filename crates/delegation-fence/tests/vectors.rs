@@ -201,7 +201,8 @@ proptest! {
         if let Some(signed) = signed {
             let same = signed.digest().to_string() == text(&vector["digest"]);
             let by_owner = signed.signer().is_ok_and(|signer| signer.to_string() == ACCOUNT);
-            prop_assert_eq!(same, by_owner);
+            let untouched = signed.signature().to_string() == text(&vector["signature"]);
+            prop_assert_eq!(same && untouched, by_owner);
         }
     }
 }

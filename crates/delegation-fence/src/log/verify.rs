@@ -4,8 +4,8 @@ use alloy_primitives::B256;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Head, LogEvent, Record, is_step};
-use crate::{Refusal, Rule, json, refusal::same};
+use super::{Head, LogEvent, Record};
+use crate::{Refusal, Rule, json, refusal::same, send::Transaction};
 
 /// A log of which every record follows the one before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,12 +108,7 @@ fn read(answer: &str) -> Result<Vec<Record>, Refusal> {
             if json::canonical(rule, &record)? != spelling {
                 return Err(malformed("a record in another form than records have", ""));
             }
-            if record.step().is_some_and(|step| !is_step(step)) {
-                return Err(malformed(
-                    "a step that no plan has",
-                    record.step().unwrap_or_default(),
-                ));
-            }
+            record.step().map(Transaction::from_key).transpose()?;
             Ok(record)
         })
         .collect()

@@ -21,7 +21,7 @@ pub struct Change {
 /// ```
 /// use delegation_fence::{Policy, differences};
 ///
-/// let text = include_str!("../../../fixtures/vectors/delegation.json");
+/// let text = include_str!("../../../../fixtures/vectors/delegation.json");
 /// let vectors: serde_json::Value = serde_json::from_str(text).unwrap();
 /// let mut document = vectors["rules_document"]["document"].clone();
 /// let before = Policy::parse(&document.to_string())?;

@@ -96,6 +96,40 @@ fn what_must_land_is_data_for_the_sender() {
     assert_ne!(admitted.landing.token, USDC);
 }
 
+/// What was admitted is stored whole, and read as it was: a restart derives nothing of it again.
+#[test]
+fn an_admitted_plan_is_stored_and_read_again() {
+    let admitted = Stage::new().admit().unwrap();
+    let text = admitted.to_json();
+    assert_eq!(delegation_fence::Admitted::restore(&text), Ok(admitted));
+    for broken in [
+        "",
+        "{}",
+        &text.replace("approve_reset", "approve_twice"),
+        &text.replace("\"steps\":[", "\"steps\":[{},"),
+    ] {
+        let refusal = delegation_fence::Admitted::restore(broken).unwrap_err();
+        assert_eq!(refusal.rule, Rule::LogMalformed);
+    }
+}
+
+/// An order that a store kept is used as before.
+#[test]
+fn a_restored_order_is_used() {
+    let mut stage = Stage::new();
+    let plan = stage.order.message().payload_digest;
+    stage
+        .account
+        .restore_order(plan, stage.order.digest(), false);
+    assert_eq!(stage.account.in_flight(), None);
+    stage.reorder(|order| order.deadline -= 1);
+    assert_eq!(stage.refused_by(), Rule::OrderAlreadyUsed);
+    stage
+        .account
+        .restore_order(B256::repeat_byte(9), B256::ZERO, true);
+    assert_eq!(stage.account.in_flight(), Some(B256::repeat_byte(9)));
+}
+
 /// Attacks 20 and 45: the identical order again is the same one, another order of the same plan is refused, for ever.
 #[test]
 fn a_plan_is_ordered_once() {

@@ -40,9 +40,9 @@ impl World {
         if self.handing.is_some() {
             moves.push(Move::Crash);
         }
-        for (transaction, at, effect) in &self.believed {
-            if self.chain.get(*at) != Some(&(*transaction, *effect)) {
-                moves.push(Move::Notice(*transaction));
+        for (at, mined) in &self.believed {
+            if self.chain.get(*at) != Some(mined) {
+                moves.push(Move::Notice(mined.transaction));
             }
         }
         if let Some(next) = self.next_to_mine() {

@@ -6,7 +6,7 @@ mod moves;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use delegation_fence::{
-    Action, Admitted, Block, ClearObstacle, Event, Landing, MOST_CLEARS, Now, Rule, Sending, State,
+    Action, Admitted, Block, ClearObstacle, Event, Landing, MOST_CLEARS, Now, Rule, Sending,
     Transaction, View,
 };
 use plan_checks::{Step, StepKind, UtcSeconds};
@@ -28,6 +28,14 @@ pub(crate) enum Effect {
     /// Of the call: the router leaves a part of the allowance.
     Partial,
     Reverted,
+}
+
+/// A transaction in a block. What is mined again after a reorganisation is in another block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Mined {
+    transaction: Transaction,
+    effect: Effect,
+    fork: u8,
 }
 
 /// What the sender's own record of a transaction says.
@@ -52,9 +60,9 @@ pub(crate) struct World {
     /// What the process holds in memory alone: an order that is written, and not handed over yet.
     handing: Option<Transaction>,
     sent: [Sent; 3 + MOST_CLEARS as usize],
-    chain: Vec<(Transaction, Effect)>,
+    chain: Vec<Mined>,
     /// Where the events say that transactions are.
-    believed: Vec<(Transaction, usize, Effect)>,
+    believed: Vec<(usize, Mined)>,
     allowance_before: u64,
     revoked: bool,
     time: Time,
@@ -136,15 +144,17 @@ impl World {
 
     /// The allowance behind the first `blocks` blocks.
     fn allowance_at(&self, blocks: usize) -> u64 {
-        self.chain.iter().take(blocks).fold(
-            self.allowance_before,
-            |allowance, (transaction, effect)| match (transaction, effect) {
-                (_, Effect::Reverted) => allowance,
-                (Transaction::Step(StepKind::Approve), _) => AMOUNT,
-                (Transaction::Step(StepKind::Call), Effect::Partial) => 1,
-                _ => 0,
-            },
-        )
+        self.chain
+            .iter()
+            .take(blocks)
+            .fold(self.allowance_before, |allowance, mined| {
+                match (mined.transaction, mined.effect) {
+                    (_, Effect::Reverted) => allowance,
+                    (Transaction::Step(StepKind::Approve), _) => AMOUNT,
+                    (Transaction::Step(StepKind::Call), Effect::Partial) => 1,
+                    _ => 0,
+                }
+            })
     }
 
     pub(crate) fn allowance(&self) -> u64 {
@@ -154,8 +164,8 @@ impl World {
     pub(crate) fn executed(&self, kind: StepKind) -> usize {
         self.chain
             .iter()
-            .filter(|(transaction, effect)| {
-                *transaction == Transaction::Step(kind) && *effect != Effect::Reverted
+            .filter(|mined| {
+                mined.transaction == Transaction::Step(kind) && mined.effect != Effect::Reverted
             })
             .count()
     }
@@ -164,14 +174,17 @@ impl World {
     pub(crate) fn is_noticed(&self) -> bool {
         self.believed
             .iter()
-            .all(|(transaction, at, effect)| self.chain.get(*at) == Some(&(*transaction, *effect)))
+            .all(|(at, mined)| self.chain.get(*at) == Some(mined))
     }
 
     /// The signed transaction with the lowest nonce that is in no block.
     fn next_to_mine(&self) -> Option<Transaction> {
         every().find(|transaction| {
             self.sent[slot(*transaction)] == Sent::Signed
-                && !self.chain.iter().any(|(mined, _)| mined == transaction)
+                && !self
+                    .chain
+                    .iter()
+                    .any(|mined| mined.transaction == *transaction)
         })
     }
 
@@ -186,7 +199,7 @@ impl World {
                 // What is not allowed cannot be taken.
                 let unpaid = transaction == STEPS[2] && self.allowance() < AMOUNT;
                 let effect = if unpaid { Effect::Reverted } else { effect };
-                self.chain.push((transaction, effect));
+                self.mine(transaction, effect);
             }
             Move::Displace(transaction) => {
                 self.displacements -= 1;
@@ -210,13 +223,21 @@ impl World {
             }
             Move::UserClears => {
                 // As an own transaction of the user: seen by whoever reads the allowance.
-                self.chain.push((Transaction::Clear(u8::MAX), Effect::Full));
+                self.mine(Transaction::Clear(u8::MAX), Effect::Full);
                 // Its block stays: only the plan's own transactions are watched.
                 self.reorganisations = 0;
                 return self.append(self.read_back());
             }
         }
         None
+    }
+
+    fn mine(&mut self, transaction: Transaction, effect: Effect) {
+        self.chain.push(Mined {
+            transaction,
+            effect,
+            fork: self.reorganisations,
+        });
     }
 
     fn act(&mut self, heard: Heard) -> Option<Event> {
@@ -253,7 +274,8 @@ impl World {
         let sealed = |kind| {
             self.believed
                 .iter()
-                .any(|(t, _, effect)| *t == Transaction::Step(kind) && *effect != Effect::Reverted)
+                .map(|(_, mined)| mined)
+                .any(|m| m.transaction == Transaction::Step(kind) && m.effect != Effect::Reverted)
         };
         match transaction {
             Transaction::Step(kind) => {
@@ -283,18 +305,18 @@ impl World {
         let at = self
             .chain
             .iter()
-            .position(|(mined, _)| *mined == transaction);
+            .position(|mined| mined.transaction == transaction);
         let event = match (self.sent[slot(transaction)], at) {
             (Sent::Never, _) => Event::Unsent(transaction),
             (Sent::Void, _) => Event::Void(transaction),
             (Sent::Signed, None) => return None,
             (Sent::Signed, Some(at)) => {
-                let (_, effect) = self.chain[at];
+                let mined = self.chain[at];
                 Event::Sealed {
                     transaction,
                     hash: B256::with_last_byte(slot(transaction) as u8),
-                    block: block(at + 1),
-                    effective: effect != Effect::Reverted,
+                    block: self.block(at + 1),
+                    effective: mined.effect != Effect::Reverted,
                     allowance: U256::from(self.allowance_at(at + 1)),
                 }
             }
@@ -302,10 +324,21 @@ impl World {
         self.append(event)
     }
 
+    fn block(&self, number: usize) -> Block {
+        let fork = self
+            .chain
+            .get(number.wrapping_sub(1))
+            .map_or(0, |mined| mined.fork);
+        Block {
+            number: number as u64,
+            hash: B256::with_last_byte(16 * fork + number as u8),
+        }
+    }
+
     fn read_back(&self) -> Event {
         Event::ReadBack {
             allowance: U256::from(self.allowance()),
-            block: block(self.chain.len()),
+            block: self.block(self.chain.len()),
         }
     }
 
@@ -316,20 +349,16 @@ impl World {
                 transaction, block, ..
             } => {
                 let at = usize::try_from(block.number).unwrap() - 1;
-                self.believed.push((transaction, at, self.chain[at].1));
+                assert_eq!(self.chain[at].transaction, transaction);
+                self.believed.push((at, self.chain[at]));
             }
-            Event::Gone(transaction) => self.believed.retain(|(known, ..)| *known != transaction),
+            Event::Gone(transaction) => self
+                .believed
+                .retain(|(_, mined)| mined.transaction != transaction),
             Event::Halting { .. } => self.halted = true,
             _ => {}
         }
         Some(event)
-    }
-}
-
-fn block(number: usize) -> Block {
-    Block {
-        number: number as u64,
-        hash: B256::with_last_byte(number as u8),
     }
 }
 
