@@ -33,6 +33,9 @@ use crate::{Admitted, Now, Rule};
 /// Most transactions that clear an allowance before a person is asked.
 pub const MOST_CLEARS: u8 = 3;
 
+/// The same, as a length.
+const CLEARS: usize = 3;
+
 /// A transaction of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Transaction {
@@ -263,7 +266,7 @@ pub struct Sending {
     deadline: u64,
     at_least: U256,
     steps: [Fate; 3],
-    clears: [Fate; MOST_CLEARS as usize],
+    clears: [Fate; CLEARS],
     landed: Option<U256>,
     halt: Option<(StepKind, HaltReason)>,
     read_back: Option<(U256, Block)>,
@@ -281,7 +284,7 @@ impl Sending {
             deadline: admitted.deadline.unix(),
             at_least: admitted.landing.at_least,
             steps: [Fate::None; 3],
-            clears: [Fate::None; MOST_CLEARS as usize],
+            clears: [Fate::None; CLEARS],
             landed: None,
             halt: None,
             read_back: None,

@@ -211,7 +211,7 @@ pub(super) fn judge_limits(
     let tightest = active.tightest();
     if let Some(most) = tightest.max_swaps {
         let used = others().count();
-        if u64::try_from(used).map_or(true, |used| used >= most) {
+        if !u64::try_from(used).is_ok_and(|used| used < most) {
             return Err(Refusal::new(
                 Rule::LimitSwapsUsed,
                 "as many swaps as the holder allowed were signed",

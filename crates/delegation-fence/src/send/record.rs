@@ -230,7 +230,7 @@ mod tests {
     use alloy_primitives::{B256, U256};
     use plan_checks::StepKind;
 
-    use super::{super::MOST_CLEARS, *};
+    use super::*;
 
     #[test]
     fn every_event_is_read_as_it_was_written() {
@@ -275,7 +275,7 @@ mod tests {
         for event in events {
             assert_eq!(Event::parse(&event.to_json()), Ok(event));
         }
-        assert_eq!(super::super::all().count(), 3 + usize::from(MOST_CLEARS));
+        assert_eq!(super::super::all().count(), 3 + super::super::CLEARS);
     }
 
     #[test]

@@ -162,6 +162,50 @@ fn a_plan_that_is_nearly_over_is_not_begun() {
     }
 }
 
+/// Attack 34: the public record says what is pinned, and `present` only for what was read back now.
+#[test]
+fn the_public_record_has_five_members_and_fails_closed() {
+    let stage = Stage::new();
+    let json = |read_back: &ReadBack| serde_json::to_value(stage.fence.status(read_back)).unwrap();
+    let present = json(&stage.read_back);
+    assert_eq!(present["present"], true);
+    assert_eq!(present["per_swap_cap_usd"], 5000);
+    let policy = fence_policy();
+    for read_back in [
+        ReadBack::Unreadable,
+        ReadBack::Installed {
+            name: Name::new("other").unwrap(),
+            digest: policy.digest(),
+        },
+        ReadBack::Installed {
+            name: policy.name().clone(),
+            digest: B256::ZERO,
+        },
+    ] {
+        let absent = json(&read_back);
+        let members: Vec<_> = absent
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        let expected = [
+            "per_swap_cap_usd",
+            "policy_name",
+            "present",
+            "project_id",
+            "rules_digest",
+        ];
+        let mut sorted = members.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, expected);
+        assert_eq!(absent["present"], false);
+        for member in members.into_iter().filter(|member| *member != "present") {
+            assert_eq!(absent[member], present[member]);
+        }
+    }
+}
+
 /// Every confirmation has its place: of several that do not hold, the first has the name.
 #[test]
 fn the_first_confirmation_that_does_not_hold_has_the_name() {

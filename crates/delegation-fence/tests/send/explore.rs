@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     hash::{DefaultHasher, Hash as _, Hasher as _},
+    panic::{catch_unwind, resume_unwind},
 };
 
 use delegation_fence::{Action, State};
@@ -58,14 +59,29 @@ fn fingerprint(world: &World) -> (u64, u64) {
     (hash(0), hash(1))
 }
 
+/// How a state was reached.
+fn path(came_by: &[Option<(usize, Move)>], mut number: usize) -> Vec<Move> {
+    let mut moves = Vec::new();
+    while let Some((before, chosen)) = came_by[number] {
+        moves.push(chosen);
+        number = before;
+    }
+    moves.reverse();
+    moves
+}
+
 /// Explores from a world, and returns how many states there are.
 fn explore(start: World) -> usize {
     let mut numbers = HashMap::from([(fingerprint(&start), 0_usize)]);
+    let mut came_by: Vec<Option<(usize, Move)>> = vec![None];
     let mut leads_to: Vec<Vec<usize>> = vec![Vec::new()];
     let mut ends = Vec::new();
     let mut queue = VecDeque::from([(0_usize, start)]);
     while let Some((number, world)) = queue.pop_front() {
-        judge(&world);
+        if let Err(fault) = catch_unwind(|| judge(&world)) {
+            eprintln!("{:#?}\nafter {:?}", world, path(&came_by, number));
+            resume_unwind(fault);
+        }
         if matches!(world.send.next(&world.view()), Action::Rest(_)) {
             ends.push(number);
         }
@@ -79,6 +95,7 @@ fn explore(start: World) -> usize {
             });
             if to == leads_to.len() {
                 leads_to.push(Vec::new());
+                came_by.push(Some((number, chosen)));
             }
             leads_to[to].push(number);
         }

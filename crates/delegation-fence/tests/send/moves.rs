@@ -18,7 +18,10 @@ pub(crate) enum Move {
     Reorganise(u8),
     Revoke,
     Pass,
+    /// It becomes possible, or impossible, to clear.
     ToggleClear,
+    /// The installed policy changes, or changes back.
+    TogglePolicy,
     /// The user clears the allowance.
     UserClears,
 }
@@ -69,7 +72,7 @@ impl World {
             moves.push(Move::Pass);
         }
         if self.toggles > 0 {
-            moves.push(Move::ToggleClear);
+            moves.extend([Move::ToggleClear, Move::TogglePolicy]);
         }
         if self.send.state() == State::HaltedDirty && self.allowance() > 0 {
             moves.push(Move::UserClears);

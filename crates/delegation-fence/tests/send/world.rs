@@ -65,6 +65,8 @@ pub(crate) struct World {
     believed: Vec<(usize, Mined)>,
     allowance_before: u64,
     revoked: bool,
+    /// Another policy is installed than the pinned one, or none can be read; that may change back.
+    other_policy: bool,
     time: Time,
     can_clear: bool,
     reorganisations: u8,
@@ -112,6 +114,7 @@ impl World {
             believed: Vec::new(),
             allowance_before,
             revoked: false,
+            other_policy: false,
             time: Time::Early,
             can_clear: true,
             reorganisations: budget,
@@ -129,10 +132,10 @@ impl World {
         };
         View {
             now: Now::offline(UtcSeconds::from_unix(seconds)),
-            confirmation: if self.revoked {
-                Err(Rule::GrantRevoked)
-            } else {
-                Ok(())
+            confirmation: match (self.other_policy, self.revoked) {
+                (true, _) => Err(Rule::FenceDigestMismatch),
+                (false, true) => Err(Rule::GrantRevoked),
+                (false, false) => Ok(()),
             },
             clear: if self.can_clear {
                 Ok(())
@@ -211,6 +214,10 @@ impl World {
                 self.chain.truncate(keep);
             }
             Move::Revoke => self.revoked = true,
+            Move::TogglePolicy => {
+                self.toggles -= 1;
+                self.other_policy = !self.other_policy;
+            }
             Move::Pass => {
                 self.time = match self.time {
                     Time::Early => Time::Late,
@@ -280,6 +287,10 @@ impl World {
         match transaction {
             Transaction::Step(kind) => {
                 assert!(!self.revoked, "{kind:?} was ordered after the revocation");
+                assert!(
+                    !self.other_policy,
+                    "{kind:?} was ordered under another policy"
+                );
                 assert!(!self.halted, "{kind:?} was ordered after a halt");
                 let first = kind == StepKind::ApproveReset;
                 let in_time = self.time == Time::Early || (!first && self.time == Time::Late);
