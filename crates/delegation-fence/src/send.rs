@@ -207,7 +207,8 @@ pub enum Action {
     ReadAllowance,
     /// Append this: it was decided.
     Append(Event),
-    /// Nothing, while nothing changes.
+    /// Nothing, while nothing changes. In [`State::HaltedDirty`] the allowance is read again from time to time and appended
+    /// ([`Event::ReadBack`]): somebody else may clear it.
     Rest(State),
 }
 

@@ -43,10 +43,8 @@ impl Sending {
                         allowance,
                     },
                 );
-                // A reading counts until something is sealed behind it.
-                if super::all().all(|other| self.block(other).is_none_or(|at| at <= block.number)) {
-                    self.read_back = Some((allowance, block));
-                }
+                // Somebody else may have written the allowance since that block: what is decided is read anew.
+                self.read_back = None;
             }
             Event::Void(transaction) => self.set(transaction, Fate::Void),
             Event::Gone(transaction) => {
@@ -129,13 +127,6 @@ impl Sending {
 
     fn is_open(&self) -> bool {
         super::all().any(|transaction| matches!(self.fate(transaction), Fate::Open { .. }))
-    }
-
-    fn block(&self, transaction: Transaction) -> Option<u64> {
-        match self.fate(transaction) {
-            Fate::Sealed { block, .. } => Some(block.number),
-            _ => None,
-        }
     }
 
     fn set(&mut self, transaction: Transaction, fate: Fate) {

@@ -137,9 +137,21 @@ impl Sending {
             halted_at: self.halt.map(|(at, _)| at),
             reason: self.halt.map(|(_, reason)| reason.as_str()),
             landed: self.landed.map(|amount| (amount, amount >= self.at_least)),
-            allowance_read_back: self.read_back,
+            allowance_read_back: self.read_back.or_else(|| self.read_when_sealed()),
             clear_transaction: (state == State::HaltedDirty).then(|| clear(admitted)),
         }
+    }
+
+    /// The allowance at the newest block of a sealed transaction.
+    fn read_when_sealed(&self) -> Option<(U256, Block)> {
+        super::all()
+            .filter_map(|transaction| match self.fate(transaction) {
+                Fate::Sealed {
+                    block, allowance, ..
+                } => Some((allowance, block)),
+                _ => None,
+            })
+            .max_by_key(|(_, block)| block.number)
     }
 
     /// Whether a transaction is in a sealed block.

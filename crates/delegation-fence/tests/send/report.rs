@@ -58,6 +58,17 @@ fn view(confirmation: Result<(), Rule>, now: u64, clear: Result<(), ClearObstacl
     }
 }
 
+fn read(allowance: u64) -> Event {
+    let block = Block {
+        number: 9,
+        hash: B256::ZERO,
+    };
+    Event::ReadBack {
+        allowance: U256::from(allowance),
+        block,
+    }
+}
+
 /// A send up to its approval.
 fn approved() -> Vec<Event> {
     vec![
@@ -114,19 +125,18 @@ fn a_restart_after_the_end_clears() {
     let admitted = admitted();
     let mut send = Sending::replay(&admitted, &approved()).unwrap();
     let late = view(Err(Rule::PlanExpired), 5_000, Ok(()));
-    let mut done = Vec::new();
-    for _ in 0..2 {
-        match send.next(&late) {
-            Action::Append(event) => {
-                send.apply(&event).unwrap();
-                done.push(event);
-            }
-            other => assert_eq!(other, Action::Order(Transaction::Clear(0))),
-        }
-    }
+    let Action::Append(halting) = send.next(&late) else {
+        panic!("no halt");
+    };
+    send.apply(&halting).unwrap();
+    assert_eq!(send.next(&late), Action::ReadAllowance);
+    send.apply(&read(AMOUNT)).unwrap();
+    assert_eq!(send.next(&late), Action::Order(Transaction::Clear(0)));
     send.apply(&Event::Ordered(Transaction::Clear(0))).unwrap();
     assert_eq!(send.next(&late), Action::Resolve(Transaction::Clear(0)));
     send.apply(&sealed(Transaction::Clear(0), 3, 0)).unwrap();
+    assert_eq!(send.next(&late), Action::ReadAllowance);
+    send.apply(&read(0)).unwrap();
     assert_eq!(send.next(&late), Action::Append(Event::Finished));
     send.apply(&Event::Finished).unwrap();
     let report = send.report(&admitted);
@@ -147,6 +157,7 @@ fn an_allowance_that_cannot_be_cleared_is_said_with_what_clears_it() {
         panic!("no halt");
     };
     send.apply(&halting).unwrap();
+    send.apply(&read(AMOUNT)).unwrap();
     let paused = revoked(Err(ClearObstacle::Paused));
     assert_eq!(
         send.next(&paused),
@@ -181,15 +192,7 @@ fn an_allowance_that_cannot_be_cleared_is_said_with_what_clears_it() {
         Action::Order(Transaction::Clear(0))
     );
     // And it is over when somebody else has cleared it.
-    let block = Block {
-        number: 9,
-        hash: B256::ZERO,
-    };
-    send.apply(&Event::ReadBack {
-        allowance: U256::ZERO,
-        block,
-    })
-    .unwrap();
+    send.apply(&read(0)).unwrap();
     assert_eq!(send.next(&paused), Action::Append(Event::Finished));
 }
 
@@ -231,9 +234,12 @@ fn what_a_done_plan_leaves_is_cleared() {
     let now = view(Ok(()), 900, Ok(()));
     assert_eq!(send.next(&now), Action::ReadLanding);
     send.apply(&Event::Landed(U256::ZERO)).unwrap();
+    assert_eq!(send.next(&now), Action::ReadAllowance);
+    send.apply(&read(2)).unwrap();
     assert_eq!(send.next(&now), Action::Order(Transaction::Clear(0)));
     send.apply(&Event::Ordered(Transaction::Clear(0))).unwrap();
     send.apply(&sealed(Transaction::Clear(0), 4, 0)).unwrap();
+    send.apply(&read(0)).unwrap();
     send.apply(&Event::Finished).unwrap();
     let report = send.report(&admitted);
     assert_eq!(
@@ -252,11 +258,13 @@ fn clears_are_bounded() {
     });
     for number in 0..MOST_CLEARS {
         let clear = Transaction::Clear(number);
+        events.push(read(1));
         events.extend([
             Event::Ordered(clear),
             sealed(clear, 3 + u64::from(number), 1),
         ]);
     }
+    events.push(read(1));
     let send = Sending::replay(&admitted, &events).unwrap();
     let action = send.next(&view(Ok(()), 900, Ok(())));
     assert_eq!(

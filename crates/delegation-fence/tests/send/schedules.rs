@@ -3,11 +3,17 @@
 use delegation_fence::{Action, Event, Sending, State};
 use proptest::prelude::*;
 
-use crate::world::{AMOUNT, Heard, Move, World, admitted};
+use crate::world::{AMOUNT, Accidents, Heard, Move, World, admitted};
+
+const ALL_KINDS: Accidents = Accidents {
+    reorganisations: 4,
+    displacements: 4,
+    toggles: 4,
+};
 
 fn check(choices: &[u16], allowance: u64) -> Result<(), TestCaseError> {
     let admitted = admitted();
-    let mut world = World::new(allowance, 4);
+    let mut world = World::new(allowance, ALL_KINDS);
     let mut events: Vec<Event> = Vec::new();
     for choice in choices {
         let moves = world.moves();
@@ -61,7 +67,7 @@ proptest! {
         choices in proptest::collection::vec(any::<u16>(), 0..60),
         strange in proptest::collection::vec((0..9_u8, 0..6_u8), 1..20),
     ) {
-        let mut world = World::new(0, 2);
+        let mut world = World::new(0, ALL_KINDS);
         for choice in choices {
             let moves = world.moves();
             world.make(moves[usize::from(choice) % moves.len()]);

@@ -21,6 +21,23 @@ const STEPS: [Transaction; 3] = [
 
 pub(crate) use self::moves::{Heard, Move};
 
+/// How often what may happen. Reverted transactions, kills, the revocation and the plan's end happen in every world.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Accidents {
+    pub(crate) reorganisations: u8,
+    pub(crate) displacements: u8,
+    /// Of the installed policy, and of the possibility to clear.
+    pub(crate) toggles: u8,
+}
+
+impl Accidents {
+    pub(crate) const NONE: Self = Self {
+        reorganisations: 0,
+        displacements: 0,
+        toggles: 0,
+    };
+}
+
 /// What happens to a transaction in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Effect {
@@ -103,9 +120,8 @@ pub(crate) fn admitted() -> Admitted {
 }
 
 impl World {
-    /// `allowance_before`: what the router was allowed before the plan. `budget`: how often the chain is reorganised, a transaction
-    /// displaced, and the possibility to clear changes.
-    pub(crate) fn new(allowance_before: u64, budget: u8) -> Self {
+    /// `allowance_before`: what the router was allowed before the plan.
+    pub(crate) fn new(allowance_before: u64, accidents: Accidents) -> Self {
         Self {
             send: Sending::new(&admitted()),
             handing: None,
@@ -117,9 +133,9 @@ impl World {
             other_policy: false,
             time: Time::Early,
             can_clear: true,
-            reorganisations: budget,
-            toggles: budget,
-            displacements: budget,
+            reorganisations: accidents.reorganisations,
+            toggles: accidents.toggles,
+            displacements: accidents.displacements,
             halted: false,
         }
     }
