@@ -19,7 +19,7 @@ fn check(choices: &[u16], allowance: u64) -> Result<(), TestCaseError> {
         let moves = world.moves();
         // The process acts half of the time.
         let chosen = match usize::from(*choice) {
-            even if even % 2 == 0 => moves[0],
+            even if even.is_multiple_of(2) => moves[0],
             odd => moves[odd / 2 % moves.len()],
         };
         if let Some(event) = world.make(chosen) {
