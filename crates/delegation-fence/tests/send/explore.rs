@@ -128,6 +128,7 @@ fn every_state_without_accidents() {
 fn every_state_with_a_reorganisation() {
     let accidents = Accidents {
         reorganisations: 1,
+        failures: 1,
         ..Accidents::NONE
     };
     explore_both(accidents, 1_000);

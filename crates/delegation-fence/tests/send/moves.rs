@@ -49,9 +49,12 @@ impl World {
             }
         }
         if let Some(next) = self.next_to_mine() {
-            moves.extend([Effect::Full, Effect::Reverted].map(Move::Mine));
-            if next == STEPS[2] {
-                moves.push(Move::Mine(Effect::Partial));
+            moves.push(Move::Mine(Effect::Full));
+            if self.failures > 0 {
+                moves.push(Move::Mine(Effect::Reverted));
+                if next == STEPS[2] {
+                    moves.push(Move::Mine(Effect::Partial));
+                }
             }
             if self.displacements > 0 {
                 moves.push(Move::Displace(next));

@@ -9,6 +9,7 @@ const ALL_KINDS: Accidents = Accidents {
     reorganisations: 4,
     displacements: 4,
     toggles: 4,
+    failures: 8,
 };
 
 fn check(choices: &[u16], allowance: u64) -> Result<(), TestCaseError> {

@@ -21,13 +21,15 @@ const STEPS: [Transaction; 3] = [
 
 pub(crate) use self::moves::{Heard, Move};
 
-/// How often what may happen. Reverted transactions, kills, the revocation and the plan's end happen in every world.
+/// How often what may happen. Kills, the revocation and the plan's end happen in every world.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Accidents {
     pub(crate) reorganisations: u8,
     pub(crate) displacements: u8,
     /// Of the installed policy, and of the possibility to clear.
     pub(crate) toggles: u8,
+    /// Transactions that revert, and calls that leave a part of the allowance.
+    pub(crate) failures: u8,
 }
 
 impl Accidents {
@@ -35,6 +37,7 @@ impl Accidents {
         reorganisations: 0,
         displacements: 0,
         toggles: 0,
+        failures: 6,
     };
 }
 
@@ -89,6 +92,7 @@ pub(crate) struct World {
     reorganisations: u8,
     toggles: u8,
     displacements: u8,
+    failures: u8,
     halted: bool,
 }
 
@@ -136,6 +140,7 @@ impl World {
             reorganisations: accidents.reorganisations,
             toggles: accidents.toggles,
             displacements: accidents.displacements,
+            failures: accidents.failures,
             halted: false,
         }
     }
@@ -217,6 +222,9 @@ impl World {
                 let transaction = self.next_to_mine().unwrap();
                 // What is not allowed cannot be taken.
                 let unpaid = transaction == STEPS[2] && self.allowance() < AMOUNT;
+                if effect != Effect::Full {
+                    self.failures -= 1;
+                }
                 let effect = if unpaid { Effect::Reverted } else { effect };
                 self.mine(transaction, effect);
             }
