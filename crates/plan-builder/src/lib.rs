@@ -33,5 +33,6 @@ pub use self::{
     rail::AccountKind,
     refusal::Refusal,
     seal::Sealed,
+    strict::parse as parse_strict_json,
     verify::Verified,
 };

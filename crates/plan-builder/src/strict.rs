@@ -11,7 +11,7 @@ use crate::arguments::{MOST_PROBLEMS, Problem, shortened};
 ///
 /// # Errors
 /// Every duplicate member with its path, or one problem at `$` for text that is not JSON (or nested deeper than 128).
-pub(crate) fn parse(text: &str) -> Result<Value, Vec<Problem>> {
+pub fn parse(text: &str) -> Result<Value, Vec<Problem>> {
     let problems = RefCell::new(Vec::new());
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let seed = Node {

@@ -4,7 +4,7 @@ mod as_written;
 
 use alloy_primitives::B256;
 use plan_checks::{
-    CheckReport, Commitment, DigestStanding, Failure, Rail, UtcSeconds, Violation,
+    CheckReport, Commitment, DigestStanding, Failure, Rail, Step, UtcSeconds, Violation,
     commitment::{ARTIFACT_EXPIRY, CLOCK_TOLERANCE_SECONDS, MAX_LIFE_SECONDS, PAYLOAD_DIGEST},
     judge,
 };
@@ -16,7 +16,7 @@ use crate::{
     rail::{RailPlan, Terms, rail_of},
     seal::{self, Labels, intent_digest, unwritable},
     simulation::Simulation,
-    strict,
+    strict, wire,
 };
 
 /// A plan that holds for a request at a time. Only [`verify`](crate::verify) makes one.
@@ -32,6 +32,8 @@ pub struct Verified {
     pub valid_until: UtcSeconds,
     /// Every check, run again.
     pub report: CheckReport,
+    /// The steps, from the bytes that were judged; none for an order rail.
+    pub steps: Vec<Step>,
 }
 
 /// Verifies a plan of one rail.
@@ -102,6 +104,7 @@ fn taken_apart<R: RailPlan>(
     };
     judge_labels::<R>(request, &given.payload, policy, &labels)?;
     let valid_until = labels.valid_until;
+    let steps = steps::<R>(request, &given.payload);
     let mut rebuilt_body = seal::body::<R>(request, given.payload, &report, terms, labels)?;
     let again = rebuilt_body.write::<R>().ok_or_else(unwritable)?;
     if again.text != written.text {
@@ -120,7 +123,13 @@ fn taken_apart<R: RailPlan>(
         intent_digest: intent,
         valid_until,
         report,
+        steps,
     })
+}
+
+/// The steps of a payload that was judged.
+fn steps<R: RailPlan>(request: &R::Request, payload: &R::Payload) -> Vec<Step> {
+    R::evm(request, payload).map_or_else(Vec::new, |evm| wire::steps(evm.steps))
 }
 
 /// Judges the payload's own bytes against the request, and says what follows from them.

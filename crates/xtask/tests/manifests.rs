@@ -118,10 +118,7 @@ fn deny_toml_and_the_layering_table_name_the_same_homes() {
         assert_eq!(ours, rule.members, "{}", rule.package);
     }
     let oracles = table::ORACLES.iter().map(|rule| rule.package);
-    for package in oracles
-        .chain(table::REFUSED.iter().copied())
-        .chain(["delegation-fence"])
-    {
+    for package in oracles.chain(table::REFUSED.iter().copied()) {
         assert_eq!(denied(&deny, package), Some(None), "{package}");
     }
 }

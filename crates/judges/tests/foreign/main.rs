@@ -20,6 +20,9 @@ mod execution;
 mod facilitator;
 #[path = "../rails/facts.rs"]
 mod facts;
+mod fence;
+#[path = "../fence/messages.rs"]
+mod fence_messages;
 mod figures;
 mod mcp;
 mod openapi;

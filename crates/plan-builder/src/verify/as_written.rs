@@ -7,7 +7,7 @@ use memchr::{memmem, memrchr};
 use plan_checks::{Commitment, DigestStanding, UtcSeconds};
 use serde::de::DeserializeOwned;
 
-use super::{Verified, judge_labels, judge_payload};
+use super::{Verified, judge_labels, judge_payload, steps};
 use crate::{
     Policy,
     rail::{RailPlan, rail_of},
@@ -45,6 +45,7 @@ pub(super) fn verify<R: RailPlan>(
     let (report, terms) = judge_payload::<R>(request, &payload, policy, commitment).ok()?;
     judge_labels::<R>(request, &payload, policy, &labels).ok()?;
     let valid_until = labels.valid_until;
+    let steps = steps::<R>(request, &payload);
     let mut body = seal::body::<R>(request, payload, &report, terms, labels).ok()?;
     let intent_digest = body.intent_digest.0;
     body.is_written_as::<R>(text, Word(claimed))
@@ -54,6 +55,7 @@ pub(super) fn verify<R: RailPlan>(
             intent_digest,
             valid_until,
             report,
+            steps,
         })
 }
 

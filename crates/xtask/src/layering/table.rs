@@ -125,6 +125,12 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm"]],
     },
     Member {
+        name: "delegation-fence",
+        layer: 2,
+        may_use: &["addresses", "plan-builder", "plan-checks"],
+        must_not_reach: IMPURE,
+    },
+    Member {
         name: "http-edge",
         layer: 3,
         may_use: &[],
@@ -221,7 +227,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "fence-cli",
         layer: 5,
-        may_use: &["plan-builder", "plan-checks"],
+        may_use: &["delegation-fence", "plan-builder", "plan-checks"],
         must_not_reach: &[NETWORK, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
     // Not shipped.

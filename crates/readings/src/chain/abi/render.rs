@@ -86,6 +86,14 @@ pub(super) fn value(value: &DynSolValue, declared: Option<&Param>, budget: &mut 
             list(elements, declared, budget)
         }
         DynSolValue::Tuple(members) => tuple(members, declared, budget),
+        // Structs with names, which no decoder of calldata gives.
+        #[allow(
+            unreachable_patterns,
+            reason = "the variant exists when any crate of the graph asks for typed data (EIP-712)"
+        )]
+        other => other
+            .as_fixed_seq()
+            .map_or(Value::Null, |members| tuple(members, declared, budget)),
     }
 }
 

@@ -1,0 +1,110 @@
+//! What the bytes of a verified plan say, as the fence reads them.
+
+use alloy_primitives::{Address, Selector, U256};
+use plan_builder::{AccountKind, Request, Verified};
+use plan_checks::{
+    Step, Steps,
+    step::Allowance,
+    swap::calldata::{SwapCall, SwapData},
+};
+
+use crate::{Refusal, Rule};
+
+/// What a plan does, decoded from the steps that are sent. Nothing is taken from what the envelope says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanFacts {
+    /// The chain of the request that the plan was verified for.
+    pub chain_id: u64,
+    /// The account of the request.
+    pub account: Address,
+    /// What the account is in the request.
+    pub account_kind: AccountKind,
+    /// The version of the fees that it was verified with.
+    pub fee_version: String,
+    /// The integrator in the calldata.
+    pub integrator: String,
+    /// The first step.
+    pub reset: Allowance,
+    /// The second step.
+    pub approve: Allowance,
+    /// Where the third step goes.
+    pub call_to: Address,
+    /// The native coin that it carries, in wei.
+    pub call_value: U256,
+    /// The function that it calls.
+    pub selector: Option<Selector>,
+    /// Whom the router pays.
+    pub receiver: Address,
+    /// The least output that the router accepts, in the output token's smallest unit.
+    pub min_amount_out: U256,
+    /// What the router takes from the account: token and amount, once for each leg that deposits.
+    pub deposits: Vec<(Address, U256)>,
+    /// The gross input that was quoted, in the input token's smallest unit: the verifier has compared it with the quote.
+    pub quoted: U256,
+    /// The input token of the request.
+    pub input_token: Address,
+    /// The output token of the request.
+    pub output_token: Address,
+}
+
+impl PlanFacts {
+    /// Reads a verified plan.
+    ///
+    /// # Errors
+    /// `envelope_unverified` for a plan of another rail than the swap's, and for steps that do not decode, which no verified plan
+    /// has.
+    pub fn read(
+        request: &Request,
+        verified: &Verified,
+        fee_version: &str,
+    ) -> Result<Self, Refusal> {
+        let Request::Swap(swap) = request else {
+            return Err(undecodable("a swap", request.rail().as_str()));
+        };
+        let steps: &[Step] = &verified.steps;
+        let decoded =
+            Steps::decode(steps).map_err(|failure| undecodable("three steps", failure))?;
+        let call = SwapCall::decode(&decoded.call.data)
+            .map_err(|error| undecodable("a call of the router", error))?;
+        Ok(Self {
+            chain_id: swap.chain_id,
+            account: swap.account_profile.address,
+            account_kind: swap.account_profile.kind,
+            fee_version: fee_version.to_owned(),
+            integrator: call.integrator,
+            reset: decoded.reset,
+            approve: decoded.approve,
+            call_to: decoded.call.to,
+            call_value: decoded.call.value,
+            selector: decoded.call.data.first_chunk::<4>().map(Selector::from),
+            receiver: call.receiver,
+            min_amount_out: call.min_amount_out,
+            deposits: call.legs.iter().filter_map(deposit).collect(),
+            quoted: swap.from_amount.0,
+            input_token: swap.from_token,
+            output_token: swap.to_token,
+        })
+    }
+
+    /// The sum of the deposits; `None` past 256 bits.
+    #[must_use]
+    pub fn deposited(&self) -> Option<U256> {
+        self.deposits
+            .iter()
+            .try_fold(U256::ZERO, |sum, (_, amount)| sum.checked_add(*amount))
+    }
+}
+
+fn deposit(leg: &SwapData) -> Option<(Address, U256)> {
+    leg.requiresDeposit
+        .then_some((leg.sendingAssetId, leg.fromAmount))
+}
+
+fn undecodable(expected: &'static str, observed: impl ToString) -> Refusal {
+    Refusal::new(
+        Rule::EnvelopeUnverified,
+        "the plan's steps do not decode",
+        expected,
+        observed,
+    )
+}

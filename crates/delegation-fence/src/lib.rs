@@ -1,0 +1,47 @@
+#![doc = include_str!("../README.md")]
+
+mod account;
+mod admit;
+mod domain;
+mod fence;
+mod json;
+mod log;
+mod message;
+mod name;
+mod now;
+mod policy;
+mod receipt;
+mod refusal;
+mod rule;
+mod send;
+mod signature;
+mod signed;
+mod status;
+
+pub use self::{
+    account::{Account, ActiveGrant, EndReason, EndedGrant, Novelty, Standing, Tightest, Use},
+    admit::{
+        Admitted, Confirmation, LEAST_LIFE_SECONDS, Landing, Peg, Phase, PlanFacts, ReadBack,
+        Submission, admit, judge_plan,
+    },
+    domain::Domain,
+    fence::{
+        Fence, ISSUE_SKEW_SECONDS, Instance, REVOCATION_SKEW_SECONDS, ReceivedGrant, ReceivedLimit,
+        ReceivedRevocation,
+    },
+    log::{Entry, Head, LogEvent, Record, VerifiedLog, verify_log},
+    message::{AccountKind, Grant, Limit, Message, Order, Revocation, TypedData, primary_type},
+    name::Name,
+    now::Now,
+    policy::{Advice, Change, Policy, Shape, differences},
+    receipt::RevocationReceipt,
+    refusal::Refusal,
+    rule::{Class, Rule},
+    send::{
+        Action, Block, ClearObstacle, ClearTransaction, Event, HaltReason, MOST_CLEARS, OutOfOrder,
+        Report, Sending, State, Transaction, View,
+    },
+    signature::Signature,
+    signed::Signed,
+    status::FenceStatus,
+};

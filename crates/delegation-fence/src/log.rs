@@ -1,0 +1,240 @@
+//! The account of a grant: what was done under it, record by record, each with the hash of the one before it.
+
+mod verify;
+
+use alloy_primitives::{B256, U256};
+use plan_builder::wire::{Digits, Time, Word};
+use plan_checks::UtcSeconds;
+use serde::{Deserialize, Serialize};
+
+pub use self::verify::{VerifiedLog, verify_log};
+use crate::{Refusal, Rule, json, send::Transaction};
+
+/// What a record is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogEvent {
+    /// The grant was received.
+    Granted,
+    /// The grant was tightened.
+    Limited,
+    /// A plan was admitted: the use of the grant.
+    Admitted,
+    /// An order was refused, or a plan in flight by a confirmation.
+    Refused,
+    /// A transaction may be signed from now on.
+    Ordered,
+    /// A transaction is in a sealed block.
+    Sealed,
+    /// A transaction never takes effect, or its block is gone.
+    Lost,
+    /// The output was looked for.
+    Landed,
+    /// No further step goes out.
+    Halted,
+    /// The allowance was read.
+    ReadBack,
+    /// The allowance cannot be cleared by the service.
+    ClearImpossible,
+    /// The plan came to its end.
+    Finished,
+    /// The grant was revoked.
+    Revoked,
+}
+
+/// What is known of an event. `step` is `approve_reset`, `approve`, `call`, `clear-0`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// When, by the server's clock.
+    pub at: UtcSeconds,
+    /// What.
+    pub event: LogEvent,
+    /// Which plan.
+    pub payload_digest: Option<B256>,
+    /// Which transaction of the plan.
+    pub step: Option<Transaction>,
+    /// Its hash.
+    pub tx_hash: Option<B256>,
+    /// Its block, or the one that was read at.
+    pub block_hash: Option<B256>,
+    /// What was read: an allowance, or what landed.
+    pub read_back: Option<U256>,
+    /// The rule that refused.
+    pub refused_by: Option<Rule>,
+}
+
+impl Entry {
+    /// An event of which nothing more is known.
+    #[must_use]
+    pub const fn new(at: UtcSeconds, event: LogEvent) -> Self {
+        Self {
+            at,
+            event,
+            payload_digest: None,
+            step: None,
+            tx_hash: None,
+            block_hash: None,
+            read_back: None,
+            refused_by: None,
+        }
+    }
+}
+
+/// A record as it stands in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    pub(super) at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    block_hash: Option<Word>,
+    pub(super) event: LogEvent,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hash: Option<Word>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    payload_digest: Option<Word>,
+    prev_hash: Word,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read_back: Option<Digits>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused_by: Option<String>,
+    seq: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    step: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tx_hash: Option<Word>,
+}
+
+impl Record {
+    /// Its number, from 0.
+    #[must_use]
+    pub const fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub const fn event(&self) -> LogEvent {
+        self.event
+    }
+
+    /// When.
+    #[must_use]
+    pub const fn at(&self) -> UtcSeconds {
+        self.at.0
+    }
+
+    /// Its hash: keccak-256 over the RFC 8785 bytes of the record without this member.
+    #[must_use]
+    pub fn hash(&self) -> B256 {
+        self.hash.map_or(B256::ZERO, |hash| hash.0)
+    }
+
+    /// The hash of the record before it.
+    #[must_use]
+    pub const fn prev_hash(&self) -> B256 {
+        self.prev_hash.0
+    }
+
+    /// Which plan it is about.
+    #[must_use]
+    pub fn payload_digest(&self) -> Option<B256> {
+        self.payload_digest.map(|digest| digest.0)
+    }
+
+    /// Which transaction: `approve_reset`, `approve`, `call`, `clear-0`.
+    #[must_use]
+    pub fn step(&self) -> Option<&str> {
+        self.step.as_deref()
+    }
+
+    /// The hash of the transaction.
+    #[must_use]
+    pub fn tx_hash(&self) -> Option<B256> {
+        self.tx_hash.map(|hash| hash.0)
+    }
+
+    /// What was read.
+    #[must_use]
+    pub fn read_back(&self) -> Option<U256> {
+        self.read_back.map(|read| read.0)
+    }
+
+    /// The name of the rule that refused.
+    #[must_use]
+    pub fn refused_by(&self) -> Option<&str> {
+        self.refused_by.as_deref()
+    }
+
+    /// As JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    fn computed_hash(&self) -> Result<B256, Refusal> {
+        let without = Self {
+            hash: None,
+            ..self.clone()
+        };
+        json::digest(Rule::LogMalformed, &without)
+    }
+}
+
+/// Where a log ends: the number of its next record, and the hash of its last one.
+///
+/// # Example
+/// ```
+/// use delegation_fence::{Entry, Head, LogEvent, verify_log};
+///
+/// let at = "2026-11-21T07:00:00Z".parse().unwrap();
+/// let mut head = Head::EMPTY;
+/// let granted = head.append(Entry::new(at, LogEvent::Granted))?;
+/// let revoked = head.append(Entry::new(at, LogEvent::Revoked))?;
+/// assert_eq!(revoked.prev_hash(), granted.hash());
+///
+/// let log = format!("[{},{}]", granted.to_json(), revoked.to_json());
+/// assert_eq!(verify_log([log.as_str()])?.head(), head);
+/// # Ok::<(), delegation_fence::Refusal>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The number of the next record.
+    pub next_seq: u64,
+    /// The hash of the last record; 32 zero bytes of an empty log.
+    pub hash: B256,
+}
+
+impl Head {
+    /// Of a log without records.
+    pub const EMPTY: Self = Self {
+        next_seq: 0,
+        hash: B256::ZERO,
+    };
+
+    /// The record of an event, behind which the log ends now. It must be durable before it is shown.
+    ///
+    /// # Errors
+    /// None that an entry can cause.
+    pub fn append(&mut self, entry: Entry) -> Result<Record, Refusal> {
+        let mut record = Record {
+            at: Time(entry.at),
+            block_hash: entry.block_hash.map(Word),
+            event: entry.event,
+            hash: None,
+            payload_digest: entry.payload_digest.map(Word),
+            prev_hash: Word(self.hash),
+            read_back: entry.read_back.map(Digits),
+            refused_by: entry.refused_by.map(|rule| rule.as_str().to_owned()),
+            seq: self.next_seq,
+            step: entry.step.map(Transaction::key),
+            tx_hash: entry.tx_hash.map(Word),
+        };
+        let hash = record.computed_hash()?;
+        record.hash = Some(Word(hash));
+        *self = Self {
+            next_seq: self.next_seq.saturating_add(1),
+            hash,
+        };
+        Ok(record)
+    }
+}

@@ -1,0 +1,160 @@
+//! Judging a log by itself.
+
+use alloy_primitives::B256;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Head, LogEvent, Record};
+use crate::{Refusal, Rule, json, refusal::same, send::Transaction};
+
+/// A log of which every record follows the one before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedLog {
+    records: Vec<Record>,
+}
+
+impl VerifiedLog {
+    /// The records.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Where it ends.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        self.records.last().map_or(Head::EMPTY, |last| Head {
+            next_seq: last.seq().saturating_add(1),
+            hash: last.hash(),
+        })
+    }
+
+    /// Whether the log says that the grant was revoked.
+    #[must_use]
+    pub fn is_revoked(&self) -> bool {
+        self.records
+            .iter()
+            .any(|record| record.event() == LogEvent::Revoked)
+    }
+
+    /// The plans that were admitted and did not come to an end yet, in their order.
+    #[must_use]
+    pub fn open_plans(&self) -> Vec<B256> {
+        let of = |event: LogEvent| {
+            self.records
+                .iter()
+                .filter(move |record| record.event() == event)
+                .filter_map(Record::payload_digest)
+        };
+        of(LogEvent::Admitted)
+            .filter(|plan| !of(LogEvent::Finished).any(|finished| finished == *plan))
+            .collect()
+    }
+}
+
+/// Verifies a log: the answers of a server in their order, each `{records, next_cursor}` or the list of records, from the first record
+/// on. It opens no socket. What was left out at the end it cannot see: compare [`VerifiedLog::head`] with a
+/// [`RevocationReceipt`](crate::RevocationReceipt), or with what was read before.
+///
+/// # Errors
+/// `log_malformed`; `log_hash` for a record that was changed; `log_chain` and `log_sequence` for records that were left out, added or
+/// moved; `log_time` for a clock that ran backwards; `log_use_after_revocation`.
+///
+/// # Example
+/// ```
+/// use delegation_fence::{Entry, Head, LogEvent, Rule, verify_log};
+///
+/// let mut head = Head::EMPTY;
+/// let at = "2026-11-21T07:00:00Z".parse().unwrap();
+/// let record = head.append(Entry::new(at, LogEvent::Granted))?;
+/// let forged = record.to_json().replace("granted", "revoked");
+/// assert_eq!(verify_log([format!("[{forged}]").as_str()]).unwrap_err().rule, Rule::LogHash);
+/// # Ok::<(), delegation_fence::Refusal>(())
+/// ```
+pub fn verify_log<'a>(answers: impl IntoIterator<Item = &'a str>) -> Result<VerifiedLog, Refusal> {
+    let mut log = VerifiedLog {
+        records: Vec::new(),
+    };
+    for answer in answers {
+        for record in read(answer)? {
+            judge(&record, &log)?;
+            log.records.push(record);
+        }
+    }
+    Ok(log)
+}
+
+fn read(answer: &str) -> Result<Vec<Record>, Refusal> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Answer {
+        records: Value,
+        #[serde(default, rename = "next_cursor")]
+        _next_cursor: Value,
+    }
+    let rule = Rule::LogMalformed;
+    let value = json::parse(rule, answer)?;
+    let records = match value {
+        Value::Array(_) => value,
+        other => json::read::<Answer>(rule, "records and next_cursor", other)?.records,
+    };
+    let given: Vec<Value> = json::read(rule, "a list of records", records)?;
+    given
+        .into_iter()
+        .map(|value| {
+            let spelling = json::canonical(rule, &value)?;
+            let record: Record = json::read(rule, "a record", value)?;
+            // A member that is read as another one (`null` for a missing member) would stand outside the hash.
+            if json::canonical(rule, &record)? != spelling {
+                return Err(malformed("a record in another form than records have", ""));
+            }
+            record.step().map(Transaction::from_key).transpose()?;
+            Ok(record)
+        })
+        .collect()
+}
+
+fn judge(record: &Record, before: &VerifiedLog) -> Result<(), Refusal> {
+    let head = before.head();
+    same(
+        Rule::LogHash,
+        "the record is not what its hash says",
+        record.computed_hash()?,
+        record.hash(),
+    )?;
+    same(
+        Rule::LogSequence,
+        "the record is not the next one",
+        head.next_seq,
+        record.seq(),
+    )?;
+    same(
+        Rule::LogChain,
+        "the record does not follow the one before it",
+        head.hash,
+        record.prev_hash(),
+    )?;
+    if let Some(last) = before.records().last()
+        && record.at() < last.at()
+    {
+        return Err(Refusal::new(
+            Rule::LogTime,
+            "the record is older than the one before it",
+            format_args!("at least {}", last.at()),
+            record.at(),
+        ));
+    }
+    if record.event() == LogEvent::Admitted && before.is_revoked() {
+        return Err(Refusal::new(
+            Rule::LogUseAfterRevocation,
+            "a plan was admitted after the revocation",
+            "nothing admitted",
+            record.payload_digest().unwrap_or_default(),
+        ));
+    }
+    Ok(())
+}
+
+fn malformed(message: &'static str, observed: &str) -> Refusal {
+    Refusal::new(Rule::LogMalformed, message, "a record of a log", observed)
+}

@@ -1,0 +1,374 @@
+//! The send of one admitted plan, as a state machine without effects.
+//!
+//! What happened is a list of [`Event`]s that only grows. [`Sending`] is what the list says, so that a process that was killed at any
+//! point goes on where the list ends. [`Sending::next`] says what to do; the sender does it and appends what came of it.
+//!
+//! # What the sender owes
+//! - An event is durable before anything that follows from it is done, and is appended on the condition that the writer still holds
+//!   the plan's lease.
+//! - [`Event::Ordered`] is one conditional write with the reading that [`View::confirmation`] was made of: a revocation is either
+//!   before it, and prevents it, or after it.
+//! - One [`Transaction`] of one plan is one transaction of one nonce, however often it is handed over (the idempotency key of the
+//!   sender of transactions is made of the plan's digest and of [`Transaction::key`]).
+//! - The allowance is read at a block that has the blocks of the plan's sealed transactions below it. One that is no longer canonical is
+//!   [`Event::Gone`] first.
+//! - [`Event::Unsent`] is written only by who alone could still sign: it says that nobody has signed and nobody will.
+
+mod apply;
+mod next;
+mod record;
+mod report;
+
+use std::fmt;
+
+use alloy_primitives::{B256, U256};
+use plan_checks::{StepKind, UtcSeconds};
+
+pub use self::{
+    apply::OutOfOrder,
+    report::{ClearTransaction, Report, State},
+};
+use crate::{Admitted, Now, Rule};
+
+/// Most transactions that clear an allowance before a person is asked.
+pub const MOST_CLEARS: u8 = 3;
+
+/// The same, as a length.
+const CLEARS: usize = 3;
+
+/// A transaction of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transaction {
+    /// One of the three steps.
+    Step(StepKind),
+    /// The clearing of the allowance after a halt, by its number from 0.
+    Clear(u8),
+}
+
+impl Transaction {
+    /// What tells it from the plan's other transactions: `approve_reset`, `approve`, `call`, `clear-0`.
+    #[must_use]
+    pub fn key(self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Step(kind) => f.write_str(kind.as_str()),
+            Self::Clear(number) => write!(f, "clear-{number}"),
+        }
+    }
+}
+
+/// A block by number and hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Block {
+    /// Its number.
+    pub number: u64,
+    /// Its hash.
+    pub hash: B256,
+}
+
+/// What happened, in the order in which it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// A transaction may be signed from now on.
+    Ordered(Transaction),
+    /// A transaction that was ordered was never signed, and will not be.
+    Unsent(Transaction),
+    /// A transaction is in a sealed block.
+    Sealed {
+        /// Which.
+        transaction: Transaction,
+        /// Its hash.
+        hash: B256,
+        /// Its block.
+        block: Block,
+        /// Whether it took effect; `false` when it reverted.
+        effective: bool,
+        /// The router's allowance, read at that block.
+        allowance: U256,
+    },
+    /// A transaction was signed and will never take effect: another one has its nonce.
+    Void(Transaction),
+    /// The block of a sealed transaction is no longer canonical.
+    Gone(Transaction),
+    /// What the logs of the call's block say: what the account received of the output token.
+    Landed(U256),
+    /// No further step goes out.
+    Halting {
+        /// Before, or during, which step.
+        at: StepKind,
+        /// Why.
+        reason: HaltReason,
+    },
+    /// The router's allowance, read at a sealed block.
+    ReadBack {
+        /// The allowance.
+        allowance: U256,
+        /// At which block.
+        block: Block,
+    },
+    /// The service cannot clear the allowance: who can has to be told.
+    ClearImpossible(ClearObstacle),
+    /// The plan came to its end.
+    Finished,
+}
+
+/// Why a send halts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HaltReason {
+    /// A confirmation does not hold any more, by the rule's name.
+    Refused(Rule),
+    /// The plan, or before the first step the order, is over.
+    Over,
+    /// A step reverted.
+    Reverted,
+    /// A step was displaced: another transaction has its nonce.
+    Displaced,
+    /// The allowance that was read back is not the one that the step sets.
+    Allowance,
+}
+
+impl HaltReason {
+    /// The name: a rule's, or `plan_expired`, `step_reverted`, `step_displaced`, `allowance_unexpected`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused(rule) => rule.as_str(),
+            Self::Over => Rule::PlanExpired.as_str(),
+            Self::Reverted => "step_reverted",
+            Self::Displaced => "step_displaced",
+            Self::Allowance => "allowance_unexpected",
+        }
+    }
+}
+
+/// Why the service cannot clear an allowance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClearObstacle {
+    /// What permitted the service to send for the account is gone.
+    NotPermitted,
+    /// The contract that the service sends through is paused.
+    Paused,
+    /// There is nothing to pay gas with.
+    NoGas,
+    /// It was tried [`MOST_CLEARS`] times.
+    Exhausted,
+}
+
+impl ClearObstacle {
+    /// Every obstacle.
+    pub const ALL: [Self; 4] = [
+        Self::NotPermitted,
+        Self::Paused,
+        Self::NoGas,
+        Self::Exhausted,
+    ];
+
+    /// The name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotPermitted => "clear_not_permitted",
+            Self::Paused => "clear_paused",
+            Self::NoGas => "clear_without_gas",
+            Self::Exhausted => "clear_exhausted",
+        }
+    }
+}
+
+/// What is true now, read again before every step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// Both clocks.
+    pub now: Now,
+    /// Whether every confirmation holds now: what [`admit`](crate::admit) says.
+    pub confirmation: Result<(), Rule>,
+    /// Whether the service could clear the allowance now.
+    pub clear: Result<(), ClearObstacle>,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Append [`Event::Ordered`], then hand the transaction over to be signed and sent.
+    Order(Transaction),
+    /// Ask what became of a transaction: append [`Event::Unsent`], [`Event::Sealed`] or [`Event::Void`], or wait. Never hand it over
+    /// to be signed.
+    Resolve(Transaction),
+    /// Have the transaction's nonce used for nothing if it can be, then as [`Self::Resolve`].
+    Cancel(Transaction),
+    /// Read the logs of the call's block; append [`Event::Landed`].
+    ReadLanding,
+    /// Read the allowance at a sealed block; append [`Event::ReadBack`].
+    ReadAllowance,
+    /// Append this: it was decided.
+    Append(Event),
+    /// Nothing, while nothing changes. In [`State::HaltedDirty`] the allowance is read again from time to time and appended
+    /// ([`Event::ReadBack`]): somebody else may clear it.
+    Rest(State),
+}
+
+/// What became of a transaction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+enum Fate {
+    /// It was not ordered, or was never signed.
+    #[default]
+    None,
+    /// It may be signed, and may be in a block.
+    Open {
+        /// Whether it is known to be signed: it was in a block that is gone.
+        signed: bool,
+    },
+    /// It is in a sealed block.
+    Sealed {
+        hash: B256,
+        block: Block,
+        effective: bool,
+        allowance: U256,
+    },
+    /// It never takes effect.
+    Void,
+}
+
+/// The state of one plan's send: what its events say.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{Address, B256, Bytes, U256};
+/// use delegation_fence::{Action, Admitted, Event, Landing, Now, Sending, State, Transaction, View};
+/// use plan_checks::{Step, StepKind, UtcSeconds};
+///
+/// # let step = |kind| Step { kind, to: Address::ZERO, value: U256::ZERO, data: Bytes::new() };
+/// # let admitted = Admitted {
+/// #     account: Address::ZERO, grant_id: B256::ZERO, order_digest: B256::ZERO, payload_digest: B256::ZERO, chain_id: 8453,
+/// #     steps: StepKind::ALL.map(step), token: Address::ZERO, spender: Address::ZERO, amount: U256::from(7),
+/// #     valid_until: UtcSeconds::from_unix(1_000), deadline: UtcSeconds::from_unix(1_000),
+/// #     landing: Landing { token: Address::ZERO, account: Address::ZERO, at_least: U256::ONE },
+/// # };
+/// let mut send = Sending::new(&admitted);
+/// let view = |now, confirmation| View { now: Now::offline(UtcSeconds::from_unix(now)), confirmation, clear: Ok(()) };
+/// let reset = Transaction::Step(StepKind::ApproveReset);
+/// assert_eq!(send.next(&view(900, Ok(()))), Action::Order(reset));
+///
+/// // A process that was killed here finds the event, and asks first what became of it.
+/// send.apply(&Event::Ordered(reset))?;
+/// assert_eq!(send.next(&view(910, Ok(()))), Action::Resolve(reset));
+/// assert_eq!(send.state(), State::Sending);
+/// # Ok::<(), delegation_fence::OutOfOrder>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Sending {
+    amount: U256,
+    valid_until: u64,
+    deadline: u64,
+    at_least: U256,
+    steps: [Fate; 3],
+    clears: [Fate; CLEARS],
+    landed: Option<U256>,
+    halt: Option<(StepKind, HaltReason)>,
+    read_back: Option<(U256, Block)>,
+    obstacle: Option<ClearObstacle>,
+    finished: bool,
+}
+
+impl Sending {
+    /// A send of which nothing happened yet.
+    #[must_use]
+    pub fn new(admitted: &Admitted) -> Self {
+        Self {
+            amount: admitted.amount,
+            valid_until: admitted.valid_until.unix(),
+            deadline: admitted.deadline.unix(),
+            at_least: admitted.landing.at_least,
+            steps: [Fate::None; 3],
+            clears: [Fate::None; CLEARS],
+            landed: None,
+            halt: None,
+            read_back: None,
+            obstacle: None,
+            finished: false,
+        }
+    }
+
+    /// What a list of events says.
+    ///
+    /// # Errors
+    /// [`OutOfOrder`] for a list that no send can have.
+    pub fn replay<'a>(
+        admitted: &Admitted,
+        events: impl IntoIterator<Item = &'a Event>,
+    ) -> Result<Self, OutOfOrder> {
+        let mut send = Self::new(admitted);
+        events
+            .into_iter()
+            .try_for_each(|event| send.apply(event))
+            .map(|()| send)
+    }
+
+    /// Whether the approval took effect: only then is there an allowance of this plan.
+    fn approved(&self) -> bool {
+        matches!(
+            self.fate(Transaction::Step(StepKind::Approve)),
+            Fate::Sealed {
+                effective: true,
+                ..
+            }
+        )
+    }
+
+    /// Whether all three steps took effect.
+    fn executed(&self) -> bool {
+        self.steps.iter().all(|fate| {
+            matches!(
+                fate,
+                Fate::Sealed {
+                    effective: true,
+                    ..
+                }
+            )
+        })
+    }
+
+    fn fate(&self, transaction: Transaction) -> Fate {
+        self.place(transaction).copied().unwrap_or_default()
+    }
+
+    fn place(&self, transaction: Transaction) -> Option<&Fate> {
+        match transaction {
+            Transaction::Step(kind) => self.steps.get(index(kind)),
+            Transaction::Clear(number) => self.clears.get(usize::from(number)),
+        }
+    }
+
+    fn place_mut(&mut self, transaction: Transaction) -> Option<&mut Fate> {
+        match transaction {
+            Transaction::Step(kind) => self.steps.get_mut(index(kind)),
+            Transaction::Clear(number) => self.clears.get_mut(usize::from(number)),
+        }
+    }
+}
+
+const fn index(kind: StepKind) -> usize {
+    match kind {
+        StepKind::ApproveReset => 0,
+        StepKind::Approve => 1,
+        StepKind::Call => 2,
+    }
+}
+
+/// Every transaction that a plan can have, in the order in which they may be sent.
+fn all() -> impl Iterator<Item = Transaction> {
+    StepKind::ALL
+        .into_iter()
+        .map(Transaction::Step)
+        .chain((0..MOST_CLEARS).map(Transaction::Clear))
+}
+
+/// The time after which nothing may be ordered, of a step.
+fn is_over(now: UtcSeconds, end: u64) -> bool {
+    now.unix() >= end
+}

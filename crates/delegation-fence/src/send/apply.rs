@@ -1,0 +1,137 @@
+//! What an event changes, and which events a send can have.
+
+use plan_checks::StepKind;
+
+use super::{Event, Fate, Sending, Transaction};
+
+/// An event that does not follow from those before it: the list is not that of a send, and nothing may be done by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event that cannot follow: {event:?}")]
+pub struct OutOfOrder {
+    /// The event.
+    pub event: Event,
+}
+
+impl Sending {
+    /// Takes in what happened.
+    ///
+    /// # Errors
+    /// [`OutOfOrder`]; nothing has changed then.
+    pub fn apply(&mut self, event: &Event) -> Result<(), OutOfOrder> {
+        if !self.can_follow(event) {
+            return Err(OutOfOrder { event: *event });
+        }
+        match *event {
+            Event::Ordered(transaction) => {
+                self.set(transaction, Fate::Open { signed: false });
+                self.obstacle = None;
+            }
+            Event::Unsent(transaction) => self.set(transaction, Fate::None),
+            Event::Sealed {
+                transaction,
+                hash,
+                block,
+                effective,
+                allowance,
+            } => {
+                self.set(
+                    transaction,
+                    Fate::Sealed {
+                        hash,
+                        block,
+                        effective,
+                        allowance,
+                    },
+                );
+                // Somebody else may have written the allowance since that block: what is decided is read anew.
+                self.read_back = None;
+            }
+            Event::Void(transaction) => self.set(transaction, Fate::Void),
+            Event::Gone(transaction) => {
+                self.set(transaction, Fate::Open { signed: true });
+                self.read_back = None;
+                self.obstacle = None;
+                self.finished = false;
+                if transaction == Transaction::Step(StepKind::Call) {
+                    self.landed = None;
+                }
+            }
+            Event::Landed(amount) => self.landed = Some(amount),
+            Event::Halting { at, reason } => self.halt = Some((at, reason)),
+            Event::ReadBack { allowance, block } => {
+                self.read_back = Some((allowance, block));
+                self.obstacle = self.obstacle.filter(|_| !allowance.is_zero());
+            }
+            Event::ClearImpossible(obstacle) => self.obstacle = Some(obstacle),
+            Event::Finished => self.finished = true,
+        }
+        Ok(())
+    }
+
+    fn can_follow(&self, event: &Event) -> bool {
+        match *event {
+            Event::Ordered(transaction) => {
+                self.fate(transaction) == Fate::None
+                    && !self.finished
+                    && self.may_order(transaction)
+            }
+            Event::Unsent(transaction) => self.fate(transaction) == (Fate::Open { signed: false }),
+            Event::Sealed { transaction, .. } | Event::Void(transaction) => {
+                matches!(self.fate(transaction), Fate::Open { .. })
+            }
+            Event::Gone(transaction) => matches!(self.fate(transaction), Fate::Sealed { .. }),
+            Event::Landed(_) => self.executed() && !self.finished,
+            Event::Halting { .. } => self.halt.is_none() && !self.executed() && !self.finished,
+            Event::ReadBack { .. } => (self.halt.is_some() || self.executed()) && !self.finished,
+            Event::ClearImpossible(_) => self.owes_clear(),
+            Event::Finished => {
+                !self.finished
+                    && !self.is_open()
+                    && (self.halt.is_some() || (self.executed() && self.landed.is_some()))
+                    && self.read_back.is_some()
+                    && !self.owes_clear()
+            }
+        }
+    }
+
+    /// A step follows the one before it, and no step follows a halt; a clear follows the end of everything else.
+    fn may_order(&self, transaction: Transaction) -> bool {
+        match transaction {
+            Transaction::Step(kind) => {
+                self.halt.is_none()
+                    && StepKind::ALL
+                        .into_iter()
+                        .take_while(|before| *before != kind)
+                        .all(|before| {
+                            matches!(
+                                self.fate(Transaction::Step(before)),
+                                Fate::Sealed {
+                                    effective: true,
+                                    ..
+                                }
+                            )
+                        })
+            }
+            Transaction::Clear(_) => !self.is_open() && self.owes_clear(),
+        }
+    }
+
+    /// Whether an allowance of this plan is left by the last reading.
+    fn owes_clear(&self) -> bool {
+        (self.halt.is_some() || self.executed())
+            && self.approved()
+            && self
+                .read_back
+                .is_some_and(|(allowance, _)| !allowance.is_zero())
+    }
+
+    fn is_open(&self) -> bool {
+        super::all().any(|transaction| matches!(self.fate(transaction), Fate::Open { .. }))
+    }
+
+    fn set(&mut self, transaction: Transaction, fate: Fate) {
+        if let Some(place) = self.place_mut(transaction) {
+            *place = fate;
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The attacks on the fence, by name: each is refused by a rule of its own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    reason = "test code"
+)]
+
+mod accounts;
+mod grants;
+mod limits;
+mod orders;
+mod plans;
+mod policies;
+mod revocations;
+mod rules;
+mod signatures;
+mod stage;
+mod typed_data;
+
+#[path = "../../../plan-builder/tests/swap/sample.rs"]
+#[allow(dead_code, reason = "the tests of the constructor use all of it")]
+mod sample;

@@ -1,0 +1,169 @@
+//! Attacks 20, 22, 45 and 46, as far as the order decides them: one plan, one order, once.
+
+use alloy_primitives::{Address, B256, U256};
+use delegation_fence::{Domain, Novelty, Order, Phase, Rule};
+
+use crate::{
+    sample::{NOW, STRANGER, USDC, arguments},
+    stage::{Stage, at, delegate, owner, sign, sign_in, stranger},
+};
+
+#[test]
+fn an_order_by_another_key_is_refused() {
+    for key in [stranger(), owner()] {
+        let mut stage = Stage::new();
+        stage.order = sign(stage.order.message().clone(), &key);
+        assert_eq!(stage.refused_by(), Rule::OrderNotByDelegate);
+    }
+}
+
+#[test]
+fn an_order_for_another_instance_is_refused() {
+    let mut stage = Stage::new();
+    let message = stage.order.message().clone();
+    stage.order = sign_in(Domain::new(8453, B256::ZERO), message.clone(), &delegate());
+    assert_eq!(stage.refused_by(), Rule::DomainSaltMismatch);
+    stage.order = sign_in(
+        Domain::new(1, B256::repeat_byte(0x11)),
+        message,
+        &delegate(),
+    );
+    assert_eq!(stage.refused_by(), Rule::DomainChainMismatch);
+}
+
+#[test]
+fn a_deadline_bounds_the_start_of_the_first_step_only() {
+    let mut stage = Stage::new();
+    stage.reorder(|order| order.deadline = NOW);
+    stage.admit().unwrap();
+    stage.now = delegation_fence::Now {
+        wall: at(NOW),
+        chain: at(NOW + 1),
+    };
+    assert_eq!(stage.refused_by(), Rule::OrderDeadlinePassed);
+    stage.admit_in(Phase::GoOn).unwrap();
+}
+
+/// The order, the body and the plan name the same things, or nothing is sent.
+#[test]
+fn an_order_over_other_things_is_refused() {
+    let edits: [fn(&mut Order); 5] = [
+        |order| order.account = STRANGER,
+        |order| order.grant_id = B256::repeat_byte(3),
+        |order| order.payload_digest = B256::repeat_byte(3),
+        |order| order.call_hash = B256::repeat_byte(3),
+        // Attack 46: a token that somebody made up.
+        |order| order.output_token = Address::repeat_byte(3),
+    ];
+    for edit in edits {
+        let mut stage = Stage::new();
+        stage.reorder(edit);
+        assert_eq!(stage.refused_by(), Rule::OrderMismatch);
+    }
+}
+
+/// Attack 28.
+#[test]
+fn the_minimum_of_an_order_is_one_that_the_calldata_guarantees() {
+    let least = Stage::new().order.message().min_amount_out;
+    for (minimum, refused) in [
+        (U256::ZERO, true),
+        (U256::ONE, false),
+        (least, false),
+        (least + U256::ONE, true),
+        (U256::MAX, true),
+    ] {
+        let mut stage = Stage::new();
+        stage.reorder(|order| order.min_amount_out = minimum);
+        let rule = stage.admit().err().map(|refusal| refusal.rule);
+        assert_eq!(
+            rule,
+            refused.then_some(Rule::OrderMinOutInvalid),
+            "{minimum}"
+        );
+    }
+}
+
+/// What must land is the minimum in the calldata, also where the order asks for less.
+#[test]
+fn what_must_land_is_data_for_the_sender() {
+    let mut stage = Stage::new();
+    let least = stage.order.message().min_amount_out;
+    stage.reorder(|order| order.min_amount_out = U256::ONE);
+    let admitted = stage.admit().unwrap();
+    assert_eq!(admitted.landing.at_least, least);
+    assert_eq!(admitted.landing.account, admitted.account);
+    assert_ne!(admitted.landing.token, USDC);
+}
+
+/// What was admitted is stored whole, and read as it was: a restart derives nothing of it again.
+#[test]
+fn an_admitted_plan_is_stored_and_read_again() {
+    let admitted = Stage::new().admit().unwrap();
+    let text = admitted.to_json();
+    assert_eq!(delegation_fence::Admitted::restore(&text), Ok(admitted));
+    for broken in [
+        "",
+        "{}",
+        &text.replace("approve_reset", "approve_twice"),
+        &text.replace("\"steps\":[", "\"steps\":[{},"),
+    ] {
+        let refusal = delegation_fence::Admitted::restore(broken).unwrap_err();
+        assert_eq!(refusal.rule, Rule::LogMalformed);
+    }
+}
+
+/// An order that a store kept is used as before.
+#[test]
+fn a_restored_order_is_used() {
+    let mut stage = Stage::new();
+    let plan = stage.order.message().payload_digest;
+    stage
+        .account
+        .restore_order(plan, stage.order.digest(), false);
+    assert_eq!(stage.account.in_flight(), None);
+    stage.reorder(|order| order.deadline -= 1);
+    assert_eq!(stage.refused_by(), Rule::OrderAlreadyUsed);
+    stage
+        .account
+        .restore_order(B256::repeat_byte(9), B256::ZERO, true);
+    assert_eq!(stage.account.in_flight(), Some(B256::repeat_byte(9)));
+}
+
+/// Attacks 20 and 45: the identical order again is the same one, another order of the same plan is refused, for ever.
+#[test]
+fn a_plan_is_ordered_once() {
+    let mut stage = Stage::new();
+    assert_eq!(stage.account.accept(&stage.order), Ok(Novelty::New));
+    assert_eq!(stage.account.accept(&stage.order), Ok(Novelty::Again));
+    let first = stage.order.clone();
+    stage.reorder(|order| order.deadline -= 1);
+    // Decided before `plan_in_flight`.
+    assert_eq!(stage.refused_by(), Rule::OrderAlreadyUsed);
+    stage.account.release(first.message().payload_digest);
+    assert_eq!(stage.refused_by(), Rule::OrderAlreadyUsed);
+    assert_eq!(
+        stage.account.accept(&stage.order).unwrap_err().rule,
+        Rule::OrderAlreadyUsed
+    );
+    assert_eq!(stage.account.accept(&first), Ok(Novelty::Again));
+}
+
+/// Attack 20: one plan in flight.
+#[test]
+fn a_second_plan_waits_for_nobody() {
+    let mut stage = Stage::new();
+    let mut other = arguments();
+    other["fromAmount"] = "2000000000".into();
+    let second = Stage::with(crate::stage::grant(), &other);
+    stage.account.accept(&stage.order).unwrap();
+    let refusal = stage.account.accept(&second.order).unwrap_err();
+    assert_eq!(refusal.rule, Rule::PlanInFlight);
+    stage.account.release(second.order.message().payload_digest);
+    assert_eq!(
+        stage.account.accept(&second.order).unwrap_err().rule,
+        Rule::PlanInFlight
+    );
+    stage.account.release(stage.order.message().payload_digest);
+    assert_eq!(stage.account.accept(&second.order), Ok(Novelty::New));
+}

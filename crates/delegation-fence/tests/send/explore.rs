@@ -1,0 +1,169 @@
+//! Every state of the world that can be reached.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    panic::catch_unwind,
+};
+
+use delegation_fence::{Action, State};
+use plan_checks::StepKind;
+
+use crate::world::{AMOUNT, Accidents, Move, World, admitted};
+
+/// What holds in every state.
+fn judge(world: &World) {
+    assert!(world.executed(StepKind::Call) <= 1);
+    let report = world.send.report(&admitted());
+    let Action::Rest(state) = world.send.next(&world.view()) else {
+        return;
+    };
+    assert_eq!(state, report.state);
+    if !world.is_noticed() {
+        return;
+    }
+    let (read, _) = report.allowance_read_back.unwrap();
+    assert_eq!(
+        read.to::<u64>(),
+        world.allowance(),
+        "what is reported is what is there"
+    );
+    match state {
+        State::Done => {
+            assert_eq!(world.allowance(), 0);
+            assert_eq!(world.executed(StepKind::Call), 1);
+            assert!(report.landed.is_some());
+        }
+        State::HaltedClean => {
+            assert!(world.allowance() == 0 || world.executed(StepKind::Approve) == 0);
+            assert_eq!(report.allowance_cleared(), world.allowance() == 0);
+            assert!(report.halted_at.is_some() && report.reason.is_some());
+        }
+        State::HaltedDirty => {
+            assert_ne!(world.allowance(), 0);
+            assert!(!report.allowance_cleared());
+            assert!(report.clear_transaction.is_some());
+        }
+        other => panic!("a send rests in {other:?}"),
+    }
+}
+
+/// Tells worlds apart without keeping them: of a million, two are taken for one once in ten million runs.
+fn fingerprint(world: &World) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    world.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// How a state was reached.
+fn path(came_by: &[Option<(usize, Move)>], mut number: usize) -> Vec<Move> {
+    let mut moves = Vec::new();
+    while let Some((before, chosen)) = came_by[number] {
+        moves.push(chosen);
+        number = before;
+    }
+    moves.reverse();
+    moves
+}
+
+/// Explores from a world, and returns how many states there are.
+fn explore(start: World) -> usize {
+    let mut numbers = HashMap::from([(fingerprint(&start), 0_usize)]);
+    let mut came_by: Vec<Option<(usize, Move)>> = vec![None];
+    let mut leads_to: Vec<Vec<usize>> = vec![Vec::new()];
+    let mut ends = Vec::new();
+    let mut queue = VecDeque::from([(0_usize, start)]);
+    while let Some((number, world)) = queue.pop_front() {
+        let judged = catch_unwind(|| judge(&world));
+        assert!(
+            judged.is_ok(),
+            "{world:#?}\nafter {:?}",
+            path(&came_by, number)
+        );
+        if matches!(world.send.next(&world.view()), Action::Rest(_)) {
+            ends.push(number);
+        }
+        for chosen in world.moves() {
+            let mut next = world.clone();
+            next.make(chosen);
+            let known = numbers.len();
+            let to = *numbers.entry(fingerprint(&next)).or_insert_with(|| {
+                queue.push_back((known, next));
+                known
+            });
+            if to == leads_to.len() {
+                leads_to.push(Vec::new());
+                came_by.push(Some((number, chosen)));
+            }
+            leads_to[to].push(number);
+        }
+    }
+    // From every state some way leads to an end: nothing is ever stuck.
+    let mut reaches = vec![false; leads_to.len()];
+    let mut queue: VecDeque<_> = ends.into();
+    while let Some(number) = queue.pop_front() {
+        if !std::mem::replace(&mut reaches[number], true) {
+            queue.extend(&leads_to[number]);
+        }
+    }
+    let stuck = reaches.iter().filter(|reaches| !**reaches).count();
+    assert_eq!(stuck, 0, "states without a way to an end");
+    numbers.len()
+}
+
+/// From no allowance, and from one that is there before the plan.
+fn explore_both(accidents: Accidents, least: usize) {
+    for allowance in [0, AMOUNT + 2] {
+        let states = explore(World::new(allowance, accidents));
+        assert!(states > least, "{states}");
+    }
+}
+
+#[test]
+fn every_state_without_accidents() {
+    explore_both(Accidents::NONE, 100);
+}
+
+#[test]
+fn every_state_with_a_reorganisation() {
+    let accidents = Accidents {
+        reorganisations: 1,
+        failures: 1,
+        ..Accidents::NONE
+    };
+    explore_both(accidents, 1_000);
+}
+
+#[test]
+fn every_state_with_a_displaced_transaction() {
+    let accidents = Accidents {
+        displacements: 2,
+        ..Accidents::NONE
+    };
+    explore_both(accidents, 1_000);
+}
+
+#[test]
+fn every_state_with_a_policy_or_a_way_to_clear_that_changes_and_changes_back() {
+    let accidents = Accidents {
+        toggles: 2,
+        ..Accidents::NONE
+    };
+    explore_both(accidents, 1_000);
+}
+
+/// Without trouble a plan is sent in nine steps of the process.
+#[test]
+fn a_plan_is_sent() {
+    let mut world = World::new(0, Accidents::NONE);
+    for _ in 0..40 {
+        world.make(Move::Act(crate::world::Heard::Something));
+        if world
+            .moves()
+            .contains(&Move::Mine(crate::world::Effect::Full))
+        {
+            world.make(Move::Mine(crate::world::Effect::Full));
+        }
+    }
+    assert_eq!(world.send.state(), State::Done);
+}

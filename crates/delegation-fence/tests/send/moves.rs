@@ -1,0 +1,85 @@
+//! What may happen in a world.
+
+use delegation_fence::{Action, State, Transaction};
+
+use super::{Effect, STEPS, Time, World};
+
+/// What can happen next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Move {
+    /// The process does what it is told.
+    Act(Heard),
+    /// It is killed: what was in memory alone is lost.
+    Crash,
+    /// It sees that a block is gone.
+    Notice(Transaction),
+    Mine(Effect),
+    Displace(Transaction),
+    Reorganise(u8),
+    Revoke,
+    Pass,
+    /// It becomes possible, or impossible, to clear.
+    ToggleClear,
+    /// The installed policy changes, or changes back.
+    TogglePolicy,
+    /// The user clears the allowance.
+    UserClears,
+}
+
+/// What the process hears when it looks for what landed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Heard {
+    Something,
+    Nothing,
+}
+
+impl World {
+    /// Everything that may happen now.
+    pub(crate) fn moves(&self) -> Vec<Move> {
+        let mut moves = vec![Move::Act(Heard::Something)];
+        if self.send.next(&self.view()) == Action::ReadLanding && self.handing.is_none() {
+            moves.push(Move::Act(Heard::Nothing));
+        }
+        if self.handing.is_some() {
+            moves.push(Move::Crash);
+        }
+        for (at, mined) in &self.believed {
+            if self.chain.get(*at) != Some(mined) {
+                moves.push(Move::Notice(mined.transaction));
+            }
+        }
+        if let Some(next) = self.next_to_mine() {
+            moves.push(Move::Mine(Effect::Full));
+            if self.failures > 0 {
+                moves.push(Move::Mine(Effect::Reverted));
+                if next == STEPS[2] {
+                    moves.push(Move::Mine(Effect::Partial));
+                }
+            }
+            if self.displacements > 0 {
+                moves.push(Move::Displace(next));
+            }
+        }
+        if self.reorganisations > 0 {
+            let most = self.chain.len().min(3);
+            moves.extend(
+                (1..=most)
+                    .filter_map(|depth| u8::try_from(depth).ok())
+                    .map(Move::Reorganise),
+            );
+        }
+        if !self.revoked {
+            moves.push(Move::Revoke);
+        }
+        if self.time != Time::Over {
+            moves.push(Move::Pass);
+        }
+        if self.toggles > 0 {
+            moves.extend([Move::ToggleClear, Move::TogglePolicy]);
+        }
+        if self.send.state() == State::HaltedDirty && self.allowance() > 0 {
+            moves.push(Move::UserClears);
+        }
+        moves
+    }
+}
