@@ -73,8 +73,8 @@ is used of budgets for a minute or longer go on after a restart where they stood
 
 ## Attribution
 
-Answers name the upstreams that they rest on in `meta.attribution`, and the page of the server names all of them. These ask for
-words like these where their data is shown:
+Answers name the upstreams that they rest on in `meta.attribution`, and the page of the server names all of them. Of CoinGecko the
+guide was read, of the others what projects quote of their terms: these ask for words like these where their data is shown.
 
 ASKED
 Of these no words that they ask for are known to us. They are named, with a link:
@@ -89,7 +89,7 @@ Upstreams are asked under the name of the service: the header
 ## Terms of use
 
 To name a source is not to have its permission. Read the terms of every upstream that you switch on before you sell its data; this
-page quotes none of them. Four need it most, by what others report of their terms:
+page quotes none of them. Some need it most, by what others report of their terms:
 
 - `defillama`: the free interface is said to be for personal, non-commercial use unless DefiLlama agrees in writing
   ([terms](https://defillama.com/terms)).

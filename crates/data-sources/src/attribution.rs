@@ -94,9 +94,9 @@ const ATTRIBUTIONS: [(&str, Attribution); 22] = [
         "coinpaprika.",
         Attribution {
             upstream: "coinpaprika",
-            text: "Data provided by CoinPaprika",
+            text: "Source: CoinPaprika",
             url: "https://coinpaprika.com",
-            why: Why::Asked,
+            why: Why::Named,
         },
     ),
     (

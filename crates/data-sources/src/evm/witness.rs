@@ -37,7 +37,7 @@ enum Told {
     /// It does not know it.
     Unknown(Vec<Provenance>),
     /// It knows it, and no block has it.
-    Pending(Transaction, Vec<Provenance>),
+    Pending(Box<Transaction>, Vec<Provenance>),
     /// It knows it in a block.
     Included(Box<Witness>),
 }
@@ -174,7 +174,7 @@ async fn told(endpoint: &Endpoint, chain_id: u64, hash: B256) -> Result<Told, So
         Outcome::Reverted(_) | Outcome::NoMethod => return Err(no_method(method)),
     };
     let Some(block) = transaction.block else {
-        return Ok(Told::Pending(transaction, sources));
+        return Ok(Told::Pending(Box::new(transaction), sources));
     };
     let read = |result: Option<&Json<'_>>| read::receipt(required(result)?, &transaction, block);
     let method = "eth_getTransactionReceipt";
@@ -211,7 +211,7 @@ impl Heard {
                 self.witnesses.push(*witness);
             }
             Ok(Told::Pending(transaction, sources)) => {
-                self.pending.get_or_insert((transaction, sources));
+                self.pending.get_or_insert((*transaction, sources));
             }
             Ok(Told::Unknown(sources)) => {
                 self.unknown.get_or_insert(sources);

@@ -235,10 +235,9 @@ async fn predictions_of_an_unknown_interval_are_left_out() {
                  ["OtherPerp", {"fundingRate": "1", "nextFundingTime": 0}]]],
         ["ETH", [["BinPerp", null], ["BybitPerp", {"fundingRate": "7", "nextFundingTime": 0, "fundingIntervalHours": 8}]]],
     ]);
-    let hyperliquid = connect(
-        &only("predictedFundings", answer(&list)).await,
-        HyperliquidInfo::new,
-    );
+    // A server that is dropped is lent to another test.
+    let server = only("predictedFundings", answer(&list)).await;
+    let hyperliquid = connect(&server, HyperliquidInfo::new);
     let predicted = hyperliquid.predicted(None).await.unwrap().value;
     let shown: Vec<_> = predicted
         .iter()
