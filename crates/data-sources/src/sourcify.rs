@@ -227,11 +227,7 @@ impl Answer {
                 told,
             ));
         }
-        // A contract that is found has a match; without the word nobody knows whether it is verified.
-        let Some(matched) = self.matched.as_deref() else {
-            return Err(malformed("$.match", "how it matches", "nothing"));
-        };
-        let verified = matches!(matched, "match" | "exact_match");
+        let verified = matches!(self.matched.as_deref(), Some("match" | "exact_match"));
         if verified && self.abi.is_none() {
             return Err(malformed("$.abi", "a list", "nothing"));
         }
