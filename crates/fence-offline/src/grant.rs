@@ -117,7 +117,7 @@ fn deliver(
 ) -> Result<Outcome, Failure> {
     let mut about = hashes(signed.typed_data());
     if let Some(about) = about.as_object_mut() {
-        about.insert("signer".to_owned(), json!(signed.signer()?));
+        about.insert("signer".to_owned(), json!(signed.signer()?.to_string()));
         about.insert("grant_id".to_owned(), json!(signed.message().grant_id));
     }
     destination.deliver(&signed.to_json(), about, as_json)
@@ -152,8 +152,7 @@ pub fn inspect(arguments: &Inspect) -> Result<Outcome, Failure> {
         _ => described::<Order>(&text, summary::of_order)?,
     };
     if arguments.json {
-        let answer =
-            json!({"typed_data": typed_data, "hashes": about, "signer": signer, "judged": false});
+        let answer = json!({"typed_data": typed_data, "hashes": about, "signer": signer.map(|signer| signer.to_string()), "judged": false});
         return Ok(Outcome::json(&answer, Exit::Ok));
     }
     let standing = if signer.is_some() {

@@ -148,7 +148,7 @@ pub fn address(arguments: &Address) -> Result<Outcome, Failure> {
         }
     };
     Ok(if arguments.json {
-        Outcome::json(&json!({"address": address}), Exit::Ok)
+        Outcome::json(&json!({"address": address.to_string()}), Exit::Ok)
     } else {
         Outcome::ok(format!("{address}\n"))
     })
@@ -191,7 +191,7 @@ pub fn list(arguments: &List) -> Result<Outcome, Failure> {
         });
     if arguments.json {
         let keys: Vec<_> = keys
-            .map(|(path, address)| json!({"keystore": path.display().to_string(), "address": address}))
+            .map(|(path, address)| json!({"keystore": path.display().to_string(), "address": address.map(|address| address.to_string())}))
             .collect();
         return Ok(Outcome::json(&json!({"keys": keys}), Exit::Ok));
     }

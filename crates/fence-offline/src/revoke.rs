@@ -154,7 +154,7 @@ fn deliver(
     let signer = signed.signer()?;
     let mut about = hashes(signed.typed_data());
     if let Some(about) = about.as_object_mut() {
-        about.insert("signer".to_owned(), json!(signer));
+        about.insert("signer".to_owned(), json!(signer.to_string()));
     }
     let account = signed.message().account;
     let outcome = destination.deliver(&signed.to_json(), about, as_json)?;

@@ -34,13 +34,15 @@ pub enum SourceError {
         path: PathBuf,
     },
     /// It is text of another kind.
-    #[error("{}: {}{why}", Name(path), Line(*line))]
+    #[error("{}: not a {what}: {}{why}", Name(path), Line(*line))]
     NotThat {
         /// The file.
         path: PathBuf,
         /// The line of the problem, where it is known.
         line: Option<usize>,
-        /// What it should be, and why it is not.
+        /// What it should be.
+        what: &'static str,
+        /// Why it is not.
         why: String,
     },
 }

@@ -98,9 +98,9 @@ pub fn verify(arguments: &Verify) -> Result<Outcome, Failure> {
     require_outlives(&grant, arguments.valid_until)?;
     if arguments.json {
         let answer = json!({"verified": {
-            "account": grant.account,
+            "account": grant.account.to_string(),
             "grant_id": grant.grant_id,
-            "signer": signer,
+            "signer": signer.to_string(),
             "expires_at": UtcSeconds::from_unix(grant.expires_at).to_string(),
             "judged_as_of": at.to_string(),
             "hashes": hashes(&typed_data),

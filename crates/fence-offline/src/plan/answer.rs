@@ -95,6 +95,9 @@ fn of_envelope<'a>(text: &'a str, members: &Wrapping<'_>) -> Result<&'a str, Ref
 }
 
 fn wrapping(text: &str) -> Result<Wrapping<'_>, Refused> {
+    if matches!(text.as_bytes().first(), Some(b'[' | b'"')) {
+        return Err(malformed("JSON, but not an object: not a plan"));
+    }
     serde_json::from_str(text).map_err(|error| {
         let place = format!("line {} column {}", error.line(), error.column());
         malformed(&match error.classify() {
@@ -224,7 +227,7 @@ mod tests {
             ("<html>", MALFORMED, "page"),
             ("{\"rail\":\"swap\",", MALFORMED, "ends in the middle"),
             ("rail = swap", MALFORMED, "not JSON, at line 1"),
-            ("[]", MALFORMED, "not an object"),
+            ("[]", MALFORMED, "JSON, but not an object"),
             ("{\"rail\":1,\"rail\":2}", MALFORMED, "twice"),
             ("{}", MALFORMED, "no member `rail`"),
             ("{\"accountProfile\":{}}", MALFORMED, "exchanged"),

@@ -108,7 +108,8 @@ fn policy(path: &Path) -> Result<Policy, SourceError> {
     let unusable = |line, why: String| SourceError::NotThat {
         path: path.to_owned(),
         line,
-        why: format!("not a fee configuration: {why}"),
+        what: "fee configuration",
+        why,
     };
     let document: FeeDocument = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
