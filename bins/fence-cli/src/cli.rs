@@ -1,59 +1,180 @@
 //! The command line.
 
-use std::path::PathBuf;
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
+use fence_offline::{grant, key, log, plan, policy, revoke};
 
-use clap::{Args, Parser, Subcommand};
-use plan_checks::UtcSeconds;
-
-use crate::now;
-
-/// Verifies unsigned plans offline, for the request they were built for.
+/// Permit, review and end: signs permissions offline and verifies plans before anything is signed.
+///
+/// What stands under `grant`, `revoke`, `policy`, `plan`, `log` and `key` opens no socket, but for `grant submit`,
+/// `revoke submit`, `revoke confirm` and `revoke now`.
 #[derive(Debug, Parser)]
-#[command(name = "fence-cli", version, after_help = EXIT_CODES)]
+#[command(name = "fence-cli", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 ok, 1 refused (by name), 2 usage, 3 a file cannot be used";
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 ok, 1 refused (by name), 2 usage, 3 a file, key file or password cannot be used, \
+    4 network or server, 5 not confirmed by reading back";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Work with plans
+    /// The rules that a permission is bound to
+    Policy {
+        #[command(subcommand)]
+        command: PolicyCommand,
+    },
+    /// Permit: write, sign, look at and submit a grant
+    Grant {
+        #[command(subcommand)]
+        command: GrantCommand,
+    },
+    /// End a permission, for ever
+    Revoke {
+        #[command(subcommand)]
+        command: RevokeCommand,
+    },
+    /// Read back the service's fence, or one grant (network)
+    #[command(after_help = EXIT_CODES)]
+    Status(fence_online::Status),
+    /// The account of what was done under a grant
+    Log {
+        #[command(subcommand)]
+        command: LogCommand,
+    },
+    /// Read and judge plans
     Plan {
         #[command(subcommand)]
         command: PlanCommand,
     },
+    /// Key files
+    Key {
+        #[command(subcommand)]
+        command: KeyCommand,
+    },
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say in words what a policy permits, and whether it is the pinned one
+    Show(policy::OfPolicy),
+    /// Print the digest
+    Digest(policy::OfPolicy),
+    /// Say what its author should think about again
+    Lint(policy::OfPolicy),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GrantCommand {
+    /// Write a grant, to be signed here or by a wallet
+    #[command(after_help = EXIT_CODES)]
+    New(grant::New),
+    /// Sign a grant with a key file
+    #[command(after_help = EXIT_CODES)]
+    Sign(grant::Sign),
+    /// Put the signature of a wallet beside a grant
+    #[command(after_help = EXIT_CODES)]
+    Attach(grant::Attach),
+    /// Say in words what a file permits or ends; judges nothing
+    #[command(after_help = EXIT_CODES)]
+    Inspect(grant::Inspect),
+    /// Judge a signed grant by the rules of the service
+    #[command(after_help = EXIT_CODES)]
+    Verify(grant::Verify),
+    /// Give a signed grant to the service (network)
+    #[command(after_help = EXIT_CODES)]
+    Submit(fence_online::SubmitGrant),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RevokeCommand {
+    /// Sign, submit and confirm in one go (network)
+    #[command(after_help = EXIT_CODES)]
+    Now(fence_online::RevokeNow),
+    /// Write a revocation, to be signed here or by a wallet
+    #[command(after_help = EXIT_CODES)]
+    New(revoke::New),
+    /// Sign a revocation with a key file
+    #[command(after_help = EXIT_CODES)]
+    Sign(revoke::Sign),
+    /// Put the signature of a wallet beside a revocation
+    #[command(after_help = EXIT_CODES)]
+    Attach(revoke::Attach),
+    /// Give a signed revocation to the service (network)
+    #[command(after_help = EXIT_CODES)]
+    Submit(fence_online::SubmitRevocation),
+    /// Ask until the grant reads back as revoked (network)
+    #[command(after_help = EXIT_CODES)]
+    Confirm(fence_online::Confirm),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LogCommand {
+    /// Check that no record of a grant's log was changed, left out or put elsewhere
+    #[command(after_help = EXIT_CODES)]
+    Verify(log::Verify),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {
+    /// Say what a plan does, read from the bytes that would be signed; judges nothing
+    #[command(after_help = EXIT_CODES)]
+    Show(plan::Show),
     /// Judge a plan again: every check on its own bytes, its digest, its expiry, and that it answers this request
     #[command(after_help = EXIT_CODES)]
-    Verify(Verify),
+    Verify(plan::Verify),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Make a new key
+    New(key::New),
+    /// Encrypt a private key that you have
+    Import(key::Import),
+    /// List the key files of a folder
+    List(key::List),
+    /// Say the address of a key file
+    Address(key::Address),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Verify {
-    /// The plan: the envelope as the tool returned it (`-`: standard input)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) plan: PathBuf,
-    /// The request: the `arguments` that were sent to the tool (`-`: standard input)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) request: PathBuf,
-    /// The reviewed fee configuration (TOML)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) fees: PathBuf,
-    /// Accept a bridge plan for an `eoa` whose code nobody read on the source chain
-    #[arg(long)]
-    pub(crate) allow_unread_accounts: bool,
-    /// Refuse a plan with transactions that was not run before it was given, unless its account lacks the input
-    #[arg(long)]
-    pub(crate) require_simulation: bool,
-    /// Judge as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
-    pub(crate) now: Option<UtcSeconds>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+impl Completions {
+    pub(crate) fn print(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "fence-cli", &mut text);
+        text
+    }
+}
+
+/// The manual page of the tool, followed by that of each command.
+pub(crate) fn manual() -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut command = Cli::command();
+    command.build();
+    page(&command, &mut text)?;
+    Ok(text)
+}
+
+fn page(command: &clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
+    let name = command.get_bin_name().unwrap_or("fence-cli");
+    clap_mangen::Man::new(command.clone())
+        .title(name.replace(' ', "-"))
+        .render(text)?;
+    let below = command
+        .get_subcommands()
+        .filter(|below| below.get_name() != "help");
+    for command in below {
+        page(command, text)?;
+    }
+    Ok(())
 }

@@ -1,22 +1,24 @@
 #![doc = include_str!("../README.md")]
 
 mod cli;
-mod exit;
-mod now;
-mod plan;
-mod printable;
-mod source;
 
-use std::{io::Write as _, process::ExitCode};
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use clap::Parser as _;
+use fence_offline::{ended, grant, key, log, plan, policy, revoke};
 
-pub use self::exit::Exit;
+use self::cli::{
+    Cli, Command, GrantCommand, KeyCommand, LogCommand, PlanCommand, PolicyCommand, RevokeCommand,
+};
+pub use fence_offline::{Exit, Outcome};
 
 /// Runs the tool with the process's own arguments, streams and clock.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers, everything else is a usage error; clap prints each to its own stream.
@@ -25,17 +27,101 @@ pub fn main() -> ExitCode {
             } else {
                 Exit::Ok
             };
-            drop(error.print());
-            return exit.into();
+            return match error.print() {
+                Ok(()) => exit,
+                Err(error) => unwritten(&error, exit),
+            }
+            .into();
         }
     };
-    let outcome = match cli.command {
-        cli::Command::Plan {
-            command: cli::PlanCommand::Verify(arguments),
-        } => plan::verify(&arguments),
-    };
-    // A closed pipe is not a reason to report another outcome.
-    drop(std::io::stdout().write_all(outcome.stdout.as_bytes()));
-    drop(std::io::stderr().write_all(outcome.stderr.as_bytes()));
-    outcome.exit.into()
+    let outcome = run(cli.command);
+    // Words that cannot be shown change nothing; data that cannot be written must not look like success.
+    drop(io::stderr().write_all(outcome.stderr.as_bytes()));
+    let mut stdout = io::stdout().lock();
+    let written = stdout
+        .write_all(outcome.stdout.as_bytes())
+        .and_then(|()| stdout.flush());
+    match written {
+        Ok(()) => outcome.exit,
+        Err(error) => unwritten(&error, outcome.exit),
+    }
+    .into()
+}
+
+/// What a failed write makes of an outcome: success becomes a file error, everything else keeps its own code.
+fn unwritten(error: &io::Error, exit: Exit) -> Exit {
+    drop(writeln!(io::stderr(), "error: standard output: {error}"));
+    if exit == Exit::Ok { Exit::File } else { exit }
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
+        Command::Policy { command } => of_policy(&command),
+        Command::Grant { command } => of_grant(&command),
+        Command::Revoke { command } => of_revocation(&command),
+        Command::Status(arguments) => ended(fence_online::status(&arguments), arguments.json),
+        Command::Log {
+            command: LogCommand::Verify(arguments),
+        } => ended(log::verify(&arguments), arguments.json),
+        Command::Plan { command } => match command {
+            PlanCommand::Show(arguments) => plan::show(&arguments),
+            PlanCommand::Verify(arguments) => plan::verify(&arguments),
+        },
+        Command::Key { command } => of_key(&command),
+        Command::Completions(arguments) => text(Ok(arguments.print())),
+        Command::Man => text(cli::manual()),
+    }
+}
+
+fn of_policy(command: &PolicyCommand) -> Outcome {
+    match command {
+        PolicyCommand::Show(arguments) => ended(policy::show(arguments), arguments.json),
+        PolicyCommand::Digest(arguments) => ended(policy::digest(arguments), arguments.json),
+        PolicyCommand::Lint(arguments) => ended(policy::lint(arguments), arguments.json),
+    }
+}
+
+fn of_grant(command: &GrantCommand) -> Outcome {
+    match command {
+        GrantCommand::New(arguments) => ended(grant::new(arguments), arguments.json),
+        GrantCommand::Sign(arguments) => ended(grant::sign(arguments), arguments.json),
+        GrantCommand::Attach(arguments) => ended(grant::attach(arguments), arguments.json),
+        GrantCommand::Inspect(arguments) => ended(grant::inspect(arguments), arguments.json),
+        GrantCommand::Verify(arguments) => ended(grant::verify(arguments), arguments.json),
+        GrantCommand::Submit(arguments) => {
+            ended(fence_online::submit_grant(arguments), arguments.json)
+        }
+    }
+}
+
+fn of_revocation(command: &RevokeCommand) -> Outcome {
+    match command {
+        RevokeCommand::Now(arguments) => ended(fence_online::revoke_now(arguments), arguments.json),
+        RevokeCommand::New(arguments) => ended(revoke::new(arguments), arguments.json),
+        RevokeCommand::Sign(arguments) => ended(revoke::sign(arguments), arguments.json),
+        RevokeCommand::Attach(arguments) => ended(revoke::attach(arguments), arguments.json),
+        RevokeCommand::Submit(arguments) => {
+            ended(fence_online::submit_revocation(arguments), arguments.json)
+        }
+        RevokeCommand::Confirm(arguments) => {
+            ended(fence_online::confirm(arguments), arguments.json)
+        }
+    }
+}
+
+fn of_key(command: &KeyCommand) -> Outcome {
+    match command {
+        KeyCommand::New(arguments) => ended(key::new(arguments), arguments.json),
+        KeyCommand::Import(arguments) => ended(key::import(arguments), arguments.json),
+        KeyCommand::List(arguments) => ended(key::list(arguments), arguments.json),
+        KeyCommand::Address(arguments) => ended(key::address(arguments), arguments.json),
+    }
+}
+
+fn text(bytes: io::Result<Vec<u8>>) -> Outcome {
+    match bytes.map(String::from_utf8) {
+        Ok(Ok(text)) => Outcome::ok(text),
+        Ok(Err(error)) => Outcome::error(error, Exit::File),
+        Err(error) => Outcome::error(error, Exit::File),
+    }
 }

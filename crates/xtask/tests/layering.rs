@@ -160,3 +160,17 @@ fn members_and_rows_must_match() {
     );
     assert_eq!(check(&Graph::default()).len(), table::MEMBERS.len());
 }
+
+#[test]
+fn what_a_person_signs_with_reaches_no_socket() {
+    check_chain(
+        &["fence-offline", "some-client", "ureq"],
+        EdgeKind::Normal,
+        &["fence-offline must not reach ureq (fence-offline → some-client → ureq)"],
+    );
+    check_chain(
+        &["fence-cli", "some-client", "tokio"],
+        EdgeKind::Normal,
+        &["fence-cli must not reach tokio (fence-cli → some-client → tokio)"],
+    );
+}

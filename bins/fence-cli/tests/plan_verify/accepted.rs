@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::case::{Case, RAILS};
+use crate::case::{Case, RAILS, ended, fence_cli};
 
 #[test]
 fn a_plan_is_accepted_with_every_check_and_what_it_saw() {
@@ -19,16 +19,136 @@ fn a_plan_is_accepted_with_every_check_and_what_it_saw() {
         let rows = rows
             .iter()
             .map(|(result, name, observed)| format!("{result}  {name:width$}  {observed}\n"));
-        let digest = text(&plan["submission"]["payload_digest"]);
-        let expected = format!(
-            "{}\nverified: {rail} plan {digest}\nvalid until {}\n",
-            rows.collect::<String>(),
-            text(&plan["valid_until"])
-        );
         let ended = case.run();
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
-        assert_eq!(ended.stdout, expected);
+        let rest = ended
+            .stdout
+            .strip_prefix(&rows.collect::<String>())
+            .unwrap();
+        let digest = text(&plan["submission"]["payload_digest"]);
+        let last = format!(
+            "verified: {rail} plan {digest}\nvalid until {}\n",
+            text(&plan["valid_until"])
+        );
+        assert!(rest.ends_with(&last), "{rest}");
+        insta::assert_snapshot!(format!("words_{rail}"), rest);
     }
+}
+
+/// The transaction is described from the calldata, and before the word *verified*.
+#[test]
+fn what_is_shown_is_what_the_calldata_says() {
+    let show = |plan: &[u8]| {
+        let case = Case::of("swap");
+        std::fs::write(case.path("plan"), plan).unwrap();
+        let mut command = fence_cli();
+        command
+            .args(["plan", "show", "--plan"])
+            .arg(case.path("plan"));
+        ended(command.output().unwrap())
+    };
+    let honest = show(&Case::of("swap").plan);
+    assert_eq!((honest.code, honest.stderr.as_str()), (0, ""));
+    for part in [
+        "gives          1000 USDC\n",
+        "gets at least  0.395811 WETH\n",
+        "(the account itself)\n",
+        "fee            3 USDC to 0x90F79bf6EB2c4f870365E785982E1f101E93b906 (own)\n",
+        "fee            2.5 USDC to 0xC06ebbefD94032B85424D51906e2A335EFAe264B (aggregator)\n",
+        "by this machine's clock (",
+        "NOT JUDGED",
+    ] {
+        assert!(honest.stdout.contains(part), "{part}: {honest:?}");
+    }
+    assert!(!honest.stdout.contains("verified:"));
+    let robbed = Case::of("swap").edit_plan(|plan| {
+        let call = plan["payload"]["steps"][2]["data"].as_str().unwrap();
+        let robbed = call.replacen(
+            "f39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+            "70997970c51812dc3a010c7d01b50e0d17dc79c8",
+            1,
+        );
+        plan["payload"]["steps"][2]["data"] = json!(robbed);
+    });
+    let robbed = show(&robbed.plan);
+    let part = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (NOT the account)";
+    assert!(robbed.stdout.contains(part), "{robbed:?}");
+    // Foreign text cannot move the cursor.
+    let sly = Case::of("swap").edit_plan(|plan| plan["valid_until"] = json!("x\u{1b}[2Kverified"));
+    let sly = show(&sly.plan);
+    assert!(sly.stdout.contains("x\\u{1b}[2Kverified"), "{sly:?}");
+}
+
+#[test]
+fn the_rails_raw_answer_is_a_plan() {
+    for rail in RAILS {
+        let mut case = Case::of(rail);
+        let expected = case.run().stdout;
+        let plan = String::from_utf8(case.plan.clone()).unwrap();
+        let text = serde_json::Value::from(plan.as_str());
+        let result = format!(
+            "{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}],\"structuredContent\":{plan},\"isError\":false}}"
+        );
+        let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}");
+        let stream = format!("event: message\ndata: {}\n\n", answer.replace('\n', " "));
+        for wrapped in [result, answer, stream] {
+            case.plan = wrapped.into_bytes();
+            assert_eq!(case.run().stdout, expected);
+        }
+    }
+}
+
+#[test]
+fn verified_bytes_come_out_alone() {
+    let case = Case::of("swap");
+    let plan: Value = serde_json::from_slice(&case.plan).unwrap();
+    let emitted = case.run_with(&["--now", crate::case::NOW, "--emit", "steps"]);
+    assert_eq!(emitted.code, 0);
+    assert!(
+        emitted.stderr.contains("\nverified: swap plan 0x"),
+        "{emitted:?}"
+    );
+    let steps = emitted.json();
+    for (index, step) in plan["payload"]["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .enumerate()
+    {
+        for member in ["to", "value", "data", "kind"] {
+            assert_eq!(steps[index][member], step[member]);
+        }
+        assert_eq!(steps[index]["chain_id"], 8453);
+        assert_eq!(steps[index]["from"], plan["account_binding"]["address"]);
+    }
+    let cast = case.run_with(&["--now", crate::case::NOW, "--emit", "cast"]);
+    let lines: Vec<_> = cast.stdout.lines().collect();
+    assert_eq!(lines.len(), 3);
+    let first = format!(
+        "cast send --chain 8453 --from {} --value 0 {} {}",
+        plan["account_binding"]["address"].as_str().unwrap(),
+        plan["payload"]["steps"][0]["to"].as_str().unwrap(),
+        plan["payload"]["steps"][0]["data"].as_str().unwrap()
+    );
+    assert_eq!(lines[0], first);
+    // Nothing comes out of a plan that does not verify, or that has no such bytes.
+    let refused = |case: Case, form: &str, check: &str| {
+        let ended = case.run_with(&["--now", crate::case::NOW, "--emit", form]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (1, ""), "{ended:?}");
+        assert!(
+            ended.stderr.starts_with(&format!("refused: {check}")),
+            "{ended:?}"
+        );
+    };
+    refused(
+        Case::of("swap").edit_plan(|plan| plan["valid_until"] = json!("2026-09-21T14:19:00Z")),
+        "steps",
+        "payload_digest_committed",
+    );
+    refused(Case::of("swap"), "safe", "emit_unsupported");
+    refused(Case::of("pm_order"), "cast", "emit_unsupported");
+    let usage = case.run_with(&["--emit", "steps", "--json"]);
+    assert_eq!(usage.code, 2);
 }
 
 #[test]
@@ -49,17 +169,20 @@ fn every_rail_is_verified_and_json_says_the_same() {
         assert!(names.len() >= 12);
         // The recorded swap was quoted without values, and no price was read.
         assert_eq!(open.is_empty(), rail != "swap");
-        assert_eq!(
-            json.json(),
-            json!({"verified": {
-                "rail": rail,
-                "payload_digest": plan["submission"]["payload_digest"],
-                "intent_digest": plan["intent_digest"],
-                "valid_until": plan["valid_until"],
-                "checks": names,
-                "not_established": open,
-            }})
-        );
+        let verified = &json.json()["verified"];
+        for (member, expected) in [
+            ("rail", &json!(rail)),
+            ("payload_digest", &plan["submission"]["payload_digest"]),
+            ("intent_digest", &plan["intent_digest"]),
+            ("valid_until", &plan["valid_until"]),
+            ("judged_as_of", &json!(crate::case::NOW)),
+            ("fee_version", &json!("2026-11-01")),
+            ("checks", &json!(names)),
+            ("not_established", &json!(open)),
+        ] {
+            assert_eq!(&verified[member], expected, "{rail} {member}");
+        }
+        assert!(verified["plan"].as_array().unwrap().len() >= 8);
         for name in names.into_iter().chain(open) {
             assert!(text.stdout.contains(name.as_str().unwrap()), "{name}");
         }

@@ -175,3 +175,49 @@ fn a_plan_cannot_write_over_its_refusal() {
     );
     assert!(said.chars().all(|c| c == '\n' || !c.is_control()) && !said.contains('\u{202e}'));
 }
+
+/// Each mistake says what it is.
+#[test]
+fn six_broken_inputs_have_six_messages() {
+    let request = String::from_utf8(Case::of("swap").request).unwrap();
+    let plan = String::from_utf8(Case::of("swap").plan).unwrap();
+    let refused = r#"{"jsonrpc":"2.0","id":1,"result":{"isError":true,"structuredContent":{"refused":{"check":"quote_unavailable","message":"later"}}}}"#;
+    let mut seen: Vec<String> = Vec::new();
+    for (text, check, part) in [
+        ("", "plan_malformed", "the file is empty"),
+        ("<!doctype html>", "plan_malformed", "a page (HTML or XML)"),
+        (
+            &plan[..plan.len() / 2],
+            "plan_malformed",
+            "ends in the middle",
+        ),
+        (
+            "rail=swap",
+            "plan_malformed",
+            "not JSON, at line 1 column 1",
+        ),
+        (
+            request.as_str(),
+            "plan_malformed",
+            "are --plan and --request exchanged?",
+        ),
+        (
+            refused,
+            "quote_unavailable",
+            "the rail refused and gave no plan: later",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"m"}}"#,
+            "plan_malformed",
+            "with an error and no plan: -32602 m",
+        ),
+        ("{}", "plan_malformed", "no member `rail`"),
+    ] {
+        let mut case = Case::of("swap");
+        case.plan = text.as_bytes().to_vec();
+        let said = case.refused_by(check);
+        assert!(said.contains(part), "{part}: {said}");
+        assert!(!seen.contains(&said), "twice: {said}");
+        seen.push(said);
+    }
+}

@@ -38,6 +38,22 @@ const NETWORK: &[&str] = &[
     "ureq",
 ];
 
+/// What a blocking client does without.
+const RUNTIMES: &[&str] = &[
+    "async-io",
+    "async-std",
+    "axum",
+    "h2",
+    "hyper",
+    "hyper-util",
+    "mio",
+    "native-tls",
+    "openssl",
+    "reqwest",
+    "smol",
+    "tokio",
+];
+
 /// Databases.
 const STORAGE: &[&str] = &[
     "deadpool-postgres",
@@ -224,11 +240,29 @@ pub const MEMBERS: &[Member] = &[
             "alloy-signer-local",
         ]],
     },
+    // What a person signs with opens no socket; what asks a server is a crate of its own.
+    Member {
+        name: "fence-offline",
+        layer: 3,
+        may_use: &[
+            "addresses",
+            "delegation-fence",
+            "plan-builder",
+            "plan-checks",
+        ],
+        must_not_reach: &[NETWORK, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
+    },
+    Member {
+        name: "fence-online",
+        layer: 4,
+        may_use: &["addresses", "delegation-fence", "fence-offline"],
+        must_not_reach: &[RUNTIMES, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
+    },
     Member {
         name: "fence-cli",
         layer: 5,
-        may_use: &["delegation-fence", "plan-builder", "plan-checks"],
-        must_not_reach: &[NETWORK, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
+        may_use: &["fence-offline", "fence-online"],
+        must_not_reach: &[RUNTIMES, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
     // Not shipped.
     Member {
@@ -305,6 +339,10 @@ pub const RESERVED: &[Reserved] = &[
             "judges",
             "recorder",
         ],
+    },
+    Reserved {
+        package: "ureq",
+        members: &["fence-online"],
     },
     Reserved {
         package: "alloy-provider",

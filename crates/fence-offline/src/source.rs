@@ -12,28 +12,52 @@ const MOST_BYTES: u64 = MOST_MIB * 1024 * 1024;
 
 /// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SourceError {
+pub enum SourceError {
+    /// The system does not give it.
     #[error("{}: {error}", Name(path))]
-    Unreadable { path: PathBuf, error: io::Error },
-    #[error("{}: longer than {MOST_MIB} MiB", Name(path))]
-    TooLong { path: PathBuf },
-    #[error("{}: not UTF-8", Name(path))]
-    NotUtf8 { path: PathBuf },
-    #[error("{}: not a fee configuration: {}{why}", Name(path), Line(*line))]
-    Fees {
+    Unreadable {
+        /// The file.
         path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It is longer than anything that is read here.
+    #[error("{}: longer than {MOST_MIB} MiB", Name(path))]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is not text.
+    #[error("{}: not UTF-8", Name(path))]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is text of another kind.
+    #[error("{}: not a {what}: {}{why}", Name(path), Line(*line))]
+    NotThat {
+        /// The file.
+        path: PathBuf,
+        /// The line of the problem, where it is known.
         line: Option<usize>,
+        /// What it should be.
+        what: &'static str,
+        /// Why it is not.
         why: String,
     },
 }
 
 /// Whether a path stands for standard input.
-pub(crate) fn is_stdin(path: &Path) -> bool {
+#[must_use]
+pub fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
 /// The text of a file; `-` is standard input.
-pub(crate) fn read(path: &Path) -> Result<String, SourceError> {
+///
+/// # Errors
+/// [`SourceError`]
+pub fn read(path: &Path) -> Result<String, SourceError> {
     let unreadable = |error| SourceError::Unreadable {
         path: path.to_owned(),
         error,
@@ -60,7 +84,7 @@ pub(crate) fn read(path: &Path) -> Result<String, SourceError> {
 }
 
 /// A path as a message names it.
-struct Name<'a>(&'a Path);
+pub(crate) struct Name<'a>(pub(crate) &'a Path);
 
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

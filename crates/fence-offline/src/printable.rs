@@ -8,7 +8,7 @@ const MOST: usize = 500;
 /// Text that may come out of a plan which somebody else wrote. What could move the cursor, hide or reorder other text is
 /// shown as an escape, so that a plan cannot write "verified" where its refusal stands.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Printable<'a>(pub(crate) &'a str);
+pub struct Printable<'a>(pub &'a str);
 
 impl fmt::Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

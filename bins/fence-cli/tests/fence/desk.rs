@@ -1,0 +1,216 @@
+//! A person's desk: a folder with the files that a person has, and runs of the binary in it.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The key of every key file of `fixtures/keystores`; everybody has it.
+pub(crate) const KEY: &str = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+pub(crate) const ACCOUNT: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+pub(crate) const DELEGATE: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+pub(crate) const PASSWORD: &str = "correct horse";
+pub(crate) const PROJECT: &str = "3f2c9b1e-5a44-4d0a-9a52-0c6f3a9b7e11";
+pub(crate) const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
+pub(crate) const GRANT_ID: &str =
+    "0x2222222222222222222222222222222222222222222222222222222222222222";
+/// When everything here is signed.
+pub(crate) const NOW: &str = "2026-11-21T01:00:00Z";
+
+pub(crate) struct Desk {
+    folder: TempDir,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Desk {
+    /// A folder with a key file of cast, its password and the policy.
+    pub(crate) fn new() -> Self {
+        let desk = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        desk.put("owner.key", &fixture("keystores/cast.json"));
+        desk.put("password", PASSWORD);
+        desk.put("policy.json", &pinned_policy());
+        desk
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn put(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.text(name)).unwrap()
+    }
+
+    /// A command in the folder, without this machine's settings and without a terminal.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("setsid");
+        command.args(["-w", program]);
+        self.settle(&mut command);
+        command
+    }
+
+    /// Puts a command into the folder, with none of this machine's settings.
+    pub(crate) fn settle(&self, command: &mut Command) {
+        command
+            .current_dir(self.folder.path())
+            .env("HOME", self.folder.path())
+            .env_remove("XDG_CONFIG_HOME")
+            .stdin(Stdio::null());
+        let ours = std::env::vars_os().map(|(name, _)| name);
+        for name in ours.filter(|name| name.to_string_lossy().starts_with("SVC_FENCE_")) {
+            command.env_remove(name);
+        }
+    }
+
+    pub(crate) fn fence_cli(&self) -> Command {
+        self.command(env!("CARGO_BIN_EXE_fence-cli"))
+    }
+
+    /// Runs the tool; the arguments are separated by white space.
+    pub(crate) fn run(&self, arguments: &str) -> Ended {
+        self.run_with(arguments, &[])
+    }
+
+    /// Runs the tool with further arguments that may hold spaces.
+    pub(crate) fn run_with(&self, arguments: &str, more: &[&str]) -> Ended {
+        let mut command = self.fence_cli();
+        command.args(arguments.split_whitespace()).args(more);
+        ended(command.output().unwrap())
+    }
+
+    /// Runs the tool with a text on standard input.
+    pub(crate) fn run_piping(&self, arguments: &str, input: &str) -> Ended {
+        let mut command = self.fence_cli();
+        command
+            .args(arguments.split_whitespace())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(input.as_bytes())
+            .unwrap();
+        ended(child.wait_with_output().unwrap())
+    }
+
+    /// Writes `grant.json`, with further arguments.
+    pub(crate) fn new_grant(&self, more: &str) -> Ended {
+        self.run(&format!(
+            "grant new --policy-file policy.json --account {ACCOUNT} --delegate {DELEGATE} --project-id {PROJECT} \
+             --salt {SALT} --grant-id {GRANT_ID} --now {NOW} --out grant.json --force {more}"
+        ))
+    }
+
+    /// Signs `grant.json` into `signed.json`, with further arguments.
+    pub(crate) fn sign_grant(&self, more: &str) -> Ended {
+        self.run(&format!(
+            "grant sign --in grant.json --keystore owner.key --password-file password --yes --now {NOW} \
+             --out signed.json --force {more}"
+        ))
+    }
+
+    /// Judges `signed.json`, with further arguments.
+    pub(crate) fn verify_grant(&self, more: &str) -> Ended {
+        self.run(&format!(
+            "grant verify --in signed.json --policy-file policy.json --project-id {PROJECT} --salt {SALT} {more}"
+        ))
+    }
+
+    /// A desk with a signed grant.
+    pub(crate) fn with_signed_grant() -> Self {
+        let desk = Self::new();
+        desk.new_grant("").ok();
+        desk.sign_grant("").ok();
+        desk
+    }
+
+    /// Rewrites a JSON file.
+    pub(crate) fn edit(&self, name: &str, change: impl FnOnce(&mut Value)) {
+        let mut value = self.json(name);
+        change(&mut value);
+        self.put(name, &value.to_string());
+    }
+}
+
+impl Ended {
+    #[track_caller]
+    pub(crate) fn ok(&self) -> &Self {
+        assert_eq!(self.code, 0, "{self:?}");
+        self
+    }
+
+    /// Refused by this name, without data on standard output.
+    #[track_caller]
+    pub(crate) fn refused_by(&self, check: &str) -> &str {
+        assert_eq!((self.code, self.stdout.as_str()), (1, ""), "{self:?}");
+        let start = format!("refused: {check}: ");
+        assert!(self.stderr.contains(&start), "not {check}: {self:?}");
+        &self.stderr
+    }
+
+    /// An error of this code whose message has these parts.
+    #[track_caller]
+    pub(crate) fn error(&self, code: i32, parts: &[&str]) {
+        assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{self:?}");
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part}: {self:?}");
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+}
+
+pub(crate) fn ended(output: Output) -> Ended {
+    Ended {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+pub(crate) fn fixture(name: &str) -> String {
+    root_file(&format!("fixtures/{name}"))
+}
+
+pub(crate) fn pinned_policy() -> String {
+    root_file("docs/fence-policy.example.json")
+}
+
+pub(crate) fn root_file(name: &str) -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::read_to_string(root.join(name)).unwrap()
+}
+
+/// The vectors that cast, viem, eth-account and alloy agree on.
+pub(crate) fn vector(name: &str) -> Value {
+    let vectors: Value = serde_json::from_str(&fixture("vectors/delegation.json")).unwrap();
+    let vector = &vectors[name];
+    json!({"typed_data": vector["typed_data"], "signature": vector["signature"], "vector": vector})
+}

@@ -1,0 +1,22 @@
+//! The commands that permit, review and end, as people and scripts run them: the real binary in folders of its own.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "test code"
+)]
+
+mod desk;
+mod grants;
+mod keys;
+mod logs;
+mod namespace;
+mod network;
+mod policies;
+mod revocations;
+mod service;
+mod shell;
+mod tutorial;

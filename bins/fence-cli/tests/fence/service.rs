@@ -1,0 +1,152 @@
+//! A server that answers the delegation endpoints as they are specified, for one grant, on a port of its own.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use serde_json::{Value, json};
+
+/// How the server behaves, and what it was asked.
+#[derive(Default)]
+pub(crate) struct State {
+    /// What the grant is: `active` until it is revoked.
+    pub(crate) grant: Option<Value>,
+    pub(crate) revoked: bool,
+    /// Reads of the grant that still say `active` after the revocation.
+    pub(crate) slow_reads: u32,
+    /// Whether the chain has the delegations disabled.
+    pub(crate) disabled: bool,
+    /// An answer to everything.
+    pub(crate) fixed: Option<(u16, String)>,
+    /// An answer to every read of the grant after the revocation.
+    pub(crate) read: Option<(u16, String)>,
+    pub(crate) status: Option<Value>,
+    /// Method, path and body of every request.
+    pub(crate) asked: Vec<(String, String, String)>,
+}
+
+pub(crate) struct Service {
+    pub(crate) url: String,
+    pub(crate) state: Arc<Mutex<State>>,
+}
+
+impl Service {
+    pub(crate) fn start(state: State) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let state = Arc::new(Mutex::new(state));
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                serve(stream.unwrap(), &shared);
+            }
+        });
+        Self { url, state }
+    }
+
+    pub(crate) fn asked(&self) -> Vec<(String, String, String)> {
+        self.state.lock().unwrap().asked.clone()
+    }
+}
+
+fn serve(stream: TcpStream, state: &Mutex<State>) {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    if reader.read_line(&mut line).unwrap_or(0) == 0 {
+        return;
+    }
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, path) = (words.next().unwrap(), words.next().unwrap());
+    let mut length = 0;
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).unwrap();
+        if header.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let body = String::from_utf8(body).unwrap();
+    let (status, text) = answer(&mut state.lock().unwrap(), &method, &path, &body);
+    let head = format!(
+        "HTTP/1.1 {status} Answer\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        text.len()
+    );
+    let stream = reader.get_mut();
+    drop(
+        stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(text.as_bytes())),
+    );
+}
+
+fn answer(state: &mut State, method: &str, path: &str, body: &str) -> (u16, String) {
+    state
+        .asked
+        .push((method.to_owned(), path.to_owned(), body.to_owned()));
+    if let Some(fixed) = state.fixed.clone() {
+        return fixed;
+    }
+    let (status, value) = match (method, path) {
+        ("GET", "/delegation/status") => (200, state.status.clone().unwrap()),
+        ("POST", "/delegation/grants") => {
+            let grant: Value = serde_json::from_str(body).unwrap();
+            let message = grant["typed_data"]["message"].clone();
+            state.grant = Some(message.clone());
+            let answer = json!({"account": message["account"], "grant_id": message["grantId"], "state": "active",
+                "expires_at": "2027-02-19T01:00:00Z"});
+            (201, answer)
+        }
+        ("POST", "/delegation/revocations") => {
+            state.revoked = true;
+            let revocation: Value = serde_json::from_str(body).unwrap();
+            let receipt = json!({"state": "revoked", "revoked_at": "2026-11-22T01:00:00Z", "read_back": true,
+                "log_seq": 1, "log_hash": format!("0x{}", "0".repeat(64)), "revocation": revocation});
+            (200, receipt)
+        }
+        ("GET", _) => read(state, path),
+        _ => (405, refusal("method_not_allowed", "another method")),
+    };
+    match state.read.clone() {
+        Some(read) if state.revoked && path.starts_with("/delegation/grants/") => read,
+        _ => (status, value.to_string()),
+    }
+}
+
+fn read(state: &mut State, path: &str) -> (u16, Value) {
+    let Some(grant) = &state.grant else {
+        return (404, refusal("grant_not_found", "never seen"));
+    };
+    let text = |member: &str| grant[member].as_str().unwrap().to_owned();
+    let (account, id, kind) = (text("account"), text("grantId"), text("accountKind"));
+    if path != format!("/delegation/grants/{account}/{id}") {
+        return (404, refusal("grant_not_found", "never seen"));
+    }
+    let late = state.revoked && state.slow_reads > 0;
+    state.slow_reads = state.slow_reads.saturating_sub(u32::from(state.revoked));
+    let mut answer = json!({"state": "active", "expires_at": "2027-02-19T01:00:00Z"});
+    if state.revoked && !late {
+        answer["state"] = json!("revoked");
+        answer["revoked_at"] = json!("2026-11-22T01:00:00Z");
+        if kind == "eoa7702" {
+            answer["on_chain"] = if state.disabled {
+                json!({"disabled": true, "block_hash": format!("0x{}", "ab".repeat(32))})
+            } else {
+                json!({"disabled": false, "disable_transaction":
+                    {"chain_id": 8453, "to": "0xdb9B1e94B5b69Df7e401DDbedE43491141047dB3", "value": "0", "data": "0x49934047"}})
+            };
+        }
+    }
+    (200, answer)
+}
+
+pub(crate) fn refusal(code: &str, message: &str) -> Value {
+    json!({"error": {"code": code, "message": message, "charged": false, "retryable": false, "request_id": "r"}})
+}

@@ -1,0 +1,79 @@
+//! Why a command ends early.
+
+use crate::{
+    Exit, Outcome, Refused, keystore::KeystoreError, output::OutputError, source::SourceError,
+    terminal::AskError,
+};
+
+/// A refusal by name, or an error with its exit code.
+#[derive(Debug)]
+pub enum Failure {
+    /// Refused.
+    Refused(Refused),
+    /// The command could not do its work.
+    Error(String, Exit),
+}
+
+impl Failure {
+    /// An error of the command line.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::Error(message.into(), Exit::Usage)
+    }
+
+    /// An error of a file.
+    pub fn file(error: impl std::fmt::Display) -> Self {
+        Self::Error(error.to_string(), Exit::File)
+    }
+
+    /// What is printed.
+    pub fn into_outcome(self, as_json: bool) -> Outcome {
+        match self {
+            Self::Refused(refused) => Outcome::refused(&refused, as_json),
+            Self::Error(error, exit) => Outcome::error(error, exit),
+        }
+    }
+}
+
+/// Ends a command: its outcome, or what its failure prints.
+pub fn ended(result: Result<Outcome, Failure>, as_json: bool) -> Outcome {
+    result.unwrap_or_else(|failure| failure.into_outcome(as_json))
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<delegation_fence::Refusal> for Failure {
+    fn from(refusal: delegation_fence::Refusal) -> Self {
+        Self::Refused(
+            Refused::new(refusal.code(), refusal.message)
+                .comparing(refusal.expected, refusal.observed),
+        )
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Self::file(error)
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        Self::file(error)
+    }
+}
+
+impl From<KeystoreError> for Failure {
+    fn from(error: KeystoreError) -> Self {
+        Self::file(error)
+    }
+}
+
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Self {
+        Self::file(error)
+    }
+}

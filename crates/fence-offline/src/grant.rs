@@ -1,0 +1,251 @@
+//! `grant new`, `sign`, `attach`, `inspect` and `verify`.
+
+mod new;
+mod verify;
+
+use std::path::PathBuf;
+
+use alloy_primitives::Address;
+use clap::Args;
+use delegation_fence::{
+    AccountKind, Fence, Grant, Instance, Limit, Message as _, Now, Order, Policy, Revocation,
+    Signature, Signed, TypedData, primary_type,
+};
+use plan_checks::UtcSeconds;
+use serde_json::{Value, json};
+
+pub use self::{
+    new::{New, new},
+    verify::{Verify, verify},
+};
+use crate::{
+    Exit, Failure, Outcome, Refused,
+    document::{Destination, Document, Signing, hashes, require_signer},
+    now,
+    policy::{Chosen, PolicyArguments, changes, compared, pinned},
+    settings::Settings,
+    source, summary,
+};
+
+/// `grant sign`.
+#[derive(Debug, Args)]
+pub struct Sign {
+    /// The grant that `grant new` wrote (`-`: standard input)
+    #[arg(long = "in", value_name = "FILE")]
+    pub input: PathBuf,
+    /// The policy of the grant
+    #[command(flatten)]
+    pub policy: PolicyArguments,
+    /// The key that signs, and the consent to it
+    #[command(flatten)]
+    pub signing: Signing,
+    /// Whose key has to sign for a sub-wallet
+    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    pub owner: Option<Address>,
+    /// Judge as if it were this time [default: now]
+    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    pub now: Option<UtcSeconds>,
+    /// Where the signed grant goes
+    #[command(flatten)]
+    pub destination: Destination,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Signs a grant with a key file, after saying in words what it permits.
+///
+/// # Errors
+/// Everything that the service would refuse about the grant is refused before the key is touched.
+pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
+    let settings = Settings::load()?;
+    arguments.destination.check()?;
+    let typed_data = Document::<Grant>::read(&arguments.input)?.typed_data;
+    let grant = typed_data.message().clone();
+    let chosen = arguments.policy.choose(&settings)?;
+    require_policy(&grant, &chosen)?;
+    let now = arguments.now.unwrap_or_else(now::clock);
+    require_signable(&typed_data, &chosen.policy, now)?;
+    let signer = owner(&grant, arguments.owner)?;
+    let mut words = summary::of_grant(&typed_data, Some(&chosen.policy), None);
+    words.push('\n');
+    words.push_str(&compared(&chosen.differences));
+    let signed = arguments
+        .signing
+        .sign(typed_data, signer, &words, &settings)?;
+    deliver(&signed, &arguments.destination, arguments.json)
+}
+
+/// `grant attach`.
+#[derive(Debug, Args)]
+pub struct Attach {
+    /// The grant that `grant new` wrote (`-`: standard input)
+    #[arg(long = "in", value_name = "FILE")]
+    pub input: PathBuf,
+    /// The signature that a wallet gave: 0x and 130 hexadecimal digits
+    #[arg(long, value_name = "HEX")]
+    pub signature: String,
+    /// Whose key has to have signed for a sub-wallet
+    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    pub owner: Option<Address>,
+    /// Where the signed grant goes
+    #[command(flatten)]
+    pub destination: Destination,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Puts the signature of a wallet beside a grant, if it is the right key's.
+///
+/// # Errors
+/// `wrong_signer` and the refusals of signatures.
+pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
+    arguments.destination.check()?;
+    let typed_data = Document::<Grant>::read(&arguments.input)?.typed_data;
+    let signed = Signed::new(typed_data, Signature::parse(&arguments.signature)?);
+    if let Some(expected) = owner(signed.message(), arguments.owner)? {
+        require_signer(expected, signed.signer()?)?;
+    }
+    deliver(&signed, &arguments.destination, arguments.json)
+}
+
+fn deliver(
+    signed: &Signed<Grant>,
+    destination: &Destination,
+    as_json: bool,
+) -> Result<Outcome, Failure> {
+    let mut about = hashes(signed.typed_data());
+    if let Some(about) = about.as_object_mut() {
+        about.insert("signer".to_owned(), json!(signed.signer()?.to_string()));
+        about.insert("grant_id".to_owned(), json!(signed.message().grant_id));
+    }
+    destination.deliver(&signed.to_json(), about, as_json)
+}
+
+/// `grant inspect`.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// A grant, revocation, limit or order, signed or not (`-`: standard input)
+    #[arg(long = "in", value_name = "FILE")]
+    pub input: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Says in words what a file holds and who signed it. Nothing is judged.
+///
+/// # Errors
+/// A file that cannot be read, or that holds no message of the fence.
+pub fn inspect(arguments: &Inspect) -> Result<Outcome, Failure> {
+    let text = source::read(&arguments.input)?;
+    let (words, typed_data, about, signer) = match primary_type(&text)? {
+        Grant::PRIMARY_TYPE => {
+            let policy = pinned()?;
+            described::<Grant>(&text, |typed_data, signer| {
+                summary::of_grant(typed_data, Some(&policy), signer)
+            })?
+        }
+        Revocation::PRIMARY_TYPE => described::<Revocation>(&text, summary::of_revocation)?,
+        Limit::PRIMARY_TYPE => described::<Limit>(&text, summary::of_limit)?,
+        _ => described::<Order>(&text, summary::of_order)?,
+    };
+    if arguments.json {
+        let answer = json!({"typed_data": typed_data, "hashes": about, "signer": signer.map(|signer| signer.to_string()), "judged": false});
+        return Ok(Outcome::json(&answer, Exit::Ok));
+    }
+    let standing = if signer.is_some() {
+        "\nNOT JUDGED: `fence-cli grant verify` judges a signed grant.\n"
+    } else {
+        "\nNot signed.\n"
+    };
+    Ok(Outcome::ok(words + standing))
+}
+
+type Described = (String, Value, Value, Option<Address>);
+
+fn described<M: delegation_fence::Message>(
+    text: &str,
+    words: impl Fn(&TypedData<M>, Option<Address>) -> String,
+) -> Result<Described, Failure> {
+    let document = Document::<M>::parse(text)?;
+    let signer = document.signer()?;
+    let typed_data = &document.typed_data;
+    let value = serde_json::from_str(&typed_data.to_json()).unwrap_or_default();
+    Ok((words(typed_data, signer), value, hashes(typed_data), signer))
+}
+
+/// The grant is for the policy; if it is not, what differs from the pinned policy is shown.
+fn require_policy(grant: &Grant, chosen: &Chosen) -> Result<(), Failure> {
+    if grant.policy_name == *chosen.policy.name() && grant.rules_digest == chosen.policy.digest() {
+        return Ok(());
+    }
+    let code = if grant.policy_name == *chosen.policy.name() {
+        "grant_policy_digest_mismatch"
+    } else {
+        "grant_policy_name_mismatch"
+    };
+    let side =
+        |name: &dyn std::fmt::Display, digest: &dyn std::fmt::Display| format!("{name} {digest}");
+    let message = if chosen.named {
+        "the grant is for another policy than that of --policy-file; nothing was signed"
+    } else {
+        "the grant is for another policy than the one that this build pins; nothing was signed \
+         (--policy-file names the document that the grant is for)"
+    };
+    let mut details = chosen.differences.clone();
+    if chosen.named && grant.rules_digest == pinned()?.digest() {
+        details = changes(&pinned()?, &chosen.policy);
+    }
+    Err(Refused::new(code, message)
+        .comparing(
+            side(chosen.policy.name(), &chosen.policy.digest()),
+            side(&grant.policy_name, &grant.rules_digest),
+        )
+        .detailed(details)
+        .into())
+}
+
+/// What the service would refuse about the grant itself.
+fn require_signable(
+    typed_data: &TypedData<Grant>,
+    policy: &Policy,
+    now: UtcSeconds,
+) -> Result<(), Failure> {
+    let grant = typed_data.message();
+    let instance = Instance {
+        domain: typed_data.domain().clone(),
+        project_id: grant.project_id.clone(),
+    };
+    Fence::new(instance, policy.clone())?.review(grant, Now::offline(now))?;
+    require_kind(grant.account_kind)
+}
+
+fn require_kind(kind: AccountKind) -> Result<(), Failure> {
+    match kind {
+        AccountKind::SubWallet | AccountKind::Eoa7702 => Ok(()),
+        AccountKind::Eoa | AccountKind::Safe => Err(Refused::new(
+            "account_kind_unsupported",
+            "nothing is sent for such an account: give it delegation code and grant as eoa7702, or fund a sub-wallet",
+        )
+        .comparing("sub_wallet or eoa7702", kind.as_str())
+        .into()),
+    }
+}
+
+/// Whose key signs: the account's own, or the owner's of a sub-wallet. `None`: a sub-wallet whose owner nobody named.
+fn owner(grant: &Grant, named: Option<Address>) -> Result<Option<Address>, Failure> {
+    match grant.account_kind {
+        AccountKind::SubWallet => Ok(named),
+        _ => match named.filter(|named| *named != grant.account) {
+            Some(named) => Err(Refused::new(
+                "account_not_owned",
+                "only a sub-wallet has an owner; every other account signs for itself",
+            )
+            .comparing(grant.account, named)
+            .into()),
+            None => Ok(Some(grant.account)),
+        },
+    }
+}

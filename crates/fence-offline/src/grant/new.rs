@@ -1,0 +1,169 @@
+//! `grant new`.
+
+use alloy_primitives::{Address, B256, U256};
+use clap::{Args, ValueEnum};
+use delegation_fence::{AccountKind, Domain, Grant, Name, Policy, TypedData};
+use plan_checks::UtcSeconds;
+
+use super::require_signable;
+use crate::{
+    Failure, Outcome, Refused,
+    document::{Destination, hashes},
+    now::{self, When},
+    policy::{PolicyArguments, compared},
+    settings::{self, Settings},
+    summary,
+};
+
+/// `grant new`.
+#[derive(Debug, Args)]
+pub struct New {
+    /// The policy of the grant
+    #[command(flatten)]
+    pub policy: PolicyArguments,
+    /// The account whose tokens may be swapped
+    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    pub account: Address,
+    /// Who may order swaps: an agent's own key, never a key of the service
+    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    pub delegate: Address,
+    /// The service's public project id
+    #[arg(long, value_name = "ID", env = "SVC_FENCE_PROJECT_ID")]
+    pub project_id: Option<String>,
+    /// The service instance's salt: 0x and 64 hexadecimal digits
+    #[arg(long, value_name = "HEX", env = "SVC_FENCE_SALT")]
+    pub salt: Option<B256>,
+    /// What the account is
+    #[arg(long, value_name = "KIND", default_value = "eoa7702")]
+    pub kind: Kind,
+    /// Whose key signs for a sub-wallet
+    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    pub owner: Option<Address>,
+    /// The most of one swap in whole tokens, like 1000 or 0.5 [default: the policy's]
+    #[arg(long, value_name = "AMOUNT")]
+    pub cap: Option<String>,
+    /// The end: a span like 90d or a time of RFC 3339 [default: the policy's, 90d]
+    #[arg(long, value_name = "SPAN|RFC3339", value_parser = now::parse_when)]
+    pub expires: Option<When>,
+    /// The beginning [default: now]
+    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    pub not_before: Option<UtcSeconds>,
+    /// The grant's id [default: 32 random bytes]
+    #[arg(long, value_name = "HEX")]
+    pub grant_id: Option<B256>,
+    /// Issue as if it were this time [default: now]
+    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    pub now: Option<UtcSeconds>,
+    /// Where the grant goes
+    #[command(flatten)]
+    pub destination: Destination,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Kinds of accounts for which a service sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// A key that the service keeps for its owner; the owner signs
+    #[value(name = "sub_wallet")]
+    SubWallet,
+    /// The user's own account with delegation code (EIP-7702); its key signs
+    #[value(name = "eoa7702")]
+    Eoa7702,
+    /// An account without code: refused
+    #[value(name = "eoa", hide = true)]
+    Eoa,
+    /// A Safe: refused
+    #[value(name = "safe", hide = true)]
+    Safe,
+}
+
+impl From<Kind> for AccountKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::SubWallet => Self::SubWallet,
+            Kind::Eoa7702 => Self::Eoa7702,
+            Kind::Eoa => Self::Eoa,
+            Kind::Safe => Self::Safe,
+        }
+    }
+}
+
+/// Writes the typed data of a grant, to be signed by `grant sign`, by cast or by any wallet.
+///
+/// # Errors
+/// Everything that the service would refuse about such a grant is refused here already.
+pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+    let settings = Settings::load()?;
+    arguments.destination.check()?;
+    let chosen = arguments.policy.choose(&settings)?;
+    let project_id = arguments.project_id.clone().or(settings.project_id);
+    let project_id = settings::required(project_id, "project-id")?;
+    let salt = settings::required(arguments.salt.or(settings.salt), "salt")?;
+    let now = arguments.now.unwrap_or_else(now::clock);
+    let policy = &chosen.policy;
+    let grant = Grant {
+        account: arguments.account,
+        account_kind: arguments.kind.into(),
+        chain_id: policy.chain_id(),
+        policy_name: policy.name().clone(),
+        rules_digest: policy.digest(),
+        project_id: Name::new(&project_id)?,
+        capability: policy.capability().clone(),
+        delegate: arguments.delegate,
+        per_swap_cap: cap(arguments.cap.as_deref(), policy)?,
+        grant_id: arguments.grant_id.map_or_else(random_id, Ok)?,
+        issued_at: now.unix(),
+        not_before: arguments.not_before.unwrap_or(now).unix(),
+        expires_at: expiry(arguments.expires, policy, now)?,
+    };
+    super::owner(&grant, arguments.owner)?;
+    let typed_data = TypedData::new(Domain::new(policy.chain_id(), salt), grant)?;
+    require_signable(&typed_data, policy, now)?;
+    let words = format!(
+        "{}\n{}by the time {now}\nNot signed. Next: fence-cli grant sign, or a wallet and fence-cli grant attach\n",
+        summary::of_grant(&typed_data, Some(policy), None),
+        compared(&chosen.differences),
+    );
+    let mut about = hashes(&typed_data);
+    if let Some(about) = about.as_object_mut() {
+        let id = typed_data.message().grant_id;
+        about.insert("grant_id".to_owned(), serde_json::json!(id));
+    }
+    let outcome = arguments
+        .destination
+        .deliver(&typed_data.to_json(), about, arguments.json)?;
+    Ok(outcome.after_saying(&words))
+}
+
+fn expiry(when: Option<When>, policy: &Policy, now: UtcSeconds) -> Result<u64, Failure> {
+    when.unwrap_or(When::After(policy.default_grant_seconds()))
+        .from(now)
+        .map(UtcSeconds::unix)
+        .ok_or_else(|| Failure::usage("--expires lies after the year 9999"))
+}
+
+/// An amount in whole tokens, in the policy's smallest unit.
+fn cap(text: Option<&str>, policy: &Policy) -> Result<U256, Failure> {
+    let Some(text) = text else {
+        return Ok(policy.per_swap_cap());
+    };
+    let decimals = usize::from(policy.input_decimals());
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || fraction.len() > decimals {
+        return Err(Failure::usage(format!(
+            "--cap is not an amount with at most {decimals} decimals, like 1000 or 0.5"
+        )));
+    }
+    let atoms = format!("{whole}{fraction:0<decimals$}");
+    U256::from_str_radix(&atoms, 10)
+        .map_err(|_| Refused::new("grant_cap_above_policy", "--cap has more than 256 bits").into())
+}
+
+fn random_id() -> Result<B256, Failure> {
+    let mut id = [0_u8; 32];
+    getrandom::fill(&mut id).map_err(|error| Failure::file(format!("no randomness: {error}")))?;
+    Ok(B256::new(id))
+}

@@ -1,0 +1,208 @@
+//! Key files: Web3 Secret Storage, version 3, as `cast wallet`, geth and eth-account write them.
+
+mod cipher;
+mod document;
+
+use std::path::{Path, PathBuf};
+
+use alloy_primitives::{Address, B256, keccak256};
+use k256::ecdsa::SigningKey;
+use zeroize::Zeroizing;
+
+use self::document::Document;
+
+/// A key file that cannot be used.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeystoreError {
+    /// Not JSON, or a member is missing or has another form.
+    #[error("not a key file of Web3 Secret Storage: {0}")]
+    Malformed(String),
+    /// Another version of the format.
+    #[error("a key file of version {0}; only version 3 is read")]
+    Version(u64),
+    /// A cipher or key derivation that is not read.
+    #[error("the key file uses {0}, which is not read")]
+    Unsupported(String),
+    /// A key derivation whose work has no sensible bound.
+    #[error("the key file demands too much work: {0}")]
+    TooMuchWork(String),
+    /// The message authentication code does not fit.
+    #[error("wrong password, or a damaged key file (mac mismatch)")]
+    Mac,
+    /// Bytes or text that are no key of the curve.
+    #[error("these bytes are no key of secp256k1 (32 bytes, 64 hexadecimal digits)")]
+    NotAKey,
+    /// The address beside the key is another one.
+    #[error("the key file says {said} and holds the key of {held}")]
+    Address {
+        /// What stands beside the key.
+        said: Address,
+        /// Whose key it is.
+        held: Address,
+    },
+    /// The machine has no randomness.
+    #[error("no randomness: {0}")]
+    Randomness(String),
+}
+
+/// A signing key. Its bytes are cleared from memory when it is dropped, and it has no printed form.
+pub struct Key(SigningKey);
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Key").field(&self.address()).finish()
+    }
+}
+
+impl Key {
+    /// A new key of the machine's randomness.
+    ///
+    /// # Errors
+    /// [`KeystoreError::Randomness`]
+    pub fn generate() -> Result<Self, KeystoreError> {
+        // Nearly every 32 bytes are a key; the loop ends at the first that are.
+        loop {
+            let mut bytes = Zeroizing::new([0_u8; 32]);
+            random(bytes.as_mut_slice())?;
+            if let Ok(key) = Self::from_bytes(bytes.as_slice()) {
+                return Ok(key);
+            }
+        }
+    }
+
+    /// From the 32 bytes of a private key.
+    ///
+    /// # Errors
+    /// [`KeystoreError::NotAKey`]
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, KeystoreError> {
+        SigningKey::from_slice(bytes)
+            .map(Self)
+            .map_err(|_| KeystoreError::NotAKey)
+    }
+
+    /// From the text of a private key: 64 hex digits, with or without `0x`.
+    ///
+    /// # Errors
+    /// [`KeystoreError::NotAKey`]
+    pub fn from_text(text: &str) -> Result<Self, KeystoreError> {
+        let text = text.trim();
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let mut bytes = Zeroizing::new([0_u8; 32]);
+        alloy_primitives::hex::decode_to_slice(digits, bytes.as_mut_slice())
+            .map_err(|_| KeystoreError::NotAKey)?;
+        Self::from_bytes(bytes.as_slice())
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        Address::from_public_key(self.0.verifying_key())
+    }
+
+    /// Signs a digest: 65 bytes `r ‖ s ‖ v`, deterministic (RFC 6979), `s` in the lower half, `v` 27 or 28.
+    #[must_use]
+    pub fn sign(&self, digest: B256) -> Option<[u8; 65]> {
+        let (signature, recovery) = self.0.sign_prehash_recoverable(digest.as_slice()).ok()?;
+        let mut bytes = [0_u8; 65];
+        let (numbers, v) = bytes.split_at_mut(64);
+        numbers.copy_from_slice(&signature.to_bytes());
+        v.fill(27 + recovery.to_byte());
+        Some(bytes)
+    }
+}
+
+/// Reads the address that stands beside a key, without a password. Not every writer puts one there.
+///
+/// # Errors
+/// [`KeystoreError::Malformed`]
+pub fn address_beside(text: &str) -> Result<Option<Address>, KeystoreError> {
+    Document::parse(text).map(|document| document.address)
+}
+
+/// Decrypts a key file.
+///
+/// # Errors
+/// [`KeystoreError`]
+pub fn decrypt(text: &str, password: &[u8]) -> Result<Key, KeystoreError> {
+    let document = Document::parse(text)?;
+    let derived = cipher::derive(&document.kdf, password)?;
+    let (cipher_key, mac_key) = derived.split_at(16);
+    let mac = keccak256([mac_key, document.ciphertext.as_slice()].concat());
+    if !equal(mac.as_slice(), document.mac.as_slice()) {
+        return Err(KeystoreError::Mac);
+    }
+    let mut bytes = Zeroizing::new(document.ciphertext.clone());
+    cipher::apply(cipher_key, &document.iv, &mut bytes)?;
+    let key = Key::from_bytes(&bytes)?;
+    match document.address {
+        Some(said) if said != key.address() => Err(KeystoreError::Address {
+            said,
+            held: key.address(),
+        }),
+        _ => Ok(key),
+    }
+}
+
+/// Encrypts a key: scrypt with N = 262144, r = 8, p = 1, and AES-128 in counter mode.
+///
+/// # Errors
+/// [`KeystoreError::Randomness`]
+pub fn encrypt(key: &Key, password: &[u8]) -> Result<String, KeystoreError> {
+    let (mut salt, mut iv, mut id) = ([0_u8; 32], [0_u8; 16], [0_u8; 16]);
+    for bytes in [salt.as_mut_slice(), &mut iv, &mut id] {
+        random(bytes)?;
+    }
+    let kdf = document::Kdf::Scrypt {
+        log_n: document::LOG_N,
+        r: 8,
+        p: 1,
+        salt: salt.to_vec(),
+    };
+    let derived = cipher::derive(&kdf, password)?;
+    let (cipher_key, mac_key) = derived.split_at(16);
+    let mut bytes = Zeroizing::new(key.0.to_bytes().to_vec());
+    cipher::apply(cipher_key, &iv, &mut bytes)?;
+    let mac = keccak256([mac_key, bytes.as_slice()].concat());
+    Ok(Document {
+        address: Some(key.address()),
+        ciphertext: bytes.to_vec(),
+        iv,
+        kdf,
+        mac,
+    }
+    .to_json(id))
+}
+
+/// Where `cast wallet` keeps its key files.
+#[must_use]
+pub fn default_folder() -> Option<PathBuf> {
+    std::env::var_os("HOME")
+        .filter(|home| !home.is_empty())
+        .map(|home| Path::new(&home).join(".foundry/keystores"))
+}
+
+/// The file that `--keystore` means: a path, or the name of a file in the default folder.
+#[must_use]
+pub fn locate(named: &Path) -> PathBuf {
+    let bare = named.components().count() == 1 && named.file_name() == Some(named.as_os_str());
+    match default_folder().map(|folder| folder.join(named)) {
+        Some(path) if bare && !named.exists() && path.exists() => path,
+        _ => named.to_owned(),
+    }
+}
+
+fn random(bytes: &mut [u8]) -> Result<(), KeystoreError> {
+    getrandom::fill(bytes).map_err(|error| KeystoreError::Randomness(error.to_string()))
+}
+
+/// Compares without telling by its time where two values differ.
+fn equal(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .fold(0, |difference, (a, b)| difference | (a ^ b))
+            == 0
+}
+
+#[cfg(test)]
+mod tests;

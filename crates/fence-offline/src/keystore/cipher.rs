@@ -1,0 +1,35 @@
+//! Key derivation and the cipher.
+
+use aes::{
+    Aes128,
+    cipher::{KeyIvInit as _, StreamCipher as _},
+};
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+use super::{KeystoreError, document::Kdf};
+
+/// 32 bytes of the password: the first half is the cipher's key, the second half is in the authentication code.
+pub(super) fn derive(kdf: &Kdf, password: &[u8]) -> Result<Zeroizing<[u8; 32]>, KeystoreError> {
+    let mut derived = Zeroizing::new([0_u8; 32]);
+    match kdf {
+        Kdf::Scrypt { log_n, r, p, salt } => {
+            let params = scrypt::Params::new(*log_n, *r, *p)
+                .map_err(|_| KeystoreError::Unsupported("other numbers of scrypt".to_owned()))?;
+            scrypt::scrypt(password, salt, &params, derived.as_mut_slice())
+                .map_err(|_| KeystoreError::Unsupported("another length of scrypt".to_owned()))?;
+        }
+        Kdf::Pbkdf2 { rounds, salt } => {
+            pbkdf2::pbkdf2_hmac::<Sha256>(password, salt, *rounds, derived.as_mut_slice());
+        }
+    }
+    Ok(derived)
+}
+
+/// AES-128 in counter mode; the same for both directions.
+pub(super) fn apply(key: &[u8], iv: &[u8; 16], bytes: &mut [u8]) -> Result<(), KeystoreError> {
+    let mut cipher = ctr::Ctr128BE::<Aes128>::new_from_slices(key, iv)
+        .map_err(|_| KeystoreError::Unsupported("another length of key".to_owned()))?;
+    cipher.apply_keystream(bytes);
+    Ok(())
+}

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+
+pub mod document;
+mod exit;
+mod failure;
+pub mod grant;
+pub mod key;
+pub mod keystore;
+pub mod log;
+pub mod now;
+pub mod output;
+pub mod plan;
+pub mod policy;
+mod printable;
+pub mod revoke;
+pub mod settings;
+pub mod source;
+pub mod summary;
+pub mod terminal;
+mod units;
+
+pub use self::{
+    exit::{Exit, Outcome, Refused},
+    failure::{Failure, ended},
+    printable::Printable,
+};

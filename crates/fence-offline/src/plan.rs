@@ -1,0 +1,89 @@
+//! `plan show` and `plan verify`.
+
+mod answer;
+mod emit;
+mod verify;
+mod words;
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use clap::Args;
+use plan_checks::UtcSeconds;
+use serde_json::{Value, json};
+
+use self::{answer::plan_of, words::Words};
+pub use self::{
+    emit::Emit,
+    verify::{Verify, verify},
+};
+use crate::{Exit, Outcome, Printable, Refused, now, source};
+
+/// `plan show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The plan: the envelope, or the rail's whole answer (`-`: standard input)
+    #[arg(long, value_name = "FILE")]
+    pub plan: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Prints what a plan does, read from the bytes that would be signed. Nothing is judged.
+pub fn show(arguments: &Show) -> Outcome {
+    let text = match source::read(&arguments.plan) {
+        Ok(text) => text,
+        Err(error) => return Outcome::error(error, Exit::File),
+    };
+    let plan = match plan_of(&text).and_then(|plan| parse(&plan)) {
+        Ok(plan) => plan,
+        Err(refused) => return Outcome::refused(&refused, arguments.json),
+    };
+    let words = Words::of(&plan);
+    if arguments.json {
+        return Outcome::json(&json!({"plan": json_of(&words), "judged": false}), Exit::Ok);
+    }
+    let mut said = lines(&words);
+    said.push_str(&time_left(&plan, now::clock()));
+    said.push_str(
+        "\nNOT JUDGED: this is what the bytes say, not that they are right. \
+         `fence-cli plan verify` judges them against the request.\n",
+    );
+    Outcome::ok(said)
+}
+
+fn parse(plan: &str) -> Result<Value, Refused> {
+    plan_builder::parse_strict_json(plan).map_err(|problems| {
+        let first = problems.first().map(ToString::to_string);
+        Refused::new("plan_malformed", first.unwrap_or_default())
+    })
+}
+
+/// The lines of a plan, aligned; foreign text is neutralised.
+fn lines(words: &Words) -> String {
+    let labels = words.lines().iter().map(|(label, _)| label.len());
+    let width = labels.max().unwrap_or_default();
+    let mut said = String::new();
+    for (label, text) in words.lines() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(said, "{label:width$}  {}", Printable(text));
+    }
+    said
+}
+
+fn json_of(words: &Words) -> Value {
+    let line = |(label, text): &(&str, String)| json!({"label": label, "text": text});
+    words.lines().iter().map(line).collect()
+}
+
+fn time_left(plan: &Value, now: UtcSeconds) -> String {
+    let valid_until = plan
+        .pointer("/valid_until")
+        .and_then(Value::as_str)
+        .and_then(|text| text.parse::<UtcSeconds>().ok());
+    match valid_until {
+        Some(end) if end < now => format!("by this machine's clock ({now}) the plan is over\n"),
+        Some(_) => format!("by this machine's clock it is {now}\n"),
+        None => String::new(),
+    }
+}

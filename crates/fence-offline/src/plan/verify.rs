@@ -1,0 +1,222 @@
+//! `plan verify`.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use plan_builder::{
+    FeeDocument, Policy, Refusal, Request, SimulationMode, Verified, rail_of_plan,
+    verify as verify_plan,
+};
+use plan_checks::UtcSeconds;
+use serde_json::{Value, json};
+
+use super::{Emit, Words, emit, json_of, lines, parse, plan_of};
+use crate::{
+    Exit, Outcome, Printable, Refused, now,
+    source::{self, SourceError},
+};
+
+/// `plan verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The plan: the envelope, or the rail's whole answer (`-`: standard input)
+    #[arg(long, value_name = "FILE")]
+    pub plan: PathBuf,
+    /// The request: the `arguments` that were sent to the tool (`-`: standard input)
+    #[arg(long, value_name = "FILE")]
+    pub request: PathBuf,
+    /// The reviewed fee configuration (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub fees: PathBuf,
+    /// Accept a bridge plan for an `eoa` whose code nobody read on the source chain
+    #[arg(long)]
+    pub allow_unread_accounts: bool,
+    /// Refuse a plan with transactions that was not run before it was given, unless its account lacks the input
+    #[arg(long)]
+    pub require_simulation: bool,
+    /// Judge as if it were this time [default: now]
+    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    pub now: Option<UtcSeconds>,
+    /// Print nothing but the verified bytes, in this form; everything else goes to standard error
+    #[arg(long, value_name = "FORM", conflicts_with = "json")]
+    pub emit: Option<Emit>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What the judgement rests on beside the plan and the request.
+struct Basis {
+    now: UtcSeconds,
+    from_clock: bool,
+    fees: String,
+}
+
+/// Verifies a plan.
+pub fn verify(arguments: &Verify) -> Outcome {
+    let files = [&arguments.plan, &arguments.request, &arguments.fees];
+    if files
+        .into_iter()
+        .filter(|path| source::is_stdin(path))
+        .count()
+        > 1
+    {
+        return Outcome::error(
+            "only one of --plan, --request and --fees can be standard input",
+            Exit::Usage,
+        );
+    }
+    match judge(arguments) {
+        Ok(Ok((plan, verified, basis))) => accepted(arguments, &plan, &verified, &basis),
+        Ok(Err(refused)) => refused,
+        Err(error) => Outcome::error(error, Exit::File),
+    }
+}
+
+type Judged = Result<(Value, Verified, Basis), Outcome>;
+
+fn judge(arguments: &Verify) -> Result<Judged, SourceError> {
+    let text = source::read(&arguments.plan)?;
+    let request = source::read(&arguments.request)?;
+    let mut policy = policy(&arguments.fees)?;
+    policy.allow_unread_accounts = arguments.allow_unread_accounts;
+    if arguments.require_simulation {
+        policy.simulation = SimulationMode::Required;
+    }
+    let basis = Basis {
+        now: arguments.now.unwrap_or_else(now::clock),
+        from_clock: arguments.now.is_none(),
+        fees: policy.fees.version.clone(),
+    };
+    let by_name = |refused: Refused| Outcome::refused(&refused, arguments.json);
+    let by_check = |refusal: Refusal| refused(&refusal, arguments.json);
+    Ok((|| {
+        let plan = plan_of(&text).map_err(by_name)?;
+        let verified = rail_of_plan(&plan)
+            .and_then(|rail| Request::parse(rail, &request))
+            .and_then(|request| verify_plan(&request, &plan, basis.now, &policy))
+            .map_err(by_check)?;
+        Ok((parse(&plan).map_err(by_name)?, verified, basis))
+    })())
+}
+
+fn policy(path: &Path) -> Result<Policy, SourceError> {
+    let text = source::read(path)?;
+    let unusable = |line, why: String| SourceError::NotThat {
+        path: path.to_owned(),
+        line,
+        what: "fee configuration",
+        why,
+    };
+    let document: FeeDocument = toml::from_str(&text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map(|before| before.bytes().filter(|byte| *byte == b'\n').count() + 1);
+        unusable(line, error.message().to_owned())
+    })?;
+    let fees = document
+        .review()
+        .map_err(|error| unusable(None, error.to_string()))?;
+    Ok(Policy::new(fees))
+}
+
+fn accepted(arguments: &Verify, plan: &Value, verified: &Verified, basis: &Basis) -> Outcome {
+    let words = Words::of(plan);
+    if let Some(form) = arguments.emit {
+        return match emit::emit(plan, form) {
+            Ok(bytes) => Outcome::ok(bytes).after_saying(&said(&words, verified, basis)),
+            Err(refused) => Outcome::refused(&refused, false),
+        };
+    }
+    if !arguments.json {
+        return Outcome::ok(said(&words, verified, basis));
+    }
+    let checks = verified.report.assertions();
+    let names: Vec<_> = checks.iter().map(|check| check.name).collect();
+    let open = verified.report.not_established();
+    let not_established: Vec<_> = open.iter().map(|check| check.name).collect();
+    let answer = json!({"verified": {
+        "rail": verified.rail.as_str(),
+        "payload_digest": verified.payload_digest,
+        "intent_digest": verified.intent_digest,
+        "valid_until": verified.valid_until.to_string(),
+        "judged_as_of": basis.now.to_string(),
+        "fee_version": basis.fees,
+        "plan": json_of(&words),
+        "checks": names,
+        "not_established": not_established,
+    }});
+    Outcome::json(&answer, Exit::Ok)
+}
+
+/// The checks, the transaction, what it was judged by; the word *verified* comes last.
+fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
+    let passed = verified.report.assertions().iter();
+    let open = verified.report.not_established().iter();
+    let rows = passed.map(|check| ("pass", check));
+    let rows = rows.chain(open.map(|check| ("open", check)));
+    let names = rows.clone().map(|(_, check)| check.name.len());
+    let width = names.max().unwrap_or_default();
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for (result, check) in rows {
+        let _ = writeln!(
+            text,
+            "{result}  {:width$}  {}",
+            check.name,
+            Printable(check.observed.as_str())
+        );
+    }
+    let clock = if basis.from_clock {
+        "this machine's clock"
+    } else {
+        "the time of --now"
+    };
+    let _ = writeln!(
+        text,
+        "\n{}\njudged as of {} ({clock}), by fee version {}\nverified: {} plan {}\nvalid until {}",
+        lines(words),
+        basis.now,
+        Printable(&basis.fees),
+        verified.rail.as_str(),
+        verified.payload_digest,
+        verified.valid_until
+    );
+    text
+}
+
+fn refused(refusal: &Refusal, as_json: bool) -> Outcome {
+    if as_json {
+        return Outcome {
+            stdout: format!("{}\n", refusal.to_json()),
+            stderr: String::new(),
+            exit: Exit::Refused,
+        };
+    }
+    let mut stderr = format!("refused: {}", Printable(&refusal.check));
+    // Writing to a string cannot fail.
+    if refusal.problems.is_empty() {
+        let _ = writeln!(stderr, ": {}", Printable(&refusal.message));
+        for (label, text) in [
+            ("argument", &refusal.request_path),
+            ("expected", &refusal.expected),
+            ("observed", &refusal.observed),
+        ] {
+            if let Some(text) = text {
+                let _ = writeln!(stderr, "  {label}: {}", Printable(text));
+            }
+        }
+    } else {
+        stderr.push('\n');
+        for problem in &refusal.problems {
+            let _ = writeln!(stderr, "  {}", Printable(&problem.to_string()));
+        }
+    }
+    Outcome {
+        stdout: String::new(),
+        stderr,
+        exit: Exit::Refused,
+    }
+}

@@ -1,0 +1,118 @@
+//! Amounts, tokens and chains as people read them.
+
+use alloy_primitives::{Address, U256, address};
+use plan_checks::bridge::chains::CHAINS;
+
+/// Tokens whose decimals and names are certain: native USDC of each bridge chain, and the wrapped coin of Base.
+const WETH_BASE: Address = address!("4200000000000000000000000000000000000006");
+const BASE: u64 = 8453;
+
+/// An amount of a token. Of a token that is not known here the smallest unit is shown, with the token's address, because its
+/// own word for its decimals and name proves nothing.
+pub(crate) fn amount(chain_id: Option<u64>, token: Address, amount: U256) -> String {
+    match known(chain_id, token) {
+        Some((symbol, decimals)) => format!("{} {symbol}", decimal(amount, decimals)),
+        None => format!("{amount} of the smallest unit of token {token}"),
+    }
+}
+
+/// A whole number of the smallest unit as a decimal number, without trailing zeros.
+#[must_use]
+pub(crate) fn decimal(amount: U256, decimals: u8) -> String {
+    let digits = amount.to_string();
+    let places = usize::from(decimals);
+    let padded = format!("{digits:0>width$}", width = places.saturating_add(1));
+    let (whole, fraction) = padded.split_at(padded.len().saturating_sub(places));
+    match fraction.trim_end_matches('0') {
+        "" => whole.to_owned(),
+        fraction => format!("{whole}.{fraction}"),
+    }
+}
+
+/// A chain's name with its number.
+#[must_use]
+pub(crate) fn chain(chain_id: Option<u64>) -> String {
+    let Some(id) = chain_id else {
+        return "cannot be read".to_owned();
+    };
+    let name = match id {
+        196 => "X Layer",
+        1337 => "the venue's own signing domain",
+        _ => CHAINS
+            .iter()
+            .find(|chain| chain.chain_id == id)
+            .map_or("a chain without a name here", |chain| chain.name),
+    };
+    format!("{name} ({id})")
+}
+
+/// Seconds as whole days, where they are.
+#[must_use]
+pub(crate) fn span(seconds: u64) -> String {
+    const DAY: u64 = 86_400;
+    const HOUR: u64 = 3_600;
+    match (seconds / DAY, seconds % DAY / HOUR, seconds % HOUR) {
+        (1, 0, 0) => "1 day".to_owned(),
+        (days, 0, 0) => format!("{days} days"),
+        (0, hours, _) if hours > 0 => format!("about {hours} hours"),
+        (0, ..) => format!("{seconds} seconds"),
+        (days, hours, _) => format!("about {days} days and {hours} hours"),
+    }
+}
+
+fn known(chain_id: Option<u64>, token: Address) -> Option<(&'static str, u8)> {
+    let id = chain_id?;
+    if id == BASE && token == WETH_BASE {
+        return Some(("WETH", 18));
+    }
+    CHAINS
+        .iter()
+        .any(|chain| chain.chain_id == id && chain.usdc == token)
+        .then_some(("USDC", 6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_exact() {
+        for (atoms, decimals, text) in [
+            ("0", 6, "0"),
+            ("1", 6, "0.000001"),
+            ("5000000000", 6, "5000"),
+            ("1234500", 6, "1.2345"),
+            ("7", 0, "7"),
+            ("70", 0, "70"),
+            ("395811000000000000", 18, "0.395811"),
+        ] {
+            assert_eq!(decimal(atoms.parse().unwrap(), decimals), text);
+        }
+        assert!(decimal(U256::MAX, 18).ends_with(".584007913129639935"));
+    }
+
+    #[test]
+    fn a_token_that_is_not_known_shows_its_address() {
+        let usdc = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+        let one = U256::from(1_000_000);
+        assert_eq!(amount(Some(8453), usdc, one), "1 USDC");
+        assert_eq!(
+            amount(Some(1), usdc, one),
+            "1000000 of the smallest unit of token 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+        );
+    }
+
+    #[test]
+    fn spans_are_whole_days_where_they_can_be() {
+        for (seconds, text) in [
+            (7_776_000, "90 days"),
+            (86_400, "1 day"),
+            (90_000, "about 1 days and 1 hours"),
+            (7_200, "about 2 hours"),
+            (59, "59 seconds"),
+            (0, "0 days"),
+        ] {
+            assert_eq!(span(seconds), text);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What the server says of a grant.
+
+use alloy_primitives::{Address, B256};
+use fence_offline::{Exit, Failure};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::client::{Answer, Client};
+
+/// `GET /delegation/grants/{account}/{grant_id}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReadBack {
+    /// `not_yet_valid`, `active`, `expired`, `revoked` or `superseded`.
+    pub(crate) state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expires_at: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) revoked_at: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) on_chain: Option<OnChain>,
+}
+
+/// The delegations of an `eoa7702` grant, read in a sealed block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OnChain {
+    /// Whether all of them are disabled.
+    #[serde(default)]
+    pub(crate) disabled: bool,
+    /// The block that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) block_hash: Option<B256>,
+    /// What disables them, sent by the account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) disable_transaction: Option<Value>,
+}
+
+impl ReadBack {
+    /// Reads it now. `None`: the server has never seen the grant.
+    pub(crate) fn fetch(
+        client: &Client,
+        account: Address,
+        grant_id: B256,
+    ) -> Result<Option<Self>, Failure> {
+        let answer = client.get(&format!("/delegation/grants/{account}/{grant_id}"))?;
+        if is_unseen(&answer) {
+            return Ok(None);
+        }
+        serde_json::from_value(answer.success()?)
+            .map(Some)
+            .map_err(|_| {
+                Failure::Error(
+                    "the server's answer is not a grant's state".to_owned(),
+                    Exit::Network,
+                )
+            })
+    }
+
+    /// Whether nothing can be sent under the grant any more, as far as the server says; for an account with delegation
+    /// code also by the chain.
+    pub(crate) fn is_gone(&self, is_on_chain: bool) -> bool {
+        let disabled = self.on_chain.as_ref().is_some_and(|chain| chain.disabled);
+        self.state == "revoked" && (!is_on_chain || disabled)
+    }
+}
+
+/// A 404 that is the endpoint's own, not that of a server without this endpoint.
+fn is_unseen(answer: &Answer) -> bool {
+    answer.status == 404
+        && answer.body.pointer("/error/code").and_then(Value::as_str) == Some("grant_not_found")
+}

@@ -1,0 +1,213 @@
+//! The server, over HTTP.
+
+use std::{sync::Arc, time::Duration};
+
+use clap::Args;
+use fence_offline::{
+    Exit, Failure, Printable, Refused,
+    settings::{Settings, required},
+};
+use serde_json::Value;
+use ureq::{
+    Agent,
+    tls::{RootCerts, TlsConfig, TlsProvider},
+};
+
+/// More than any answer of these endpoints has.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+/// A server that says less than a whole answer in this time counts as unreachable.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE_TO_CONNECT: Duration = Duration::from_secs(10);
+
+/// Which server.
+#[derive(Debug, Args)]
+pub struct Server {
+    /// The service's address, like https://api.example; plain http only for this machine
+    #[arg(long, value_name = "URL", env = "SVC_FENCE_URL")]
+    pub url: Option<String>,
+}
+
+/// A client of one server.
+pub(crate) struct Client {
+    agent: Agent,
+    base: String,
+}
+
+/// An answer with its status.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+}
+
+impl Server {
+    /// A client of the server that is meant.
+    pub(crate) fn connect(&self, settings: &Settings) -> Result<Client, Failure> {
+        let url = required(self.url.clone().or_else(|| settings.url.clone()), "url")?;
+        Client::new(&url)
+    }
+}
+
+impl Client {
+    fn new(url: &str) -> Result<Self, Failure> {
+        let base = url.trim_end_matches('/').to_owned();
+        require_protected(&base)?;
+        let tls = TlsConfig::builder()
+            .provider(TlsProvider::Rustls)
+            .root_certs(RootCerts::PlatformVerifier)
+            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .build();
+        let agent = Agent::config_builder()
+            .tls_config(tls)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .timeout_global(Some(PATIENCE))
+            .timeout_connect(Some(PATIENCE_TO_CONNECT))
+            .user_agent(concat!("fence-cli/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .into();
+        Ok(Self { agent, base })
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Result<Answer, Failure> {
+        let request = self.agent.get(format!("{}{path}", self.base));
+        self.read(request.header("Accept", "application/json").call())
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &str) -> Result<Answer, Failure> {
+        let request = self
+            .agent
+            .post(format!("{}{path}", self.base))
+            .header("Accept", "application/json")
+            .header("Content-Type", "application/json");
+        self.read(request.send(body))
+    }
+
+    fn read(
+        &self,
+        response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Answer, Failure> {
+        let unreachable = |error: ureq::Error| {
+            let error = error.to_string();
+            Failure::Error(
+                format!("{}: {}", Printable(&self.base), Printable(&error)),
+                Exit::Network,
+            )
+        };
+        let mut response = response.map_err(unreachable)?;
+        let status = response.status().as_u16();
+        let text = response
+            .body_mut()
+            .with_config()
+            .limit(MOST_BYTES)
+            .read_to_string()
+            .map_err(unreachable)?;
+        let body = serde_json::from_str(&text).map_err(|_| {
+            Failure::Error(
+                format!(
+                    "{}: answered {status} with something that is not JSON: is this the service's address?",
+                    Printable(&self.base)
+                ),
+                Exit::Network,
+            )
+        })?;
+        Ok(Answer { status, body })
+    }
+}
+
+impl Answer {
+    /// The body of a success; otherwise what the server says: a refusal by name below 500, an error of the server above.
+    pub(crate) fn success(self) -> Result<Value, Failure> {
+        if (200..300).contains(&self.status) {
+            return Ok(self.body);
+        }
+        let text = |member: &str| {
+            self.body
+                .pointer(&format!("/error/{member}"))
+                .and_then(Value::as_str)
+        };
+        let (Some(code), Some(message)) = (text("code"), text("message")) else {
+            return Err(Failure::Error(
+                format!(
+                    "the server answered {} without an error of its form",
+                    self.status
+                ),
+                Exit::Network,
+            ));
+        };
+        if self.status == 429 || self.status >= 500 {
+            return Err(Failure::Error(
+                format!(
+                    "the server answered {}: {}: {}",
+                    self.status,
+                    Printable(code),
+                    Printable(message)
+                ),
+                Exit::Network,
+            ));
+        }
+        Err(Refused::new(code, format!("the service refuses: {message}")).into())
+    }
+}
+
+/// A read-back that somebody on the way can change confirms nothing.
+fn require_protected(url: &str) -> Result<(), Failure> {
+    let host = |rest: &str| {
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host);
+        match host.strip_prefix('[') {
+            Some(v6) => v6.split(']').next().unwrap_or_default().to_owned(),
+            None => host.split(':').next().unwrap_or_default().to_owned(),
+        }
+    };
+    if url.starts_with("https://") {
+        return Ok(());
+    }
+    let Some(rest) = url.strip_prefix("http://") else {
+        return Err(Failure::usage(
+            "--url is not an address that begins with https:// (or http:// on this machine)",
+        ));
+    };
+    let host = host(rest);
+    let is_here = host == "localhost"
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+    if is_here {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "--url: plain http is taken for this machine only, because anybody on the way could answer; use https",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_is_for_this_machine_only() {
+        for url in [
+            "https://api.example",
+            "http://127.0.0.1:8402",
+            "http://localhost",
+            "http://[::1]:8402",
+        ] {
+            assert!(require_protected(url).is_ok(), "{url}");
+        }
+        for url in [
+            "http://api.example",
+            "http://127.0.0.1@api.example",
+            "http://localhost.example",
+            "http://127.0.0.1.example:80",
+            "ftp://127.0.0.1",
+            "api.example",
+            "",
+        ] {
+            assert!(require_protected(url).is_err(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `grant submit` and `revoke submit`: a signed file to the server, as it is.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use delegation_fence::{Grant, Revocation, Signed};
+use fence_offline::{
+    Exit, Failure, Outcome, Printable, document::Document, output, settings::Settings,
+};
+use serde_json::Value;
+
+use crate::client::{Client, Server};
+
+/// `grant submit`.
+#[derive(Debug, Args)]
+pub struct SubmitGrant {
+    /// The signed grant (`-`: standard input)
+    #[arg(long = "in", value_name = "FILE")]
+    pub input: PathBuf,
+    /// Which server
+    #[command(flatten)]
+    pub server: Server,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Gives a signed grant to the service.
+///
+/// # Errors
+/// The service's refusal by its name; a file or server that cannot be used.
+pub fn submit_grant(arguments: &SubmitGrant) -> Result<Outcome, Failure> {
+    let client = arguments.server.connect(&Settings::load()?)?;
+    let signed = Document::<Grant>::read(&arguments.input)?.signed()?;
+    let answer = client
+        .post("/delegation/grants", &signed.to_json())?
+        .success()?;
+    if arguments.json {
+        return Ok(Outcome::json(&answer, Exit::Ok));
+    }
+    let text = |member: &str| member_text(&answer, member);
+    Ok(Outcome::ok(format!(
+        "the service has the grant {}: {}, until {}\n",
+        signed.message().grant_id,
+        Printable(&text("state")),
+        Printable(&text("expires_at")),
+    )))
+}
+
+/// `revoke submit`.
+#[derive(Debug, Args)]
+pub struct SubmitRevocation {
+    /// The signed revocation (`-`: standard input)
+    #[arg(long = "in", value_name = "FILE")]
+    pub input: PathBuf,
+    /// Which server
+    #[command(flatten)]
+    pub server: Server,
+    /// Where to keep the service's receipt (mode 0600)
+    #[arg(long, value_name = "FILE")]
+    pub receipt: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Gives a signed revocation to the service. Whether the permission is gone is for `revoke confirm` to say.
+///
+/// # Errors
+/// As [`submit_grant`].
+pub fn submit_revocation(arguments: &SubmitRevocation) -> Result<Outcome, Failure> {
+    let client = arguments.server.connect(&Settings::load()?)?;
+    let signed = Document::<Revocation>::read(&arguments.input)?.signed()?;
+    let answer = send_revocation(&client, &signed)?;
+    keep_receipt(arguments.receipt.as_ref(), &answer)?;
+    if arguments.json {
+        return Ok(Outcome::json(&answer, Exit::Ok));
+    }
+    Ok(Outcome::ok(format!(
+        "the service says {} since {}; fence-cli revoke confirm reads it back\n",
+        Printable(&member_text(&answer, "state")),
+        Printable(&member_text(&answer, "revoked_at")),
+    )))
+}
+
+pub(crate) fn send_revocation(
+    client: &Client,
+    signed: &Signed<Revocation>,
+) -> Result<Value, Failure> {
+    client
+        .post("/delegation/revocations", &signed.to_json())?
+        .success()
+}
+
+/// Keeps the service's answer, which names the record of the revocation in the grant's log.
+pub(crate) fn keep_receipt(path: Option<&PathBuf>, answer: &Value) -> Result<(), Failure> {
+    match path {
+        Some(path) => Ok(output::write(
+            path,
+            format!("{answer}\n").as_bytes(),
+            false,
+        )?),
+        None => Ok(()),
+    }
+}
+
+fn member_text(answer: &Value, member: &str) -> String {
+    match answer.get(member) {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => "(not said)".to_owned(),
+    }
+}
