@@ -303,12 +303,14 @@ mod tests {
                 table::PROBE_BROKEN,
                 table::PROBE_TOLERATED,
             ];
+            // A series of the sender names its account, so it begins with the account's first transaction.
+            let of_an_account = metric.name.starts_with("svc_sender_");
             let exists = text
                 .lines()
                 .any(|line| !line.starts_with('#') && line.starts_with(metric.name));
             assert_eq!(
                 exists,
-                !elsewhere_or_at_first_use.contains(&metric.name),
+                !of_an_account && !elsewhere_or_at_first_use.contains(&metric.name),
                 "{}:\n{text}",
                 metric.name
             );

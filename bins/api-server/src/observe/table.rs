@@ -40,7 +40,7 @@ pub(super) struct Metric {
 
 use Kind::{Counter, Gauge, Histogram};
 
-/// In the order of the documentation. The last four are recorded by the crates below this one.
+/// In the order of the documentation. Some are recorded by the crates below this one.
 pub(super) const METRICS: [Metric; 28] = [
     Metric {
         name: UNPAID_CHALLENGES,
