@@ -8,12 +8,11 @@ use delegation_fence::{Message, Refusal, Signature, Signed, TypedData};
 use serde_json::{Value, json};
 
 use crate::{
-    Exit, Failure, Outcome, Refused,
-    keystore::{self, Key},
-    output,
+    Exit, Failure, Outcome, Refused, key_files, output,
     settings::{self, Settings},
     source, terminal,
 };
+use keystore::Key;
 
 /// Typed data, with its signature where there is one.
 #[derive(Debug, Clone)]
@@ -178,7 +177,7 @@ impl Signing {
         settings: &Settings,
     ) -> Result<Signed<M>, Failure> {
         let named = self.keystore.as_ref().or(settings.keystore.as_ref());
-        let path = keystore::locate(settings::required(named, "keystore")?);
+        let path = key_files::locate(settings::required(named, "keystore")?);
         let text = source::read(&path)?;
         if let (Some(expected), Some(beside)) = (signer, keystore::address_beside(&text)?) {
             require_signer(expected, beside)?;

@@ -1,9 +1,7 @@
 //! Why a command ends early.
 
-use crate::{
-    Exit, Outcome, Refused, keystore::KeystoreError, output::OutputError, source::SourceError,
-    terminal::AskError,
-};
+use crate::{Exit, Outcome, Refused, output::OutputError, source::SourceError, terminal::AskError};
+use keystore::KeystoreError;
 
 /// A refusal by name, or an error with its exit code.
 #[derive(Debug)]

@@ -9,11 +9,8 @@ use clap::Args;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::{
-    Exit, Failure, Outcome, Printable,
-    keystore::{self, Key, KeystoreError},
-    output, source, terminal,
-};
+use crate::{Exit, Failure, Outcome, Printable, key_files, output, source, terminal};
+use keystore::{Key, KeystoreError};
 
 /// `key new`.
 #[derive(Debug, Args)]
@@ -132,7 +129,7 @@ pub struct Address {
 /// # Errors
 /// A key file or password that cannot be used.
 pub fn address(arguments: &Address) -> Result<Outcome, Failure> {
-    let path = keystore::locate(&arguments.keystore);
+    let path = key_files::locate(&arguments.keystore);
     let text = source::read(&path)?;
     let in_file = |error: KeystoreError| Failure::file(format!("{}: {error}", path.display()));
     let address = match keystore::address_beside(&text).map_err(in_file)? {
@@ -173,7 +170,7 @@ pub fn list(arguments: &List) -> Result<Outcome, Failure> {
     let folder = arguments
         .folder
         .clone()
-        .or_else(keystore::default_folder)
+        .or_else(key_files::default_folder)
         .ok_or_else(|| Failure::usage("no HOME: name a folder with --folder"))?;
     let unreadable = |error| Failure::file(format!("{}: {error}", folder.display()));
     let mut paths = fs::read_dir(&folder)

@@ -5,7 +5,7 @@ mod exit;
 mod failure;
 pub mod grant;
 pub mod key;
-pub mod keystore;
+mod key_files;
 pub mod log;
 pub mod now;
 pub mod output;

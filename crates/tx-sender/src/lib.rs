@@ -25,7 +25,7 @@ pub use record::{Attempt, Closing, IllegalMove, Inclusion, Kind, Record, State};
 pub use request::Request;
 pub use sender::{LaneStatus, Sender, Watch};
 #[cfg(feature = "keystore")]
-pub use signer::KeystoreError;
+pub use signer::KeyFileError;
 #[cfg(feature = "web3signer")]
 pub use signer::Web3Signer;
 pub use signer::{

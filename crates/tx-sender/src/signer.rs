@@ -15,7 +15,7 @@ use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256};
 
 pub use self::check::{Checked, check};
 #[cfg(feature = "keystore")]
-pub use self::keystore::KeystoreError;
+pub use self::keystore::KeyFileError;
 pub use self::local::{HashSigner, InvalidKey, LocalKey};
 #[cfg(feature = "web3signer")]
 pub use self::web3signer::Web3Signer;

@@ -239,7 +239,7 @@ fn row(heard: &Heard, source: &'static str, exchanges: &[&Exchange], now: Timest
     row.authenticated = (keyed && any).then_some(row.state != State::KeyRefused);
     let success = |exchange: &&Exchange| exchange.reply.as_ref().is_none_or(|r| success(r.status));
     row.parsed = asked()
-        .any(|exchange| answered(exchange) && success(&exchange))
+        .any(|exchange| answered(exchange) && success(exchange))
         .then_some(row.state != State::Malformed);
     row.age_seconds = heard.answer.as_ref().and_then(|answer| {
         let times = answer.times.iter().filter(|(of, _)| *of == source);

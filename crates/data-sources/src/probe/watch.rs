@@ -157,8 +157,11 @@ impl Pace {
 /// What the last probe of each upstream found, for `/status` and metrics. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
-    rows: Arc<Mutex<BTreeMap<(String, &'static str), (Timestamp, Row)>>>,
+    rows: Arc<Mutex<Rows>>,
 }
+
+/// By upstream and source: when it was found, and what.
+type Rows = BTreeMap<(String, &'static str), (Timestamp, Row)>;
 
 impl Board {
     /// The last rows, and when each was found.

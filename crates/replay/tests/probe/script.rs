@@ -9,9 +9,12 @@ use data_sources::probe::Exchange;
 use reqwest::Url;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
 
+/// Status, content type and body.
+type Answer = (u16, String, Vec<u8>);
+
 /// The answers by request.
 #[derive(Clone, Default)]
-pub(crate) struct Script(Arc<Mutex<BTreeMap<String, (u16, String, Vec<u8>)>>>);
+pub(crate) struct Script(Arc<Mutex<BTreeMap<String, Answer>>>);
 
 impl Script {
     pub(crate) async fn serve(&self) -> MockServer {

@@ -33,9 +33,10 @@ pub(super) fn sender(
 ) -> Sender {
     let usual = Policy::default();
     let nodes = chain.rpc().sending_nodes().into_iter();
+    let shared = |node| -> Arc<dyn Node> { Arc::new(node) };
     let network = Chain {
         id: chain.network().chain_id(),
-        nodes: nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect(),
+        nodes: nodes.map(shared).collect(),
         policy: Policy {
             max_fee_per_gas: policy.max_fee_per_gas,
             confirmations: chain.confirmations(),

@@ -26,6 +26,10 @@ impl Value {
     }
 }
 
+#[allow(
+    clippy::float_arithmetic,
+    reason = "the interface of gauges counts in floats"
+)]
 impl GaugeFn for Value {
     fn increment(&self, more: f64) {
         self.change(|value| value + more);
@@ -40,6 +44,10 @@ impl GaugeFn for Value {
     }
 }
 
+#[allow(
+    clippy::float_arithmetic,
+    reason = "values of gauges and counters share one map"
+)]
 impl CounterFn for Value {
     fn increment(&self, more: u64) {
         self.change(|value| value + f64::from(u32::try_from(more).unwrap()));

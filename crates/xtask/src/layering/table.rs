@@ -115,6 +115,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[],
         must_not_reach: IMPURE,
     },
+    // It asks the machine for randomness, and for nothing else.
+    Member {
+        name: "keystore",
+        layer: 0,
+        may_use: &[],
+        must_not_reach: &[NETWORK, STORAGE, EFFECTS],
+    },
     Member {
         name: "plan-builder",
         layer: 1,
@@ -155,7 +162,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "tx-sender",
         layer: 3,
-        may_use: &["storage"],
+        may_use: &["keystore", "storage"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // Its transactions and their records are the sender's.
@@ -247,6 +254,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[
             "addresses",
             "delegation-fence",
+            "keystore",
             "plan-builder",
             "plan-checks",
         ],

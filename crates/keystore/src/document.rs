@@ -134,7 +134,7 @@ impl Document {
         let file = json!({
             "version": 3,
             "id": uuid(id),
-            "address": self.address.map(|address| hex::encode(address)),
+            "address": self.address.map(hex::encode),
             "crypto": {
                 "cipher": "aes-128-ctr",
                 "cipherparams": {"iv": hex::encode(self.iv)},

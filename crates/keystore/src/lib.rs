@@ -1,9 +1,7 @@
-//! Key files: Web3 Secret Storage, version 3, as `cast wallet`, geth and eth-account write them.
+#![doc = include_str!("../README.md")]
 
 mod cipher;
 mod document;
-
-use std::path::{Path, PathBuf};
 
 use alloy_primitives::{Address, B256, keccak256};
 use k256::ecdsa::SigningKey;
@@ -43,6 +41,23 @@ pub enum KeystoreError {
     /// The machine has no randomness.
     #[error("no randomness: {0}")]
     Randomness(String),
+}
+
+impl KeystoreError {
+    /// The stable machine-readable name of the error.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "keystore_malformed",
+            Self::Version(_) => "keystore_version",
+            Self::Unsupported(_) => "keystore_unsupported",
+            Self::TooMuchWork(_) => "keystore_too_much_work",
+            Self::Mac => "keystore_password",
+            Self::NotAKey => "keystore_no_key",
+            Self::Address { .. } => "keystore_other_account",
+            Self::Randomness(_) => "keystore_no_randomness",
+        }
+    }
 }
 
 /// A signing key. Its bytes are cleared from memory when it is dropped, and it has no printed form.
@@ -97,6 +112,12 @@ impl Key {
     #[must_use]
     pub fn address(&self) -> Address {
         Address::from_public_key(self.0.verifying_key())
+    }
+
+    /// The 32 bytes of the private key, cleared when they are dropped.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.0.to_bytes().into())
     }
 
     /// Signs a digest: 65 bytes `r ‖ s ‖ v`, deterministic (RFC 6979), `s` in the lower half, `v` 27 or 28.
@@ -171,24 +192,6 @@ pub fn encrypt(key: &Key, password: &[u8]) -> Result<String, KeystoreError> {
         mac,
     }
     .to_json(id))
-}
-
-/// Where `cast wallet` keeps its key files.
-#[must_use]
-pub fn default_folder() -> Option<PathBuf> {
-    std::env::var_os("HOME")
-        .filter(|home| !home.is_empty())
-        .map(|home| Path::new(&home).join(".foundry/keystores"))
-}
-
-/// The file that `--keystore` means: a path, or the name of a file in the default folder.
-#[must_use]
-pub fn locate(named: &Path) -> PathBuf {
-    let bare = named.components().count() == 1 && named.file_name() == Some(named.as_os_str());
-    match default_folder().map(|folder| folder.join(named)) {
-        Some(path) if bare && !named.exists() && path.exists() => path,
-        _ => named.to_owned(),
-    }
 }
 
 fn random(bytes: &mut [u8]) -> Result<(), KeystoreError> {

@@ -2,9 +2,9 @@ use super::*;
 
 const KEY: &str = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 const PASSWORD: &[u8] = b"correct horse";
-const CAST: &str = include_str!("../../../../fixtures/keystores/cast.json");
-const ETH_ACCOUNT: &str = include_str!("../../../../fixtures/keystores/eth-account.json");
-const PBKDF2: &str = include_str!("../../../../fixtures/keystores/eth-account-pbkdf2.json");
+const CAST: &str = include_str!("../../../fixtures/keystores/cast.json");
+const ETH_ACCOUNT: &str = include_str!("../../../fixtures/keystores/eth-account.json");
+const PBKDF2: &str = include_str!("../../../fixtures/keystores/eth-account-pbkdf2.json");
 
 fn known() -> Address {
     Key::from_text(KEY).unwrap().address()
