@@ -165,6 +165,15 @@ fn without_a_reviewed_fee_configuration_nothing_starts() {
         &["aggregate_cap_bps: "],
         &good.replace("aggregate_cap_bps = 60", "aggregate_cap_bps = 54"),
     );
+    // A function that nothing here decodes cannot be reviewed.
+    assert!(good.contains("selectors = [\"0x5fd9ae2e\"]"), "{good}");
+    fees(
+        &["chains[0].selectors: ", "functions that are implemented"],
+        &good.replace(
+            "selectors = [\"0x5fd9ae2e\"]",
+            "selectors = [\"0x4630a0d8\"]",
+        ),
+    );
     // A path in the environment starts at the folder of the file, too.
     let output = Configured::with_fees("", &good)
         .run("check-config", &[("SVC__PLANS__FEE_CONFIG", "fees.toml")]);

@@ -6,7 +6,7 @@ use plan_builder::{
     ports::{NoSimulator, PortError, PortErrorReason, SwapAsk},
     swap, verify,
 };
-use plan_checks::{BasisPoints, UtcSeconds};
+use plan_checks::{BasisPoints, UtcSeconds, swap::calldata::FeeDistribution};
 use serde_json::{Value, json};
 
 use crate::sample::{
@@ -282,6 +282,29 @@ fn a_stale_quote() {
     for other in [NOW - 61, NOW - 3600, NOW + 61, 0] {
         assert_eq!(read(other).unwrap_err().check, "quote_stale", "{other}");
     }
+}
+
+#[test]
+fn a_recipient_that_is_paid_nothing_is_named() {
+    let notes = |bps| -> Vec<String> {
+        let mut policy = policy();
+        policy.fees.recipients[0].bps = BasisPoints::new(bps).unwrap();
+        let quotes = Aggregator::new(|draft| {
+            let paid = |part: &FeeDistribution| !part.amount.is_zero();
+            draft.fees._distributions.retain(paid);
+        });
+        let request = parse(&arguments()).unwrap();
+        let at = moment();
+        let built = swap::build(&request, &quotes, &NoSimulator, &policy, &at);
+        let plan = plan(ready(built).unwrap().json());
+        let notes = plan["disclosure"]["notes"].as_array().unwrap().iter();
+        notes
+            .map(|note| note.as_str().unwrap().to_owned())
+            .collect()
+    };
+    let unpaid = "The recipient \"own\" is paid nothing of this input: its configured share is 0 basis points.";
+    assert!(notes(0).iter().any(|note| note == unpaid), "{:?}", notes(0));
+    assert!(!notes(30).iter().any(|note| note.contains("paid nothing")));
 }
 
 #[test]

@@ -11,6 +11,7 @@
     reason = "test code"
 )]
 
+mod background;
 mod contract;
 mod difference;
 mod errors;
