@@ -10,7 +10,8 @@ use crate::client::{CLIENT_ADDRESS, Client};
 use crate::crowd::rail;
 use crate::field::Field;
 
-/// How often an agent asks when its upstream failed. Each address has a share of its own for two quotes.
+/// How often an agent asks when its upstream failed. The share of its own address is for one plan at its dearest, so that a first
+/// attempt which failed can have used what the second one needs.
 const TRIES: u64 = 2;
 
 /// Asks for a plan at some time of the siege, and notes what came of it.
@@ -23,6 +24,7 @@ pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
     tokio::time::sleep(chance.millis(millis / 4, millis / 4 * 3)).await;
     let amount = chance.below(900_000_000).saturating_add(1_000_000);
     let mut got = String::new();
+    let mut used_by_itself = false;
     for _ in 0..TRIES {
         let request = rail::swap_call(amount).with(CLIENT_ADDRESS, address.clone());
         got = match Client::new(field.rail).send(&request).await {
@@ -32,10 +34,11 @@ pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
         if got.is_empty() || got.contains("rate_limited") {
             break;
         }
+        used_by_itself = true;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     // An upstream that fails is no breach of what the rail promises; a share that is used up by others is.
-    if got.contains("rate_limited") || got.is_empty() {
+    if got.is_empty() || (got.contains("rate_limited") && !used_by_itself) {
         field.record.seen().plans.push(got);
     } else {
         field.record.crowd("honest agents, upstream failed", got);
