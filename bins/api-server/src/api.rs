@@ -26,6 +26,7 @@ use crate::call::Call;
 use crate::challenge::Challenger;
 use crate::config::ServerSection;
 use crate::cors::{Origins, READ, preflight, read_options};
+use crate::delegation::{self, Endpoints};
 use crate::free::Free;
 use crate::observe::{self, Challenges};
 use crate::operations;
@@ -43,6 +44,7 @@ pub(crate) struct Api<S, J> {
     processor: PaymentProcessor<S, J, Operations>,
     sources: Arc<Sources>,
     free: Free,
+    delegations: Option<Endpoints>,
     challenges: Challenges,
     origins: Origins,
     hosts: Vec<String>,
@@ -69,6 +71,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
                 .collect(),
             processor,
             sources,
+            delegations: None,
             challenges: Challenges::new(),
             origins: Origins::new(server.allowed_origins.as_deref()),
             hosts: server
@@ -79,6 +82,16 @@ impl<S: Settler, J: Journal> Api<S, J> {
             max_body_bytes: server.max_body_bytes,
             body_timeout: Duration::from_secs(server.body_timeout_seconds),
         }
+    }
+
+    /// Also serves the delegations.
+    pub(crate) fn serve_delegations(&mut self, endpoints: Endpoints) {
+        self.delegations = Some(endpoints);
+    }
+
+    /// The most that a body has, and how long it may take.
+    pub(crate) fn body_bounds(&self) -> (usize, Duration) {
+        (self.max_body_bytes, self.body_timeout)
     }
 
     /// Decides what can be decided from the head alone: nearly every unpaid call ends here.
@@ -111,6 +124,16 @@ impl<S: Settler, J: Journal> Api<S, J> {
             },
             Resolution::Options(allow) => preflight(allow),
             Resolution::MethodNotAllowed(allow) => method_not_allowed(request.method(), allow, id),
+            Resolution::NotFound if uri.path().starts_with(delegation::PREFIX) => {
+                return Dispatched::Waiting(Box::pin(async move {
+                    let reply = match &self.delegations {
+                        Some(endpoints) => endpoints.answer(request, id, client).await,
+                        None => delegation::not_served(id),
+                    };
+                    observe::free_answer(reply.status().as_u16());
+                    reply
+                }));
+            }
             Resolution::NotFound => {
                 let (parts, _body) = request.into_parts();
                 return Dispatched::Waiting(Box::pin(async move {
@@ -293,7 +316,7 @@ fn max_age(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     route_catalog::read_max_age(value.to_str().unwrap_or_default()).map(Some)
 }
 
-fn body_refused(error: &BodyError) -> ErrorReply {
+pub(crate) fn body_refused(error: &BodyError) -> ErrorReply {
     match error {
         BodyError::TooLarge { .. } => {
             ErrorReply::new(ErrorCode::PayloadTooLarge, error.to_string())

@@ -13,6 +13,8 @@ pub(crate) struct Call {
     pub(crate) parameters: Parameters,
     /// Who pays: the identity behind routes of a caller's own.
     pub(crate) payer: Address,
+    /// The payer's sub-wallet, as far as the operation asks for it.
+    pub(crate) sub_wallet: Option<Address>,
     pub(crate) request_id: RequestId,
     /// `X-Max-Age`; the parameter `max_age` wins.
     pub(crate) max_age: Option<u64>,

@@ -4,8 +4,10 @@
 pub(crate) mod online;
 
 use std::fmt::{self, Write as _};
+use std::path::Path;
 
 use route_catalog::{Offering, Operation};
+use tx_sender::TransactionSigner as _;
 use x402_wire::{Asset, Terms};
 
 use crate::config::{Config, SettlementMode};
@@ -30,7 +32,7 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
     line("prices", &Prices);
     line("settlement", &mode);
     if mode == SettlementMode::Onchain
-        && let Some(account) = config.settlement.gas_account()
+        && let Some(account) = config.settlement.payer_of_gas()
     {
         line("gas account", &account);
     }
@@ -39,6 +41,32 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
             "contracts",
             &format!("{}, {} routers", reviewed.version, reviewed.routers.len()),
         );
+    }
+    if let Some(custody) = &config.custody {
+        let folder = custody
+            .directory
+            .as_deref()
+            .unwrap_or_else(|| Path::new(""));
+        let said = format!(
+            "local, in {}: keys are held in this process, not in a trusted execution environment",
+            folder.display()
+        );
+        line("custody", &said);
+    }
+    if let Some(key) = &config.wallets.gas_account_key
+        && let Ok(key) = tx_sender::LocalKey::from_hex(key)
+    {
+        line("wallets' gas", &key.account());
+    }
+    if let Ok(Some(pinned)) = crate::delegation::pinned(config) {
+        let policy = pinned.fence.policy();
+        let said = format!(
+            "{} {}, at most {} USD in one swap",
+            policy.name(),
+            policy.digest(),
+            policy.per_swap_cap_usd()
+        );
+        line("fence", &said);
     }
     for scheme in &offering.unpayable {
         let scheme = scheme.as_str();

@@ -16,7 +16,7 @@ use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 use crate::Sources;
 use crate::config::{Config, ConfigError};
 use crate::ledger_cli::{LedgerCliError, LedgerCommand};
-use crate::{check, demo, observe, serve};
+use crate::{check, demo, serve};
 
 /// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data, each call paid by itself with
 /// x402 v2 on chain 196.
@@ -151,7 +151,7 @@ fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve { config } => {
             let config = Config::load(&config, server_config::environment())?;
-            observe::start_log(&config.log);
+            server_config::start_log(&config.log);
             // A key that only opening can judge (a damaged ledger, a wrong token name) is a configuration problem, too.
             let served = block_on(serve::serve(&config))?;
             served.map_err(|error| Failure::Config(error.to_string()))?;

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use server_config::Configuration;
 
 pub use sections::{
-    AssetTable, CreditSection, DatasetsSection, PaymentSection, SettlementMode, SettlementSection,
-    StorageSection,
+    AssetTable, CreditSection, CustodyProvider, CustodySection, DatasetsSection, DelegationSection,
+    PaymentSection, SettlementMode, SettlementSection, StorageSection, Usd, WalletsSection,
 };
 pub use server_config::{
     ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
@@ -22,6 +22,9 @@ pub use server_config::{
 /// Where the server listens unless `server.listen` says otherwise.
 const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8402);
+
+/// The key of `[plans]` that this server reads too.
+const FEE_CONFIG: &str = "fee_config";
 
 /// Everything that an operator can set (decisions sections 1 and 7).
 #[derive(Debug, Clone, Deserialize)]
@@ -44,7 +47,13 @@ pub struct Config {
     pub upstreams: Upstreams,
     /// RPC endpoints by chain id.
     pub chains: Chains,
-    /// Keys of the agent rail, so that both servers can share one file; not read here.
+    /// Who holds the keys of sub-wallets. Without it there are none.
+    pub custody: Option<CustodySection>,
+    /// What sub-wallets do, and who pays their gas.
+    pub wallets: WalletsSection,
+    /// The fence. Its endpoints answer 404 without it.
+    pub delegation: Option<DelegationSection>,
+    /// Keys of the agent rail, so that both servers can share one file. Read here: `fee_config`, where plans are submitted.
     pub plans: toml::Table,
     /// Logging.
     pub log: LogSection,
@@ -59,10 +68,18 @@ impl Config {
         path: &Path,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
-        server_config::load(path, environment)
+        let mut config: Self = server_config::load(path, environment)?;
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        if let Some(delegation) = &mut config.delegation {
+            delegation.resolve(folder);
+        }
+        if let Some(toml::Value::String(fees)) = config.plans.get_mut(FEE_CONFIG) {
+            *fees = folder.join(&*fees).to_string_lossy().into_owned();
+        }
+        Ok(config)
     }
 
-    /// [`Self::load`] from text.
+    /// [`Self::load`] from text; relative paths in it stay as they are.
     ///
     /// # Errors
     /// As [`Self::load`].
@@ -71,6 +88,12 @@ impl Config {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
         server_config::parse(text, environment)
+    }
+
+    /// The reviewed fee configuration that plans are verified with.
+    #[must_use]
+    pub fn fee_config(&self) -> Option<&Path> {
+        self.plans.get(FEE_CONFIG)?.as_str().map(Path::new)
     }
 
     /// Where the server listens.
@@ -125,6 +148,12 @@ impl Configuration for Config {
     fn complete(&mut self, problems: &mut Vec<Problem>) {
         self.settlement.read_secret_files(problems);
         self.upstreams.read_secret_files(problems);
+        if let Some(custody) = &mut self.custody {
+            custody.read_secret_files(problems);
+            custody.check(problems);
+        }
+        self.wallets.read_secret_files(problems);
+        self.wallets.check(problems);
         self.server.check(problems);
         self.payment.check(problems);
         let has_nodes = !self.settlement_endpoints().is_empty();
@@ -134,6 +163,13 @@ impl Configuration for Config {
         self.storage.check(problems);
         self.upstreams.check(problems);
         problems.extend(crate::reviewed::contracts(self).err());
+        if let Some(delegation) = &self.delegation {
+            delegation.check(problems);
+            if self.fee_config().is_none() {
+                let message = "is missing: what is submitted is verified with the fees that the agent rail builds plans with";
+                problems.push(Problem::new("plans.fee_config", message));
+            }
+        }
         self.chains.check(problems);
         self.log.check(problems);
     }

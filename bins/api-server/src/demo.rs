@@ -24,7 +24,6 @@ use tokio::sync::oneshot;
 use crate::Sources;
 use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
 use crate::error::ServeError;
-use crate::observe;
 use crate::serve::{Service, ledger_url};
 
 /// Why the demo did not come to its end.
@@ -105,7 +104,7 @@ impl Clock for RecordedClock {
 /// Shows the transcript; then serves until Ctrl-C, or ends at once.
 pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError> {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "error".to_owned());
-    observe::start_log(&LogSection {
+    server_config::start_log(&LogSection {
         filter: Some(filter),
         ..LogSection::default()
     });

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use alloy_primitives::Address;
 use data_sources::transport::TransportError;
 use ledger::LedgerError;
 use route_catalog::CatalogError;
@@ -40,12 +41,38 @@ pub enum ServeError {
     /// The settlement cannot be set up.
     #[error("settlement: {0}")]
     Settlement(#[from] SettlementError),
+    /// There is an account that pays the gas, and nobody who signs for it.
+    #[error(
+        "settlement.gas_account: this program has no signer for {account}; name settlement.private_key_file or \
+         settlement.keystore_file, or serve with a program that brings one"
+    )]
+    NoSigner {
+        /// The account.
+        account: Address,
+    },
+    /// A program brings a signer that the configuration has no use for.
+    #[error("settlement.{key}: {message}")]
+    Signer {
+        /// The key.
+        key: &'static str,
+        /// What is wrong.
+        message: String,
+    },
     /// A part of the start-up was cut off.
     #[error("the start was interrupted: {0}")]
     Interrupted(#[source] tokio::task::JoinError),
     /// The reviewed contracts cannot be used.
     #[error("{0}")]
     Reviewed(crate::config::Problem),
+    /// The wallets cannot be opened.
+    #[error("custody: {0}")]
+    Custody(#[source] custody::CustodyError),
+    /// What `[delegation]` pins cannot be used.
+    #[error("{0}")]
+    Delegation(crate::config::Problem),
+    /// The pinned policy cannot be installed.
+    #[error("delegation.policy: {0}")]
+    Fence(#[source] fence_server::StoreError),
     /// An upstream cannot be set up.
     #[error("upstreams.{name}: {error}")]
     Upstream {

@@ -11,7 +11,6 @@ use ledger::OpenCounts;
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use route_catalog::{ErrorCode, Operation, WorkClass};
-pub(crate) use server_config::start_log;
 use settlement::Receipt;
 use x402_wire::Reason;
 
@@ -170,6 +169,11 @@ pub(crate) fn settled(receipt: &Receipt) {
 
 pub(crate) fn free_answer(status: u16) {
     counter!(table::HTTP_ANSWERS, "status" => status.to_string()).increment(1);
+}
+
+/// An answer below `/delegation/`: `ok`, or the code of what refused.
+pub(crate) fn delegation_answer(endpoint: &'static str, outcome: &'static str) {
+    counter!(table::DELEGATION_ANSWERS, "endpoint" => endpoint, "outcome" => outcome).increment(1);
 }
 
 /// The aggregator named a contract or a function that nobody has reviewed.

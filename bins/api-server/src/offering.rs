@@ -18,6 +18,8 @@ use crate::config::{Config, SettlementMode};
 const NO_UPSTREAM: &str = "no_upstream_configured";
 /// Nobody keeps wallets.
 const NO_CUSTODY: &str = "no_custody_connected";
+/// Custody is connected, and the action is not served yet.
+pub(crate) const NO_ACTIONS: &str = "wallet_actions_not_served";
 /// The dataset that it sells is not gathered.
 const NOT_GATHERED: &str = "dataset_not_gathered";
 
@@ -105,6 +107,7 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::Portfolio
         | Operation::IdleCapital
         | Operation::YieldFarmingActive => None,
+        Operation::SubWallet if config.custody.is_some() => None,
         Operation::SubWallet
         | Operation::AutoSwap
         | Operation::AutoBridge
@@ -116,8 +119,14 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::CancelYieldWatch
         | Operation::ListYieldWatch
         | Operation::AuditYieldWatch => Some(Unserved {
-            reason: NO_CUSTODY,
-            needs: Vec::new(),
+            reason: match config.custody.is_some() {
+                true => NO_ACTIONS,
+                false => NO_CUSTODY,
+            },
+            needs: match operation {
+                Operation::SubWallet => vec!["custody.provider".to_owned()],
+                _ => Vec::new(),
+            },
         }),
     }
 }

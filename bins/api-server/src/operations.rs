@@ -73,8 +73,11 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         security,
         tokens,
         tradfi,
+        wallets,
         ..
     } = sources;
+    let own = sub_wallet::with_own(wallets, call).await?;
+    let call = own.as_ref().unwrap_or(call);
     let hyperliquid = &derivatives.hyperliquid;
     let store = sources.store().map(AsRef::as_ref);
     let answered = match call.operation {
@@ -152,8 +155,10 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Operation::YieldRecommendations => {
             boxed(|| yield_recommendations::answer(context, chain, accounts, defi, call)).await
         }
-        Operation::SubWallet
-        | Operation::AutoSwap
+        Operation::SubWallet => {
+            boxed(|| sub_wallet::answer(context, wallets, accounts, call)).await
+        }
+        Operation::AutoSwap
         | Operation::AutoBridge
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
@@ -162,7 +167,10 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         | Operation::CreateYieldWatch
         | Operation::CancelYieldWatch
         | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => Err(sub_wallet::no_custody(call)),
+        | Operation::AuditYieldWatch => match wallets.custody {
+            Some(_) => Err(sub_wallet::not_served(call)),
+            None => Err(sub_wallet::no_custody(call)),
+        },
     }?;
     finish(context, call, answered)
 }

@@ -22,6 +22,9 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// allocator keeps at hand for each thread.
 const USUAL_HEADERS: usize = 6;
 
+/// Seconds after which a store that did not answer may answer again.
+const AGAIN_SECONDS: u64 = 5;
+
 /// An answer with a body and its media type.
 pub(crate) fn with_body(status: StatusCode, media_type: HeaderValue, body: Bytes) -> Reply {
     let mut headers = HeaderMap::with_capacity(USUAL_HEADERS);
@@ -107,23 +110,52 @@ impl ErrorReply {
     }
 
     pub(crate) fn into_reply(self, id: RequestId) -> Reply {
-        let mut error = json!({
-            "code": self.code.code(),
-            "message": self.message,
-            "charged": false,
-            "retryable": self.retryable,
-            "request_id": id.to_string(),
-        });
-        if let Value::Object(members) = &mut error {
-            members.extend(self.details);
-        }
         let status =
             StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut reply = json(status, json!({ "error": error }).to_string());
+        let named = (self.code.code(), self.message.as_str());
+        let mut reply = error(status, named, self.retryable, self.details, id);
         reply.headers_mut().extend(self.headers);
-        reply.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
         reply
     }
+}
+
+/// An error answer whose code is the name of a rule of the fence. What can be asked again says when.
+pub(crate) fn named_error(
+    status: StatusCode,
+    code: &str,
+    message: &str,
+    details: Map<String, Value>,
+    id: RequestId,
+) -> Reply {
+    let is_temporary = status == StatusCode::SERVICE_UNAVAILABLE;
+    let mut reply = error(status, (code, message), is_temporary, details, id);
+    if is_temporary {
+        let again = HeaderValue::from(AGAIN_SECONDS);
+        reply.headers_mut().insert(header::RETRY_AFTER, again);
+    }
+    reply
+}
+
+fn error(
+    status: StatusCode,
+    (code, message): (&str, &str),
+    retryable: bool,
+    details: Map<String, Value>,
+    id: RequestId,
+) -> Reply {
+    let mut error = json!({
+        "code": code,
+        "message": message,
+        "charged": false,
+        "retryable": retryable,
+        "request_id": id.to_string(),
+    });
+    if let Value::Object(members) = &mut error {
+        members.extend(details);
+    }
+    let mut reply = json(status, json!({ "error": error }).to_string());
+    reply.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    reply
 }
 
 /// A header value of text that was made here and has nothing in it that a header cannot carry.

@@ -6,8 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use alloy_primitives::Address;
 use credit::{Cost, Refill, Rules};
+use custody::{Custody, CustodyError, LocalCustody};
 use data_sources::{Clock, SystemClock};
+use fence_sending::Sendings;
+use fence_server::Delegations;
 use http_edge::{Drained, Server, announce, shutdown_signal};
 use ledger::{Allowance, Journal, SqliteLedger};
 use route_catalog::{Catalog, CatalogConfig, Offering};
@@ -16,12 +20,13 @@ use settlement::{
 };
 use storage::sqlite::path_of;
 use storage::{SqliteStore, StoreOptions};
-use tx_sender::SqliteStore as TransactionRecords;
+use tx_sender::{SqliteStore as TransactionRecords, TransactionSigner};
 use x402_wire::Terms;
 
 use crate::Sources;
 use crate::api::{Api, Operations};
-use crate::config::{Config, CreditSection, SettlementMode, SettlementSection};
+use crate::config::{Config, CreditSection, DelegationSection, SettlementMode, SettlementSection};
+use crate::delegation::{self, Endpoints, Routes};
 use crate::error::ServeError;
 use crate::observe;
 use crate::offering::offering;
@@ -42,7 +47,9 @@ pub struct Parts<S, J> {
 /// A server that listens.
 pub struct Service<S, J> {
     server: Server,
-    api: Arc<Api<S, J>>,
+    api: Api<S, J>,
+    /// Sends the plans that were ordered.
+    sendings: Option<Sendings>,
     processor: PaymentProcessor<S, J, Operations>,
     sources: Arc<Sources>,
     /// Time between two probes of each upstream.
@@ -61,11 +68,33 @@ impl Service<AnySettler, SqliteLedger> {
         Self::open_at(config, Arc::new(SystemClock)).await
     }
 
+    /// The same with a signer of the program's own: settlement is `onchain`, the configuration names no key, and
+    /// `settlement.gas_account` is the signer's account.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`ServeError::Signer`].
+    pub async fn open_signed_by(
+        config: &Config,
+        signer: Arc<dyn TransactionSigner>,
+    ) -> Result<Self, ServeError> {
+        check_signer(&config.settlement, signer.account())?;
+        Self::open_as(config, Some(signer), Arc::new(SystemClock)).await
+    }
+
     /// [`Self::open`] with a clock of its own for the data: recorded answers are of the time of their recording.
     ///
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_at(config: &Config, data_clock: Arc<dyn Clock>) -> Result<Self, ServeError> {
+        check_key(&config.settlement)?;
+        Self::open_as(config, None, data_clock).await
+    }
+
+    async fn open_as(
+        config: &Config,
+        signer: Option<Arc<dyn TransactionSigner>>,
+        data_clock: Arc<dyn Clock>,
+    ) -> Result<Self, ServeError> {
         let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         // Reading the system's certificates takes longer than everything else, and each client reads them.
@@ -80,6 +109,7 @@ impl Service<AnySettler, SqliteLedger> {
         };
         let store = SqliteStore::beside(&storage.url, options)?;
         let mut settlement = settlement_config(config);
+        settlement.signer = signer.or(settlement.signer);
         if settlement.mode == settlement::Mode::Onchain {
             // Beside the ledger, which this server has claimed for itself.
             let path = path_of(&storage.url).map_err(ServeError::Records)?;
@@ -88,20 +118,38 @@ impl Service<AnySettler, SqliteLedger> {
             settlement.records = Some(Arc::new(records));
         }
         let settler = AnySettler::connect(settlement, &terms).await?;
+        let custody = open_custody(config).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;
+        let routes = Routes::new(custody.as_ref());
+        let sources = match custody {
+            Some(custody) => sources.with_custody(custody),
+            None => sources,
+        };
         let sources = sources.with_store(Arc::new(store));
         sources.keep_limits().await;
-        Self::compose(
-            config,
-            &terms,
-            Parts {
-                settler,
-                journal,
-                sources,
-                clock,
-            },
-        )
-        .await
+        let delegations = delegation::open(config, routes.accounts(), clock.clone()).await?;
+        let sendings = match &delegations {
+            Some(delegations) => {
+                let prices = sources.accounts.defillama.clone();
+                delegation::start(config, delegations, routes, prices, &clock)?
+            }
+            None => None,
+        };
+        let parts = Parts {
+            settler,
+            journal,
+            sources,
+            clock,
+        };
+        let service = Self::compose(config, &terms, parts).await?;
+        Ok(match (delegations, &config.delegation) {
+            (Some(delegations), Some(section)) => {
+                let mut service = service.with_delegations(delegations, section);
+                service.sendings = sendings;
+                service
+            }
+            _ => service,
+        })
     }
 }
 
@@ -173,13 +221,27 @@ impl<S: Settler, J: Journal> Service<S, J> {
         );
         Ok(Self {
             server,
-            api: Arc::new(api),
+            api,
+            sendings: None,
             processor,
             sources,
             probe_every: config.server.probe_every(),
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
             closing_time: limits.drain.saturating_add(limits.shutdown_grace),
         })
+    }
+
+    /// Also serves the endpoints below `/delegation/`.
+    #[must_use]
+    pub fn with_delegations(
+        mut self,
+        delegations: Arc<Delegations>,
+        section: &DelegationSection,
+    ) -> Self {
+        let (bytes, time) = self.api.body_bounds();
+        let endpoints = Endpoints::new(delegations, section, bytes, time);
+        self.api.serve_delegations(endpoints);
+        self
     }
 
     /// The address it listens on.
@@ -193,12 +255,14 @@ impl<S: Settler, J: Journal> Service<S, J> {
         let Self {
             server,
             api,
+            sendings,
             processor,
             sources,
             probe_every,
             reconcile_every,
             closing_time,
         } = self;
+        let api = Arc::new(api);
         let background = [
             tokio::spawn({
                 let processor = processor.clone();
@@ -221,6 +285,9 @@ impl<S: Settler, J: Journal> Service<S, J> {
             })
             .await;
         upkeep.abort();
+        if let Some(sendings) = sendings {
+            sendings.close().await;
+        }
         if let Some(probes) = probes {
             probes.abort();
         }
@@ -239,15 +306,82 @@ impl<S: Settler, J: Journal> Service<S, J> {
     }
 }
 
+/// Whoever holds the keys of sub-wallets. A wrong secret ends the start.
+async fn open_custody(config: &Config) -> Result<Option<Arc<dyn Custody>>, ServeError> {
+    let Some(section) = &config.custody else {
+        return Ok(None);
+    };
+    let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
+        return Err(ServeError::Custody(CustodyError::EmptySecret));
+    };
+    // A key is derived, which takes a second.
+    let opened = tokio::task::spawn_blocking(move || LocalCustody::open(&folder, secret)).await;
+    let custody = opened.map_err(ServeError::Interrupted)?;
+    Ok(Some(Arc::new(custody.map_err(ServeError::Custody)?)))
+}
+
 /// Serves a configuration until SIGTERM or Ctrl-C.
 ///
 /// # Errors
 /// As [`Service::open`].
 pub async fn serve(config: &Config) -> Result<Drained, ServeError> {
-    let service = Service::open(config).await?;
+    run(Service::open(config).await?).await
+}
+
+/// The same with a signer of the program's own: see [`Service::open_signed_by`].
+///
+/// # Errors
+/// As [`Service::open_signed_by`].
+pub async fn serve_signed_by(
+    config: &Config,
+    signer: Arc<dyn TransactionSigner>,
+) -> Result<Drained, ServeError> {
+    run(Service::open_signed_by(config, signer).await?).await
+}
+
+async fn run(service: Service<AnySettler, SqliteLedger>) -> Result<Drained, ServeError> {
     let shutdown = shutdown_signal();
     announce(service.local_addr());
     Ok(service.run(shutdown).await)
+}
+
+/// Whether there is a key for the account that pays the gas.
+fn check_key(section: &SettlementSection) -> Result<(), ServeError> {
+    match section.gas_account {
+        Some(account) if section.mode == SettlementMode::Onchain && !section.has_key() => {
+            Err(ServeError::NoSigner { account })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a signer for this account is what the configuration asks for.
+fn check_signer(section: &SettlementSection, observed: Address) -> Result<(), ServeError> {
+    let wrong = |key, message: String| Err(ServeError::Signer { key, message });
+    if section.mode != SettlementMode::Onchain {
+        let mode = section.mode;
+        return wrong(
+            "mode",
+            format!("expected \"onchain\", observed \"{mode}\": this program brings a signer"),
+        );
+    }
+    if section.has_key() {
+        return wrong(
+            "private_key",
+            "a key beside the signer that this program brings".to_owned(),
+        );
+    }
+    match section.gas_account {
+        Some(expected) if expected == observed => Ok(()),
+        Some(expected) => wrong(
+            "gas_account",
+            format!("the signer signs for {observed}, expected {expected}"),
+        ),
+        None => wrong(
+            "gas_account",
+            format!("is missing; the signer signs for {observed}"),
+        ),
+    }
 }
 
 /// What of [`Service::open`] can be judged without opening anything; gives the terms that would be offered, and what would
@@ -256,6 +390,7 @@ pub async fn serve(config: &Config) -> Result<Drained, ServeError> {
 /// # Errors
 /// A [`ServeError`] that names the key.
 pub(crate) fn check(config: &Config) -> Result<(Terms, Offering), ServeError> {
+    check_key(&config.settlement)?;
     let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
     let public_url = config.server.public_url.clone();
     Catalog::new(&CatalogConfig {
@@ -264,6 +399,7 @@ pub(crate) fn check(config: &Config) -> Result<(Terms, Offering), ServeError> {
         contact: config.server.contact.clone(),
         terms: terms.clone(),
     })?;
+    delegation::pinned(config).map_err(ServeError::Delegation)?;
     let sources = Sources::connect(config, Arc::new(SystemClock))?;
     Ok((terms, offering(config, &sources)))
 }
@@ -348,6 +484,7 @@ pub(crate) fn settlement_config(config: &Config) -> SettlementConfig {
         rpc_url: endpoints.next().map(Into::into),
         more_rpc_urls: endpoints.map(Into::into).collect(),
         private_key: section.private_key.clone(),
+        signer: section.keystore_signer(),
         timeouts: Timeouts {
             connect: usual.connect.min(limit),
             verify: usual.verify.min(limit),
@@ -379,7 +516,6 @@ pub(crate) fn ledger_url(folder: &std::path::Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::Address;
     use secrecy::ExposeSecret as _;
     use server_config::{ChainTable, UpstreamMode};
 

@@ -15,6 +15,7 @@ mod probed;
 mod security;
 mod tokens;
 mod tradfi;
+mod wallets;
 
 use std::sync::Arc;
 
@@ -61,6 +62,7 @@ pub(crate) use self::news::News;
 pub(crate) use self::security::Security;
 pub(crate) use self::tokens::{TOKEN_LIST_FRESH_SECONDS, Tokens};
 pub(crate) use self::tradfi::Tradfi;
+pub(crate) use self::wallets::Wallets;
 use crate::answer::Beginnings;
 use crate::config::{Config, DatasetsSection};
 use crate::context::Context;
@@ -82,6 +84,7 @@ pub struct Sources {
     pub(crate) security: Security,
     pub(crate) tokens: Tokens,
     pub(crate) tradfi: Tradfi,
+    pub(crate) wallets: Wallets,
     /// What is gathered on a schedule.
     pub(crate) snapshots: Snapshots,
     /// How answers began last.
@@ -118,6 +121,7 @@ impl Sources {
             security: Security::connect(&connect, okx.clone())?,
             tokens: Tokens::connect(&connect, okx, defillama)?,
             tradfi: Tradfi::connect(&connect)?,
+            wallets: connect.wallets(),
             snapshots: Snapshots::default(),
             beginnings: Beginnings::default(),
             memory: Memory::default(),
@@ -152,6 +156,13 @@ impl Sources {
             yields: self.defi.pools.clone(),
         };
         self.store = Some(store);
+        self
+    }
+
+    /// With whoever holds the keys of sub-wallets.
+    #[must_use]
+    pub fn with_custody(mut self, custody: Arc<dyn custody::Custody>) -> Self {
+        self.wallets.custody = Some(custody);
         self
     }
 

@@ -59,7 +59,7 @@ CoinPaprika 15 s, DefiLlama's lists and charts and Hyperliquid's list of dexes 1
 account 10 s (the same kind and span; one that ends now ends when it was read), the balances of an account at OKX and at an
 explorer 5 s. That there is no such thing is kept like a value, for at most a minute.
 
-**Restarts.** What was used of quotas, and of budgets for a minute or longer, is written down before each call and counts again after
+**Restarts.** What was used of quotas, and of budgets for a minute or longer, is written down before it is used and counts again after
 a restart. Shorter budgets begin anew.
 
 `/status` shows `budget_left`, `budget_limit`, `window_seconds`, `quota_left` and `quota_resets_at` of each source; the metrics

@@ -2,12 +2,12 @@
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
-use fence_offline::{grant, key, log, plan, policy, revoke};
+use fence_offline::{grant, key, limit, log, onchain, order, plan, policy, revoke};
 
 /// Permit, review and end: signs permissions offline and verifies plans before anything is signed.
 ///
-/// What stands under `grant`, `revoke`, `policy`, `plan`, `log` and `key` opens no socket, but for `grant submit`,
-/// `revoke submit`, `revoke confirm` and `revoke now`.
+/// No command opens a socket, but for those that are marked (network): `submit`, `revoke confirm`, `revoke now`, `status`,
+/// `onchain read-back` and `onchain clear-allowance`.
 #[derive(Debug, Parser)]
 #[command(name = "fence-cli", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -34,6 +34,21 @@ pub(crate) enum Command {
     Revoke {
         #[command(subcommand)]
         command: RevokeCommand,
+    },
+    /// Make a grant tighter, at once
+    Limit {
+        #[command(subcommand)]
+        command: LimitCommand,
+    },
+    /// Order one plan to be sent, once: for the grant's delegate
+    Order {
+        #[command(subcommand)]
+        command: OrderCommand,
+    },
+    /// The fence on the chain, for accounts with delegation code (eoa7702): experimental
+    Onchain {
+        #[command(subcommand)]
+        command: OnchainCommand,
     },
     /// Read back the service's fence, or one grant (network)
     #[command(after_help = EXIT_CODES)]
@@ -111,6 +126,54 @@ pub(crate) enum RevokeCommand {
     /// Ask until the grant reads back as revoked (network)
     #[command(after_help = EXIT_CODES)]
     Confirm(fence_online::Confirm),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LimitCommand {
+    /// Write a limit, to be signed here or by a wallet
+    #[command(after_help = EXIT_CODES)]
+    New(limit::New),
+    /// Sign a limit with a key file
+    #[command(after_help = EXIT_CODES)]
+    Sign(limit::Sign),
+    /// Put the signature of a wallet beside a limit
+    #[command(after_help = EXIT_CODES)]
+    Attach(limit::Attach),
+    /// Give a signed limit to the service (network)
+    #[command(after_help = EXIT_CODES)]
+    Submit(fence_online::SubmitLimit),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OrderCommand {
+    /// Verify a plan and write the order to send it
+    #[command(after_help = EXIT_CODES)]
+    New(order::New),
+    /// Sign an order with the delegate's key file
+    #[command(after_help = EXIT_CODES)]
+    Sign(order::Sign),
+    /// Put the signature of a wallet beside an order
+    #[command(after_help = EXIT_CODES)]
+    Attach(order::Attach),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OnchainCommand {
+    /// Sign the delegations that a grant promises, and put them beside it
+    #[command(after_help = EXIT_CODES)]
+    Delegation(onchain::Delegate),
+    /// Sign the authorization that gives an account its delegation code (EIP-7702), or takes it away
+    #[command(name = "auth7702", after_help = EXIT_CODES)]
+    Auth7702(onchain::Auth7702),
+    /// Print the transaction that disables a grant's delegations
+    #[command(after_help = EXIT_CODES)]
+    Disable(onchain::Disable),
+    /// Read in a sealed block whether they are disabled (network)
+    #[command(after_help = EXIT_CODES)]
+    ReadBack(fence_online::OnChain),
+    /// Read in a sealed block what the router may take, and print what clears it (network)
+    #[command(after_help = EXIT_CODES)]
+    ClearAllowance(fence_online::OnChain),
 }
 
 #[derive(Debug, Subcommand)]

@@ -8,10 +8,11 @@ use std::{
 };
 
 use clap::Parser as _;
-use fence_offline::{ended, grant, key, log, plan, policy, revoke};
+use fence_offline::{ended, grant, key, limit, log, onchain, order, plan, policy, revoke};
 
 use self::cli::{
-    Cli, Command, GrantCommand, KeyCommand, LogCommand, PlanCommand, PolicyCommand, RevokeCommand,
+    Cli, Command, GrantCommand, KeyCommand, LimitCommand, LogCommand, OnchainCommand, OrderCommand,
+    PlanCommand, PolicyCommand, RevokeCommand,
 };
 pub use fence_offline::{Exit, Outcome};
 
@@ -59,6 +60,9 @@ fn run(command: Command) -> Outcome {
         Command::Policy { command } => of_policy(&command),
         Command::Grant { command } => of_grant(&command),
         Command::Revoke { command } => of_revocation(&command),
+        Command::Limit { command } => of_limit(&command),
+        Command::Order { command } => of_order(&command),
+        Command::Onchain { command } => of_chain(&command),
         Command::Status(arguments) => ended(fence_online::status(&arguments), arguments.json),
         Command::Log {
             command: LogCommand::Verify(arguments),
@@ -105,6 +109,41 @@ fn of_revocation(command: &RevokeCommand) -> Outcome {
         }
         RevokeCommand::Confirm(arguments) => {
             ended(fence_online::confirm(arguments), arguments.json)
+        }
+    }
+}
+
+fn of_limit(command: &LimitCommand) -> Outcome {
+    match command {
+        LimitCommand::New(arguments) => ended(limit::new(arguments), arguments.json),
+        LimitCommand::Sign(arguments) => ended(limit::sign(arguments), arguments.json),
+        LimitCommand::Attach(arguments) => ended(limit::attach(arguments), arguments.json),
+        LimitCommand::Submit(arguments) => {
+            ended(fence_online::submit_limit(arguments), arguments.json)
+        }
+    }
+}
+
+fn of_order(command: &OrderCommand) -> Outcome {
+    match command {
+        OrderCommand::New(arguments) => ended(order::new(arguments), arguments.json),
+        OrderCommand::Sign(arguments) => ended(order::sign(arguments), arguments.json),
+        OrderCommand::Attach(arguments) => ended(order::attach(arguments), arguments.json),
+    }
+}
+
+fn of_chain(command: &OnchainCommand) -> Outcome {
+    match command {
+        OnchainCommand::Delegation(arguments) => {
+            ended(onchain::delegation(arguments), arguments.json)
+        }
+        OnchainCommand::Auth7702(arguments) => ended(onchain::auth7702(arguments), arguments.json),
+        OnchainCommand::Disable(arguments) => ended(onchain::disable(arguments), arguments.json),
+        OnchainCommand::ReadBack(arguments) => {
+            ended(fence_online::read_back(arguments), arguments.json)
+        }
+        OnchainCommand::ClearAllowance(arguments) => {
+            ended(fence_online::clear_allowance(arguments), arguments.json)
         }
     }
 }

@@ -70,6 +70,13 @@ pub(crate) fn report(config: &Config, fees: &FeePolicy) -> String {
             builder.fee_tenth_bps, builder.address
         );
     }
+    if let Some(fence) = &config.delegation {
+        let _ = writeln!(
+            text,
+            "  fence        {} {}, at most {} USD in one swap, read back at {}",
+            fence.policy_name, fence.policy_digest, fence.per_swap_cap_usd, fence.status_url
+        );
+    }
     let _ = writeln!(text, "  storage      {}", storage(config));
     text
 }

@@ -1,5 +1,6 @@
 //! The configuration: one TOML file, overridden by the environment, complete before anything starts.
 
+mod delegation;
 mod plans;
 mod shares;
 mod storage;
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use server_config::Configuration;
 use url::Url;
 
+pub use delegation::DelegationSection;
 pub use plans::{PlansSection, PriceSource};
 pub use server_config::{
     ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
@@ -32,6 +34,8 @@ pub struct Config {
     pub server: ServerSection,
     /// The plans and who is paid for them.
     pub plans: PlansSection,
+    /// Where the fence is read back, and what it has to be.
+    pub delegation: Option<DelegationSection>,
     /// One table for each upstream.
     pub upstreams: Upstreams,
     /// RPC endpoints by chain id.
@@ -121,6 +125,9 @@ impl Configuration for Config {
                 None => "server.brand",
             };
             problems.push(Problem::new(key, plans::BRAND_RULE));
+        }
+        if let Some(delegation) = &self.delegation {
+            delegation.check(problems);
         }
         self.upstreams.check(problems);
         if let Some(url) = self.upstreams.table("hyperliquid").base_url

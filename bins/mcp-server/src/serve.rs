@@ -70,7 +70,9 @@ impl Parts<Tools<Upstreams>> {
     pub(crate) fn with_policy(config: &Config, policy: Policy) -> Result<Self, ServeError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let upstreams = Upstreams::new(config, &clock)?.reviewed_by(&policy.fees);
+        let fence = Upstreams::fence(config, &clock)?;
         let tools = Tools::new(config.brand(), upstreams.clone(), policy, clock, entropy);
+        let tools = tools.fenced(fence);
         Ok(Self {
             toolbox: tools,
             health: Arc::new(upstreams),

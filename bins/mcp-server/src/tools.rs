@@ -15,6 +15,7 @@ use crate::mcp::{ToolCall, ToolDescription, ToolResult, Toolbox};
 use crate::shares::{ShareRules, Shares};
 use crate::throttle::monotonic;
 use fence::FenceStatus;
+pub(crate) use fence::Pinned;
 
 /// Everything that the constructors ask of the world.
 pub trait Ports:
@@ -68,6 +69,15 @@ impl<P: Ports> Tools<P> {
     #[must_use]
     pub fn shared(mut self, rules: impl Fn(Rail) -> ShareRules) -> Self {
         self.shares = Some(Arc::new(Shares::new(rules, monotonic())));
+        self
+    }
+
+    /// With the fence that the status record is about.
+    #[must_use]
+    pub(crate) fn fenced(mut self, pinned: Option<Pinned>) -> Self {
+        if let Some(pinned) = pinned {
+            self.fence.pin(pinned);
+        }
         self
     }
 
@@ -125,7 +135,10 @@ impl<P: Ports> Toolbox for Tools<P> {
         let name = call.name;
         let found = self.constructors.iter().find(|(found, _)| found == name);
         let Some((_, rail)) = found else {
-            return (name == self.fence.name()).then(|| self.fence.call(&call.arguments));
+            if name != self.fence.name() {
+                return None;
+            }
+            return Some(Box::pin(self.fence.call(&call.arguments)).await);
         };
         // Boxed: every other message would carry the room that building a plan needs.
         Some(match Box::pin(self.prepare(*rail, call)).await {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use data_sources::circle::Circle;
 use data_sources::defillama::Defillama;
+use data_sources::fence_status::FenceReader;
 use data_sources::hyperliquid::Hyperliquid;
 use data_sources::lifi::Lifi;
 use data_sources::polymarket::Polymarket;
@@ -24,6 +25,7 @@ use thiserror::Error;
 
 use crate::check::online::off_the_whitelist;
 use crate::config::{Config, PriceSource};
+use crate::tools::Pinned;
 
 /// An upstream that cannot be set up.
 #[derive(Debug, Error)]
@@ -108,6 +110,28 @@ impl Upstreams {
             refused_legs: Mutex::default(),
             probed: Board::default(),
         })))
+    }
+
+    /// The fence that a configuration pins; `None` without `[delegation]`. It is not asked yet.
+    ///
+    /// # Errors
+    /// An address that cannot be used.
+    pub(crate) fn fence(
+        config: &Config,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<Pinned>, UpstreamError> {
+        let Some(section) = &config.delegation else {
+            return Ok(None);
+        };
+        let key = "delegation.status_url";
+        let at = |error| UpstreamError { key, error };
+        let agent = config
+            .server
+            .user_agent("mcp-server", env!("CARGO_PKG_VERSION"));
+        let transport = Transport::named(&agent).map_err(at)?;
+        let reader =
+            FenceReader::new(&transport, &section.status_url, clock.clone()).map_err(at)?;
+        Ok(Some(Pinned::new(reader, section)))
     }
 
     /// With the configuration whose legs are held against the routers' own whitelists.

@@ -6,7 +6,7 @@ use alloy_primitives::{Address, address, hex};
 use bytes::Bytes;
 use data_sources::lifi::{Lifi, LifiConfig};
 use data_sources::transport::Transport;
-use data_sources::{Clock, Mode};
+use data_sources::{Clock, Mode, VenueConfig};
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use http_body_util::Full;
@@ -96,7 +96,10 @@ impl KeptQuote {
         }));
         let config = LifiConfig {
             base_url,
-            mode: Mode::Replay,
+            common: VenueConfig {
+                mode: Mode::Replay,
+                ..VenueConfig::default()
+            },
             ..LifiConfig::default()
         };
         Ok(Self {

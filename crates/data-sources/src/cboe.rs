@@ -111,8 +111,7 @@ struct Quote {
     current_price: Figure,
     #[serde(default, deserialize_with = "Figure::lenient")]
     price_change: Option<Figure>,
-    #[serde(default)]
-    last_trade_time: Option<String>,
+    last_trade_time: String,
 }
 
 impl Answer {
@@ -129,17 +128,22 @@ impl Answer {
         let made = clock(&self.timestamp)
             .and_then(|clock| TimeZone::UTC.to_timestamp(clock).ok())
             .ok_or_else(|| malformed("$.timestamp", "a time", &self.timestamp))?;
-        // The exchange's own clock says when the value was made; it cannot be later than the answer.
-        let traded = last_trade_time
-            .and_then(|text| chicago_time(clock(&text)?))
-            .filter(|time| *time <= made);
+        // The exchange's own clock says when the value was made; it cannot be later than the answer. When the file was written says nothing about
+        // the value: without a time of trade it has no age.
+        let traded = clock(&last_trade_time)
+            .and_then(chicago_time)
+            .filter(|time| *time <= made)
+            .ok_or_else(|| {
+                let expected = "a time that is not after the answer's";
+                malformed("$.data.last_trade_time", expected, &last_trade_time)
+            })?;
         if made.duration_since(now).as_secs() > AHEAD {
             return Err(malformed("$.timestamp", "a time that has come", made));
         }
         Ok(Observation {
             value: current_price.0,
             previous: price_change.and_then(|change| current_price.0.checked_sub(change.0)),
-            as_of: traded.unwrap_or(made),
+            as_of: traded,
             source: VIX,
             delayed_minutes: DELAYED_MINUTES,
             lag_sessions: 0,
@@ -183,30 +187,30 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_trade_that_cannot_be_is_not_used() {
+    fn a_value_without_a_time_of_trade_has_no_age_and_is_refused() {
         for odd in [
             r#""last_trade_time": "2026-11-20T23:00:00""#,
             r#""last_trade_time": "yesterday""#,
             r#""last_trade_time": null"#,
+            r#""other": 1"#,
         ] {
             let members = format!(r#""current_price": 17.42, {odd}"#);
-            let vix = read(&quote("2026-11-20 22:15:55", &members)).unwrap();
-            assert_eq!(
-                (vix.as_of.to_string().as_str(), vix.previous),
-                ("2026-11-20T22:15:55Z", None),
-                "{odd}"
-            );
+            let refused = read(&quote("2026-11-20 22:15:55", &members)).unwrap_err();
+            let SourceErrorKind::Malformed { path, .. } = refused else {
+                panic!("{odd}: {refused}")
+            };
+            assert!(path.starts_with("$.data"), "{odd}: {path}");
         }
     }
 
     #[test]
     fn another_quote_and_another_time_are_refused() {
-        let price = r#""current_price": 17.42"#;
+        let price = r#""current_price": 17.42, "last_trade_time": "2026-11-20T15:14:59""#;
         assert!(read(&quote("2026-11-20 22:15:55", price)).is_ok());
         for wrong in [
             quote("2026-11-21 02:00:00", price),
             quote("soon", price),
-            quote("2026-11-20 22:15:55", r#""current_price": "NaN""#),
+            quote("2026-11-20 22:15:55", &price.replace("17.42", r#""NaN""#)),
             quote("2026-11-20 22:15:55", price).replace("^VIX", "^SPX"),
             r#"{"timestamp": "2026-11-20 22:15:55", "data": {}}"#.to_owned(),
         ] {

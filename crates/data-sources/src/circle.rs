@@ -3,7 +3,7 @@
 //! Fees are fractions of a basis point in JSON numbers; they are read from the number's own text.
 //! Whoever exceeds the rate limit is locked out for five minutes, so nothing is asked in that time.
 
-use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::U256;
 use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReason};
@@ -14,7 +14,7 @@ use crate::{
     error::SourceErrorKind,
     json::{Json, Object},
     provenance::{Clock, Mode},
-    rail::Fault,
+    rail::{Fault, VenueConfig},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Reply, SourceHealth, Transport, TransportError},
 };
@@ -44,27 +44,15 @@ const LOCKOUT: Duration = Duration::from_secs(300);
 pub struct CircleConfig {
     /// Where it is; a path is a prefix of every request.
     pub base_url: String,
-    /// Whether it may be asked at all.
-    pub enabled: bool,
-    /// Whether `base_url` is the upstream or a recording of it.
-    pub mode: Mode,
-    /// Time, size and tries of a call. A rate limit is never waited for.
-    pub limits: Limits,
-    /// How many servers ask from the same address: each takes its share of the budget.
-    pub servers: NonZeroU32,
-    /// Calls in a day and in a month of the calendar; they are shared like the budget.
-    pub quota: QuotaSpec,
+    /// What every venue has.
+    pub common: VenueConfig,
 }
 
 impl Default for CircleConfig {
     fn default() -> Self {
         Self {
             base_url: DEFAULT_BASE_URL.to_owned(),
-            enabled: true,
-            mode: Mode::Live,
-            limits: Limits::default(),
-            servers: NonZeroU32::MIN,
-            quota: QuotaSpec::NONE,
+            common: VenueConfig::default(),
         }
     }
 }
@@ -105,14 +93,9 @@ impl Circle {
     ) -> Result<Self, TransportError> {
         let said = SourceConfig {
             urls: BTreeMap::from([("base_url".to_owned(), config.base_url)]),
-            enabled: config.enabled,
-            mode: config.mode,
-            servers: config.servers,
-            daily_quota: Some(config.quota.daily),
-            monthly_quota: Some(config.quota.monthly),
-            ..SourceConfig::default()
+            ..config.common.source()
         };
-        let source = Source::limited(transport, Self::SPEC, said, config.limits, clock)?;
+        let source = Source::limited(transport, Self::SPEC, said, config.common.limits, clock)?;
         Ok(Self { source })
     }
 

@@ -7,7 +7,7 @@ pub(crate) mod info;
 mod universe;
 pub(crate) mod wire;
 
-use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::Address;
 use plan_builder::ports::{PerpAsset, PerpVenue, PortError, PortErrorReason};
@@ -20,12 +20,12 @@ use self::{
     universe::{Dexes, Tokens, Universe},
 };
 use crate::{
-    budget::{BudgetState, QuotaSpec},
+    budget::BudgetState,
     cached::{Ages, Cached},
     error::SourceErrorKind,
     json::Json,
     provenance::{Clock, Mode, Sourced},
-    rail::Fault,
+    rail::{Fault, VenueConfig},
     source::{Conduct, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, Reply, SourceHealth, Transport, TransportError},
@@ -58,30 +58,18 @@ const FAILURE_KEPT: Duration = Duration::from_secs(1);
 pub struct HyperliquidConfig {
     /// Where it is; a path is a prefix of every request.
     pub base_url: String,
-    /// Whether it may be asked at all.
-    pub enabled: bool,
-    /// Whether `base_url` is the upstream or a recording of it.
-    pub mode: Mode,
-    /// Time, size and tries of a call. A rate limit is never waited for.
-    pub limits: Limits,
     /// How long the list of dexes and a universe decide whether a coin is known at all.
     pub universe_ttl: Duration,
-    /// How many servers ask from the same address: each takes its share of the budget.
-    pub servers: NonZeroU32,
-    /// Calls in a day and in a month of the calendar; they are shared like the budget.
-    pub quota: QuotaSpec,
+    /// What every venue has.
+    pub common: VenueConfig,
 }
 
 impl Default for HyperliquidConfig {
     fn default() -> Self {
         Self {
             base_url: DEFAULT_BASE_URL.to_owned(),
-            enabled: true,
-            mode: Mode::Live,
-            limits: Limits::default(),
             universe_ttl: Duration::from_secs(60),
-            servers: NonZeroU32::MIN,
-            quota: QuotaSpec::NONE,
+            common: VenueConfig::default(),
         }
     }
 }
@@ -112,12 +100,7 @@ impl Hyperliquid {
     ) -> Result<Self, TransportError> {
         let said = SourceConfig {
             urls: BTreeMap::from([("base_url".to_owned(), config.base_url)]),
-            enabled: config.enabled,
-            mode: config.mode,
-            servers: config.servers,
-            daily_quota: Some(config.quota.daily),
-            monthly_quota: Some(config.quota.monthly),
-            ..SourceConfig::default()
+            ..config.common.source()
         };
         // Until it is as old as the time to live: what is exactly that old is read again.
         let young = config.universe_ttl.saturating_sub(Duration::from_nanos(1));
@@ -126,7 +109,13 @@ impl Hyperliquid {
             ..Ages::floor(young)
         };
         Ok(Self {
-            source: Source::limited(transport, Self::SPEC, said, config.limits, clock.clone())?,
+            source: Source::limited(
+                transport,
+                Self::SPEC,
+                said,
+                config.common.limits,
+                clock.clone(),
+            )?,
             dexes: Cached::new(1, ages, clock.clone()),
             universes: Cached::new(MAX_DEXES, ages, clock.clone()),
             tokens: Cached::new(1, ages, clock),

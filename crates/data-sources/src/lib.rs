@@ -22,6 +22,7 @@ pub mod dexscreener;
 mod error;
 pub mod evm;
 pub mod fal;
+pub mod fence_status;
 pub mod fourbyte;
 pub mod frankfurter;
 pub mod fred;
@@ -76,6 +77,7 @@ pub use self::{
         TokenPrices, TokenSnapshot, TokenStanding,
     },
     provenance::{Clock, ClockFrom, Mode, Provenance, SourceStatus, Sourced, SystemClock},
+    rail::VenueConfig,
     reviewed::{CHAIN_ID, NATIVE_COIN, ReviewedContracts, SourceToken},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
 };

@@ -6,7 +6,7 @@
 mod failure;
 mod quote;
 
-use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use plan_builder::ports::{PortError, SwapAsk, SwapQuote, SwapQuotes};
 use plan_checks::{BasisPoints, Decimal};
@@ -18,6 +18,7 @@ use crate::{
     budget::{BudgetState, Families, QuotaSpec, Rate},
     json::Json,
     provenance::{Clock, Mode},
+    rail::VenueConfig,
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, SourceHealth, Transport, TransportError},
 };
@@ -49,16 +50,8 @@ pub struct LifiConfig {
     pub base_url: String,
     /// A key raises the rate limit; without one the interface is open.
     pub api_key: Option<SecretString>,
-    /// Whether it may be asked at all.
-    pub enabled: bool,
-    /// Whether `base_url` is the upstream or a recording of it.
-    pub mode: Mode,
-    /// Time, size and tries of a call. A rate limit is never waited for.
-    pub limits: Limits,
-    /// How many servers ask from the same address: each takes its share of the budget.
-    pub servers: NonZeroU32,
-    /// Calls in a day and in a month of the calendar; they are shared like the budget.
-    pub quota: QuotaSpec,
+    /// What every venue has.
+    pub common: VenueConfig,
 }
 
 impl Default for LifiConfig {
@@ -66,11 +59,10 @@ impl Default for LifiConfig {
         Self {
             base_url: DEFAULT_BASE_URL.to_owned(),
             api_key: None,
-            enabled: true,
-            mode: Mode::Live,
-            limits: LIMITS,
-            servers: NonZeroU32::MIN,
-            quota: QuotaSpec::NONE,
+            common: VenueConfig {
+                limits: LIMITS,
+                ..VenueConfig::default()
+            },
         }
     }
 }
@@ -109,14 +101,9 @@ impl Lifi {
         let said = SourceConfig {
             urls: BTreeMap::from([("base_url".to_owned(), config.base_url)]),
             api_key: config.api_key,
-            enabled: config.enabled,
-            mode: config.mode,
-            servers: config.servers,
-            daily_quota: Some(config.quota.daily),
-            monthly_quota: Some(config.quota.monthly),
-            ..SourceConfig::default()
+            ..config.common.source()
         };
-        let source = Source::limited(transport, spec, said, config.limits, clock)?;
+        let source = Source::limited(transport, spec, said, config.common.limits, clock)?;
         Ok(Self { source })
     }
 

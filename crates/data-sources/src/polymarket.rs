@@ -4,7 +4,7 @@
 mod market;
 mod readings;
 
-use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use alloy_primitives::{B256, U256};
 use plan_builder::ports::{PmBuilderFee, PmMarket, PmVenue, PortError, PortErrorReason};
@@ -15,7 +15,7 @@ use crate::{
     error::SourceErrorKind,
     json::Json,
     provenance::{Clock, Mode},
-    rail::Fault,
+    rail::{Fault, VenueConfig},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, Reply, SourceHealth, Transport, TransportError},
@@ -65,16 +65,8 @@ pub struct PolymarketConfig {
     pub clob_url: String,
     /// Where the market list is; a path is a prefix of every request.
     pub gamma_url: String,
-    /// Whether it may be asked at all.
-    pub enabled: bool,
-    /// Whether the URLs are the upstream or a recording of it.
-    pub mode: Mode,
-    /// Time, size and tries of a call. A rate limit is never waited for.
-    pub limits: Limits,
-    /// How many servers ask from the same address: each takes its share of the budget.
-    pub servers: NonZeroU32,
-    /// Calls in a day and in a month of the calendar; they are shared like the budget.
-    pub quota: QuotaSpec,
+    /// What every venue has.
+    pub common: VenueConfig,
 }
 
 impl Default for PolymarketConfig {
@@ -82,11 +74,7 @@ impl Default for PolymarketConfig {
         Self {
             clob_url: DEFAULT_CLOB_URL.to_owned(),
             gamma_url: DEFAULT_GAMMA_URL.to_owned(),
-            enabled: true,
-            mode: Mode::Live,
-            limits: Limits::default(),
-            servers: NonZeroU32::MIN,
-            quota: QuotaSpec::NONE,
+            common: VenueConfig::default(),
         }
     }
 }
@@ -107,7 +95,7 @@ impl Polymarket {
         families: Families::Groups(&[
             Family {
                 name: CLOB_URL,
-                sources: &[VERSION, TOKEN, MARKET, TICK_SIZE, NEG_RISK],
+                sources: &[VERSION, TOKEN, MARKET, TICK_SIZE, NEG_RISK, BUILDER_FEES],
                 rate: RATE,
             },
             Family {
@@ -137,14 +125,9 @@ impl Polymarket {
                 (CLOB_URL.to_owned(), config.clob_url),
                 (GAMMA_URL.to_owned(), config.gamma_url),
             ]),
-            enabled: config.enabled,
-            mode: config.mode,
-            servers: config.servers,
-            daily_quota: Some(config.quota.daily),
-            monthly_quota: Some(config.quota.monthly),
-            ..SourceConfig::default()
+            ..config.common.source()
         };
-        let source = Source::limited(transport, Self::SPEC, said, config.limits, clock)?;
+        let source = Source::limited(transport, Self::SPEC, said, config.common.limits, clock)?;
         Ok(Self { source })
     }
 

@@ -1,16 +1,59 @@
-//! What the adapters of the agent rail add to a [`Source`]: its failures in the words of the ports.
+//! What the adapters of the agent rail share: how they are set up, and their failures in the words of the ports.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use plan_builder::ports::{PortError, PortErrorReason};
 use plan_checks::UtcSeconds;
 
 use crate::{
+    budget::QuotaSpec,
     cached::Failure,
     error::{SourceError, SourceErrorKind},
-    source::{self, Ask, Source},
-    transport::Reply,
+    provenance::Mode,
+    source::{self, Ask, Source, SourceConfig},
+    transport::{Limits, Reply},
 };
+
+/// What an operator says of a venue, whatever its adapter needs beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VenueConfig {
+    /// Whether it may be asked at all.
+    pub enabled: bool,
+    /// Whether its addresses are the upstream or a recording of it.
+    pub mode: Mode,
+    /// Time, size and tries of a call. A rate limit is never waited for.
+    pub limits: Limits,
+    /// How many servers ask from the same address: each takes its share of the budget.
+    pub servers: NonZeroU32,
+    /// Calls in a day and in a month of the calendar; they are shared like the budget.
+    pub quota: QuotaSpec,
+}
+
+impl Default for VenueConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            mode: Mode::Live,
+            limits: Limits::default(),
+            servers: NonZeroU32::MIN,
+            quota: QuotaSpec::NONE,
+        }
+    }
+}
+
+impl VenueConfig {
+    /// As a [`Source`] takes it; addresses and keys are the adapter's.
+    pub(crate) fn source(&self) -> SourceConfig {
+        SourceConfig {
+            enabled: self.enabled,
+            mode: self.mode,
+            servers: self.servers,
+            daily_quota: Some(self.quota.daily),
+            monthly_quota: Some(self.quota.monthly),
+            ..SourceConfig::default()
+        }
+    }
+}
 
 /// Why a reply gives no value; an answer to the request is told in the words of the port.
 pub(crate) type Fault = source::Fault<PortErrorReason>;

@@ -1,5 +1,6 @@
 //! What is confirmed before anything is sent on somebody's behalf.
 
+mod budget;
 mod facts;
 mod record;
 mod rules;
@@ -9,7 +10,11 @@ use plan_builder::{AccountKind as PlanAccountKind, Request, Verified, verify};
 use plan_checks::{BasisPoints, Decimal, Rail, Step, UtcSeconds};
 use serde::Deserialize;
 
-pub use self::{facts::PlanFacts, rules::judge_plan};
+pub use self::{
+    budget::{Budget, Spent},
+    facts::PlanFacts,
+    rules::judge_plan,
+};
 use crate::{
     Account, ActiveGrant, Fence, Name, Now, Order, Policy, Refusal, Rule, Signed, refusal::same,
 };
@@ -150,7 +155,7 @@ pub fn admit(
     phase: Phase,
 ) -> Result<Admitted, Refusal> {
     let Confirmation { fence, now, .. } = confirmation;
-    confirm_fence(fence, confirmation.read_back)?;
+    fence.confirm(confirmation.read_back)?;
     let standing = confirmation
         .account
         .standing(submission.grant_id, fence.policy(), *now)?;
@@ -168,33 +173,6 @@ pub fn admit(
     rules::judge_limits(&active, verified.payload_digest, facts.approve.amount, *now)?;
     confirmation.peg.map_or(Ok(()), judge_peg)?;
     admitted(submission, verified, &facts)
-}
-
-/// (a)
-fn confirm_fence(fence: &Fence, read_back: &ReadBack) -> Result<(), Refusal> {
-    let policy = fence.policy();
-    match read_back {
-        ReadBack::Unreadable => Err(Refusal::new(
-            Rule::FenceUnreadable,
-            "the policy cannot be read back",
-            policy.name(),
-            "nothing",
-        )),
-        ReadBack::Installed { name, digest } => {
-            same(
-                Rule::FenceNameMismatch,
-                "another policy is installed than the pinned one",
-                policy.name(),
-                name,
-            )?;
-            same(
-                Rule::FenceDigestMismatch,
-                "other rules are installed than the pinned ones",
-                policy.digest(),
-                *digest,
-            )
-        }
-    }
 }
 
 /// The end that a plan claims. It is confirmed once more when the plan is verified.

@@ -7,8 +7,8 @@ use plan_checks::UtcSeconds;
 
 pub use self::receive::{ReceivedGrant, ReceivedLimit, ReceivedRevocation};
 use crate::{
-    AccountKind, Domain, Grant, Limit, Name, Now, Policy, Refusal, Revocation, Rule, Signed,
-    refusal::same,
+    AccountKind, Domain, Grant, Limit, Name, Now, Policy, ReadBack, Refusal, Revocation, Rule,
+    Signed, refusal::same,
 };
 
 /// How far in the future a grant or a limit may have been issued, in seconds.
@@ -94,6 +94,36 @@ impl Fence {
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// Whether the policy that the store holds is the pinned one: nothing is granted or sent otherwise.
+    ///
+    /// # Errors
+    /// `fence_unreadable`, `fence_name_mismatch`, `fence_digest_mismatch`
+    pub fn confirm(&self, read_back: &ReadBack) -> Result<(), Refusal> {
+        let policy = &self.policy;
+        match read_back {
+            ReadBack::Unreadable => Err(Refusal::new(
+                Rule::FenceUnreadable,
+                "the policy cannot be read back",
+                policy.name(),
+                "nothing",
+            )),
+            ReadBack::Installed { name, digest } => {
+                same(
+                    Rule::FenceNameMismatch,
+                    "another policy is installed than the pinned one",
+                    policy.name(),
+                    name,
+                )?;
+                same(
+                    Rule::FenceDigestMismatch,
+                    "other rules are installed than the pinned ones",
+                    policy.digest(),
+                    *digest,
+                )
+            }
+        }
     }
 
     /// Accepts a grant. `owner` is whose key signs for the account: the account itself, or the owner of a sub-wallet, as custody
@@ -251,7 +281,7 @@ impl Fence {
 }
 
 /// What ERC-7710 reads as "anybody may redeem".
-const ANY_DELEGATE: Address = address!("0000000000000000000000000000000000000a11");
+pub(crate) const ANY_DELEGATE: Address = address!("0000000000000000000000000000000000000a11");
 
 impl Instance {
     /// Reads a stored grant again: everything about it that does not depend on time or policy.

@@ -9,6 +9,7 @@ mod log;
 mod message;
 mod name;
 mod now;
+pub mod onchain;
 mod policy;
 mod receipt;
 mod refusal;
@@ -21,8 +22,8 @@ mod status;
 pub use self::{
     account::{Account, ActiveGrant, EndReason, EndedGrant, Novelty, Standing, Tightest, Use},
     admit::{
-        Admitted, Confirmation, LEAST_LIFE_SECONDS, Landing, Peg, Phase, PlanFacts, ReadBack,
-        Submission, admit, judge_plan,
+        Admitted, Budget, Confirmation, LEAST_LIFE_SECONDS, Landing, Peg, Phase, PlanFacts,
+        ReadBack, Spent, Submission, admit, judge_plan,
     },
     domain::Domain,
     fence::{

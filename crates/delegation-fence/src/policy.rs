@@ -92,6 +92,18 @@ impl Policy {
         &self.name
     }
 
+    /// The name without its version. Versions of one name follow each other.
+    #[must_use]
+    pub fn base_name(&self) -> &str {
+        &self.document.name
+    }
+
+    /// The version in the name.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.document.version
+    }
+
     /// keccak-256 over [`Self::canonical`].
     #[must_use]
     pub const fn digest(&self) -> B256 {

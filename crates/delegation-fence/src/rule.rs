@@ -85,6 +85,8 @@ rules! {
         SignatureZero = "signature_zero",
         /// A signature of no key.
         SignatureUnrecoverable = "signature_unrecoverable",
+        /// A delegation that cannot be read, passes another one on, or has a caveat with args.
+        DelegationMalformed = "delegation_malformed",
         /// A log that cannot be read.
         LogMalformed = "log_malformed",
     }
@@ -205,6 +207,38 @@ rules! {
         FenceAmountsDiffer = "fence_amounts_differ",
         /// The input token's price is too far from its peg.
         FencePeg = "fence_peg",
+        /// The plan promises less than current prices do, by more than the service takes.
+        FencePrice = "fence_price",
+        /// The plan takes less than the service sends a plan for.
+        OrderTooSmall = "order_too_small",
+        /// The day's budget for gas does not cover another plan.
+        GasBudgetExhausted = "gas_budget_exhausted",
+        /// A delegation of the grant is missing.
+        DelegationsMissing = "delegations_missing",
+        /// There is a delegation that the grant does not promise.
+        DelegationUnexpected = "delegation_unexpected",
+        /// The delegation is of another account.
+        DelegationDelegatorMismatch = "delegation_delegator_mismatch",
+        /// The delegation is for another redeemer.
+        DelegationRedeemerMismatch = "delegation_redeemer_mismatch",
+        /// The redeemer stands for nobody, for anybody, or is the account itself.
+        DelegationRedeemerInvalid = "delegation_redeemer_invalid",
+        /// The delegation lacks a caveat of the grant.
+        DelegationCaveatMissing = "delegation_caveat_missing",
+        /// The delegation has a caveat that the grant does not promise, or one in another place.
+        DelegationCaveatUnexpected = "delegation_caveat_unexpected",
+        /// A caveat says something else than the grant.
+        DelegationCaveatTerms = "delegation_caveat_terms",
+        /// The delegation is signed by another key than its account's, or for another chain.
+        DelegationNotByAccount = "delegation_not_by_account",
+        /// The amount is above what the delegations allow.
+        DelegationCap = "delegation_cap",
+        /// The account does not run the framework's code.
+        AccountCodeMismatch = "account_code_mismatch",
+        /// The authorization would count on every chain.
+        AuthorizationAnyChain = "authorization_any_chain",
+        /// The authorization is for the code of another contract.
+        AuthorizationImplementation = "authorization_implementation",
         /// A record's hash is not that of its content.
         LogHash = "log_hash",
         /// A record does not follow the one before it.

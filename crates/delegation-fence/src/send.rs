@@ -126,6 +126,8 @@ pub enum HaltReason {
     Over,
     /// A step reverted.
     Reverted,
+    /// A step was not signed, because it would have reverted.
+    WouldRevert,
     /// A step was displaced: another transaction has its nonce.
     Displaced,
     /// The allowance that was read back is not the one that the step sets.
@@ -133,13 +135,14 @@ pub enum HaltReason {
 }
 
 impl HaltReason {
-    /// The name: a rule's, or `plan_expired`, `step_reverted`, `step_displaced`, `allowance_unexpected`.
+    /// The name: a rule's, or `plan_expired`, `step_reverted`, `step_would_revert`, `step_displaced`, `allowance_unexpected`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Refused(rule) => rule.as_str(),
             Self::Over => Rule::PlanExpired.as_str(),
             Self::Reverted => "step_reverted",
+            Self::WouldRevert => "step_would_revert",
             Self::Displaced => "step_displaced",
             Self::Allowance => "allowance_unexpected",
         }

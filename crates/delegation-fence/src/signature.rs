@@ -129,7 +129,7 @@ impl Signature {
         &self.0
     }
 
-    fn parts(&self) -> (U256, U256, u8) {
+    pub(crate) fn parts(&self) -> (U256, U256, u8) {
         let (r, rest) = self.0.split_at(32);
         let (s, v) = rest.split_at(32);
         let v = v.first().copied().unwrap_or_default();

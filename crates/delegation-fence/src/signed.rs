@@ -46,7 +46,7 @@ impl<M: Message> Signed<M> {
         Self::of_value(json::parse(Rule::TypedDataMalformed, text)?)
     }
 
-    fn of_value(value: Value) -> Result<Self, Refusal> {
+    pub(crate) fn of_value(value: Value) -> Result<Self, Refusal> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct File {
@@ -68,7 +68,11 @@ impl<M: Message> Signed<M> {
     /// As JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        json!({"typed_data": self.typed_data.to_value(), "signature": self.signature}).to_string()
+        self.to_value().to_string()
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        json!({"typed_data": self.typed_data.to_value(), "signature": self.signature})
     }
 
     /// What is signed.

@@ -21,6 +21,8 @@ fn the_names_of_the_rules_are_stable() {
 fn every_rule_is_provoked_by_a_test() {
     let tests = [
         include_str!("attacks/accounts.rs"),
+        include_str!("attacks/chain.rs"),
+        include_str!("attacks/delegations.rs"),
         include_str!("attacks/grants.rs"),
         include_str!("attacks/limits.rs"),
         include_str!("attacks/orders.rs"),

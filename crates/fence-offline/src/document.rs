@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use alloy_primitives::{Address, B256};
 use clap::Args;
-use delegation_fence::{Message, Refusal, Signature, Signed, TypedData};
+use delegation_fence::{
+    Grant, Message, Refusal, Signature, Signed, TypedData,
+    onchain::{GrantFile, SignedDelegation},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,6 +24,8 @@ pub struct Document<M> {
     pub typed_data: TypedData<M>,
     /// The signature.
     pub signature: Option<Signature>,
+    /// The delegations beside a signed grant.
+    pub delegations: Vec<SignedDelegation>,
 }
 
 impl<M: Message> Document<M> {
@@ -37,18 +42,24 @@ impl<M: Message> Document<M> {
     /// # Errors
     /// The refusals of [`TypedData::parse`] and [`Signed::parse`].
     pub fn parse(text: &str) -> Result<Self, Refusal> {
-        if is_signed(text) {
-            let signed = Signed::<M>::parse(text)?;
-            Ok(Self {
-                typed_data: signed.typed_data().clone(),
-                signature: Some(*signed.signature()),
-            })
-        } else {
-            Ok(Self {
+        if !is_signed(text) {
+            return Ok(Self {
                 typed_data: TypedData::parse(text)?,
                 signature: None,
-            })
+                delegations: Vec::new(),
+            });
         }
+        let (signed, delegations) = if M::PRIMARY_TYPE == Grant::PRIMARY_TYPE {
+            let (rest, delegations) = GrantFile::split(text)?;
+            (Signed::<M>::parse(&rest)?, delegations)
+        } else {
+            (Signed::<M>::parse(text)?, Vec::new())
+        };
+        Ok(Self {
+            typed_data: signed.typed_data().clone(),
+            signature: Some(*signed.signature()),
+            delegations,
+        })
     }
 
     /// Whose key signed; `None` when nobody did.
@@ -176,6 +187,21 @@ impl Signing {
         words: &str,
         settings: &Settings,
     ) -> Result<Signed<M>, Failure> {
+        let key = self.open(signer, words, settings)?;
+        let signature = signature(&key, typed_data.digest())?;
+        Ok(Signed::new(typed_data, signature))
+    }
+
+    /// Asks for consent and opens the key file. The words of what will be signed are printed before anything is asked.
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
+    pub fn open(
+        &self,
+        signer: Option<Address>,
+        words: &str,
+        settings: &Settings,
+    ) -> Result<Key, Failure> {
         let named = self.keystore.as_ref().or(settings.keystore.as_ref());
         let path = key_files::locate(settings::required(named, "keystore")?);
         let text = source::read(&path)?;
@@ -193,14 +219,15 @@ impl Signing {
         if let Some(expected) = signer {
             require_signer(expected, key.address())?;
         }
-        Ok(Signed::new(
-            typed_data.clone(),
-            signature(&key, typed_data.digest())?,
-        ))
+        Ok(key)
     }
 }
 
-fn signature(key: &Key, digest: B256) -> Result<Signature, Failure> {
+/// The signature of a key over a digest.
+///
+/// # Errors
+/// A key that cannot sign it.
+pub fn signature(key: &Key, digest: B256) -> Result<Signature, Failure> {
     let bytes = key
         .sign(digest)
         .ok_or_else(|| Failure::file("the key cannot sign this digest"))?;

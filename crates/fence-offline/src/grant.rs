@@ -20,8 +20,9 @@ pub use self::{
 };
 use crate::{
     Exit, Failure, Outcome, Refused,
-    document::{Destination, Document, Signing, hashes, require_signer},
+    document::{Destination, Document, Signing, hashes, require_signer, signature},
     now,
+    onchain::{Chain, deliver_with, sign_all, words::of_delegations},
     policy::{Chosen, PolicyArguments, changes, compared, pinned},
     settings::Settings,
     source, summary,
@@ -42,6 +43,9 @@ pub struct Sign {
     /// Whose key has to sign for a sub-wallet
     #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
     pub owner: Option<Address>,
+    /// For eoa7702: with a redeemer the delegations on the chain are signed as well
+    #[command(flatten)]
+    pub chain: Chain,
     /// Judge as if it were this time [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
     pub now: Option<UtcSeconds>,
@@ -68,13 +72,32 @@ pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
     require_signable(&typed_data, &chosen.policy, now)?;
     let signer = owner(&grant, arguments.owner)?;
     let mut words = summary::of_grant(&typed_data, Some(&chosen.policy), None);
+    let is_own = grant.account_kind == AccountKind::Eoa7702;
+    let redeemer = match is_own {
+        true => arguments.chain.redeemer(&settings),
+        // A redeemer that is named for an account without delegations is a mistake; one in the settings is not.
+        false => arguments.chain.redeemer,
+    };
+    let mut promised = Vec::new();
+    if let Some(redeemer) = redeemer {
+        let terms = arguments
+            .chain
+            .terms(&typed_data, &chosen.policy, redeemer, &settings);
+        promised = terms.delegations()?;
+        words.push_str(&of_delegations(&terms, &promised));
+    } else if is_own {
+        words.push_str(NO_DELEGATIONS);
+    }
     words.push('\n');
     words.push_str(&compared(&chosen.differences));
-    let signed = arguments
-        .signing
-        .sign(typed_data, signer, &words, &settings)?;
-    deliver(&signed, &arguments.destination, arguments.json)
+    let key = arguments.signing.open(signer, &words, &settings)?;
+    let signed = Signed::new(typed_data.clone(), signature(&key, typed_data.digest())?);
+    let delegations = sign_all(&key, grant.chain_id, promised)?;
+    deliver_with(signed, delegations, &arguments.destination, arguments.json)
 }
+
+const NO_DELEGATIONS: &str = "\nNothing of it is on the chain yet: the service also needs the account's delegations. Name its redeemer \
+    with --redeemer, or sign them later with fence-cli onchain delegation\n";
 
 /// `grant attach`.
 #[derive(Debug, Args)]
@@ -115,12 +138,7 @@ fn deliver(
     destination: &Destination,
     as_json: bool,
 ) -> Result<Outcome, Failure> {
-    let mut about = hashes(signed.typed_data());
-    if let Some(about) = about.as_object_mut() {
-        about.insert("signer".to_owned(), json!(signed.signer()?.to_string()));
-        about.insert("grant_id".to_owned(), json!(signed.message().grant_id));
-    }
-    destination.deliver(&signed.to_json(), about, as_json)
+    deliver_with(signed.clone(), Vec::new(), destination, as_json)
 }
 
 /// `grant inspect`.

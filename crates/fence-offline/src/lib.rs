@@ -6,18 +6,22 @@ mod failure;
 pub mod grant;
 pub mod key;
 mod key_files;
+pub mod limit;
 pub mod log;
 pub mod now;
+pub mod onchain;
+pub mod order;
 pub mod output;
 pub mod plan;
 pub mod policy;
 mod printable;
 pub mod revoke;
 pub mod settings;
+pub mod signing;
 pub mod source;
 pub mod summary;
 pub mod terminal;
-mod units;
+pub mod units;
 
 pub use self::{
     exit::{Exit, Outcome, Refused},

@@ -11,6 +11,7 @@ use clap::Args;
 use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
+pub(crate) use self::verify::verified;
 use self::{answer::plan_of, words::Words};
 pub use self::{
     emit::Emit,

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use alloy_primitives::B256;
+use alloy_primitives::{Address, B256};
 use serde::Deserialize;
 
 use crate::{Failure, Printable, source};
@@ -24,6 +24,12 @@ pub struct Settings {
     pub policy_digest: Option<B256>,
     /// The key file.
     pub keystore: Option<PathBuf>,
+    /// The service's key that redeems delegations.
+    pub redeemer: Option<Address>,
+    /// The project's own enforcer.
+    pub enforcer: Option<Address>,
+    /// An endpoint of the chain.
+    pub rpc_url: Option<String>,
 }
 
 impl Settings {

@@ -18,7 +18,7 @@ pub(crate) fn amount(chain_id: Option<u64>, token: Address, amount: U256) -> Str
 
 /// A whole number of the smallest unit as a decimal number, without trailing zeros.
 #[must_use]
-pub(crate) fn decimal(amount: U256, decimals: u8) -> String {
+pub fn decimal(amount: U256, decimals: u8) -> String {
     let digits = amount.to_string();
     let places = usize::from(decimals);
     let padded = format!("{digits:0>width$}", width = places.saturating_add(1));
@@ -27,6 +27,23 @@ pub(crate) fn decimal(amount: U256, decimals: u8) -> String {
         "" => whole.to_owned(),
         fraction => format!("{whole}.{fraction}"),
     }
+}
+
+/// An amount in whole tokens, like 1000 or 0.5, as a number of the smallest unit. `None` for text that is none.
+#[must_use]
+pub fn atoms(text: &str, decimals: u8) -> Option<U256> {
+    let places = usize::from(decimals);
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || fraction.len() > places.max(1) {
+        return None;
+    }
+    let atoms = match places {
+        0 if fraction == "0" => whole.to_owned(),
+        0 => return None,
+        _ => format!("{whole}{fraction:0<places$}"),
+    };
+    U256::from_str_radix(&atoms, 10).ok()
 }
 
 /// A chain's name with its number.

@@ -55,11 +55,19 @@ impl ReadBack {
             })
     }
 
-    /// Whether nothing can be sent under the grant any more, as far as the server says; for an account with delegation
-    /// code also by the chain.
-    pub(crate) fn is_gone(&self, is_on_chain: bool) -> bool {
-        let disabled = self.on_chain.as_ref().is_some_and(|chain| chain.disabled);
-        self.state == "revoked" && (!is_on_chain || disabled)
+    /// Whether the service has ended the grant.
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.state == "revoked"
+    }
+
+    /// Whether the service says that the delegations are disabled.
+    pub(crate) fn is_disabled(&self) -> bool {
+        self.on_chain.as_ref().is_some_and(|chain| chain.disabled)
+    }
+
+    /// What the service says that disables them.
+    pub(crate) fn disable_transaction(&self) -> Option<&Value> {
+        self.on_chain.as_ref()?.disable_transaction.as_ref()
     }
 }
 

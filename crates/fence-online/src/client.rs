@@ -31,6 +31,8 @@ pub struct Server {
 pub(crate) struct Client {
     agent: Agent,
     base: String,
+    /// What messages show of the address.
+    shown: String,
 }
 
 /// An answer with its status.
@@ -49,6 +51,20 @@ impl Server {
 }
 
 impl Client {
+    /// An endpoint of a chain: its address often ends in a key, which no message shows.
+    pub(crate) fn of_node(url: &str) -> Result<Self, Failure> {
+        let end = url
+            .match_indices('/')
+            .nth(2)
+            .map_or(url.len(), |(at, _)| at);
+        let origin = url.get(..end).unwrap_or_default();
+        let origin = origin.rsplit_once('@').map_or(origin, |(_, host)| host);
+        Ok(Self {
+            shown: origin.to_owned(),
+            ..Self::new(url)?
+        })
+    }
+
     fn new(url: &str) -> Result<Self, Failure> {
         let base = url.trim_end_matches('/').to_owned();
         require_protected(&base)?;
@@ -67,7 +83,11 @@ impl Client {
             .user_agent(concat!("fence-cli/", env!("CARGO_PKG_VERSION")))
             .build()
             .into();
-        Ok(Self { agent, base })
+        Ok(Self {
+            agent,
+            shown: base.clone(),
+            base,
+        })
     }
 
     pub(crate) fn get(&self, path: &str) -> Result<Answer, Failure> {
@@ -91,7 +111,7 @@ impl Client {
         let unreachable = |error: ureq::Error| {
             let error = error.to_string();
             Failure::Error(
-                format!("{}: {}", Printable(&self.base), Printable(&error)),
+                format!("{}: {}", Printable(&self.shown), Printable(&error)),
                 Exit::Network,
             )
         };
@@ -107,7 +127,7 @@ impl Client {
             Failure::Error(
                 format!(
                     "{}: answered {status} with something that is not JSON: is this the service's address?",
-                    Printable(&self.base)
+                    Printable(&self.shown)
                 ),
                 Exit::Network,
             )

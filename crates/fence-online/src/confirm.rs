@@ -6,19 +6,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, Bytes};
 use clap::Args;
-use delegation_fence::{AccountKind, Grant};
-use fence_offline::{Exit, Failure, Outcome, Printable, document::Document, settings::Settings};
-use serde_json::json;
+use delegation_fence::{
+    AccountKind, Grant,
+    onchain::{ChainGrant, MANAGER},
+};
+use fence_offline::{
+    Exit, Failure, Outcome, Printable,
+    document::Document,
+    onchain::{of_document, transaction},
+    policy::PolicyArguments,
+    settings::Settings,
+};
+use serde_json::{Value, json};
 
 use crate::{
     answers::ReadBack,
     client::{Client, Server},
+    node::{ChainState, Node},
 };
 
 /// Between two questions.
-const PAUSE: Duration = Duration::from_millis(500);
+pub(crate) const PAUSE: Duration = Duration::from_millis(500);
 
 /// `revoke confirm`.
 #[derive(Debug, Args)]
@@ -29,6 +39,9 @@ pub struct Confirm {
     /// Which server
     #[command(flatten)]
     pub server: Server,
+    /// How the chain is read, for eoa7702
+    #[command(flatten)]
+    pub own: OwnReading,
     /// How long to ask, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30")]
     pub timeout: u64,
@@ -37,46 +50,93 @@ pub struct Confirm {
     pub json: bool,
 }
 
+/// The holder's own reading of the chain.
+#[derive(Debug, Args)]
+pub struct OwnReading {
+    /// The policy of the grant
+    #[command(flatten)]
+    pub policy: PolicyArguments,
+    /// An endpoint of the chain, for eoa7702: without one the service's word is taken for what the chain says
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "SVC_FENCE_RPC_URL",
+        hide_env_values = true
+    )]
+    pub rpc_url: Option<String>,
+    /// How many blocks have to stand above the block that is read
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub confirmations: u64,
+}
+
 /// Asks until the grant is revoked, for `eoa7702` on the chain too; exit code 5 if that is not so in time.
 ///
 /// # Errors
 /// A file that cannot be used; a server that cannot be reached.
 pub fn confirm(arguments: &Confirm) -> Result<Outcome, Failure> {
-    let client = arguments.server.connect(&Settings::load()?)?;
+    let settings = Settings::load()?;
+    let client = arguments.server.connect(&settings)?;
     let grant = Document::<Grant>::read(&arguments.grant)?;
-    let target = Target::of(grant.typed_data.message());
+    let target = Target::of(&grant, &arguments.own, &settings)?;
     target
         .wait(&client, Duration::from_secs(arguments.timeout))
-        .map(|read| target.told(read.as_ref(), arguments.json))
+        .map(|read| target.told(&read, arguments.json))
 }
 
 /// Which grant, and what its end takes.
-#[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
-    pub(crate) account: Address,
-    pub(crate) grant_id: B256,
-    pub(crate) is_on_chain: bool,
+    account: Address,
+    grant_id: B256,
+    is_on_chain: bool,
+    /// Its delegations, where the file has them.
+    delegations: Option<ChainGrant>,
+    /// Where the chain is read, where the holder names an endpoint.
+    node: Option<Node>,
+}
+
+/// What was read last.
+#[derive(Debug, Default)]
+pub(crate) struct Readings {
+    /// What the service says. `None`: it has never seen the grant.
+    service: Option<ReadBack>,
+    /// What the chain says itself.
+    chain: Option<ChainState>,
 }
 
 impl Target {
-    pub(crate) fn of(grant: &Grant) -> Self {
-        Self {
+    /// # Errors
+    /// An endpoint that cannot be one. Delegations that are not those of the grant are left out: a revocation does not wait for them.
+    pub(crate) fn of(
+        document: &Document<Grant>,
+        own: &OwnReading,
+        settings: &Settings,
+    ) -> Result<Self, Failure> {
+        let grant = document.typed_data.message();
+        let is_on_chain = grant.account_kind == AccountKind::Eoa7702;
+        let policy = own.policy.choose(settings).ok();
+        let delegations = policy
+            .filter(|_| is_on_chain)
+            .and_then(|chosen| of_document(document, &chosen.policy).ok());
+        let url = own.rpc_url.as_ref().or(settings.rpc_url.as_ref());
+        let node = url
+            .filter(|_| delegations.is_some())
+            .map(|url| Node::new(url, own.confirmations))
+            .transpose()?;
+        Ok(Self {
             account: grant.account,
             grant_id: grant.grant_id,
-            is_on_chain: grant.account_kind == AccountKind::Eoa7702,
-        }
+            is_on_chain,
+            delegations,
+            node,
+        })
     }
 
-    /// Asks until it is gone or the time is over; the last answer. A server that fails in between is asked again.
-    pub(crate) fn wait(
-        self,
-        client: &Client,
-        patience: Duration,
-    ) -> Result<Option<ReadBack>, Failure> {
+    /// Asks until it is gone or the time is over; the last answers. A server or endpoint that fails in between is asked again.
+    pub(crate) fn wait(&self, client: &Client, patience: Duration) -> Result<Readings, Failure> {
         let begun = Instant::now();
         loop {
-            let read = ReadBack::fetch(client, self.account, self.grant_id);
-            let gone = matches!(&read, Ok(Some(read)) if read.is_gone(self.is_on_chain));
+            let read = self.read(client);
+            let gone = read.as_ref().is_ok_and(|read| self.is_gone(read));
             if gone || begun.elapsed().saturating_add(PAUSE) > patience {
                 return read;
             }
@@ -84,54 +144,104 @@ impl Target {
         }
     }
 
-    /// One line: whether the permission is gone.
-    pub(crate) fn told(self, read: Option<&ReadBack>, as_json: bool) -> Outcome {
-        let gone = read.is_some_and(|read| read.is_gone(self.is_on_chain));
-        let exit = if gone { Exit::Ok } else { Exit::Unconfirmed };
-        if as_json {
-            return Outcome::json(&json!({"gone": gone, "read_back": read}), exit);
-        }
-        if gone {
-            let said = if self.is_on_chain {
-                "the permission is gone: revoked at the service, and its delegations are disabled in a sealed block"
-            } else {
-                "the permission is gone: the service reads it back as revoked"
-            };
-            return Outcome::ok(format!("{said}\n"));
-        }
-        Outcome {
-            stdout: format!("{}\n", self.why_not(read)),
-            stderr: String::new(),
-            exit,
-        }
+    fn read(&self, client: &Client) -> Result<Readings, Failure> {
+        let service = ReadBack::fetch(client, self.account, self.grant_id)?;
+        let chain = match (&self.node, &self.delegations) {
+            (Some(node), Some(delegations)) => Some(node.state(delegations)?),
+            _ => None,
+        };
+        Ok(Readings { service, chain })
     }
 
-    fn why_not(self, read: Option<&ReadBack>) -> String {
-        let Some(read) = read else {
+    /// Revoked at the service, and for an account with delegation code disabled on the chain: by the holder's own reading where there
+    /// is one, otherwise by the service's word.
+    fn is_gone(&self, read: &Readings) -> bool {
+        let Some(service) = &read.service else {
+            return false;
+        };
+        service.is_revoked()
+            && (!self.is_on_chain
+                || match &read.chain {
+                    Some(chain) => chain.is_over(),
+                    None => service.is_disabled(),
+                })
+    }
+
+    /// One line: whether the permission is gone.
+    pub(crate) fn told(&self, read: &Readings, as_json: bool) -> Outcome {
+        let gone = self.is_gone(read);
+        let exit = if gone { Exit::Ok } else { Exit::Unconfirmed };
+        if as_json {
+            let mut answer = json!({"gone": gone, "read_back": read.service});
+            if let Some(members) = answer.as_object_mut().filter(|_| self.is_on_chain) {
+                members.insert("chain".to_owned(), json!(read.chain));
+                let rest = self.disable(read).filter(|_| !gone);
+                members.insert("disable_transaction".to_owned(), json!(rest));
+            }
+            return Outcome::json(&answer, exit);
+        }
+        if !gone {
+            return Outcome {
+                stdout: format!("{}\n", self.why_not(read)),
+                stderr: String::new(),
+                exit,
+            };
+        }
+        let said = match (self.is_on_chain, &read.chain) {
+            (false, _) => "the service reads it back as revoked".to_owned(),
+            (true, Some(chain)) => format!(
+                "revoked at the service, and its delegations are disabled in a sealed block, read in block {} {}",
+                chain.block_number, chain.block_hash
+            ),
+            (true, None) => "revoked at the service, and its delegations are disabled in a sealed block, by the service's word \
+                 (--rpc-url reads the chain itself)"
+                .to_owned(),
+        };
+        Outcome::ok(format!("the permission is gone: {said}\n"))
+    }
+
+    fn why_not(&self, read: &Readings) -> String {
+        let Some(service) = &read.service else {
             return "the permission is NOT confirmed as gone: the service says that it has never seen this grant".to_owned();
         };
-        if read.state != "revoked" {
+        if !service.is_revoked() {
             return format!(
                 "the permission is NOT gone: the service reads it back as {}",
-                Printable(&read.state)
+                Printable(&service.state)
             );
         }
-        let transaction = read
-            .on_chain
-            .as_ref()
-            .and_then(|chain| chain.disable_transaction.as_ref());
-        let disable = transaction.map_or_else(
-            || "the service gives no transaction that disables them".to_owned(),
+        let disable = self.disable(read).map_or_else(
+            || "the grant's file has no delegations of it, and the service gives no transaction that disables them".to_owned(),
             |transaction| {
-                format!(
-                    "send this from {}: {}",
-                    self.account,
-                    Printable(&transaction.to_string())
-                )
+format!("send this from {}: {transaction}", self.account)
             },
         );
         format!(
             "the permission is NOT gone yet: the service has ended it, but its delegations are not disabled on the chain; {disable}"
         )
     }
+
+    /// The transaction that disables what is left: from the delegations that the holder signed. What the service gives is shown only
+    /// where the file has none, and only if it is a call of the manager's function for that.
+    fn disable(&self, read: &Readings) -> Option<Value> {
+        if let Some(delegations) = &self.delegations {
+            let already = read.chain.as_ref().map(ChainState::already);
+            return delegations
+                .disable(&already.unwrap_or_default())
+                .as_ref()
+                .map(transaction);
+        }
+        let given = read.service.as_ref()?.disable_transaction()?;
+        let text = |member: &str| given.get(member).and_then(Value::as_str);
+        let to: Address = text("to")?.parse().ok()?;
+        let data: Bytes = text("data")?.parse().ok()?;
+        let is_plain = text("value").is_none_or(|value| matches!(value, "0" | "0x0"));
+        let chain_id = given.get("chain_id").and_then(Value::as_u64);
+        (to == MANAGER && data.starts_with(&DISABLE) && is_plain).then(|| {
+            json!({"chain_id": chain_id, "from": self.account.to_string(), "to": to.to_string(), "value": "0", "data": data})
+        })
+    }
 }
+
+/// `disableDelegation` of the manager.
+const DISABLE: [u8; 4] = [0x49, 0x93, 0x40, 0x47];

@@ -16,7 +16,7 @@ use fence_offline::{
 
 use crate::{
     client::Server,
-    confirm::Target,
+    confirm::{OwnReading, Target},
     submit::{keep_receipt, send_revocation},
 };
 
@@ -35,6 +35,9 @@ pub struct RevokeNow {
     /// Whose key has to sign for a sub-wallet
     #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
     pub owner: Option<Address>,
+    /// How the chain is read, for eoa7702
+    #[command(flatten)]
+    pub own: OwnReading,
     /// Where to keep the service's receipt (mode 0600)
     #[arg(long, value_name = "FILE")]
     pub receipt: Option<PathBuf>,
@@ -62,6 +65,7 @@ pub fn revoke_now(arguments: &RevokeNow) -> Result<Outcome, Failure> {
         return Err(output::OutputError::Exists { path: path.clone() }.into());
     }
     let document = Document::<Grant>::read(&arguments.grant)?;
+    let target = Target::of(&document, &arguments.own, &settings)?;
     let grant = document.typed_data.message();
     let signer = match grant.account_kind {
         // Who signed the grant is who ends it.
@@ -82,12 +86,11 @@ pub fn revoke_now(arguments: &RevokeNow) -> Result<Outcome, Failure> {
     let signed = arguments
         .signing
         .sign(typed_data, signer, &words, &settings)?;
-    let target = Target::of(grant);
     let receipt = send_revocation(&client, &signed)?;
     keep_receipt(arguments.receipt.as_ref(), &receipt)?;
     let patience = Duration::from_secs(arguments.timeout);
     match target.wait(&client, patience) {
-        Ok(read) => Ok(target.told(read.as_ref(), arguments.json)),
+        Ok(read) => Ok(target.told(&read, arguments.json)),
         // It was accepted; whether it counts could not be read.
         Err(Failure::Error(error, _)) => Ok(Outcome::error(
             format!("the revocation was accepted, but NOT confirmed by reading back: {error}"),

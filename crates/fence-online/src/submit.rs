@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use delegation_fence::{Grant, Revocation, Signed};
+use delegation_fence::{Grant, Limit, Revocation, Signed, onchain::GrantFile};
 use fence_offline::{
     Exit, Failure, Outcome, Printable, document::Document, output, settings::Settings,
 };
@@ -31,10 +31,15 @@ pub struct SubmitGrant {
 /// The service's refusal by its name; a file or server that cannot be used.
 pub fn submit_grant(arguments: &SubmitGrant) -> Result<Outcome, Failure> {
     let client = arguments.server.connect(&Settings::load()?)?;
-    let signed = Document::<Grant>::read(&arguments.input)?.signed()?;
+    let document = Document::<Grant>::read(&arguments.input)?;
+    let file = GrantFile {
+        delegations: document.delegations.clone(),
+        signed: document.signed()?,
+    };
     let answer = client
-        .post("/delegation/grants", &signed.to_json())?
+        .post("/delegation/grants", &file.to_json())?
         .success()?;
+    let signed = file.signed;
     if arguments.json {
         return Ok(Outcome::json(&answer, Exit::Ok));
     }
@@ -80,6 +85,43 @@ pub fn submit_revocation(arguments: &SubmitRevocation) -> Result<Outcome, Failur
         "the service says {} since {}; fence-cli revoke confirm reads it back\n",
         Printable(&member_text(&answer, "state")),
         Printable(&member_text(&answer, "revoked_at")),
+    )))
+}
+
+/// `limit submit`.
+#[derive(Debug, Args)]
+pub struct SubmitLimit {
+    /// The signed limit (`-`: standard input)
+    #[arg(long = "in", value_name = "FILE")]
+    pub input: PathBuf,
+    /// Which server
+    #[command(flatten)]
+    pub server: Server,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Gives a signed limit to the service, which counts it at once.
+///
+/// # Errors
+/// As [`submit_grant`].
+pub fn submit_limit(arguments: &SubmitLimit) -> Result<Outcome, Failure> {
+    let client = arguments.server.connect(&Settings::load()?)?;
+    let signed = Document::<Limit>::read(&arguments.input)?.signed()?;
+    let answer = client
+        .post("/delegation/limits", &signed.to_json())?
+        .success()?;
+    if arguments.json {
+        return Ok(Outcome::json(&answer, Exit::Ok));
+    }
+    let text = |member: &str| member_text(&answer, member);
+    Ok(Outcome::ok(format!(
+        "the service counts for the grant {}: per swap {}, swaps {}, per 24 hours {} (0: no limit of its own)\n",
+        signed.message().grant_id,
+        Printable(&text("per_swap_cap")),
+        Printable(&text("max_swaps")),
+        Printable(&text("outflow_24h")),
     )))
 }
 

@@ -154,6 +154,7 @@ async fn what_is_not_recorded_is_not_made_up() {
         .await
         .unwrap();
     assert_eq!(answer.status(), 404);
+    assert_eq!(answer.headers()["content-type"], "text/plain");
     let text = answer.text().await.unwrap();
     assert!(
         text.contains("no recording answers this request") && text.contains("chainIndex"),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, U256, address};
 use data_sources::{
-    Mode,
+    Mode, VenueConfig,
     circle::{Circle, CircleConfig},
     hyperliquid::{Hyperliquid, HyperliquidConfig},
     lifi::{Lifi, LifiConfig},
@@ -51,27 +51,39 @@ async fn world(recordings: Recordings) -> World {
     let mode = Mode::Replay;
     let lifi = LifiConfig {
         base_url: format!("{}/v1", replay.base_url("li.quest")),
-        mode,
-        limits,
+        common: VenueConfig {
+            mode,
+            limits,
+            ..VenueConfig::default()
+        },
         ..LifiConfig::default()
     };
     let circle = CircleConfig {
         base_url: replay.base_url("iris-api.circle.com"),
-        mode,
-        limits,
+        common: VenueConfig {
+            mode,
+            limits,
+            ..VenueConfig::default()
+        },
         ..CircleConfig::default()
     };
     let polymarket = PolymarketConfig {
         clob_url: replay.base_url("clob.polymarket.com"),
         gamma_url: replay.base_url("gamma-api.polymarket.com"),
-        mode,
-        limits,
+        common: VenueConfig {
+            mode,
+            limits,
+            ..VenueConfig::default()
+        },
         ..PolymarketConfig::default()
     };
     let hyperliquid = HyperliquidConfig {
         base_url: replay.base_url("api.hyperliquid.xyz"),
-        mode,
-        limits,
+        common: VenueConfig {
+            mode,
+            limits,
+            ..VenueConfig::default()
+        },
         ..HyperliquidConfig::default()
     };
     World {

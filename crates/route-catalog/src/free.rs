@@ -1,10 +1,12 @@
 //! The endpoints beside the paid routes, which cost nothing.
 
-/// An unpaid endpoint of the server, answered to `GET`.
+/// An unpaid endpoint of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FreeRoute {
     /// The path.
     pub path: &'static str,
+    /// Whether it is answered to `POST` with a JSON body; to `GET` otherwise.
+    pub takes_body: bool,
     /// The stable name, the `operationId` of OpenAPI.
     pub name: &'static str,
     /// A few words.
@@ -31,7 +33,7 @@ pub struct PathParameter {
 const ADDRESS_PATTERN: &str = "^0x[a-fA-F0-9]{40}$";
 
 /// Every unpaid endpoint.
-pub static FREE_ROUTES: [FreeRoute; 13] = [
+pub static FREE_ROUTES: [FreeRoute; 22] = [
     free("/", "index", "A page for people", "text/html"),
     free(
         "/icon.svg",
@@ -92,7 +94,7 @@ pub static FREE_ROUTES: [FreeRoute; 13] = [
             },
             PathParameter {
                 name: "nonce",
-                pattern: "^0x[a-fA-F0-9]{64}$",
+                pattern: WORD_PATTERN,
             },
         ],
         ..free(
@@ -102,6 +104,63 @@ pub static FREE_ROUTES: [FreeRoute; 13] = [
             JSON,
         )
     },
+    delegation(
+        "/delegation/status",
+        "delegation_status",
+        "The public record of the delegation fence, read back now",
+        &[],
+    ),
+    delegation(
+        "/delegation/policy",
+        "delegation_policy",
+        "The fence's rules document in its canonical bytes, tagged with their digest",
+        &[],
+    ),
+    written(delegation(
+        "/delegation/grants",
+        "delegation_grant",
+        "Receives a signed grant; 201 when it is new",
+        &[],
+    )),
+    delegation(
+        "/delegation/grants/{account}/{grant_id}",
+        "delegation_grant_state",
+        "What a grant is now: not_yet_valid, active, expired, revoked or superseded",
+        GRANT_PATH,
+    ),
+    delegation(
+        "/delegation/grants/{account}/{grant_id}/log",
+        "delegation_grant_log",
+        "The account of a grant: hash-chained records, from the number in the query `cursor` on",
+        GRANT_PATH,
+    ),
+    written(delegation(
+        "/delegation/revocations",
+        "delegation_revocation",
+        "Receives a signed revocation, reads it back and gives its receipt",
+        &[],
+    )),
+    written(delegation(
+        "/delegation/limits",
+        "delegation_limit",
+        "Receives a signed limit, which tightens a grant at once",
+        &[],
+    )),
+    written(delegation(
+        "/delegation/submissions",
+        "delegation_submission",
+        "Receives a plan that a grant's delegate ordered; 202 when it is accepted, with `dry_run` only a judgement",
+        &[],
+    )),
+    delegation(
+        "/delegation/submissions/{payload_digest}",
+        "delegation_submission_state",
+        "What became of a plan that was accepted",
+        &[PathParameter {
+            name: "payload_digest",
+            pattern: WORD_PATTERN,
+        }],
+    ),
     free("/metrics", "metrics", "Prometheus metrics", "text/plain"),
     free("/openapi.json", "openapi", "This document", JSON),
     free(
@@ -118,6 +177,20 @@ pub static FREE_ROUTES: [FreeRoute; 13] = [
     ),
 ];
 
+const WORD_PATTERN: &str = "^0x[a-fA-F0-9]{64}$";
+
+/// A grant, as paths name it.
+const GRANT_PATH: &[PathParameter] = &[
+    PathParameter {
+        name: "account",
+        pattern: ADDRESS_PATTERN,
+    },
+    PathParameter {
+        name: "grant_id",
+        pattern: WORD_PATTERN,
+    },
+];
+
 const JSON: &str = "application/json";
 
 const fn free(
@@ -128,12 +201,35 @@ const fn free(
 ) -> FreeRoute {
     FreeRoute {
         path,
+        takes_body: false,
         name,
         summary,
         media_type,
         may_be_unready: false,
         parameters: &[],
         absent: None,
+    }
+}
+
+/// An endpoint of the fence, which a server without `[delegation]` does not have.
+const fn delegation(
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    parameters: &'static [PathParameter],
+) -> FreeRoute {
+    FreeRoute {
+        parameters,
+        absent: Some("Nothing is known of it, or this server takes no delegations"),
+        ..free(path, name, summary, JSON)
+    }
+}
+
+/// The same with a body.
+const fn written(route: FreeRoute) -> FreeRoute {
+    FreeRoute {
+        takes_body: true,
+        ..route
     }
 }
 

@@ -26,7 +26,8 @@ impl Catalog {
             }
         }
         for route in FREE_ROUTES {
-            paths.insert(route.path.to_owned(), json!({"get": free(&route)}));
+            let method = if route.takes_body { "post" } else { "get" };
+            paths.insert(route.path.to_owned(), json!({ method: free(&route) }));
         }
         render::sorted(json!({
             "openapi": "3.1.0",
@@ -105,6 +106,10 @@ fn free(route: &FreeRoute) -> Json {
     let Some(members) = operation.as_object_mut() else {
         return operation;
     };
+    if route.takes_body {
+        let body = json!({"required": true, "content": {"application/json": {"schema": {"type": "object"}}}});
+        members.insert("requestBody".to_owned(), body);
+    }
     if !route.parameters.is_empty() {
         let parameters = route.parameters.iter().map(|parameter| {
             let schema = json!({"type": "string", "pattern": parameter.pattern});

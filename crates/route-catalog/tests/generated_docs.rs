@@ -22,7 +22,8 @@ fn generated_docs_are_those_of_the_table() {
     compare("ROUTES.md", &routes);
     let errors = format!(
         "# Error codes\n\nThe form of an error is in [PROTOCOL.md](PROTOCOL.md). Nothing is charged for any of these. \
-         Written by `cargo xtask\ndocs` from the catalog.\n\n{}",
+         Written by `cargo xtask\ndocs` from the catalog. The endpoints below `/delegation/` have further codes, the names \
+         of the fence's rules: [FENCE](FENCE.md#what-refuses).\n\n{}",
         ErrorCode::docs_table()
     );
     compare("ERRORS.md", &errors);

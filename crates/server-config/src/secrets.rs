@@ -7,14 +7,17 @@ use secrecy::SecretString;
 use crate::Problem;
 
 /// Keys that must not stand in the configuration file itself.
-pub(crate) const SECRET_KEYS: [&str; 7] = [
+pub(crate) const SECRET_KEYS: [&str; 10] = [
     "private_key",
+    "keystore_password",
     "okx_api_key",
     "okx_secret_key",
     "okx_passphrase",
     "api_key",
     "secret_key",
     "passphrase",
+    "secret",
+    "gas_account_key",
 ];
 
 /// Fills a secret from the file that its `*_file` key names, unless the environment set it.

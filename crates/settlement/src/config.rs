@@ -8,10 +8,11 @@ use std::time::Duration;
 use alloy_primitives::{Address, U256};
 use secrecy::SecretString;
 use thiserror::Error;
-use tx_sender::Store;
+use tx_sender::{MemoryStore, Store, TransactionSigner};
 use x402_wire::{Authorization, AuthorizationKey, Payment, Scheme, SignatureStanding, Terms};
 
 use crate::http::Http;
+use crate::onchain;
 use crate::{
     Cause, ChainOptions, ChainReader, Facilitator, GasPolicy, Okx, OkxCredentials, OnchainSettler,
     Readiness, Reconciliation, Settlement, SettlementError, Settler, Verification, WithChain,
@@ -121,6 +122,8 @@ pub struct SettlementConfig {
     pub more_rpc_urls: Vec<SecretString>,
     /// Mode `onchain`: the key that pays the gas, 32 bytes as hexadecimal digits.
     pub private_key: Option<SecretString>,
+    /// Mode `onchain`: who signs for the account that pays the gas, in the place of `private_key`.
+    pub signer: Option<Arc<dyn TransactionSigner>>,
     /// How long is waited for what.
     pub timeouts: Timeouts,
     /// Mode `onchain`: what a settlement may cost.
@@ -205,16 +208,17 @@ impl AnySettler {
             }
             Mode::Onchain => {
                 let chain = chain.ok_or(missing("settlement.rpc_url"))?;
-                let key = config
-                    .private_key
-                    .ok_or(missing("settlement.private_key"))?;
-                let gas = config.gas;
-                let settler = match config.records {
-                    Some(records) => {
-                        OnchainSettler::recorded(chain, &key, timeouts, gas, records).await?
-                    }
-                    None => OnchainSettler::new(chain, &key, timeouts, gas)?,
+                let signer = match (config.signer, config.private_key) {
+                    (Some(signer), _) => signer,
+                    (None, Some(key)) => onchain::local_key(&key)?,
+                    (None, None) => return Err(missing("settlement.private_key")),
                 };
+                let records = config
+                    .records
+                    .unwrap_or_else(|| Arc::new(MemoryStore::default()));
+                let gas = config.gas;
+                let settler =
+                    OnchainSettler::signed_by(chain, signer, timeouts, gas, records).await?;
                 Ok(Self::Onchain(settler))
             }
         }

@@ -48,6 +48,16 @@ impl Default for GasPolicy {
     }
 }
 
+/// A key in this process.
+pub(crate) fn local_key(
+    text: &SecretString,
+) -> Result<Arc<dyn TransactionSigner>, SettlementError> {
+    let signer = LocalKey::from_hex(text).map_err(|_| SettlementError::PrivateKey {
+        key: "settlement.private_key",
+    })?;
+    Ok(Arc::new(signer))
+}
+
 /// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on EVM,
 /// settlement phase; EIP-3009). Scheme `aggr_deferred` needs the broker and is refused.
 ///
@@ -77,7 +87,8 @@ impl OnchainSettler {
         policy: GasPolicy,
     ) -> Result<Self, SettlementError> {
         let records = Arc::new(MemoryStore::default());
-        Self::over(chain, private_key, timeouts, policy, records)
+        let signer = local_key(private_key)?;
+        Ok(Self::over(chain, signer, timeouts, policy, records))
     }
 
     /// The same with records that outlive the process. No other process may use them at the same time.
@@ -91,7 +102,22 @@ impl OnchainSettler {
         policy: GasPolicy,
         records: Arc<dyn Store>,
     ) -> Result<Self, SettlementError> {
-        let settler = Self::over(chain, private_key, timeouts, policy, records)?;
+        let signer = local_key(private_key)?;
+        Self::signed_by(chain, signer, timeouts, policy, records).await
+    }
+
+    /// The same with a key that somebody else may hold.
+    ///
+    /// # Errors
+    /// [`SettlementError::Records`] when the records cannot be read.
+    pub async fn signed_by(
+        chain: ChainReader,
+        signer: Arc<dyn TransactionSigner>,
+        timeouts: Timeouts,
+        policy: GasPolicy,
+        records: Arc<dyn Store>,
+    ) -> Result<Self, SettlementError> {
+        let settler = Self::over(chain, signer, timeouts, policy, records);
         match settler.sender.resume().await {
             Ok(0) => {}
             Ok(lanes) => tracing::info!(lanes, "the previous run left transactions open"),
@@ -102,17 +128,14 @@ impl OnchainSettler {
 
     fn over(
         chain: ChainReader,
-        private_key: &SecretString,
+        signer: Arc<dyn TransactionSigner>,
         timeouts: Timeouts,
         policy: GasPolicy,
         records: Arc<dyn Store>,
-    ) -> Result<Self, SettlementError> {
-        let signer = LocalKey::from_hex(private_key).map_err(|_| SettlementError::PrivateKey {
-            key: "settlement.private_key",
-        })?;
+    ) -> Self {
         let account = signer.account();
-        let sender = transactions::sender(&chain, Arc::new(signer), timeouts, policy, records);
-        Ok(Self {
+        let sender = transactions::sender(&chain, signer, timeouts, policy, records);
+        Self {
             chain,
             account,
             sender,
@@ -121,7 +144,7 @@ impl OnchainSettler {
             open: AtomicUsize::new(0),
             timeouts,
             policy,
-        })
+        }
     }
 
     /// The account that pays the gas.

@@ -30,5 +30,6 @@ pub use signer::KeyFileError;
 pub use signer::Web3Signer;
 pub use signer::{
     Checked, HashSigner, InvalidKey, LocalKey, SignFuture, TransactionSigner, Unsigned, check,
+    signed,
 };
 pub use store::{Fence, MemoryStore, SqliteStore, Store, StoreFuture, Takeover};

@@ -10,9 +10,9 @@ mod tend;
 mod watch;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, Bytes, U256};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     pub(crate) holder: String,
     pub(crate) watchers: Watchers,
     chains: HashMap<u64, Network>,
-    signers: HashMap<Address, Arc<dyn TransactionSigner>>,
+    signers: RwLock<HashMap<Address, Arc<dyn TransactionSigner>>>,
     statuses: Mutex<HashMap<Lane, LaneStatus>>,
 }
 
@@ -99,7 +99,7 @@ impl Sender {
             holder: holder(),
             watchers: Watchers::default(),
             chains: chains.collect(),
-            signers: signers.map(|signer| (signer.account(), signer)).collect(),
+            signers: RwLock::new(signers.map(|signer| (signer.account(), signer)).collect()),
             statuses: Mutex::default(),
         };
         Self {
@@ -121,6 +121,14 @@ impl Sender {
         let sender = Self::new(store, chains, signers, options);
         sender.resume().await?;
         Ok(sender)
+    }
+
+    /// Takes in a signer, for accounts that come to be while the sender runs. What the records say is open of its account goes on with
+    /// [`Self::wake`]. A signer that is there already stays.
+    pub fn add_signer(&self, signer: Arc<dyn TransactionSigner>) {
+        let signers = self.shared.signers.write();
+        let mut signers = signers.unwrap_or_else(PoisonError::into_inner);
+        signers.entry(signer.account()).or_insert(signer);
     }
 
     /// Goes on with whatever the records say is open; the number of lanes.
@@ -188,6 +196,34 @@ impl Sender {
     /// [`SenderError::TooLate`], [`SenderError::UnknownKey`], and the store's.
     pub async fn cancel(&self, key: &str) -> Result<Record, SenderError> {
         self.close(key, Closing::Cancelled).await
+    }
+
+    /// Works a lane whose records were left by another process, for an account whose signer came after [`Self::resume`].
+    ///
+    /// # Errors
+    /// An unknown chain or account.
+    pub fn wake(&self, lane: Lane) -> Result<(), SenderError> {
+        self.work(lane)
+    }
+
+    /// Sees to it that nothing is ever sent under a key: where it has no record it gets one that is over, and whoever submits it later, in
+    /// this process or another, finds that one. The record that stands; one that was submitted before is not touched.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn forbid(&self, key: &str, lane: Lane) -> Result<Record, SenderError> {
+        let nothing = Request {
+            to: lane.account,
+            value: U256::ZERO,
+            input: Bytes::new(),
+            gas_limit: 0,
+            max_fee_per_gas: None,
+            not_after: None,
+            confirmations: None,
+        };
+        let now = self.shared.options.clock.now();
+        let over = Record::prepared(key, lane, nothing, now).close(Closing::Cancelled)?;
+        Ok(self.shared.store.insert(over).await?)
     }
 
     /// Gives up everything of the lane that no block has yet, so that new requests do not wait behind it; the number of
@@ -278,7 +314,8 @@ impl Shared {
         let network = network.ok_or(SenderError::UnknownChain {
             chain_id: lane.chain_id,
         })?;
-        let signer = self.signers.get(&lane.account);
+        let signers = self.signers.read().unwrap_or_else(PoisonError::into_inner);
+        let signer = signers.get(&lane.account);
         let signer = signer.ok_or(SenderError::UnknownAccount {
             account: lane.account,
         })?;
@@ -318,7 +355,6 @@ impl std::fmt::Debug for Sender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sender")
             .field("chains", &self.shared.chains.keys())
-            .field("accounts", &self.shared.signers.keys())
             .finish_non_exhaustive()
     }
 }

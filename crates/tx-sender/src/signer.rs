@@ -13,7 +13,7 @@ use alloy_consensus::{SignableTransaction, Signed, TxEip1559, TxLegacy};
 use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256};
 
-pub use self::check::{Checked, check};
+pub use self::check::{Checked, check, signed};
 #[cfg(feature = "keystore")]
 pub use self::keystore::KeyFileError;
 pub use self::local::{HashSigner, InvalidKey, LocalKey};
@@ -27,7 +27,7 @@ pub type SignFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, SignError>> +
 /// Whoever holds the key of one account.
 ///
 /// A signer that holds the key itself and one that asks a remote service are the same here: what it returns is parsed, compared with the
-/// request field by field and recovered to the account ([`check`]) before it is stored or sent.
+/// request field by field and recovered to the account ([`signed`]) before it is stored or sent.
 pub trait TransactionSigner: Send + Sync + 'static {
     /// The account.
     fn account(&self) -> Address;

@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 use cargo_metadata::MetadataCommand;
 
 use crate::cli::{Cli, Steps, Task};
+use crate::counts::Counts;
 use crate::session::Session;
 use crate::{XtaskError, command, foreign, layering, licences};
 
@@ -42,16 +43,15 @@ pub fn run(cli: Cli) -> ExitCode {
             let mut recorder = cargo(["run", "--locked", "--package", "recorder", "--"]);
             command::run(recorder.args(&arguments))
         }),
-        Task::Signers => single_step("signers", || {
-            let tests = [
-                "test",
-                "--package",
-                "tx-sender",
-                "--locked",
-                "--all-features",
-            ];
-            command::run(&mut cargo(tests))
-        }),
+        Task::Signers => {
+            let mut session = single();
+            session.step("signers of the workspace", |counts| {
+                let mut tests = cargo(["test", "--package", "tx-sender", "--locked"]);
+                command::run_tests(tests.arg("--all-features"), counts)
+            });
+            session.step("signers that are services", remote_signers);
+            session.finish(true)
+        }
         Task::Docs => single_step("generated docs", || {
             let mut tests = cargo(["test", "--workspace", "--locked", "generated_docs"]);
             command::run(tests.env("UPDATE_DOCS", "1"))
@@ -118,6 +118,22 @@ fn short_siege() -> Result<(), XtaskError> {
             .args(["--quick", "--seed", "1"]),
     )
 }
+
+/// Tests the crate that is a workspace of its own, and builds the server that is composed with it. Its target folder lies within the
+/// usual one.
+fn remote_signers(counts: &mut Counts) -> Result<(), XtaskError> {
+    let target = target()?.join("kms-signers");
+    let on = |subcommand: &'static str| {
+        let mut command = cargo([subcommand, "--locked", "--manifest-path", KMS_SIGNERS]);
+        command.arg("--target-dir").arg(&target);
+        command
+    };
+    command::run_tests(&mut on("test"), counts)?;
+    command::run(on("build").args(["--all-features", "--example", "api-server"]))
+}
+
+/// The crate of the signers that are services.
+const KMS_SIGNERS: &str = "crates/kms-signers/Cargo.toml";
 
 /// Where cargo builds.
 fn target() -> Result<PathBuf, XtaskError> {

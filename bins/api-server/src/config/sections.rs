@@ -1,13 +1,17 @@
 //! The sections that only this server reads, their defaults and their rules.
 
 mod credit;
+mod custody;
 mod datasets;
+mod delegation;
 mod payment;
 mod settlement;
 mod storage;
 
 pub use credit::CreditSection;
+pub use custody::{CustodyProvider, CustodySection, WalletsSection};
 pub use datasets::DatasetsSection;
+pub use delegation::{DelegationSection, Usd};
 pub use payment::{AssetTable, PaymentSection};
 pub use settlement::{SettlementMode, SettlementSection};
 pub use storage::StorageSection;

@@ -20,6 +20,7 @@ pub(super) const PROBE_BROKEN: &str = "svc_probe_broken_sources";
 pub(super) const PROBE_TOLERATED: &str = "svc_probe_tolerated_members";
 pub(super) const UNREVIEWED: &str = "svc_unreviewed_contracts_total";
 pub(super) const HTTP_ANSWERS: &str = "svc_http_answers_total";
+pub(super) const DELEGATION_ANSWERS: &str = "svc_delegation_answers_total";
 pub(super) const BUILD_INFO: &str = "svc_build_info";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Some are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 28] = [
+pub(super) const METRICS: [Metric; 29] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -143,6 +144,12 @@ pub(super) const METRICS: [Metric; 28] = [
         kind: Counter,
         labels: &["kind"],
         help: "quotes of the chain's aggregator that were refused because they name a contract or function that nobody has reviewed. `kind` is `router`, `selector` or `spender`; `/status` shows what was observed",
+    },
+    Metric {
+        name: DELEGATION_ANSWERS,
+        kind: Counter,
+        labels: &["endpoint", "outcome"],
+        help: "answers below `/delegation/`. `outcome` is `ok` or the code of what refused",
     },
     Metric {
         name: HTTP_ANSWERS,

@@ -1,18 +1,154 @@
-//! The payer's own wallet, which is the default of every route that takes an address.
+//! `GET /sub-wallet`, and the payer's own wallet as the default of every route that takes an address.
+
+use std::collections::BTreeMap;
 
 use alloy_primitives::Address;
-use route_catalog::ErrorCode;
+use custody::{CustodyError, Wallet};
+use data_sources::Provenance;
+use jiff::Timestamp;
+use route_catalog::{ErrorCode, Operation};
+use serde_json::{Value, json};
 
+use super::portfolio;
+use crate::answer::{Answered, Method, Origin, Part, seconds};
 use crate::call::Call;
+use crate::context::Context;
 use crate::reply::ErrorReply;
+use crate::source_report::SourceReport;
+use crate::sources::{Accounts, Wallets};
+
+/// Balances and nonces change with every block.
+const FRESH_SECONDS: u64 = 15;
+
+/// Who says which wallet is the payer's.
+const SOURCE: &str = "custody";
+
+/// The payer's sub-wallet, made now if there is none: the payment of this call is verified.
+pub(super) async fn answer(
+    context: &Context,
+    wallets: &Wallets,
+    accounts: &Accounts,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
+    let Some(custody) = &wallets.custody else {
+        return Err(no_custody(call));
+    };
+    let owner = wallets.owner(call.payer);
+    let wallet = custody
+        .get_or_create(owner)
+        .await
+        .map_err(|error| unavailable(&error))?;
+    let mut report = SourceReport::default();
+    report
+        .sources
+        .push(Provenance::local(SOURCE, context.now()));
+    let (balances, nonces) = tokio::join!(
+        portfolio::balances(context, accounts, wallet.address, &wallets.chains),
+        nonces(accounts, wallets, &wallet),
+    );
+    let mut parts = vec![Part::at("sub_wallet", context.now(), FRESH_SECONDS)];
+    let balances = match balances {
+        Ok(balances) => {
+            parts.extend(balances.parts);
+            report.join(balances.report);
+            serde_json::to_value(&balances.portfolio.chains).unwrap_or_default()
+        }
+        Err(_) => {
+            report.missing("balances", "no_node_answers", SOURCE);
+            Value::Null
+        }
+    };
+    let mut nonce_state = BTreeMap::new();
+    for (chain, nonce) in nonces {
+        match nonce {
+            Ok(sourced) => {
+                let nonce = report.got(sourced);
+                nonce_state.insert(chain.to_string(), json!(nonce));
+            }
+            Err(error) => {
+                report.failed(context, &error);
+                let source = data_sources::evm::source(chain);
+                report.missing(&format!("nonce_state.{chain}"), "no_node_answers", source);
+                nonce_state.insert(chain.to_string(), Value::Null);
+            }
+        }
+    }
+    let provider = wallet.provider;
+    let data = json!({
+        "owner": wallet.owner.to_string().to_lowercase(),
+        "sub_wallet": wallet.address.to_string(),
+        "provisioned_at": wallet.created_at.and_then(time),
+        "custody": {
+            "provider": provider.as_str(),
+            "trusted_execution_environment": provider.is_trusted_environment(),
+            "keys_are": provider.holds(),
+            "attestation": null,
+        },
+        "chains": wallets.chains,
+        "balances": balances,
+        "nonce_state": nonce_state,
+        "policy": {"withdraw_to": "owner", "signs": ["delegated_swaps"]},
+    });
+    let answered = Answered {
+        origins: vec![Origin::new("data", SOURCE, Method::Direct)],
+        as_of: Some(context.now()),
+        none: &["data.custody.attestation", "data.provisioned_at"],
+        ..Answered::of_parts(data, parts).with_report(report)
+    };
+    Ok(answered)
+}
+
+/// The number of transactions of the wallet on each chain.
+async fn nonces(
+    accounts: &Accounts,
+    wallets: &Wallets,
+    wallet: &Wallet,
+) -> Vec<(u64, Result<data_sources::Sourced<u64>, data_sources::Error>)> {
+    let mut nonces = Vec::new();
+    for chain in &wallets.chains {
+        let nonce = accounts.evm.transaction_count(*chain, wallet.address).await;
+        nonces.push((*chain, nonce));
+    }
+    nonces
+}
 
 /// The address that the caller named, or that of the payer's sub-wallet.
 pub(super) fn address_or_own(call: &Call) -> Result<Address, ErrorReply> {
-    call.parameters.address("address").ok_or_else(|| {
-        tracing::debug!(payer = %call.payer, operation = %call.operation, "no sub-wallet");
-        let message = "the payer has no sub-wallet; name an address";
-        ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_sub_wallet")
-    })
+    call.parameters
+        .address("address")
+        .or(call.sub_wallet)
+        .ok_or_else(|| {
+            tracing::debug!(payer = %call.payer, operation = %call.operation, "no sub-wallet");
+            let message = "the payer has no sub-wallet; name an address";
+            ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_sub_wallet")
+        })
+}
+
+/// The call with the payer's sub-wallet, where the operation takes it for an address that was not named. None is made here.
+pub(super) async fn with_own(wallets: &Wallets, call: &Call) -> Result<Option<Call>, ErrorReply> {
+    let takes_own = matches!(
+        call.operation,
+        Operation::Portfolio
+            | Operation::IdleCapital
+            | Operation::YieldFarmingActive
+            | Operation::HyperliquidAccount
+            | Operation::HlTransactionHistory
+    );
+    let Some(custody) = wallets.custody.as_ref().filter(|_| takes_own) else {
+        return Ok(None);
+    };
+    if call.parameters.address("address").is_some() {
+        return Ok(None);
+    }
+    let owner = wallets.owner(call.payer);
+    let wallet = custody
+        .find(owner)
+        .await
+        .map_err(|error| unavailable(&error))?;
+    Ok(Some(Call {
+        sub_wallet: wallet.map(|wallet| wallet.address),
+        ..call.clone()
+    }))
 }
 
 /// No custody is connected, so no wallet can act.
@@ -25,4 +161,23 @@ pub(super) fn no_custody(call: &Call) -> ErrorReply {
     ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
         .detail("reason", "no_custody_connected")
         .retryable(false)
+}
+
+/// Custody is connected, and this action of a wallet is not served yet.
+pub(super) fn not_served(call: &Call) -> ErrorReply {
+    let message = format!("{} is not served yet", call.operation.route().path);
+    ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
+        .detail("reason", crate::offering::NO_ACTIONS)
+        .retryable(false)
+}
+
+fn unavailable(error: &CustodyError) -> ErrorReply {
+    tracing::warn!(code = error.code(), %error, "custody cannot answer");
+    ErrorReply::new(ErrorCode::UpstreamUnavailable, "custody cannot answer")
+        .detail("reason", error.code())
+}
+
+fn time(unix: u64) -> Option<String> {
+    let unix = i64::try_from(unix).ok()?;
+    Timestamp::from_second(unix).ok().map(seconds)
 }

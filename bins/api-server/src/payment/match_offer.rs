@@ -103,6 +103,7 @@ fn parse(call: &PaidCall, payment: &Payment) -> Result<Call, Refusal> {
         operation: request.operation,
         parameters,
         payer: payment.payer(),
+        sub_wallet: None,
         request_id: request.id,
         max_age,
     })

@@ -11,7 +11,7 @@ use data_sources::transport::{Transport, TransportError};
 use data_sources::{Clock, Mode, SourceConfig};
 use secrecy::SecretString;
 
-use super::Sources;
+use super::{Sources, Wallets};
 use crate::config::{Chains, Config, UpstreamMode, UpstreamTable};
 use crate::context::Context;
 use crate::error::ServeError;
@@ -64,6 +64,16 @@ impl<'a> Connect<'a> {
         let config = rpc(&self.config.chains);
         EvmReader::new(&self.transport, config, self.clock.clone())
             .map_err(|error| ServeError::Upstream { name: "rpc", error })
+    }
+
+    /// Sub-wallets, whose custody is opened by whoever starts the server.
+    pub(super) fn wallets(&self) -> Wallets {
+        let terms = self.config.payment.terms();
+        Wallets {
+            custody: None,
+            payer_chain: terms.map_or(0, |terms| terms.network.chain_id()),
+            chains: self.config.wallets.chains.clone(),
+        }
     }
 
     /// The clock, and the mode of every source.

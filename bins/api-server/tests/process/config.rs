@@ -281,6 +281,7 @@ fn a_file_that_cannot_be_read_or_is_not_toml_is_said_to_be() {
 fn secrets_do_not_belong_in_the_file_and_are_not_repeated() {
     for key in [
         "settlement.private_key",
+        "settlement.keystore_password",
         "settlement.okx_api_key",
         "settlement.okx_secret_key",
         "settlement.okx_passphrase",

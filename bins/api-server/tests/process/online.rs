@@ -53,7 +53,7 @@ fn nobody() -> (TcpSocket, String) {
 }
 
 /// Runs the check; gives the lines after the report, and the exit code.
-async fn check(file: &str) -> (Vec<String>, Option<i32>) {
+pub(crate) async fn check(file: &str) -> (Vec<String>, Option<i32>) {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("api.toml");
     std::fs::write(

@@ -31,6 +31,7 @@ mod provenance;
 mod published;
 mod security;
 mod shop;
+mod sub_wallet;
 #[path = "../support/mod.rs"]
 mod support;
 mod tokens;

@@ -9,12 +9,15 @@
     reason = "test code"
 )]
 
+mod chain;
 mod desk;
 mod grants;
 mod keys;
 mod logs;
 mod namespace;
 mod network;
+mod node;
+mod orders;
 mod policies;
 mod revocations;
 mod service;

@@ -42,6 +42,13 @@ fn offline_commands_need_no_network() {
         ),
         format!("grant sign --in grant.json --keystore owner.key --password-file password --yes --now {NOW} --out signed.json"),
         "grant inspect --in signed.json".to_owned(),
+        "onchain delegation --grant signed.json --redeemer 0x90F79bf6EB2c4f870365E785982E1f101E93b906 --keystore owner.key \
+         --password-file password --yes --out delegated.json"
+            .to_owned(),
+        "onchain disable --grant delegated.json".to_owned(),
+        "onchain auth7702 --nonce 0 --keystore owner.key --password-file password --yes".to_owned(),
+        "limit new --grant signed.json --cap 1 --out limit.json".to_owned(),
+        "limit sign --in limit.json --keystore owner.key --password-file password --yes".to_owned(),
         format!("grant verify --in signed.json --project-id {PROJECT} --salt {SALT} --now {NOW}"),
         format!(
             "revoke new --account {ACCOUNT} --grant-id {GRANT_ID} --project-id {PROJECT} --salt {SALT} --out revocation.json"

@@ -8,22 +8,14 @@ use data_sources::hyperliquid::HyperliquidConfig;
 use data_sources::lifi::LifiConfig;
 use data_sources::polymarket::PolymarketConfig;
 use data_sources::rpc::RpcConfig;
-use data_sources::transport::Limits;
-use data_sources::{Mode, QuotaSpec, SourceConfig};
+use data_sources::{Mode, QuotaSpec, SourceConfig, VenueConfig};
 use server_config::{UpstreamMode, UpstreamTable};
 
 use crate::config::Config;
 
 pub(super) fn lifi(table: UpstreamTable) -> LifiConfig {
     let mut config = LifiConfig::default();
-    common(
-        &table,
-        &mut config.enabled,
-        &mut config.mode,
-        &mut config.limits,
-    );
-    config.servers = table.shared_by();
-    config.quota = quota(&table);
+    venue(&mut config.common, &table);
     set(&mut config.base_url, table.base_url);
     config.api_key = table.api_key;
     config
@@ -31,28 +23,14 @@ pub(super) fn lifi(table: UpstreamTable) -> LifiConfig {
 
 pub(super) fn circle(table: UpstreamTable) -> CircleConfig {
     let mut config = CircleConfig::default();
-    common(
-        &table,
-        &mut config.enabled,
-        &mut config.mode,
-        &mut config.limits,
-    );
-    config.servers = table.shared_by();
-    config.quota = quota(&table);
+    venue(&mut config.common, &table);
     set(&mut config.base_url, table.base_url);
     config
 }
 
 pub(super) fn polymarket(table: UpstreamTable) -> PolymarketConfig {
     let mut config = PolymarketConfig::default();
-    common(
-        &table,
-        &mut config.enabled,
-        &mut config.mode,
-        &mut config.limits,
-    );
-    config.servers = table.shared_by();
-    config.quota = quota(&table);
+    venue(&mut config.common, &table);
     set(&mut config.clob_url, table.clob_url);
     set(&mut config.gamma_url, table.gamma_url);
     config
@@ -60,24 +38,9 @@ pub(super) fn polymarket(table: UpstreamTable) -> PolymarketConfig {
 
 pub(super) fn hyperliquid(table: UpstreamTable) -> HyperliquidConfig {
     let mut config = HyperliquidConfig::default();
-    common(
-        &table,
-        &mut config.enabled,
-        &mut config.mode,
-        &mut config.limits,
-    );
-    config.servers = table.shared_by();
-    config.quota = quota(&table);
+    venue(&mut config.common, &table);
     set(&mut config.base_url, table.base_url);
     config
-}
-
-/// The quotas that the table gives; none where it says nothing.
-fn quota(table: &UpstreamTable) -> QuotaSpec {
-    QuotaSpec {
-        daily: table.daily_quota.unwrap_or(0),
-        monthly: table.monthly_quota.unwrap_or(0),
-    }
 }
 
 /// What an operator says of an upstream of the data routes.
@@ -112,16 +75,22 @@ pub(super) fn rpc(config: &Config) -> RpcConfig {
     }
 }
 
-fn common(table: &UpstreamTable, enabled: &mut bool, mode: &mut Mode, limits: &mut Limits) {
+/// What every venue's table may say.
+fn venue(config: &mut VenueConfig, table: &UpstreamTable) {
     if let Some(wanted) = table.enabled {
-        *enabled = wanted;
+        config.enabled = wanted;
     }
     if table.mode == Some(UpstreamMode::Replay) {
-        *mode = Mode::Replay;
+        config.mode = Mode::Replay;
     }
     if let Some(milliseconds) = table.timeout_ms {
-        limits.timeout = Duration::from_millis(milliseconds);
+        config.limits.timeout = Duration::from_millis(milliseconds);
     }
+    config.servers = table.shared_by();
+    config.quota = QuotaSpec {
+        daily: table.daily_quota.unwrap_or(0),
+        monthly: table.monthly_quota.unwrap_or(0),
+    };
 }
 
 fn set(value: &mut String, wanted: Option<String>) {

@@ -45,7 +45,7 @@ fn the_example_shows_the_defaults() {
             {
                 rest
             }
-            Some(rest) if rest.starts_with("[chains.") => rest,
+            Some(rest) if rest.starts_with("[chains.") || rest == "[delegation]" => rest,
             _ => line,
         })
         .collect();
@@ -85,7 +85,10 @@ fn the_example_shows_the_defaults() {
         polymarket.gamma_url.as_deref(),
         Some(data_sources::polymarket::DEFAULT_GAMMA_URL)
     );
-    let lifi = data_sources::lifi::LifiConfig::default().limits.timeout;
+    let lifi = data_sources::lifi::LifiConfig::default()
+        .common
+        .limits
+        .timeout;
     assert_eq!(
         all.upstreams.table("lifi").timeout_ms.map(u128::from),
         Some(lifi.as_millis())

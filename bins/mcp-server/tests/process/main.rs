@@ -13,6 +13,7 @@ mod commands;
 mod config;
 mod descriptors;
 mod documents;
+mod fence;
 mod limits;
 mod node;
 mod online;

@@ -12,6 +12,7 @@ use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
+use crate::node::Node;
 use crate::process::{Configured, RECIPIENT, RECORDED_RECIPIENT, Running, fees, get, post, run};
 
 /// A request for each rail that the recordings can answer.
@@ -356,6 +357,18 @@ fn what_no_node_can_say_is_refused_where_it_is_required() {
     assert_eq!(ask(both, 1), unrun);
     // Orders have no transactions to run.
     assert_eq!(ask(both, 2), None);
+    // A node that fails is not one that is missing: whoever makes it fail gets no contract past the check.
+    let broken = Node::open(8453, |_| None);
+    for url in ["http://127.0.0.1:9", &broken.url] {
+        let unread =
+            format!("plans.allow_unread_accounts = true\nchains.8453.rpc_urls = ['{url}']\n");
+        assert_eq!(
+            ask(&unread, 1).as_deref(),
+            Some("quote_unavailable"),
+            "{url}"
+        );
+    }
+    assert_eq!(ask("plans.allow_unread_accounts = true\n", 1), None);
 }
 
 #[test]

@@ -1,14 +1,16 @@
-//! What was used of a long window, written down in slices of time.
+//! What was used of a long window, written down in slices of time, and ahead of its use.
+//!
+//! A call waits for a write only when its slice has nothing written down that is unused. A write adds as much as the slice has
+//! so far, at most a 64th of the budget, so that a busy window costs about a hundred writes. After a restart a window counts at
+//! least what was used, and at most twice as much; a budget of less than 128 counts exactly.
 
 use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use jiff::Timestamp;
+use tokio::sync::Mutex;
 
 use super::{QuotaStore, QuotaStoreError, Rate, window::TRANSIT};
 
@@ -17,13 +19,43 @@ use super::{QuotaStore, QuotaStoreError, Rate, window::TRANSIT};
 const LEAST_WINDOW: u32 = 60;
 /// Slices of a window.
 const SLICES: u32 = 60;
+/// The part of a budget that is written down ahead of its use, at most.
+const AHEAD: u32 = 64;
 
 /// Where the use of one family's window is kept.
 pub(super) struct KeptUse {
     window_seconds: u64,
     slice_seconds: u64,
+    most_ahead: u64,
     store: OnceLock<Arc<dyn QuotaStore>>,
-    failing: AtomicBool,
+    /// Held during a write: calls that need it as well wait for one write, not for one each.
+    slice: Mutex<Slice>,
+}
+
+/// The use of one slice by this process.
+#[derive(Default)]
+struct Slice {
+    begins: u64,
+    used: u64,
+    written: u64,
+    /// Whether the last write failed.
+    failing: bool,
+}
+
+impl Slice {
+    /// Uses `weight`, and gives what is to be written down first: nothing while the use is covered.
+    fn take(&mut self, begins: u64, weight: u64, most_ahead: u64) -> Option<u64> {
+        if self.begins != begins {
+            *self = Self {
+                begins,
+                failing: self.failing,
+                ..Self::default()
+            };
+        }
+        self.used = self.used.saturating_add(weight);
+        let missing = self.used.saturating_sub(self.written);
+        (missing > 0).then(|| missing.max(self.written.min(most_ahead)))
+    }
 }
 
 impl KeptUse {
@@ -33,8 +65,9 @@ impl KeptUse {
         long.then(|| Self {
             window_seconds: u64::from(rate.seconds).saturating_add(TRANSIT.as_secs()),
             slice_seconds: u64::from(rate.seconds / SLICES).max(1),
+            most_ahead: u64::from(rate.weight / AHEAD),
             store: OnceLock::new(),
-            failing: AtomicBool::new(false),
+            slice: Mutex::default(),
         })
     }
 
@@ -58,26 +91,31 @@ impl KeptUse {
         Ok(spent)
     }
 
-    /// Writes down that `weight` is used now. A budget is kept in memory as well: a store that fails
-    /// stops no call.
+    /// Uses `weight` now, and writes it down before unless that has been done. A budget is kept in memory as well: a
+    /// store that fails stops no call.
     pub(super) async fn spend(&self, family: &str, weight: u32, now: Timestamp) {
         let Some(store) = self.store.get() else {
             return;
         };
         let seconds = since_epoch(now).as_secs();
-        let begun = seconds.checked_rem(self.slice_seconds).unwrap_or(0);
-        let slice = seconds.saturating_sub(begun);
-        let written = store.spend(family, slice, weight.into(), self.oldest(now));
-        let failed = match written.await {
-            Ok(()) => false,
+        let into = seconds.checked_rem(self.slice_seconds).unwrap_or(0);
+        let begins = seconds.saturating_sub(into);
+        let mut slice = self.slice.lock().await;
+        let Some(more) = slice.take(begins, weight.into(), self.most_ahead) else {
+            return;
+        };
+        match store.spend(family, begins, more, self.oldest(now)).await {
+            Ok(()) => {
+                slice.written = slice.written.saturating_add(more);
+                slice.failing = false;
+            }
             Err(error) => {
-                if !self.failing.load(Ordering::Relaxed) {
+                if !slice.failing {
                     tracing::error!(family, %error, "a restart would forget what was used of a budget");
                 }
-                true
+                slice.failing = true;
             }
-        };
-        self.failing.store(failed, Ordering::Relaxed);
+        }
     }
 
     /// Where the first slice begins that a window from now on can contain.
@@ -89,4 +127,52 @@ impl KeptUse {
 
 fn since_epoch(now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(Timestamp::UNIX_EPOCH)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_is_written_ahead_of_its_use_in_few_writes() {
+        let (mut slice, mut writes) = (Slice::default(), 0);
+        for call in 1..=1_000 {
+            if let Some(more) = slice.take(60, 1, 100) {
+                slice.written += more;
+                writes += 1;
+            }
+            assert!(
+                (call..=2 * call).contains(&slice.written) && slice.written < call + 100,
+                "{call}"
+            );
+        }
+        // 1, 2, 4, … 128, 228, … 1,028.
+        assert_eq!(writes, 17);
+        // What weighs more than is written ahead is covered as a whole.
+        assert_eq!(slice.take(60, 5_000, 100), Some(4_972));
+    }
+
+    #[test]
+    fn a_small_budget_is_written_as_it_is_used() {
+        let mut slice = Slice::default();
+        for _ in 0..5 {
+            assert_eq!(slice.take(60, 1, 1), Some(1));
+            slice.written += 1;
+        }
+    }
+
+    #[test]
+    fn the_next_slice_begins_with_nothing() {
+        let mut slice = Slice::default();
+        slice.written += slice.take(60, 7, 100).unwrap();
+        assert_eq!(slice.take(61, 2, 100), Some(2));
+    }
+
+    /// What a cancelled or failed write may have left out is written by the next call.
+    #[test]
+    fn a_write_that_did_not_happen_is_made_up_for() {
+        let mut slice = Slice::default();
+        assert_eq!(slice.take(60, 7, 100), Some(7));
+        assert_eq!(slice.take(60, 1, 100), Some(8));
+    }
 }

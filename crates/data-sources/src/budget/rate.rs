@@ -122,6 +122,34 @@ mod tests {
         assert_eq!(Families::One(Rate::per_minute(1)).of("x", 2), 0);
     }
 
+    /// A source that no group names would use up the first group's budget, whatever host it asks.
+    #[test]
+    fn every_source_of_a_grouped_upstream_is_in_one_group() {
+        for spec in [
+            &crate::okx::SPEC,
+            crate::binance::Binance::SPEC,
+            crate::okx_futures::OkxFutures::SPEC,
+            crate::polymarket::Polymarket::SPEC,
+        ] {
+            let Families::Groups(groups) = spec.families else {
+                panic!("{}", spec.name)
+            };
+            for source in spec.sources {
+                let named = groups
+                    .iter()
+                    .filter(|family| family.sources.contains(source));
+                assert_eq!(named.count(), 1, "{source}");
+            }
+            for source in groups.iter().flat_map(|family| family.sources) {
+                assert!(
+                    spec.sources.contains(source),
+                    "{source} is none of {}",
+                    spec.name
+                );
+            }
+        }
+    }
+
     #[test]
     fn servers_share_a_rate_and_each_has_some() {
         let servers = |count| NonZeroU32::new(count).unwrap();

@@ -37,6 +37,23 @@ impl EvmReader {
             .await
     }
 
+    /// How many transactions an account has sent, as of the newest block.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`] when no node of the chain answers.
+    pub async fn transaction_count(
+        &self,
+        chain_id: u64,
+        account: Address,
+    ) -> Result<Sourced<u64>, Error> {
+        let params = json!([format!("{account:#x}"), "latest"]);
+        let count = self
+            .amount_of(chain_id, CALL, "eth_getTransactionCount", params)
+            .await?;
+        Ok(count.map(|count| count.saturating_to()))
+    }
+
     /// What a method answers that gives one number and cannot revert.
     async fn amount_of(
         &self,

@@ -173,8 +173,11 @@ fn outcome<T>(
     let parsed = Json::document(&reply.body).and_then(|body| body.object());
     let response = match (parsed, failure) {
         (Ok(response), None) => response,
-        (Ok(response), Some(kind)) if response.find("error").is_none() => return Err(kind.into()),
-        (Ok(response), Some(_)) => response,
+        // A gateway has errors of another form: then the status is what is known.
+        (Ok(response), Some(kind)) => match response.find("error") {
+            Some(error) if error.object().is_ok() => response,
+            _ => return Err(kind.into()),
+        },
         (Err(_), Some(kind)) | (Err(kind), None) => return Err(kind.into()),
     };
     if let Some(error) = response.find("error") {
@@ -269,6 +272,37 @@ mod tests {
             Err(Fault::Answer(other)) => format!("{other:?}"),
             Err(Fault::Upstream(kind)) => kind.to_string(),
         }
+    }
+
+    /// A gateway before the node answers in its own words.
+    #[test]
+    fn errors_of_another_form_leave_the_status() {
+        let read = |status, body: &str| {
+            let reply = Reply {
+                status,
+                headers: HeaderMap::new(),
+                body: body.as_bytes().to_vec(),
+            };
+            match outcome(&reply, |result| result.ok_or_else(nothing)?.bytes()) {
+                Err(Fault::Upstream(kind)) => kind.to_string(),
+                other => format!("{:?}", other.map(drop).is_ok()),
+            }
+        };
+        for body in [
+            r#"{"error":"not found"}"#,
+            r#"{"error":null}"#,
+            "{}",
+            "null",
+            "<html>",
+        ] {
+            assert_eq!(
+                read(StatusCode::NOT_FOUND, body),
+                "http status 404",
+                "{body}"
+            );
+        }
+        let malformed = read(StatusCode::OK, r#"{"error":"not found"}"#);
+        assert!(malformed.contains("an object"), "{malformed}");
     }
 
     #[test]

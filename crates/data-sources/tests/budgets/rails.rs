@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, path::Path, sync::Arc};
 
 use alloy_primitives::{Address, U256, address};
 use data_sources::{
-    Mode, QuotaSpec,
+    Mode, QuotaSpec, VenueConfig,
     circle::{Circle, CircleConfig},
     hyperliquid::{Hyperliquid, HyperliquidConfig},
     lifi::{Lifi, LifiConfig},
@@ -104,12 +104,18 @@ async fn keys_and_servers_change_the_share() {
     };
     assert_eq!(limit(keyed.clone()), Some((90, 60)));
     let shared = LifiConfig {
-        servers: NonZeroU32::new(4).unwrap(),
+        common: VenueConfig {
+            servers: NonZeroU32::new(4).unwrap(),
+            ..VenueConfig::default()
+        },
         ..keyed.clone()
     };
     assert_eq!(limit(shared), Some((22, 60)));
     let recording = LifiConfig {
-        mode: Mode::Replay,
+        common: VenueConfig {
+            mode: Mode::Replay,
+            ..VenueConfig::default()
+        },
         ..keyed
     };
     assert_eq!(limit(recording), None);
@@ -219,8 +225,11 @@ async fn quotas_of_the_rails_are_kept_paced_and_divided() {
     let start = async |servers| {
         let config = LifiConfig {
             base_url: server.uri(),
-            quota: QuotaSpec::monthly(40),
-            servers: NonZeroU32::new(servers).unwrap(),
+            common: VenueConfig {
+                quota: QuotaSpec::monthly(40),
+                servers: NonZeroU32::new(servers).unwrap(),
+                ..VenueConfig::default()
+            },
             ..LifiConfig::default()
         };
         let lifi = Lifi::new(&transport(), config, clock.shared()).unwrap();
@@ -246,8 +255,11 @@ async fn quotas_of_the_rails_are_kept_paced_and_divided() {
     second.quote(&swap()).await.unwrap();
     assert_eq!(asked(&server).await, 16);
     let recording = LifiConfig {
-        mode: Mode::Replay,
-        quota: QuotaSpec::monthly(40),
+        common: VenueConfig {
+            mode: Mode::Replay,
+            quota: QuotaSpec::monthly(40),
+            ..VenueConfig::default()
+        },
         ..LifiConfig::default()
     };
     let recording = Lifi::new(&transport(), recording, clock.shared()).unwrap();

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use alloy_primitives::U256;
+use data_sources::VenueConfig;
 use data_sources::circle::{Circle, CircleConfig};
 use plan_builder::ports::{BridgeFeeReading, BridgeFees};
 use serde_json::json;
@@ -11,7 +12,10 @@ use crate::*;
 fn config(base_url: String) -> CircleConfig {
     CircleConfig {
         base_url,
-        limits: limits(),
+        common: VenueConfig {
+            limits: limits(),
+            ..VenueConfig::default()
+        },
         ..CircleConfig::default()
     }
 }
@@ -264,6 +268,30 @@ async fn no_fees_of_a_route_that_exists_is_the_services_refusal() {
     }
 }
 
+/// Only routes that exist are asked about: an answer without fees is the service's fault, and no mistake of the caller's.
+#[tokio::test]
+async fn an_answer_that_says_nothing_is_malformed() {
+    for nothing in ["null", "[]", "{}", "[null]", "0"] {
+        for forward in [false, true] {
+            let place = place(fees(raw(nothing), forward).await);
+            assert!(place.starts_with('$'), "{nothing}");
+        }
+        assert!(
+            place(allowance(raw(nothing)).await).starts_with('$'),
+            "{nothing}"
+        );
+    }
+    // Without a body of the service's own, a status says nothing about the route.
+    for nothing in ["null", "[]", "0", ""] {
+        let gone = ResponseTemplate::new(404).set_body_raw(nothing, "application/json");
+        let reason = reason(fees(gone, false).await, "circle");
+        assert!(
+            matches!(reason, PortErrorReason::Unavailable { .. }),
+            "{nothing}: {reason}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_bad_request_is_a_refusal() {
     assert_eq!(
@@ -362,7 +390,10 @@ async fn failures_of_the_upstream_have_their_reasons() {
     );
     let server = answering(hanging(json(&recorded("circle/fees_fast.json")))).await;
     let slow = circle(CircleConfig {
-        limits: impatient(),
+        common: VenueConfig {
+            limits: impatient(),
+            ..VenueConfig::default()
+        },
         ..config(server.uri())
     });
     assert_eq!(
@@ -370,7 +401,10 @@ async fn failures_of_the_upstream_have_their_reasons() {
         unavailable("fees: no answer within 50 ms")
     );
     let off = circle(CircleConfig {
-        enabled: false,
+        common: VenueConfig {
+            enabled: false,
+            ..VenueConfig::default()
+        },
         ..config(server.uri())
     });
     assert_eq!(

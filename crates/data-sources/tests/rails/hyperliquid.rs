@@ -3,6 +3,7 @@ mod failures;
 use std::sync::Arc;
 
 use alloy_primitives::{Address, address};
+use data_sources::VenueConfig;
 use data_sources::hyperliquid::{Hyperliquid, HyperliquidConfig};
 use plan_builder::ports::{PerpAsset, PerpVenue};
 use serde_json::{Value, json};
@@ -48,7 +49,10 @@ async fn serving(
 fn config(server: &MockServer) -> HyperliquidConfig {
     HyperliquidConfig {
         base_url: server.uri(),
-        limits: limits(),
+        common: VenueConfig {
+            limits: limits(),
+            ..VenueConfig::default()
+        },
         ..HyperliquidConfig::default()
     }
 }

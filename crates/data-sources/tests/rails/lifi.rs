@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, U256, address};
 use data_sources::{
+    VenueConfig,
     lifi::{Lifi, LifiConfig},
     transport::{Limits, TransportError},
 };
@@ -38,7 +39,10 @@ fn ask() -> SwapAsk {
 fn config(base_url: String) -> LifiConfig {
     LifiConfig {
         base_url,
-        limits: limits(),
+        common: VenueConfig {
+            limits: limits(),
+            ..VenueConfig::default()
+        },
         ..LifiConfig::default()
     }
 }

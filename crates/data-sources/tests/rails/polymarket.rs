@@ -3,6 +3,7 @@ mod failures;
 use std::{collections::BTreeMap, sync::Arc};
 
 use alloy_primitives::{B256, U256};
+use data_sources::VenueConfig;
 use data_sources::polymarket::{Polymarket, PolymarketConfig};
 use plan_builder::ports::{PmMarket, PmVenue};
 use serde_json::{Value, json};
@@ -54,7 +55,10 @@ fn config(server: &MockServer) -> PolymarketConfig {
     PolymarketConfig {
         clob_url: server.uri(),
         gamma_url: server.uri(),
-        limits: limits(),
+        common: VenueConfig {
+            limits: limits(),
+            ..VenueConfig::default()
+        },
         ..PolymarketConfig::default()
     }
 }

@@ -173,7 +173,10 @@ fn word(reason: HaltReason) -> &'static str {
     match reason {
         HaltReason::Refused(rule) => rule.as_str(),
         HaltReason::Over => "over",
-        HaltReason::Reverted | HaltReason::Displaced | HaltReason::Allowance => reason.as_str(),
+        HaltReason::Reverted
+        | HaltReason::WouldRevert
+        | HaltReason::Displaced
+        | HaltReason::Allowance => reason.as_str(),
     }
 }
 
@@ -181,6 +184,7 @@ fn reason_of(text: &str) -> Result<HaltReason, Refusal> {
     let own = [
         HaltReason::Over,
         HaltReason::Reverted,
+        HaltReason::WouldRevert,
         HaltReason::Displaced,
         HaltReason::Allowance,
     ];
@@ -266,6 +270,7 @@ mod tests {
         let own = [
             HaltReason::Over,
             HaltReason::Reverted,
+            HaltReason::WouldRevert,
             HaltReason::Displaced,
             HaltReason::Allowance,
         ];

@@ -9,6 +9,8 @@
 )]
 
 mod accounts;
+mod chain;
+mod delegations;
 mod grants;
 mod limits;
 mod orders;

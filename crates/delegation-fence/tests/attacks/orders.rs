@@ -1,7 +1,7 @@
 //! Attacks 20, 22, 45 and 46, as far as the order decides them: one plan, one order, once.
 
 use alloy_primitives::{Address, B256, U256};
-use delegation_fence::{Domain, Novelty, Order, Phase, Rule};
+use delegation_fence::{Budget, Domain, Novelty, Order, Phase, Rule, Spent};
 
 use crate::{
     sample::{NOW, STRANGER, USDC, arguments},
@@ -166,4 +166,32 @@ fn a_second_plan_waits_for_nobody() {
     );
     stage.account.release(stage.order.message().payload_digest);
     assert_eq!(stage.account.accept(&second.order), Ok(Novelty::New));
+}
+
+/// The service pays the gas of every plan, and neither for nothing nor without end.
+#[test]
+fn a_plan_is_worth_its_gas_and_within_the_budgets_of_the_day() {
+    let admitted = Stage::new().admit().unwrap();
+    let budget = |least_amount| Budget {
+        least_amount,
+        of_plan: 10,
+        of_account: 30,
+        of_all: 100,
+    };
+    budget(admitted.amount).require_size(&admitted).unwrap();
+    let refusal = budget(admitted.amount + U256::ONE)
+        .require_size(&admitted)
+        .unwrap_err();
+    assert_eq!(refusal.rule, Rule::OrderTooSmall);
+    for (of_account, of_all, refused) in [
+        (20, 90, false),
+        (21, 90, true),
+        (20, 91, true),
+        (u64::MAX, u64::MAX, true),
+    ] {
+        let spent = Spent { of_account, of_all };
+        let rule = budget(U256::ZERO).require_gas(spent).err();
+        let rule = rule.map(|refusal| refusal.rule);
+        assert_eq!(rule, refused.then_some(Rule::GasBudgetExhausted));
+    }
 }

@@ -7,12 +7,12 @@ use plan_checks::UtcSeconds;
 
 use super::require_signable;
 use crate::{
-    Failure, Outcome, Refused,
+    Failure, Outcome,
     document::{Destination, hashes},
     now::{self, When},
     policy::{PolicyArguments, compared},
     settings::{self, Settings},
-    summary,
+    summary, units,
 };
 
 /// `grant new`.
@@ -149,17 +149,12 @@ fn cap(text: Option<&str>, policy: &Policy) -> Result<U256, Failure> {
     let Some(text) = text else {
         return Ok(policy.per_swap_cap());
     };
-    let decimals = usize::from(policy.input_decimals());
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || fraction.len() > decimals {
-        return Err(Failure::usage(format!(
+    let decimals = policy.input_decimals();
+    units::atoms(text, decimals).ok_or_else(|| {
+        Failure::usage(format!(
             "--cap is not an amount with at most {decimals} decimals, like 1000 or 0.5"
-        )));
-    }
-    let atoms = format!("{whole}{fraction:0<decimals$}");
-    U256::from_str_radix(&atoms, 10)
-        .map_err(|_| Refused::new("grant_cap_above_policy", "--cap has more than 256 bits").into())
+        ))
+    })
 }
 
 fn random_id() -> Result<B256, Failure> {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use alloy_primitives::{Address, B256};
 use clap::Args;
-use delegation_fence::{Account, AccountKind, Domain, Fence, Grant, Instance, Name, Now};
+use delegation_fence::{
+    Account, AccountKind, Domain, Fence, Grant, Instance, Name, Now, onchain::ChainGrant,
+};
 use plan_checks::UtcSeconds;
 use serde_json::json;
 
@@ -12,7 +14,7 @@ use super::new::Kind;
 use crate::{
     Exit, Failure, Outcome, Refused,
     document::{Document, hashes},
-    now,
+    now, onchain,
     policy::{PolicyArguments, compared},
     settings::{self, Settings},
     summary,
@@ -56,7 +58,8 @@ pub struct Verify {
 /// The first rule that does not hold, by name.
 pub fn verify(arguments: &Verify) -> Result<Outcome, Failure> {
     let settings = Settings::load()?;
-    let signed = Document::<Grant>::read(&arguments.input)?.signed()?;
+    let document = Document::<Grant>::read(&arguments.input)?;
+    let signed = document.clone().signed()?;
     let grant = signed.message().clone();
     let chosen = arguments.policy.choose(&settings)?;
     let project_id = arguments.project_id.clone().or(settings.project_id);
@@ -96,6 +99,10 @@ pub fn verify(arguments: &Verify) -> Result<Outcome, Failure> {
     let standing = account.standing(grant.grant_id, fence.policy(), Now::offline(at))?;
     standing.require_active()?;
     require_outlives(&grant, arguments.valid_until)?;
+    let chain = match document.delegations.is_empty() {
+        true => None,
+        false => Some(onchain::of_document(&document, fence.policy())?),
+    };
     if arguments.json {
         let answer = json!({"verified": {
             "account": grant.account.to_string(),
@@ -104,10 +111,19 @@ pub fn verify(arguments: &Verify) -> Result<Outcome, Failure> {
             "expires_at": UtcSeconds::from_unix(grant.expires_at).to_string(),
             "judged_as_of": at.to_string(),
             "hashes": hashes(&typed_data),
+            "redeemer": chain.as_ref().map(|chain| chain.redeemer().to_string()),
+            "delegations": chain.as_ref().map(ChainGrant::ending),
         }});
         return Ok(Outcome::json(&answer, Exit::Ok));
     }
-    let words = summary::of_grant(&typed_data, Some(fence.policy()), Some(signer));
+    let mut words = summary::of_grant(&typed_data, Some(fence.policy()), Some(signer));
+    if let Some(chain) = &chain {
+        words.push_str(&format!(
+            "\non the chain      {} delegations, exactly what the grant promises; {} redeems\n",
+            chain.delegations().len(),
+            chain.redeemer()
+        ));
+    }
     Ok(Outcome::ok(format!(
         "{words}\n{}judged as of {at}; whether it was revoked is for the service to say: fence-cli status --grant FILE\nverified: grant {}\n",
         compared(&chosen.differences),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Emit, Words, emit, json_of, lines, parse, plan_of};
 use crate::{
-    Exit, Outcome, Printable, Refused, now,
+    Exit, Failure, Outcome, Printable, Refused, now,
     source::{self, SourceError},
 };
 
@@ -101,6 +101,33 @@ fn judge(arguments: &Verify) -> Result<Judged, SourceError> {
             .map_err(by_check)?;
         Ok((parse(&plan).map_err(by_name)?, verified, basis))
     })())
+}
+
+/// A verified plan with its request, and the version of the fees that it was verified with: for what is signed over it.
+///
+/// # Errors
+/// The check that does not hold, by name; a file that cannot be used.
+pub(crate) fn verified(
+    plan: &Path,
+    request: &Path,
+    fees: &Path,
+    now: UtcSeconds,
+) -> Result<(Request, Verified, String), Failure> {
+    let (text, request) = (source::read(plan)?, source::read(request)?);
+    let policy = policy(fees)?;
+    let by_check = |refusal: Refusal| {
+        let message = refusal.problems.first().map(ToString::to_string);
+        Failure::from(Refused {
+            expected: refusal.expected,
+            observed: refusal.observed,
+            ..Refused::new(refusal.check, message.unwrap_or(refusal.message))
+        })
+    };
+    let plan = plan_of(&text)?;
+    let rail = rail_of_plan(&plan).map_err(by_check)?;
+    let request = Request::parse(rail, &request).map_err(by_check)?;
+    let verified = verify_plan(&request, &plan, now, &policy).map_err(by_check)?;
+    Ok((request, verified, policy.fees.version))
 }
 
 fn policy(path: &Path) -> Result<Policy, SourceError> {

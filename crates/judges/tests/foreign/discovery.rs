@@ -58,10 +58,19 @@ const OPERATIONS: [(&str, &str, &str); 45] = [
 ];
 
 /// What is not sold: decisions section 1.
-const FREE: [&str; 13] = [
+const FREE: [&str; 22] = [
     "/",
     "/.well-known/x402",
     "/artifacts/{sha256}",
+    "/delegation/grants",
+    "/delegation/grants/{account}/{grant_id}",
+    "/delegation/grants/{account}/{grant_id}/log",
+    "/delegation/limits",
+    "/delegation/policy",
+    "/delegation/revocations",
+    "/delegation/status",
+    "/delegation/submissions",
+    "/delegation/submissions/{payload_digest}",
     "/favicon.ico",
     "/freshness",
     "/healthz",

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use alloy_primitives::B256;
 use data_sources::{
-    Clock, Mode, SourceConfig, UpstreamSpec,
+    Clock, Mode, SourceConfig, UpstreamSpec, VenueConfig,
     alternative_me::AlternativeMe,
     anthropic::Anthropic,
     binance::Binance,
@@ -99,8 +99,11 @@ impl World {
         };
         let circle = CircleConfig {
             base_url: at("https://iris-api.circle.com"),
-            mode,
-            limits,
+            common: VenueConfig {
+                mode,
+                limits,
+                ..VenueConfig::default()
+            },
             ..CircleConfig::default()
         };
         let plain: Vec<Box<dyn Probed + Send + Sync>> = vec![
@@ -138,21 +141,30 @@ impl World {
         ];
         let lifi = LifiConfig {
             base_url: at("https://li.quest/v1"),
-            mode,
-            limits,
+            common: VenueConfig {
+                mode,
+                limits,
+                ..VenueConfig::default()
+            },
             ..LifiConfig::default()
         };
         let polymarket = PolymarketConfig {
             clob_url: at("https://clob.polymarket.com"),
             gamma_url: at("https://gamma-api.polymarket.com"),
-            mode,
-            limits,
+            common: VenueConfig {
+                mode,
+                limits,
+                ..VenueConfig::default()
+            },
             ..PolymarketConfig::default()
         };
         let hyperliquid = HyperliquidConfig {
             base_url: at("https://api.hyperliquid.xyz"),
-            mode,
-            limits,
+            common: VenueConfig {
+                mode,
+                limits,
+                ..VenueConfig::default()
+            },
             ..HyperliquidConfig::default()
         };
         Self {

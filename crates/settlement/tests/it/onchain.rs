@@ -8,6 +8,7 @@ use settlement::{
     AnySettler, GasPolicy, OnchainSettler, Readiness, Settlement, SettlementConfig,
     SettlementError, Settler, Timeouts, Verification,
 };
+use tx_sender::LocalKey;
 use x402_wire::{Payment, Reason};
 
 use crate::chain::{builder, invalid, reader_with, serve, wrap_6492};
@@ -317,7 +318,7 @@ async fn the_mode_needs_its_endpoint_and_its_key() {
     let key = hex::encode_prefixed(GAS_PAYER.key);
     let right = SettlementConfig {
         private_key: Some(format!("{key}\n").into()),
-        ..keyless
+        ..keyless.clone()
     };
     let settler = AnySettler::connect(right, &terms()).await.unwrap();
     assert_eq!(
@@ -329,4 +330,33 @@ async fn the_mode_needs_its_endpoint_and_its_key() {
         Settlement::Settled(_)
     ));
     assert!(!format!("{settler:?}").contains(&key[2..]), "{settler:?}");
+}
+
+/// The account is the signer's, whoever holds its key, and its signatures are the ones that are sent.
+#[tokio::test]
+async fn a_signer_that_is_no_key_in_the_configuration_pays_the_gas() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let other = &DEV_ACCOUNTS[4];
+    let key = LocalKey::from_hex(&hex::encode(other.key).into()).unwrap();
+    let config = SettlementConfig {
+        mode: settlement::Mode::Onchain,
+        rpc_url: Some(server.url().into()),
+        signer: Some(Arc::new(key)),
+        timeouts: timeouts(),
+        ..SettlementConfig::default()
+    };
+    let settler = AnySettler::connect(config, &terms()).await.unwrap();
+    let Settlement::Settled(receipt) = settler.settle(&payment(USDT0)).await else {
+        panic!("not settled")
+    };
+    let AnySettler::Onchain(onchain) = &settler else {
+        panic!("another settler")
+    };
+    assert_eq!(onchain.address(), other.address);
+    let sent = chain.transactions();
+    let sent = sent
+        .iter()
+        .find(|sent| sent.hash.to_string() == receipt.transaction);
+    assert_eq!(sent.unwrap().from, other.address);
 }

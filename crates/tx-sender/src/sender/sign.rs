@@ -1,5 +1,7 @@
 //! Signing: which records need another transaction, at what fees, and what is made of the signer's answer.
 
+use std::sync::Arc;
+
 use alloy_primitives::U256;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -8,8 +10,7 @@ use super::driver::{Driver, Stop};
 use crate::node::View;
 use crate::record::{NOOP_GAS, cost};
 use crate::{
-    AboveCap, Attempt, Fees, Hold, Kind, Market, Record, Refusal, SignError, Unsigned, check,
-    first, outbid,
+    AboveCap, Attempt, Fees, Hold, Kind, Market, Record, Refusal, Unsigned, first, outbid, signed,
 };
 
 /// A transaction that is to be signed.
@@ -132,12 +133,10 @@ impl Driver {
                 continue;
             };
             let unsigned = self.unsigned(&draft, nonce);
-            let (signer, account) = (std::sync::Arc::clone(&self.signer), self.lane.account);
+            let signer = Arc::clone(&self.signer);
             let patience = self.policy.signer_timeout;
             signing.spawn(async move {
-                let signed = tokio::time::timeout(patience, signer.sign(&unsigned)).await;
-                let signed = signed.unwrap_or(Err(SignError::Unavailable));
-                let checked = signed.and_then(|raw| check(&raw, &unsigned, account));
+                let checked = signed(&*signer, &unsigned, patience).await;
                 (draft, checked)
             });
         }

@@ -1,11 +1,13 @@
 //! Nothing that a signer returns is believed.
 
+use std::time::Duration;
+
 use alloy_consensus::crypto::SECP256K1N_HALF;
 use alloy_consensus::{Transaction, TxEnvelope, Typed2718};
 use alloy_eips::eip2718::Decodable2718;
 use alloy_primitives::{Address, B256, Bytes};
 
-use super::Unsigned;
+use super::{TransactionSigner, Unsigned};
 use crate::{Fees, SignError};
 
 /// A signed transaction that is the requested one.
@@ -15,6 +17,20 @@ pub struct Checked {
     pub hash: B256,
     /// Its bytes.
     pub raw: Bytes,
+}
+
+/// Has a transaction signed for the signer's account: waits for at most `patience`, and believes only what [`check`] lets pass.
+///
+/// # Errors
+/// What is wrong with the answer, and [`SignError::Unavailable`] when there is none in time.
+pub async fn signed(
+    signer: &dyn TransactionSigner,
+    asked: &Unsigned,
+    patience: Duration,
+) -> Result<Checked, SignError> {
+    let answer = tokio::time::timeout(patience, signer.sign(asked)).await;
+    let raw = answer.unwrap_or(Err(SignError::Unavailable))?;
+    check(&raw, asked, signer.account())
 }
 
 /// Parses what a signer has returned and compares every field with the request. The signature must be the account's, with the lower

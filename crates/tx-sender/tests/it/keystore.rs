@@ -9,7 +9,7 @@ use alloy_primitives::{Address, address};
 use tempfile::TempDir;
 use tx_sender::{KeyFileError, LocalKey, TransactionSigner as _};
 
-use crate::signers::conforms;
+use crate::conformance::conforms;
 
 /// Written by `cast wallet import` and by eth-account, for the same account.
 const FILES: [(&str, &str); 3] = [

@@ -11,7 +11,9 @@
 
 mod chaos;
 mod closing;
+mod conformance;
 mod fees;
+mod guards;
 #[cfg(feature = "keystore")]
 mod keystore;
 mod kills;

@@ -9,7 +9,13 @@ use alloy_signer_local::PrivateKeySigner;
 use dev_chain::{DEV_ACCOUNTS, GAS_PAYER};
 use tx_sender::{Fees, LocalKey, SignError, SignFuture, TransactionSigner, Unsigned, check};
 
+use crate::conformance::{DYNAMIC, conforms, unsigned};
 use crate::support::{World, name, submit};
+
+/// The order of the curve.
+pub(crate) const ORDER: U256 = U256::from_be_bytes(hex!(
+    "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
+));
 
 /// What a signer does; `None`: its answer is lost.
 type Answer = Option<Result<Bytes, SignError>>;
@@ -104,30 +110,6 @@ async fn a_signer_that_misbehaves_holds_the_lane_by_name_and_nothing_wrong_is_se
     }
 }
 
-pub(crate) fn unsigned(fees: Fees) -> Unsigned {
-    Unsigned {
-        chain_id: 196,
-        nonce: 7,
-        to: Address::repeat_byte(9),
-        value: U256::from(5),
-        input: Bytes::from_static(&[1, 2, 3]),
-        gas_limit: 90_000,
-        fees,
-    }
-}
-
-pub(crate) const DYNAMIC: Fees = Fees::Dynamic { max: 30, tip: 2 };
-
-/// What every signer has to pass: both kinds of transactions come back as they were asked for.
-pub(crate) async fn conforms(signer: &dyn TransactionSigner) {
-    for fees in [DYNAMIC, Fees::Legacy { price: 9 }] {
-        let asked = unsigned(fees);
-        let raw = signer.sign(&asked).await.unwrap();
-        let checked = check(&raw, &asked, signer.account()).unwrap();
-        assert_eq!(checked.raw, raw);
-    }
-}
-
 #[tokio::test]
 async fn a_key_in_the_process_conforms() {
     let key = hex::encode_prefixed(GAS_PAYER.key);
@@ -179,10 +161,7 @@ fn a_malleable_signature_is_refused() {
     let asked = unsigned(DYNAMIC);
     let key = PrivateKeySigner::from_bytes(&GAS_PAYER.key).unwrap();
     let low = key.sign_hash_sync(&asked.signature_hash()).unwrap();
-    let order = U256::from_be_bytes(hex!(
-        "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
-    ));
-    let high = Signature::new(low.r(), order - low.s(), !low.v());
+    let high = Signature::new(low.r(), ORDER - low.s(), !low.v());
     let raw = asked.with_signature(high);
     assert_eq!(
         check(&raw, &asked, GAS_PAYER.address),

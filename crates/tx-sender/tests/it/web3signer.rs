@@ -3,14 +3,17 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use alloy_primitives::{Address, Bytes, U64, U128, U256, hex};
-use dev_chain::GAS_PAYER;
+use alloy_primitives::{Address, Bytes, Signature, U64, U128, U256, hex};
+use alloy_signer::SignerSync;
+use alloy_signer_local::PrivateKeySigner;
+use dev_chain::{DEV_ACCOUNTS, GAS_PAYER};
 use serde_json::{Value, json};
 use tx_sender::{
     Fees, NodeFault, SignError, TransactionSigner, Transport, Unsigned, Web3Signer, check,
 };
 
-use crate::signers::{DYNAMIC, conforms, sign, unsigned};
+use crate::conformance::{Behaviour, DYNAMIC, conforms, unsigned, withstands};
+use crate::signers::{ORDER, sign};
 
 type Answer = Box<dyn Fn(&Value) -> Result<Value, NodeFault> + Send + Sync>;
 
@@ -53,6 +56,19 @@ fn instance(
 
 /// Signs as an instance of this chain does: it knows no other one.
 fn signed(call: &Value, chain_id: u64) -> Value {
+    let transaction = asked(call, chain_id);
+    json!({ "result": hex::encode_prefixed(sign(&transaction, GAS_PAYER.key.0)) })
+}
+
+/// The transaction with the higher `s`.
+fn high_s(transaction: &Unsigned) -> Bytes {
+    let key = PrivateKeySigner::from_bytes(&GAS_PAYER.key).unwrap();
+    let low = key.sign_hash_sync(&transaction.signature_hash()).unwrap();
+    transaction.with_signature(Signature::new(low.r(), ORDER - low.s(), !low.v()))
+}
+
+/// What the call asks for.
+fn asked(call: &Value, chain_id: u64) -> Unsigned {
     let word = |name: &str| call[name].as_str().unwrap().to_owned();
     let number = |name: &str| word(name).parse::<U64>().unwrap().to::<u64>();
     let fee = |name: &str| word(name).parse::<U128>().unwrap().to::<u128>();
@@ -67,7 +83,7 @@ fn signed(call: &Value, chain_id: u64) -> Value {
         }
     };
     assert_eq!(word("from").parse::<Address>().unwrap(), GAS_PAYER.address);
-    let transaction = Unsigned {
+    Unsigned {
         chain_id,
         nonce: number("nonce"),
         to: word("to").parse().unwrap(),
@@ -75,8 +91,7 @@ fn signed(call: &Value, chain_id: u64) -> Value {
         input: word("data").parse::<Bytes>().unwrap(),
         gas_limit: number("gas"),
         fees,
-    };
-    json!({ "result": hex::encode_prefixed(sign(&transaction, GAS_PAYER.key.0)) })
+    }
 }
 
 #[tokio::test]
@@ -88,11 +103,42 @@ async fn it_conforms() {
         seen[0]["params"][0],
         json!({
             "from": GAS_PAYER.address, "to": Address::repeat_byte(9), "gas": "0x15f90", "value": "0x5",
-            "nonce": "0x7", "data": "0x010203", "chainId": "0xc4",
+            "nonce": "0x0", "data": "0x010203", "chainId": "0xc4",
             "maxFeePerGas": "0x1e", "maxPriorityFeePerGas": "0x2",
         })
     );
-    assert_eq!(seen[1]["params"][0]["gasPrice"], "0x9");
+    assert_eq!(seen[8]["params"][0]["gasPrice"], "0x9");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_withstands_what_an_instance_does() {
+    let behaviour = Arc::new(Mutex::new(Behaviour::Signs));
+    let now = Arc::clone(&behaviour);
+    let (signer, _) = instance(move |call| {
+        let behaviour = *now.lock().unwrap();
+        let otherwise = |change: fn(&mut Unsigned), key: [u8; 32]| {
+            let mut transaction = asked(call, 196);
+            change(&mut transaction);
+            json!({ "result": hex::encode_prefixed(sign(&transaction, key)) })
+        };
+        let lost = NodeFault::Lost {
+            method: "eth_signTransaction",
+        };
+        match behaviour {
+            Behaviour::Signs | Behaviour::ShortR => Ok(signed(call, 196)),
+            Behaviour::HighS => Ok(json!({ "result": high_s(&asked(call, 196)) })),
+            Behaviour::Rotated => Ok(otherwise(|_| {}, DEV_ACCOUNTS[3].key.0)),
+            Behaviour::OtherHash => Ok(otherwise(|tx| tx.nonce += 1, GAS_PAYER.key.0)),
+            Behaviour::Refuses => {
+                Ok(json!({ "error": { "code": -32000, "message": "unlocked account not found" } }))
+            }
+            Behaviour::Fails | Behaviour::Closes => Err(lost),
+            Behaviour::Busy | Behaviour::Silent => Err(NodeFault::Unreachable),
+            Behaviour::Garbage => Ok(json!({ "result": "0x02c0" })),
+            Behaviour::OtherForm => Ok(json!({ "result": { "raw": "0x" } })),
+        }
+    });
+    withstands(&signer, |next| *behaviour.lock().unwrap() = next).await;
 }
 
 /// It overrides the chain id of the request with its own.

@@ -78,6 +78,7 @@ const MACHINE: &[&str] = &[
 const EFFECTS: &[&str] = &[
     "data-sources",
     "dev-chain",
+    "fence-server",
     "http-edge",
     "ledger",
     "replay",
@@ -165,12 +166,26 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["keystore", "storage"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
+    // It signs what the sender asks for, and sends nothing itself.
+    Member {
+        name: "custody",
+        layer: 4,
+        may_use: &["keystore", "tx-sender"],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
     // Its transactions and their records are the sender's.
     Member {
         name: "settlement",
         layer: 4,
         may_use: &["tx-sender", "x402-wire"],
         must_not_reach: &[&["revm"]],
+    },
+    // What a server keeps of the fence and does with it. Sending is a port.
+    Member {
+        name: "fence-server",
+        layer: 4,
+        may_use: &["delegation-fence", "plan-builder", "plan-checks", "storage"],
+        must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
     },
     Member {
         name: "ledger",
@@ -202,15 +217,35 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["http-edge"],
         must_not_reach: &[STORAGE, &["reqwest", "revm"]],
     },
+    // It has effects through ports and crates below, and holds no key.
     Member {
-        name: "api-server",
+        name: "fence-sending",
         layer: 5,
         may_use: &[
+            "custody",
+            "delegation-fence",
+            "fence-server",
+            "plan-builder",
+            "plan-checks",
+            "tx-sender",
+        ],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
+    Member {
+        name: "api-server",
+        layer: 6,
+        may_use: &[
             "credit",
+            "custody",
             "data-sources",
+            "delegation-fence",
             "dev-chain",
+            "fence-sending",
+            "fence-server",
             "http-edge",
             "ledger",
+            "plan-builder",
+            "plan-checks",
             "readings",
             "recorder",
             "replay",
@@ -221,7 +256,7 @@ pub const MEMBERS: &[Member] = &[
             "tx-sender",
             "x402-wire",
         ],
-        must_not_reach: &[&["delegation-fence"]],
+        must_not_reach: &[],
     },
     Member {
         name: "mcp-server",
@@ -275,7 +310,7 @@ pub const MEMBERS: &[Member] = &[
     // Not shipped.
     Member {
         name: "bench",
-        layer: 6,
+        layer: 7,
         may_use: &[
             "api-server",
             "data-sources",
@@ -296,13 +331,13 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "judges",
-        layer: 6,
+        layer: 7,
         may_use: &[],
         must_not_reach: &[],
     },
     Member {
         name: "siege",
-        layer: 7,
+        layer: 8,
         may_use: &[
             "api-server",
             "bench",
@@ -321,7 +356,7 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "xtask",
-        layer: 6,
+        layer: 7,
         may_use: &[],
         must_not_reach: &[NETWORK, STORAGE],
     },
@@ -358,7 +393,7 @@ pub const RESERVED: &[Reserved] = &[
     },
     Reserved {
         package: "rusqlite",
-        members: &["storage", "ledger", "tx-sender", "bench"],
+        members: &["storage", "ledger", "tx-sender", "fence-server", "bench"],
     },
     Reserved {
         package: "revm",

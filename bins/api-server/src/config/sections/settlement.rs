@@ -1,6 +1,7 @@
 //! `[settlement]`: how payments reach the chain.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use alloy_primitives::Address;
 use alloy_signer_local::PrivateKeySigner;
@@ -8,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server_config::{check_rpc_url, check_url, lenient, read_secret_file};
 use settlement::GasPolicy;
+use tx_sender::{LocalKey, TransactionSigner};
 
 use super::problem;
 use crate::config::Problem;
@@ -40,6 +42,17 @@ pub struct SettlementSection {
     pub private_key: Option<SecretString>,
     /// A file that holds it.
     pub private_key_file: Option<PathBuf>,
+    /// The same key in an encrypted file (Web3 Secret Storage, version 3).
+    pub keystore_file: Option<PathBuf>,
+    /// The password of that file.
+    pub keystore_password: Option<SecretString>,
+    /// A file that holds it.
+    pub keystore_password_file: Option<PathBuf>,
+    /// The account that pays gas. Checked against the key; without one the program's own signer signs for it.
+    pub gas_account: Option<Address>,
+    /// The key of `keystore_file`, once it was opened.
+    #[serde(skip)]
+    pub(crate) keystore: Option<LocalKey>,
     /// Mode `onchain`: the most gas that one settlement may use.
     #[serde(deserialize_with = "lenient::scalar")]
     pub gas_cap: u64,
@@ -97,6 +110,11 @@ impl Default for SettlementSection {
             rpc_url: None,
             private_key: None,
             private_key_file: None,
+            keystore_file: None,
+            keystore_password: None,
+            keystore_password_file: None,
+            gas_account: None,
+            keystore: None,
             gas_cap: GasPolicy::default().gas_cap,
             contract_wallets: true,
             max_fee_gwei: 100,
@@ -113,6 +131,11 @@ impl SettlementSection {
     pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         for (key, secret, file) in [
             ("private_key", &mut self.private_key, &self.private_key_file),
+            (
+                "keystore_password",
+                &mut self.keystore_password,
+                &self.keystore_password_file,
+            ),
             ("okx_api_key", &mut self.okx_api_key, &self.okx_api_key_file),
             (
                 "okx_secret_key",
@@ -128,13 +151,60 @@ impl SettlementSection {
             let key = format!("settlement.{key}");
             read_secret_file(&key, secret, file.as_deref(), problems);
         }
+        self.open_keystore(problems);
+    }
+
+    /// Decrypts the key file. It takes as long as the file asks for, a second or so.
+    fn open_keystore(&mut self, problems: &mut Vec<Problem>) {
+        const KEY: &str = "settlement.keystore_file";
+
+        let Some(path) = &self.keystore_file else {
+            return;
+        };
+        if self.private_key.is_some() {
+            problem(
+                problems,
+                KEY,
+                "settlement.private_key is another key: only one pays the gas",
+            );
+            return;
+        }
+        let Some(password) = &self.keystore_password else {
+            let message = "its password is missing: set SVC__SETTLEMENT__KEYSTORE_PASSWORD or \
+                           settlement.keystore_password_file";
+            problem(problems, KEY, message);
+            return;
+        };
+        match LocalKey::from_keystore(path, password) {
+            Ok(key) => self.keystore = Some(key),
+            Err(error) => problem(problems, KEY, error.to_string()),
+        }
     }
 
     /// The account whose key pays the gas; `None` without a key, or with one that cannot be used.
-    pub(crate) fn gas_account(&self) -> Option<Address> {
+    fn key_account(&self) -> Option<Address> {
+        if let Some(key) = &self.keystore {
+            return Some(key.account());
+        }
         let key = self.private_key.as_ref()?.expose_secret();
         let signer: PrivateKeySigner = key.trim().parse().ok()?;
         Some(signer.address())
+    }
+
+    /// The account that pays the gas: that of the key, or the one that the program's own signer signs for.
+    pub(crate) fn payer_of_gas(&self) -> Option<Address> {
+        self.key_account().or(self.gas_account)
+    }
+
+    /// The key of the encrypted file, as a signer.
+    pub(crate) fn keystore_signer(&self) -> Option<Arc<dyn TransactionSigner>> {
+        let key = self.keystore.clone()?;
+        Some(Arc::new(key))
+    }
+
+    /// Whether the key that pays the gas is named here.
+    pub(crate) fn has_key(&self) -> bool {
+        self.private_key.is_some() || self.keystore_file.is_some()
     }
 
     /// `settle_budget_seconds` is that of `[payment]`: how long a settlement may take. `has_nodes`: there is a node of the chain, here or
@@ -174,13 +244,9 @@ impl SettlementSection {
                 let why = "settlement.mode is \"onchain\", and payments are sent there";
                 needs(problems, has_nodes, "settlement.rpc_url", why);
                 let why = "settlement.mode is \"onchain\", and this key pays the gas; \
-                           set SVC__SETTLEMENT__PRIVATE_KEY or settlement.private_key_file";
-                needs(
-                    problems,
-                    self.private_key.is_some(),
-                    "settlement.private_key",
-                    why,
-                );
+                           set SVC__SETTLEMENT__PRIVATE_KEY, settlement.private_key_file or settlement.keystore_file";
+                let present = self.has_key() || self.gas_account.is_some();
+                needs(problems, present, "settlement.private_key", why);
             }
         }
         if let Some(url) = &self.facilitator_url {
@@ -190,12 +256,18 @@ impl SettlementSection {
         if let Some(url) = &self.rpc_url {
             check_rpc_url(problems, "settlement.rpc_url", url);
         }
-        if self.private_key.is_some() && self.gas_account().is_none() {
-            problem(
+        match (self.key_account(), self.gas_account) {
+            (None, _) if self.private_key.is_some() => problem(
                 problems,
                 "settlement.private_key",
                 "expected 32 bytes as hexadecimal digits that are a secp256k1 private key",
-            );
+            ),
+            (Some(key), Some(account)) if key != account => problem(
+                problems,
+                "settlement.gas_account",
+                format!("expected {key}, the account of the key, observed {account}"),
+            ),
+            _ => {}
         }
         self.check_limits(settle_budget_seconds, problems);
         if self.reconcile_seconds == 0 {

@@ -154,7 +154,10 @@ async fn a_hanging_call_ends_in_time() {
     let clock = TestClock::at_recording();
     let slow = venue(
         HyperliquidConfig {
-            limits: impatient(),
+            common: VenueConfig {
+                limits: impatient(),
+                ..VenueConfig::default()
+            },
             ..config(&server)
         },
         &clock,
@@ -170,7 +173,10 @@ async fn a_hanging_call_ends_in_time() {
     let gone = venue(
         HyperliquidConfig {
             base_url: dropping(),
-            limits: limits(),
+            common: VenueConfig {
+                limits: limits(),
+                ..VenueConfig::default()
+            },
             ..HyperliquidConfig::default()
         },
         &clock,
@@ -181,7 +187,10 @@ async fn a_hanging_call_ends_in_time() {
     );
     let off = venue(
         HyperliquidConfig {
-            enabled: false,
+            common: VenueConfig {
+                enabled: false,
+                ..VenueConfig::default()
+            },
             ..config(&server)
         },
         &clock,

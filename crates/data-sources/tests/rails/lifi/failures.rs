@@ -174,7 +174,10 @@ async fn a_failure_inside_a_success_is_a_failure() {
 async fn a_hanging_answer_ends_in_time() {
     let server = answering(hanging(json(&recorded("lifi/quote_usdc_weth.json")))).await;
     let lifi = lifi(LifiConfig {
-        limits: impatient(),
+        common: VenueConfig {
+            limits: impatient(),
+            ..VenueConfig::default()
+        },
         ..config(server.uri())
     });
     assert_eq!(
@@ -224,7 +227,10 @@ async fn a_huge_body_is_dropped() {
         ..limits()
     };
     let lifi = lifi(LifiConfig {
-        limits: small,
+        common: VenueConfig {
+            limits: small,
+            ..VenueConfig::default()
+        },
         ..config(server.uri())
     });
     assert_eq!(
@@ -249,7 +255,10 @@ async fn redirects_are_not_followed() {
 async fn what_is_switched_off_is_not_asked() {
     let server = answering(json(&recorded("lifi/quote_usdc_weth.json"))).await;
     let lifi = lifi(LifiConfig {
-        enabled: false,
+        common: VenueConfig {
+            enabled: false,
+            ..VenueConfig::default()
+        },
         ..config(server.uri())
     });
     assert_eq!(

@@ -245,7 +245,10 @@ async fn a_hanging_call_ends_in_time() {
     hanging_gamma.insert("markets", hanging(raw("[]")));
     let server = serving(hanging_gamma).await;
     let slow = venue(PolymarketConfig {
-        limits: patient_enough(),
+        common: VenueConfig {
+            limits: patient_enough(),
+            ..VenueConfig::default()
+        },
         ..config(&server)
     });
     assert_eq!(
@@ -257,11 +260,38 @@ async fn a_hanging_call_ends_in_time() {
         ("unavailable", Some("upstream_timeout"))
     );
     let off = venue(PolymarketConfig {
-        enabled: false,
+        common: VenueConfig {
+            enabled: false,
+            ..VenueConfig::default()
+        },
         ..config(&server)
     });
     assert_eq!(
         reason(off.market(id(YES)).await, "polymarket"),
         unavailable("markets-by-token: disabled: switched off in the configuration")
     );
+}
+
+/// `null` is no word of the venue's about a token: it is never told as the caller's mistake.
+#[tokio::test]
+async fn an_answer_that_says_nothing_is_malformed() {
+    for part in [
+        "version",
+        "markets-by-token",
+        "clob-markets",
+        "tick-size",
+        "neg-risk",
+        "markets",
+    ] {
+        for nothing in ["null", "{}", "[null]", "0"] {
+            let place = place(with(part, raw(nothing)).await);
+            assert!(place.starts_with('$'), "{part} {nothing}");
+            let gone = ResponseTemplate::new(404).set_body_raw(nothing, "application/json");
+            let reason = reason(with(part, gone).await, "polymarket");
+            assert!(
+                matches!(reason, PortErrorReason::Unavailable { .. }),
+                "{part} {nothing}: {reason}"
+            );
+        }
+    }
 }

@@ -6,29 +6,7 @@ use super::{Statements, seconds, stored};
 use crate::store::{Level, StoreError};
 
 impl Statements<'_> {
-    /// Does not wait for the disk: calls wait for this write. A killed process loses nothing by that, and a machine that loses its
-    /// power takes as long to start as the shortest window that is kept.
     pub(in crate::store) fn use_window(
-        &mut self,
-        name: &str,
-        slice: u64,
-        weight: u64,
-        oldest: u64,
-    ) -> Result<(), StoreError> {
-        self.synchronous("NORMAL")?;
-        let written = self.add_to_window(name, slice, weight, oldest);
-        self.synchronous("FULL")?;
-        written
-    }
-
-    /// When a commit is on the disk: before it returns (`FULL`), or with the next one that waits (`NORMAL`).
-    fn synchronous(&self, mode: &str) -> Result<(), StoreError> {
-        self.connection
-            .pragma_update(None, "synchronous", mode)
-            .map_err(|error| self.named(&error, "synchronous"))
-    }
-
-    fn add_to_window(
         &mut self,
         name: &str,
         slice: u64,

@@ -1,0 +1,113 @@
+//! `[custody]` and `[wallets]`.
+
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+use serde::Deserialize;
+use server_config::{lenient, read_secret_file};
+
+use super::problem;
+use crate::config::Problem;
+
+/// `[custody]`: who holds the keys of sub-wallets. Without the section there are no sub-wallets.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CustodySection {
+    /// Who.
+    pub provider: CustodyProvider,
+    /// The folder of the wallets (`local`).
+    #[serde(default)]
+    pub directory: Option<PathBuf>,
+    /// The operator's secret, under which the wallets' files are encrypted (`local`).
+    #[serde(default)]
+    pub secret: Option<SecretString>,
+    /// The file that holds it.
+    #[serde(default)]
+    pub secret_file: Option<PathBuf>,
+}
+
+/// Who holds keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CustodyProvider {
+    /// This process, in encrypted files. It is no trusted execution environment.
+    Local,
+    /// Turnkey. Not connected yet.
+    Turnkey,
+}
+
+impl CustodySection {
+    pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
+        let file = self.secret_file.as_deref();
+        read_secret_file("custody.secret", &mut self.secret, file, problems);
+    }
+
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+        if self.provider == CustodyProvider::Turnkey {
+            let message = "\"turnkey\" cannot be connected yet: expected \"local\"";
+            problem(problems, "custody.provider", message);
+            return;
+        }
+        if self.directory.is_none() {
+            let message = "is missing: expected the folder that the wallets' files are kept in";
+            problem(problems, "custody.directory", message);
+        }
+        if self.secret.is_none() && self.secret_file.is_none() {
+            let message = "is missing: set SVC__CUSTODY__SECRET or custody.secret_file; \
+                           the wallets' files are encrypted under it";
+            problem(problems, "custody.secret_file", message);
+        }
+    }
+}
+
+/// `[wallets]`: what sub-wallets do, and who pays their gas.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WalletsSection {
+    /// The chains whose balances a sub-wallet is shown with.
+    pub chains: Vec<u64>,
+    /// The key of the account that tops sub-wallets up for gas; without one they pay from what they hold.
+    pub gas_account_key: Option<SecretString>,
+    /// The file that holds it.
+    pub gas_account_key_file: Option<PathBuf>,
+    /// The most that it gives for one plan, in wei.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub gas_topup_most_wei: u64,
+}
+
+impl Default for WalletsSection {
+    fn default() -> Self {
+        Self {
+            chains: vec![196, 8453],
+            gas_account_key: None,
+            gas_account_key_file: None,
+            gas_topup_most_wei: 500_000_000_000_000,
+        }
+    }
+}
+
+impl WalletsSection {
+    pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
+        let file = self.gas_account_key_file.as_deref();
+        let key = &mut self.gas_account_key;
+        read_secret_file("wallets.gas_account_key", key, file, problems);
+    }
+
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+        let known = route_catalog::WALLET_CHAINS.iter().map(|chain| chain.id);
+        let known: Vec<u64> = known.collect();
+        for chain in &self.chains {
+            if !known.contains(chain) {
+                let message =
+                    format!("{chain} is no chain of sub-wallets: expected some of {known:?}");
+                problem(problems, "wallets.chains", message);
+            }
+        }
+        if let Some(key) = &self.gas_account_key
+            && tx_sender::LocalKey::from_hex(key).is_err()
+        {
+            let message = "expected a private key of 32 bytes as hexadecimal digits";
+            problem(problems, "wallets.gas_account_key", message);
+        }
+    }
+}

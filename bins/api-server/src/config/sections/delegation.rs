@@ -1,0 +1,238 @@
+//! `[delegation]`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use alloy_primitives::B256;
+use delegation_fence::Name;
+use plan_checks::BasisPoints;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
+use server_config::{Problem, lenient};
+
+use super::problem;
+
+/// `[delegation]`: the fence. Without the section its endpoints answer 404.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DelegationSection {
+    /// The project that grants are bound to.
+    pub project_id: String,
+    /// Which instance of the service messages are for: 32 bytes of their domain.
+    pub instance_salt: String,
+    /// The policy document. A relative path starts at the folder of this file.
+    pub policy: Option<PathBuf>,
+    /// The digest that the document must have.
+    pub policy_digest: String,
+    /// The least that a plan takes.
+    pub min_order_usd: Usd,
+    /// What a plan's gas is taken to cost until its cost is known.
+    pub gas_estimate_usd: Usd,
+    /// What the gas of one account's plans may cost in a day.
+    pub gas_budget_usd_per_account: Usd,
+    /// What the gas of all plans may cost in a day.
+    pub gas_budget_usd: Usd,
+    /// How many blocks stand above one that counts; that of the chain's own table when absent, and 1 without either.
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    pub confirmations: Option<u64>,
+    /// How far a plan's minimum may be below what current prices promise, in basis points.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub max_deviation_bps: u16,
+    /// Writing requests that an address may send in a minute.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub posts_per_minute: u32,
+    /// Reading requests that an address may send in a minute.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub gets_per_minute: u32,
+    /// A key of the agent rail, so that both servers can share one file; not read here.
+    pub status_url: Option<toml::Value>,
+    /// As `status_url`.
+    pub policy_name: Option<toml::Value>,
+    /// As `status_url`.
+    pub per_swap_cap_usd: Option<toml::Value>,
+}
+
+impl Default for DelegationSection {
+    fn default() -> Self {
+        Self {
+            project_id: String::new(),
+            instance_salt: String::new(),
+            policy: None,
+            policy_digest: String::new(),
+            min_order_usd: Usd::whole(10),
+            gas_estimate_usd: Usd::micro(50_000),
+            gas_budget_usd_per_account: Usd::whole(1),
+            gas_budget_usd: Usd::whole(20),
+            confirmations: None,
+            max_deviation_bps: 200,
+            posts_per_minute: 60,
+            gets_per_minute: 600,
+            status_url: None,
+            policy_name: None,
+            per_swap_cap_usd: None,
+        }
+    }
+}
+
+impl DelegationSection {
+    pub(in crate::config) fn resolve(&mut self, folder: &Path) {
+        if let Some(policy) = &mut self.policy {
+            *policy = folder.join(&policy);
+        }
+    }
+
+    /// How far a plan's minimum may be below what current prices promise.
+    pub(crate) fn max_deviation(&self) -> BasisPoints {
+        BasisPoints::new(self.max_deviation_bps).unwrap_or(BasisPoints::MAX)
+    }
+
+    /// The 32 bytes of a key, in their one spelling.
+    pub(crate) fn word(text: &str) -> Option<B256> {
+        let digits = text.strip_prefix("0x")?;
+        let is_canonical = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        is_canonical.then(|| digits.parse().ok())?
+    }
+
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+        if self.project_id.is_empty() || Name::new(&self.project_id).is_err() {
+            let message =
+                "expected the project's public id, in printable ASCII: every grant names it";
+            problem(problems, "delegation.project_id", message);
+        }
+        for (key, text) in [
+            ("delegation.instance_salt", &self.instance_salt),
+            ("delegation.policy_digest", &self.policy_digest),
+        ] {
+            if Self::word(text).is_none_or(|word| word.is_zero()) {
+                problem(
+                    problems,
+                    key,
+                    "expected 0x and 64 hexadecimal digits, not all zero",
+                );
+            }
+        }
+        if BasisPoints::new(self.max_deviation_bps).is_none() {
+            let message = "expected at most 10000 basis points";
+            problem(problems, "delegation.max_deviation_bps", message);
+        }
+        if self.policy.is_none() {
+            let message = "is missing: expected the policy document's file";
+            problem(problems, "delegation.policy", message);
+        }
+        if self.gas_estimate_usd == Usd::micro(0) {
+            let message = "expected more than 0: without it the gas budgets bound nothing";
+            problem(problems, "delegation.gas_estimate_usd", message);
+        }
+        for (key, budget) in [
+            (
+                "delegation.gas_budget_usd_per_account",
+                self.gas_budget_usd_per_account,
+            ),
+            ("delegation.gas_budget_usd", self.gas_budget_usd),
+        ] {
+            if budget < self.gas_estimate_usd {
+                let message = "expected at least gas_estimate_usd: otherwise no plan is ever sent";
+                problem(problems, key, message);
+            }
+        }
+        for (key, count) in [
+            ("delegation.posts_per_minute", self.posts_per_minute),
+            ("delegation.gets_per_minute", self.gets_per_minute),
+        ] {
+            if count == 0 {
+                problem(problems, key, "expected at least 1");
+            }
+        }
+    }
+}
+
+/// An amount of US dollars, to a millionth: a number, or text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Usd(u64);
+
+impl Usd {
+    /// Of millionths.
+    #[must_use]
+    pub const fn micro(micro: u64) -> Self {
+        Self(micro)
+    }
+
+    const fn whole(dollars: u64) -> Self {
+        Self(dollars.saturating_mul(1_000_000))
+    }
+
+    /// In millionths.
+    #[must_use]
+    pub const fn as_micro(self) -> u64 {
+        self.0
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) || fraction.len() > 6 {
+            return None;
+        }
+        let whole: u64 = whole.parse().ok()?;
+        let fraction: u64 = format!("{fraction:0<6}").parse().ok()?;
+        whole
+            .checked_mul(1_000_000)?
+            .checked_add(fraction)
+            .map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Usd {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Amount;
+        impl Visitor<'_> for Amount {
+            type Value = Usd;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("US dollars with at most six decimals, not below 0")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Usd, E> {
+                let wrong = || E::invalid_value(serde::de::Unexpected::Str(text), &self);
+                Usd::parse(text.trim()).ok_or_else(wrong)
+            }
+            fn visit_i64<E: Error>(self, dollars: i64) -> Result<Usd, E> {
+                self.visit_str(&dollars.to_string())
+            }
+            fn visit_f64<E: Error>(self, dollars: f64) -> Result<Usd, E> {
+                self.visit_str(&dollars.to_string())
+            }
+        }
+        deserializer.deserialize_any(Amount)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dollars_are_read_to_a_millionth() {
+        for (text, micro) in [
+            ("0", Some(0)),
+            ("10", Some(10_000_000)),
+            ("0.05", Some(50_000)),
+            ("1.000001", Some(1_000_001)),
+            ("1.0000001", None),
+            ("-1", None),
+            ("1e3", None),
+            (".5", None),
+            ("", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(Usd::parse(text).map(Usd::as_micro), micro, "{text}");
+        }
+        #[derive(Deserialize)]
+        struct Table {
+            a: Usd,
+            b: Usd,
+            c: Usd,
+        }
+        let table: Table = toml::from_str("a = 5\nb = 0.05\nc = \"0.5\"").unwrap();
+        let all = [table.a, table.b, table.c].map(Usd::as_micro);
+        assert_eq!(all, [5_000_000, 50_000, 500_000]);
+    }
+}

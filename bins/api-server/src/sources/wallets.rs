@@ -1,0 +1,32 @@
+//! Sub-wallets.
+
+use std::sync::Arc;
+
+use alloy_primitives::Address;
+use custody::{Custody, Owner};
+
+/// Who holds the keys of sub-wallets, if anybody does.
+#[derive(Clone, Default)]
+pub(crate) struct Wallets {
+    pub(crate) custody: Option<Arc<dyn Custody>>,
+    /// The chain on which calls are paid: an owner is a payer there.
+    pub(crate) payer_chain: u64,
+    /// The chains whose balances are shown.
+    pub(crate) chains: Vec<u64>,
+}
+
+impl Wallets {
+    /// The owner of a payer's sub-wallet: the payer itself, a contract wallet included.
+    pub(crate) fn owner(&self, payer: Address) -> Owner {
+        Owner::new(self.payer_chain, payer)
+    }
+}
+
+impl std::fmt::Debug for Wallets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wallets")
+            .field("connected", &self.custody.is_some())
+            .field("chains", &self.chains)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,30 @@
+//! The endpoints below `/delegation/`, on a server that listens, with a clock and a custody that the tests direct.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "test code"
+)]
+
+mod cli;
+mod limits;
+mod refusals;
+mod requests;
+mod sending;
+mod served;
+
+#[path = "../../../../crates/fence-server/tests/it/dying.rs"]
+mod dying;
+#[path = "../../../../crates/plan-builder/tests/swap/sample.rs"]
+#[allow(dead_code, reason = "the tests of the constructor use all of it")]
+mod sample;
+#[path = "../../../../crates/fence-server/tests/it/stage.rs"]
+#[allow(dead_code, reason = "the tests of the records use all of it")]
+mod stage;
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../../../../crates/fence-server/tests/it/world.rs"]
+#[allow(dead_code, reason = "the tests of the operations use all of it")]
+mod world;

@@ -1,0 +1,97 @@
+//! `GET /sub-wallet` with keys that the server holds.
+
+use std::path::Path;
+
+use api_server::config::{CustodyProvider, CustodySection};
+use api_server::{Config, Service};
+use serde_json::{Value, json};
+
+use crate::shop::{Shop, gap};
+use crate::support::World;
+
+fn custody(config: &mut Config, folder: &Path, secret: &str) {
+    config.custody = Some(CustodySection {
+        provider: CustodyProvider::Local,
+        directory: Some(folder.join("wallets")),
+        secret: Some(secret.into()),
+        secret_file: None,
+    });
+}
+
+/// A server with sub-wallets, and its buyer; the home chain is the embedded one.
+async fn shop(folder: &Path) -> Shop {
+    let chain = dev_chain::DevChain::with_chain_196_assets().unwrap();
+    let world = World::on(chain, |config, rpc| {
+        custody(config, folder, "the operator's secret");
+        config.wallets.chains = vec![196];
+        let table = config.chains.0.entry("196".to_owned()).or_default();
+        table.rpc_urls = vec![rpc.to_owned()];
+        table.mode = None;
+    })
+    .await;
+    Shop { world }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payer_has_one_sub_wallet_for_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut shop = shop(folder.path()).await;
+    // Reading makes none.
+    let refused = shop.refused("/portfolio", 404, "not_found").await;
+    assert_eq!(refused["reason"], "no_sub_wallet");
+    assert_eq!(
+        std::fs::read_dir(folder.path().join("wallets"))
+            .unwrap()
+            .count(),
+        1
+    );
+
+    let body = shop.buy("/sub-wallet").await;
+    let data = &body["data"];
+    let owner = format!("eip155:196:{:#x}", dev_chain::BUYER.address);
+    assert_eq!(data["owner"], owner.as_str());
+    let wallet = data["sub_wallet"].as_str().unwrap().to_owned();
+    assert_ne!(wallet.parse(), Ok(dev_chain::BUYER.address));
+    assert_eq!(
+        data["custody"],
+        json!({
+            "provider": "local", "trusted_execution_environment": false,
+            "keys_are": "in this process, not in a trusted execution environment", "attestation": null,
+        })
+    );
+    assert_eq!(data["chains"], json!([196]));
+    assert_eq!(data["nonce_state"], json!({"196": 0}));
+    assert!(data["provisioned_at"].is_string());
+    assert_eq!(gap(&body, "data.nonce_state.196"), &Value::Null);
+
+    // Another payment, and another process: the same wallet.
+    assert_eq!(
+        shop.buy("/sub-wallet").await["data"]["sub_wallet"],
+        wallet.as_str()
+    );
+    shop.world.restart().await;
+    let again = shop.buy("/sub-wallet").await;
+    assert_eq!(again["data"]["sub_wallet"], wallet.as_str());
+    assert_eq!(again["data"]["provisioned_at"], data["provisioned_at"]);
+
+    // Custody is connected, and actions are not served yet: uncharged.
+    let refused = shop
+        .refused("/yield-watch", 503, "upstream_unavailable")
+        .await;
+    assert_eq!(refused["reason"], "wallet_actions_not_served");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_secret_ends_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let shop = shop(folder.path()).await;
+    shop.buy("/sub-wallet").await;
+    let mut config = shop.world.config.clone();
+    custody(&mut config, folder.path(), "another secret");
+    config.storage.url = format!("sqlite://{}", folder.path().join("other.db").display());
+    let error = Service::open(&config).await.err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "custody: the operator's secret does not open the wallets that are there"
+    );
+}

@@ -1,0 +1,93 @@
+//! What can go wrong.
+
+use std::io;
+
+use alloy_primitives::Address;
+use keystore::KeystoreError;
+use thiserror::Error;
+
+use crate::Owner;
+
+/// Why custody could not do what was asked. No path, no secret and no key is repeated.
+#[derive(Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CustodyError {
+    /// The wallets that are there were made under another secret.
+    #[error("the operator's secret does not open the wallets that are there")]
+    WrongSecret,
+    /// There is no secret.
+    #[error("the operator's secret is empty")]
+    EmptySecret,
+    /// Others than the owner may read or write what holds keys.
+    #[error("{what} has mode {observed:o}, expected {expected:o}")]
+    Permissions {
+        /// The folder, or whose file it is.
+        what: String,
+        /// What it should be.
+        expected: u32,
+        /// What it is.
+        observed: u32,
+    },
+    /// The folder or a file cannot be read or written.
+    #[error("cannot {doing}: {kind}")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// Why not.
+        kind: io::ErrorKind,
+    },
+    /// A wallet's file cannot be used. No other wallet is made in its place.
+    #[error("the wallet of {owner} cannot be opened: {cause}")]
+    Damaged {
+        /// Whose.
+        owner: Owner,
+        /// Why.
+        cause: KeystoreError,
+    },
+    /// The file in an owner's place says that it is another one's.
+    #[error("the file of {expected} holds the wallet of {observed:?}")]
+    OtherOwner {
+        /// By the file's name.
+        expected: Owner,
+        /// By what stands in it.
+        observed: String,
+    },
+    /// No wallet has this address.
+    #[error("no wallet has the address {0}")]
+    UnknownWallet(Address),
+    /// A key could not be made.
+    #[error(transparent)]
+    Key(KeystoreError),
+    /// The typed data cannot be hashed.
+    #[error("the typed data is malformed")]
+    TypedData,
+    /// The work was cut off. It may or may not have been done; asked again it answers the same.
+    #[error("the work was cut off")]
+    Interrupted,
+}
+
+impl CustodyError {
+    /// The stable machine-readable name of the error.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::WrongSecret => "custody_wrong_secret",
+            Self::EmptySecret => "custody_empty_secret",
+            Self::Permissions { .. } => "custody_permissions",
+            Self::Io { .. } => "custody_io",
+            Self::Damaged { .. } => "custody_damaged",
+            Self::OtherOwner { .. } => "custody_other_owner",
+            Self::UnknownWallet(_) => "custody_unknown_wallet",
+            Self::Key(error) => error.code(),
+            Self::TypedData => "custody_typed_data",
+            Self::Interrupted => "custody_interrupted",
+        }
+    }
+
+    pub(crate) fn io(doing: &'static str) -> impl Fn(io::Error) -> Self {
+        move |error| Self::Io {
+            doing,
+            kind: error.kind(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A wallet as a signer of the sender of transactions.
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, Bytes};
+use tx_sender::{SignError, SignFuture, TransactionSigner, Unsigned};
+
+use crate::{Custody, CustodyError, Purpose, Subject};
+
+struct Lent {
+    custody: Arc<dyn Custody>,
+    wallet: Address,
+    purpose: Purpose,
+}
+
+/// Lends a wallet to the sender of transactions, for one purpose. The key stays where it is: each transaction is shown to
+/// [`Custody::sign`].
+#[must_use]
+pub fn lend(
+    custody: Arc<dyn Custody>,
+    wallet: Address,
+    purpose: Purpose,
+) -> Arc<dyn TransactionSigner> {
+    Arc::new(Lent {
+        custody,
+        wallet,
+        purpose,
+    })
+}
+
+impl TransactionSigner for Lent {
+    fn account(&self) -> Address {
+        self.wallet
+    }
+
+    fn sign<'a>(&'a self, unsigned: &'a Unsigned) -> SignFuture<'a, Bytes> {
+        Box::pin(async move {
+            let subject = Subject::Transaction(unsigned);
+            let signed = self.custody.sign(self.wallet, subject, self.purpose).await;
+            match signed {
+                Ok(signature) => Ok(unsigned.with_signature(signature)),
+                Err(CustodyError::Interrupted | CustodyError::Io { .. }) => {
+                    Err(SignError::Unavailable)
+                }
+                Err(refused) => Err(SignError::Refused {
+                    message: refused.code().to_owned(),
+                }),
+            }
+        })
+    }
+}

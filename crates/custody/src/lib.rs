@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod lent;
+mod local;
+mod owner;
+mod port;
+
+pub use error::CustodyError;
+pub use lent::lend;
+pub use local::LocalCustody;
+pub use owner::{InvalidOwner, Owner};
+pub use port::{Attestation, Custody, CustodyFuture, Provider, Purpose, Subject, Wallet};

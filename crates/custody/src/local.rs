@@ -1,0 +1,367 @@
+//! Wallets in encrypted files of this machine.
+
+mod files;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use alloy_primitives::{Address, B256, Signature};
+use keystore::{Key, KeystoreError};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
+
+use crate::{
+    Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, Subject, Wallet,
+};
+
+/// What tells whether a secret is the one that the wallets were made under: a key of nobody's, encrypted like theirs.
+const CHECK: &str = "operator-check.json";
+
+/// The member of a wallet's file that says whose it is.
+const OWNER: &str = "owner";
+
+/// The member that says when it was made, in Unix seconds.
+const CREATED_AT: &str = "created_at";
+
+/// How many opened keys are held. Opening one takes a second of work and 256 MiB.
+const MOST_OPEN: usize = 4096;
+
+/// The provider `local`: a folder of key files under the operator's secret. Several processes of one machine may share the folder.
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct LocalCustody(Arc<Inner>);
+
+struct Inner {
+    folder: PathBuf,
+    secret: SecretString,
+    open: Mutex<HashMap<Owner, Opened>>,
+    /// Whose an address is, as far as the folder was read.
+    owners: Mutex<HashMap<Address, Owner>>,
+    /// Keys are derived one at a time: each takes 256 MiB.
+    deriving: Mutex<()>,
+}
+
+/// A wallet whose key was opened.
+#[derive(Clone)]
+struct Opened {
+    key: Arc<Key>,
+    created_at: Option<u64>,
+}
+
+impl LocalCustody {
+    /// Opens the folder, and makes it where it is missing. Takes a second or so.
+    ///
+    /// # Errors
+    /// [`CustodyError::WrongSecret`] when the wallets that are there were made under another secret; a folder that others may use or that
+    /// cannot be written.
+    pub fn open(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
+        if secret.expose_secret().is_empty() {
+            return Err(CustodyError::EmptySecret);
+        }
+        files::folder(folder)?;
+        let custody = Self(Arc::new(Inner {
+            folder: folder.to_owned(),
+            secret,
+            open: Mutex::default(),
+            owners: Mutex::default(),
+            deriving: Mutex::default(),
+        }));
+        custody.0.confirm_secret()?;
+        files::sweep(folder, SystemTime::now())
+            .map_err(CustodyError::io("clean the folder of the wallets"))?;
+        custody.0.read_owners()?;
+        Ok(custody)
+    }
+
+    /// Work that reads files and derives keys, on a thread for such work. It goes on when nobody waits for it any more.
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> Result<T, CustodyError> + Send + 'static,
+    ) -> CustodyFuture<'_, T> {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            let done = tokio::task::spawn_blocking(move || work(&inner)).await;
+            done.map_err(|_| CustodyError::Interrupted)?
+        })
+    }
+}
+
+impl Inner {
+    fn confirm_secret(&self) -> Result<(), CustodyError> {
+        if files::read(&self.folder, CHECK)?.is_none() {
+            // A folder that lost it, or a new one: no check is made for a secret that opens nothing that is there.
+            if let Some((owner, text)) = self.wallets()?.first() {
+                self.decrypt(*owner, text)?;
+            }
+            let key = Key::generate().map_err(CustodyError::Key)?;
+            let text = self.encrypt(&key)?;
+            files::publish(&self.folder, CHECK, &text, |_| Ok(()))
+                .map_err(CustodyError::io("write the check of the operator's secret"))?;
+        }
+        let text = files::read(&self.folder, CHECK)?.ok_or(CustodyError::Io {
+            doing: "read the check of the operator's secret",
+            kind: std::io::ErrorKind::NotFound,
+        })?;
+        match keystore::decrypt(&text, self.secret.expose_secret().as_bytes()) {
+            Ok(_) => Ok(()),
+            Err(KeystoreError::Mac) => Err(CustodyError::WrongSecret),
+            Err(error) => Err(CustodyError::Key(error)),
+        }
+    }
+
+    /// Every wallet's file.
+    fn wallets(&self) -> Result<Vec<(Owner, String)>, CustodyError> {
+        let names = files::names(&self.folder)
+            .map_err(CustodyError::io("read the folder of the wallets"))?;
+        let mut wallets = Vec::new();
+        for name in names {
+            let Some(owner) = owner_of_name(&name) else {
+                continue;
+            };
+            if let Some(text) = files::read(&self.folder, &name)? {
+                wallets.push((owner, text));
+            }
+        }
+        Ok(wallets)
+    }
+
+    /// Learns whose the addresses are that stand beside the keys. They are confirmed when the keys are opened.
+    fn read_owners(&self) -> Result<(), CustodyError> {
+        let known: Vec<Owner> = lock(&self.owners).values().copied().collect();
+        for (owner, text) in self.wallets()? {
+            if known.contains(&owner) {
+                continue;
+            }
+            // The file of another owner in this one's place says nothing about either.
+            if said_owner(&text).is_some_and(|said| said != owner.to_string()) {
+                tracing::warn!(%owner, "a wallet's file is in another owner's place");
+                continue;
+            }
+            match keystore::address_beside(&text) {
+                Ok(Some(address)) => {
+                    lock(&self.owners).insert(address, owner);
+                }
+                Ok(None) => {}
+                Err(cause) => {
+                    tracing::warn!(%owner, %cause, "a wallet's file cannot be read");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn get_or_create(&self, owner: Owner) -> Result<Wallet, CustodyError> {
+        if let Some(wallet) = self.find(owner)? {
+            return Ok(wallet);
+        }
+        let created = {
+            let _one = lock(&self.deriving);
+            // Another task may have made it meanwhile.
+            match files::read(&self.folder, &owner.file_name())? {
+                Some(_) => None,
+                None => Some(self.create(owner)?),
+            }
+        };
+        if let Some((key, text)) = created {
+            tracing::info!(%owner, wallet = %key.address(), "wallet created");
+            self.keep(owner, key, &text);
+        }
+        self.find(owner)?
+            .ok_or_else(|| CustodyError::io("read a wallet")(std::io::ErrorKind::NotFound.into()))
+    }
+
+    /// Makes a wallet; its key, and its file. They are somebody else's who was first.
+    fn create(&self, owner: Owner) -> Result<(Key, String), CustodyError> {
+        let key = Key::generate().map_err(CustodyError::Key)?;
+        let text = named(&self.encrypt(&key)?, owner)?;
+        let name = owner.file_name();
+        files::publish(&self.folder, &name, &text, |_| Ok(()))
+            .map_err(CustodyError::io("write a wallet"))?;
+        match files::read(&self.folder, &name)? {
+            Some(stands) if stands == text => Ok((key, stands)),
+            Some(stands) => Ok((self.decrypt(owner, &stands)?, stands)),
+            None => Err(CustodyError::io("read a wallet")(
+                std::io::ErrorKind::NotFound.into(),
+            )),
+        }
+    }
+
+    fn find(&self, owner: Owner) -> Result<Option<Wallet>, CustodyError> {
+        Ok(self.opened(owner)?.map(|opened| Wallet {
+            owner,
+            address: opened.key.address(),
+            created_at: opened.created_at,
+            provider: Provider::Local,
+        }))
+    }
+
+    /// The owner's key, opened.
+    fn opened(&self, owner: Owner) -> Result<Option<Opened>, CustodyError> {
+        if let Some(opened) = lock(&self.open).get(&owner) {
+            return Ok(Some(opened.clone()));
+        }
+        let Some(text) = files::read(&self.folder, &owner.file_name())? else {
+            return Ok(None);
+        };
+        let key = {
+            let _one = lock(&self.deriving);
+            if let Some(opened) = lock(&self.open).get(&owner) {
+                return Ok(Some(opened.clone()));
+            }
+            self.decrypt(owner, &text)?
+        };
+        Ok(Some(self.keep(owner, key, &text)))
+    }
+
+    fn keep(&self, owner: Owner, key: Key, text: &str) -> Opened {
+        lock(&self.owners).insert(key.address(), owner);
+        let mut open = lock(&self.open);
+        if open.len() >= MOST_OPEN {
+            open.clear();
+        }
+        let opened = Opened {
+            key: Arc::new(key),
+            created_at: member(text, CREATED_AT).and_then(|at| at.as_u64()),
+        };
+        open.insert(owner, opened.clone());
+        opened
+    }
+
+    fn encrypt(&self, key: &Key) -> Result<String, CustodyError> {
+        keystore::encrypt(key, self.secret.expose_secret().as_bytes()).map_err(CustodyError::Key)
+    }
+
+    fn decrypt(&self, owner: Owner, text: &str) -> Result<Key, CustodyError> {
+        let said = said_owner(text).filter(|said| *said != owner.to_string());
+        if let Some(observed) = said {
+            return Err(CustodyError::OtherOwner {
+                expected: owner,
+                observed,
+            });
+        }
+        match keystore::decrypt(text, self.secret.expose_secret().as_bytes()) {
+            Ok(key) => Ok(key),
+            Err(KeystoreError::Mac) => Err(CustodyError::WrongSecret),
+            Err(cause) => Err(CustodyError::Damaged { owner, cause }),
+        }
+    }
+
+    fn owner_of(&self, address: Address) -> Result<Option<Owner>, CustodyError> {
+        let known = || lock(&self.owners).get(&address).copied();
+        if let Some(owner) = known() {
+            return Ok(Some(owner));
+        }
+        // Another process may have made it.
+        self.read_owners()?;
+        Ok(known())
+    }
+
+    /// The one place where a key is used. What a policy says about subject and purpose belongs here.
+    fn sign(
+        &self,
+        wallet: Address,
+        hash: B256,
+        purpose: Purpose,
+    ) -> Result<Signature, CustodyError> {
+        let unknown = || CustodyError::UnknownWallet(wallet);
+        let owner = self.owner_of(wallet)?.ok_or_else(unknown)?;
+        let opened = self.opened(owner)?;
+        let opened = opened.filter(|opened| opened.key.address() == wallet);
+        let bytes = opened.ok_or_else(unknown)?.key.sign(hash);
+        let bytes = bytes.ok_or(CustodyError::Key(KeystoreError::NotAKey))?;
+        tracing::debug!(%wallet, purpose = purpose.as_str(), "signed");
+        Signature::from_raw_array(&bytes).map_err(|_| CustodyError::Key(KeystoreError::NotAKey))
+    }
+}
+
+impl Custody for LocalCustody {
+    fn get_or_create(&self, owner: Owner) -> CustodyFuture<'_, Wallet> {
+        self.run(move |inner| inner.get_or_create(owner))
+    }
+
+    fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<Wallet>> {
+        self.run(move |inner| inner.find(owner))
+    }
+
+    fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>> {
+        self.run(move |inner| {
+            let owner = inner.owner_of(address)?;
+            let wallet = owner.map(|owner| inner.find(owner)).transpose()?.flatten();
+            Ok(wallet.filter(|wallet| wallet.address == address))
+        })
+    }
+
+    fn sign<'a>(
+        &'a self,
+        wallet: Address,
+        subject: Subject<'a>,
+        purpose: Purpose,
+    ) -> CustodyFuture<'a, Signature> {
+        let hash = match subject {
+            Subject::Transaction(unsigned) => Ok(unsigned.signature_hash()),
+            Subject::TypedData(typed_data) => typed_data
+                .eip712_signing_hash()
+                .map_err(|_| CustodyError::TypedData),
+        };
+        self.run(move |inner| inner.sign(wallet, hash?, purpose))
+    }
+
+    fn attest(&self, owner: Owner) -> CustodyFuture<'_, Option<Attestation>> {
+        self.run(move |inner| {
+            let wallet = inner.find(owner)?;
+            Ok(wallet.map(|wallet| Attestation {
+                wallet,
+                statement: format!(
+                    "the key of {} is held {}",
+                    wallet.address,
+                    wallet.provider.holds()
+                ),
+                evidence: None,
+            }))
+        })
+    }
+}
+
+impl std::fmt::Debug for LocalCustody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalCustody").finish_non_exhaustive()
+    }
+}
+
+/// A key file that says whose it is, and when it was made.
+fn named(text: &str, owner: Owner) -> Result<String, CustodyError> {
+    let mut file: Value = serde_json::from_str(text)
+        .map_err(|error| CustodyError::Key(KeystoreError::Malformed(error.to_string())))?;
+    if let Some(members) = file.as_object_mut() {
+        members.insert(OWNER.to_owned(), owner.to_string().into());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_secs());
+        members.insert(CREATED_AT.to_owned(), now.into());
+    }
+    Ok(format!("{file}\n"))
+}
+
+/// Whose a file says that it is.
+fn said_owner(text: &str) -> Option<String> {
+    Some(member(text, OWNER)?.as_str()?.to_owned())
+}
+
+/// A member of a file.
+fn member(text: &str, name: &str) -> Option<Value> {
+    let file = serde_json::from_str::<Value>(text).ok()?;
+    file.get(name).cloned()
+}
+
+/// Whose a file is by its name.
+fn owner_of_name(name: &str) -> Option<Owner> {
+    let rest = name.strip_prefix("eip155-")?.strip_suffix(".json")?;
+    let (chain_id, address) = rest.split_once('-')?;
+    let owner = Owner::new(chain_id.parse().ok()?, address.parse().ok()?);
+    (owner.file_name() == name).then_some(owner)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,122 @@
+//! The port to whoever holds the wallets' keys.
+
+use std::pin::Pin;
+
+use alloy_dyn_abi::TypedData;
+use alloy_primitives::{Address, Signature};
+use tx_sender::Unsigned;
+
+use crate::{CustodyError, Owner};
+
+/// The answer of a custody provider.
+pub type CustodyFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, CustodyError>> + Send + 'a>>;
+
+/// A wallet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wallet {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Its address, the same on every EVM chain.
+    pub address: Address,
+    /// When it was made, in Unix seconds, as far as that is known.
+    pub created_at: Option<u64>,
+    /// Who holds its key.
+    pub provider: Provider,
+}
+
+/// Who holds keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Provider {
+    /// This process, in encrypted files.
+    Local,
+}
+
+impl Provider {
+    /// The word in the configuration and in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+        }
+    }
+
+    /// Whether keys never leave a trusted execution environment.
+    #[must_use]
+    pub const fn is_trusted_environment(self) -> bool {
+        match self {
+            Self::Local => false,
+        }
+    }
+
+    /// Where the keys are, in words.
+    #[must_use]
+    pub const fn holds(self) -> &'static str {
+        match self {
+            Self::Local => "in this process, not in a trusted execution environment",
+        }
+    }
+}
+
+/// What a provider says about a wallet's key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attestation {
+    /// The wallet.
+    pub wallet: Wallet,
+    /// What holds, in a sentence.
+    pub statement: String,
+    /// What proves it to somebody who does not believe this process; nothing proves what `local` says.
+    pub evidence: Option<Vec<u8>>,
+}
+
+/// What is to be signed, whole: a key signs nothing that its provider has not seen.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Subject<'a> {
+    /// A transaction.
+    Transaction(&'a Unsigned),
+    /// Typed data (EIP-712).
+    TypedData(&'a TypedData),
+}
+
+/// What it is signed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// A plan that was admitted by the fence: one of its steps, the clearing of its allowance, or the freeing of a nonce of one of these.
+    FencedPlan,
+}
+
+impl Purpose {
+    /// A short name for logs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FencedPlan => "fenced_plan",
+        }
+    }
+}
+
+/// Holds one wallet for each owner, and signs with it.
+pub trait Custody: Send + Sync + 'static {
+    /// The owner's wallet, made now if there is none. The same owner has the same wallet for ever, and nobody else's. Where an error
+    /// leaves open whether one was made, asking again tells.
+    fn get_or_create(&self, owner: Owner) -> CustodyFuture<'_, Wallet>;
+
+    /// The owner's wallet, if there is one.
+    fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<Wallet>>;
+
+    /// The wallet with this address, if there is one.
+    fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>>;
+
+    /// Signs with the wallet's key. The one place where a key is used: what may be signed, and for what, is decided here.
+    fn sign<'a>(
+        &'a self,
+        wallet: Address,
+        subject: Subject<'a>,
+        purpose: Purpose,
+    ) -> CustodyFuture<'a, Signature>;
+
+    /// What holds about the owner's wallet.
+    fn attest(&self, owner: Owner) -> CustodyFuture<'_, Option<Attestation>>;
+}

@@ -1,0 +1,93 @@
+//! The public record of the delegation fence, as the server that sends under it reads it back.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::{
+    budget::{Families, QuotaSpec},
+    error::SourceError,
+    provenance::{Clock, Mode},
+    source::{Conduct, KeyRule, Source, UpstreamSpec},
+    transport::{Limits, SourceHealth, Transport, TransportError},
+};
+
+/// Id of the source, as it appears in logs.
+pub const SOURCES: [&str; 1] = [STATUS];
+
+const STATUS: &str = "delegation.status";
+
+/// The record has five members.
+const MAX_BODY_BYTES: usize = 4 * 1024;
+
+/// One try of at most two seconds: what cannot be read is not present.
+const LIMITS: Limits = Limits {
+    attempts: 1,
+    ..Limits::USUAL.within_seconds(2)
+};
+
+static SPEC: UpstreamSpec = UpstreamSpec {
+    name: "delegation",
+    urls: &[],
+    key: KeyRule::Keyless,
+    sources: &SOURCES,
+    families: Families::UNLIMITED,
+    quota: QuotaSpec::NONE,
+    models: false,
+    limits: LIMITS,
+    conduct: Conduct::PLANS,
+};
+
+/// The record, of exactly these members.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FenceRecord {
+    /// Whether the policy was read back.
+    pub present: bool,
+    /// Its versioned name.
+    pub policy_name: String,
+    /// The most that one swap takes, in US dollars.
+    pub per_swap_cap_usd: u64,
+    /// The project that grants are bound to.
+    pub project_id: String,
+    /// The digest of its rules.
+    pub rules_digest: String,
+}
+
+/// Reads the record at one address.
+#[derive(Clone, Debug)]
+pub struct FenceReader {
+    source: Source,
+}
+
+impl FenceReader {
+    /// Connects nothing yet. `url` is the whole address.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError::BaseUrl`] when it cannot be used.
+    pub fn new(
+        transport: &Transport,
+        url: &str,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        let source = Source::endpoint(transport, &SPEC, url, Mode::Live, LIMITS, clock)?;
+        Ok(Self { source })
+    }
+
+    /// The record as it is now. Nothing is remembered.
+    ///
+    /// # Errors
+    ///
+    /// An answer that does not come in time, is no success, or has another form.
+    pub async fn read(&self) -> Result<FenceRecord, SourceError> {
+        let ask = self.source.get(STATUS, "").max_body_bytes(MAX_BODY_BYTES);
+        let read = self.source.json::<FenceRecord, SourceError>(ask).await?;
+        Ok(read.value)
+    }
+
+    /// How reading has been going.
+    pub fn health(&self) -> Vec<SourceHealth> {
+        self.source.health()
+    }
+}

@@ -1,0 +1,95 @@
+//! What is asked of a chain, and what its answers say.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_sol_types::SolCall as _;
+
+use super::{
+    accept::ChainGrant,
+    framework::{
+        IMPLEMENTATION, MANAGER, NONCE, allowanceCall, currentNonceCall, disabledDelegationsCall,
+    },
+};
+use crate::{Refusal, Rule};
+
+/// A question to a contract: `eth_call` at a sealed block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    /// The contract.
+    pub to: Address,
+    /// Calldata.
+    pub data: Bytes,
+}
+
+impl Read {
+    /// Whether the manager has a delegation disabled. The account can enable it again: what counts is what it says now.
+    #[must_use]
+    pub fn disabled(hash: B256) -> Self {
+        let call = disabledDelegationsCall {
+            delegationHash: hash,
+        };
+        Self::new(MANAGER, call.abi_encode())
+    }
+
+    /// The account's number at the `NonceEnforcer`.
+    #[must_use]
+    pub fn nonce(account: Address) -> Self {
+        let call = currentNonceCall {
+            manager: MANAGER,
+            delegator: account,
+        };
+        Self::new(NONCE, call.abi_encode())
+    }
+
+    /// How much of the grant's input token its router may take from the account.
+    #[must_use]
+    pub fn allowance(grant: &ChainGrant) -> Self {
+        let call = allowanceCall {
+            owner: grant.account,
+            spender: grant.router,
+        };
+        Self::new(grant.token, call.abi_encode())
+    }
+
+    /// The answer as a number: exactly one word. `None` for anything else, such as the nothing of an address without a contract.
+    #[must_use]
+    pub fn number(answer: &[u8]) -> Option<U256> {
+        (answer.len() == 32).then(|| U256::from_be_slice(answer))
+    }
+
+    /// The answer as yes or no: exactly one word, 1 or 0.
+    #[must_use]
+    pub fn yes(answer: &[u8]) -> Option<bool> {
+        let number = Self::number(answer)?;
+        (number <= U256::ONE).then(|| !number.is_zero())
+    }
+
+    fn new(to: Address, data: Vec<u8>) -> Self {
+        Self {
+            to,
+            data: data.into(),
+        }
+    }
+}
+
+/// The account's code points to the framework's implementation (EIP-7702). Without it the manager takes the signature and the account
+/// executes nothing; with another code the delegations mean what that code makes of them.
+///
+/// # Errors
+/// `account_code_mismatch`
+pub fn judge_code(code: &[u8]) -> Result<(), Refusal> {
+    let expected = [&[0xef, 0x01, 0x00], IMPLEMENTATION.as_slice()].concat();
+    if code == expected {
+        return Ok(());
+    }
+    let observed = match code.len() {
+        0 => "no code".to_owned(),
+        23 => Bytes::copy_from_slice(code).to_string(),
+        length => format!("{length} bytes of code"),
+    };
+    Err(Refusal::new(
+        Rule::AccountCodeMismatch,
+        "the account does not run the framework's code",
+        Bytes::from(expected),
+        observed,
+    ))
+}

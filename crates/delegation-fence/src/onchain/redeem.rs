@@ -1,0 +1,221 @@
+//! Calldata: what the redeemer sends, and what ends the permission.
+
+use alloy_primitives::{Address, B256, Bytes, U256, b256};
+use alloy_sol_types::{SolCall as _, SolValue as _};
+use plan_checks::{Step, StepKind};
+
+use super::{
+    accept::ChainGrant,
+    delegation::SignedDelegation,
+    framework::{
+        Execution, MANAGER, OrderArgs, approveCall, disableDelegationCall, executeCall,
+        redeemDelegationsCall,
+    },
+    terms::{Level, Purpose},
+};
+use crate::{Order, Refusal, Rule, Signed};
+
+/// One call that reverts as a whole (ERC-7579).
+const SINGLE: B256 = B256::ZERO;
+/// Several that revert as a whole.
+const BATCH: B256 = b256!("0100000000000000000000000000000000000000000000000000000000000000");
+
+/// A transaction that is still to be sent. It carries no native coin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The chain.
+    pub chain_id: u64,
+    /// Whose transaction it has to be.
+    pub from: Address,
+    /// Where it goes.
+    pub to: Address,
+    /// Calldata.
+    pub data: Bytes,
+}
+
+/// A redemption: what the redeemer sends for one step of a plan, or for all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redemption {
+    /// The steps that it executes, in their order.
+    pub steps: Vec<StepKind>,
+    /// What is sent.
+    pub call: Call,
+}
+
+impl ChainGrant {
+    /// What the redeemer sends for an admitted plan: three transactions at the stock level, each to be awaited to a sealed block before
+    /// the next one; one transaction with the project's enforcer, which executes all steps or none.
+    ///
+    /// `steps` are those of [`Admitted`](crate::Admitted). That the plan lies inside the fence is for [`admit`](crate::admit) to say;
+    /// the chain judges what it can once more.
+    ///
+    /// # Errors
+    /// `delegation_cap` for an amount above what the chain lets an approval be ([`Self::most_on_chain`]).
+    pub fn redemptions(
+        &self,
+        steps: &[Step; 3],
+        order: &Signed<Order>,
+    ) -> Result<Vec<Redemption>, Refusal> {
+        let [_, approve, _] = steps;
+        let amount = approveCall::abi_decode(&approve.data).map(|call| call.amount);
+        if !amount.as_ref().is_ok_and(|amount| *amount <= self.most) {
+            return Err(Refusal::new(
+                Rule::DelegationCap,
+                "the delegations allow no approval of this amount",
+                format_args!("at most {}", self.most),
+                amount.map_or_else(|_| "no approval".to_owned(), |amount| amount.to_string()),
+            ));
+        }
+        match self.level {
+            Level::Stock => Ok(steps.iter().map(|step| self.single(step)).collect()),
+            Level::Enforcer(enforcer) => Ok(vec![self.whole(steps, enforcer, order)]),
+        }
+    }
+
+    /// What the redeemer sends to take the router's allowance away. It also counts after the grant was revoked. The chain refuses it when
+    /// there is no allowance.
+    #[must_use]
+    pub fn clear(&self) -> Call {
+        let data = approveCall {
+            spender: self.router,
+            amount: U256::ZERO,
+        };
+        let execution = single(self.token, &data.abi_encode());
+        self.redeem(Purpose::Clear, SINGLE, execution, None)
+    }
+
+    /// What the account sends to take the router's allowance away itself.
+    #[must_use]
+    pub fn clear_by_account(&self) -> Call {
+        let data = approveCall {
+            spender: self.router,
+            amount: U256::ZERO,
+        };
+        self.by_account(self.token, data.abi_encode())
+    }
+
+    /// What the account sends to end the permission on the chain: a call of its own code that disables every delegation of
+    /// [`Self::ending`] but those of `already`, all or none. `None` when nothing is left.
+    ///
+    /// The manager refuses to disable a delegation twice, so that `already` has to be what it says now. An account without its code
+    /// sends the transactions of [`Self::disable_each`].
+    #[must_use]
+    pub fn disable(&self, already: &[B256]) -> Option<Call> {
+        let executions: Vec<_> = self
+            .disable_each(already)
+            .into_iter()
+            .map(|call| Execution {
+                target: call.to,
+                value: U256::ZERO,
+                callData: call.data,
+            })
+            .collect();
+        if executions.is_empty() {
+            return None;
+        }
+        let call = executeCall {
+            mode: BATCH,
+            executionCalldata: executions.abi_encode().into(),
+        };
+        Some(self.by_account(self.account, call.abi_encode()))
+    }
+
+    /// The same as one transaction for each delegation.
+    #[must_use]
+    pub fn disable_each(&self, already: &[B256]) -> Vec<Call> {
+        self.delegations
+            .iter()
+            .filter(|(purpose, signed)| {
+                purpose.ends_with_the_grant() && !already.contains(&signed.delegation.hash())
+            })
+            .map(|(_, signed)| {
+                let call = disableDelegationCall {
+                    delegation: signed.wire(None),
+                };
+                self.by_account(MANAGER, call.abi_encode())
+            })
+            .collect()
+    }
+
+    fn by_account(&self, to: Address, data: Vec<u8>) -> Call {
+        Call {
+            chain_id: self.chain_id,
+            from: self.account,
+            to,
+            data: data.into(),
+        }
+    }
+
+    fn single(&self, step: &Step) -> Redemption {
+        let purpose = match step.kind {
+            StepKind::ApproveReset | StepKind::Approve => Purpose::Approve,
+            StepKind::Call => Purpose::Call,
+        };
+        let execution = single(step.to, &step.data);
+        Redemption {
+            steps: vec![step.kind],
+            call: self.redeem(purpose, SINGLE, execution, None),
+        }
+    }
+
+    fn whole(&self, steps: &[Step; 3], enforcer: Address, order: &Signed<Order>) -> Redemption {
+        let executions: Vec<_> = steps
+            .iter()
+            .map(|step| Execution {
+                target: step.to,
+                value: step.value,
+                callData: step.data.clone(),
+            })
+            .collect();
+        let message = order.message();
+        let args = (
+            OrderArgs {
+                payloadDigest: message.payload_digest,
+                callHash: message.call_hash,
+                outputToken: message.output_token,
+                minAmountOut: message.min_amount_out,
+                deadline: message.deadline,
+            },
+            Bytes::copy_from_slice(order.signature().as_bytes()),
+        );
+        let args = Bytes::from(args.abi_encode_params());
+        let execution = executions.abi_encode().into();
+        Redemption {
+            steps: steps.iter().map(|step| step.kind).collect(),
+            call: self.redeem(Purpose::Swap, BATCH, execution, Some((enforcer, &args))),
+        }
+    }
+
+    /// `redeemDelegations` of one delegation.
+    fn redeem(
+        &self,
+        purpose: Purpose,
+        mode: B256,
+        execution: Bytes,
+        args: Option<(Address, &Bytes)>,
+    ) -> Call {
+        let of_purpose = |(known, _): &&(Purpose, SignedDelegation)| *known == purpose;
+        let chain: Vec<_> = self
+            .delegations
+            .iter()
+            .filter(of_purpose)
+            .map(|(_, signed)| signed.wire(args))
+            .collect();
+        let call = redeemDelegationsCall {
+            permissionContexts: vec![chain.abi_encode().into()],
+            modes: vec![mode],
+            executionCallDatas: vec![execution],
+        };
+        Call {
+            chain_id: self.chain_id,
+            from: self.redeemer,
+            to: MANAGER,
+            data: call.abi_encode().into(),
+        }
+    }
+}
+
+/// One call, packed: target, value of zero, calldata.
+fn single(target: Address, data: &[u8]) -> Bytes {
+    [target.as_slice(), &[0; 32], data].concat().into()
+}

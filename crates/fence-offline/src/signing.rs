@@ -1,0 +1,92 @@
+//! What `limit` and `order` do alike: sign a message with a key file, or put a wallet's signature beside it.
+
+use std::path::PathBuf;
+
+use alloy_primitives::Address;
+use clap::Args;
+use delegation_fence::{Message, Signature, Signed, TypedData};
+use serde_json::json;
+
+use crate::{
+    Failure, Outcome,
+    document::{Destination, Document, Signing, hashes, require_signer},
+    settings::Settings,
+};
+
+/// `limit sign` and `order sign`.
+#[derive(Debug, Args)]
+pub struct Sign {
+    /// The message that `new` wrote (`-`: standard input)
+    #[arg(long = "in", value_name = "FILE")]
+    pub input: PathBuf,
+    /// The key that signs, and the consent to it
+    #[command(flatten)]
+    pub signing: Signing,
+    /// Whose key has to sign [default: whoever's key file it is]
+    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    pub signer: Option<Address>,
+    /// Where the signed message goes
+    #[command(flatten)]
+    pub destination: Destination,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `limit attach` and `order attach`.
+#[derive(Debug, Args)]
+pub struct Attach {
+    /// The message that `new` wrote (`-`: standard input)
+    #[arg(long = "in", value_name = "FILE")]
+    pub input: PathBuf,
+    /// The signature that a wallet gave: 0x and 130 hexadecimal digits
+    #[arg(long, value_name = "HEX")]
+    pub signature: String,
+    /// Whose key has to have signed [default: any key]
+    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    pub signer: Option<Address>,
+    /// Where the signed message goes
+    #[command(flatten)]
+    pub destination: Destination,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub(crate) fn sign<M: Message>(
+    arguments: &Sign,
+    words: impl Fn(&TypedData<M>, Option<Address>) -> String,
+) -> Result<Outcome, Failure> {
+    let settings = Settings::load()?;
+    arguments.destination.check()?;
+    let typed_data = Document::<M>::read(&arguments.input)?.typed_data;
+    let words = words(&typed_data, None) + "\n";
+    let signed = arguments
+        .signing
+        .sign(typed_data, arguments.signer, &words, &settings)?;
+    deliver(&signed, &arguments.destination, arguments.json)
+}
+
+pub(crate) fn attach<M: Message>(arguments: &Attach) -> Result<Outcome, Failure> {
+    arguments.destination.check()?;
+    let typed_data = Document::<M>::read(&arguments.input)?.typed_data;
+    let signed = Signed::new(typed_data, Signature::parse(&arguments.signature)?);
+    if let Some(expected) = arguments.signer {
+        require_signer(expected, signed.signer()?)?;
+    }
+    deliver(&signed, &arguments.destination, arguments.json)
+}
+
+fn deliver<M: Message>(
+    signed: &Signed<M>,
+    destination: &Destination,
+    as_json: bool,
+) -> Result<Outcome, Failure> {
+    let signer = signed.signer()?;
+    let mut about = hashes(signed.typed_data());
+    if let Some(about) = about.as_object_mut() {
+        about.insert("signer".to_owned(), json!(signer.to_string()));
+    }
+    let outcome = destination.deliver(&signed.to_json(), about, as_json)?;
+    Ok(outcome.after_saying(&format!("signed by {signer}\n")))
+}

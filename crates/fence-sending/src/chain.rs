@@ -1,0 +1,351 @@
+//! What the sending reads of a chain: only blocks that count as sealed, and everything else as of one of them.
+
+mod wire;
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, B256, Bytes, U256, b256};
+use alloy_sol_types::{SolCall, sol};
+use delegation_fence::Block;
+use plan_checks::UtcSeconds;
+use serde_json::{Value, json};
+use thiserror::Error;
+use tx_sender::{NodeFault, Transport};
+
+use self::wire::{WireBlock, WireReceipt, ask};
+
+sol! {
+    function allowance(address owner, address spender) external view returns (uint256);
+    function decimals() external view returns (uint8);
+}
+
+/// `Transfer(address,address,uint256)`
+const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+
+/// What a node says of a call that reverts (geth and others).
+const REVERTED: i64 = 3;
+
+/// Why the chain cannot be read. It is asked again; nothing is concluded from it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReadFault {
+    /// No node answers as it should.
+    #[error("no node of chain {chain_id} can be asked: {fault}")]
+    Nodes {
+        /// The chain.
+        chain_id: u64,
+        /// What the last one came to.
+        fault: NodeFault,
+    },
+    /// Two nodes have different blocks of one number, so that neither is believed.
+    #[error("the nodes of chain {chain_id} contradict each other about block {number}")]
+    Contradiction {
+        /// The chain.
+        chain_id: u64,
+        /// The block's number.
+        number: u64,
+    },
+    /// The newest sealed block is older than what is to be read.
+    #[error("block {needed} of chain {chain_id} is not sealed yet, only {sealed}")]
+    Behind {
+        /// The chain.
+        chain_id: u64,
+        /// What is needed.
+        needed: u64,
+        /// What there is.
+        sealed: u64,
+    },
+}
+
+/// A block that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SealedBlock {
+    /// Number and hash.
+    pub block: Block,
+    /// Its time.
+    pub at: UtcSeconds,
+}
+
+/// What a transaction would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Estimate {
+    /// It succeeds with so much gas.
+    Gas(u64),
+    /// It reverts.
+    Reverts,
+}
+
+/// A chain, through one or more nodes. A block counts when as many others stand above it as configured, and every node that has one of its number has
+/// this one. Everything else is read as of a block by its hash (EIP-1898): a node that lags or is on another fork refuses instead of
+/// misleading.
+#[derive(Clone)]
+pub struct ChainReader {
+    chain_id: u64,
+    nodes: Vec<Arc<dyn Transport>>,
+    confirmations: u64,
+}
+
+impl ChainReader {
+    /// A chain through these nodes, in the order in which they are asked.
+    #[must_use]
+    pub fn new(chain_id: u64, nodes: Vec<Arc<dyn Transport>>, confirmations: u64) -> Self {
+        Self {
+            chain_id,
+            nodes,
+            confirmations,
+        }
+    }
+
+    /// The chain's id.
+    #[must_use]
+    pub const fn chain_id(&self) -> u64 {
+        self.chain_id
+    }
+
+    /// How many blocks stand above one that counts.
+    #[must_use]
+    pub const fn confirmations(&self) -> u64 {
+        self.confirmations
+    }
+
+    /// The newest block that counts.
+    ///
+    /// # Errors
+    /// [`ReadFault::Behind`] when it is older than `at_least`; nodes that do not answer or contradict each other.
+    pub async fn sealed(&self, at_least: u64) -> Result<SealedBlock, ReadFault> {
+        let heads = self.blocks(json!("latest")).await?;
+        let head = heads.iter().map(|head| head.block.number).max();
+        let number = head.unwrap_or_default().saturating_sub(self.confirmations);
+        if number < at_least {
+            return Err(ReadFault::Behind {
+                chain_id: self.chain_id,
+                needed: at_least,
+                sealed: number,
+            });
+        }
+        let blocks = self.blocks(json!(format!("{number:#x}"))).await?;
+        let mut blocks = blocks.into_iter();
+        let first = blocks.next().ok_or_else(|| self.silent())?;
+        if first.block.number != number || blocks.any(|other| other != first) {
+            return Err(ReadFault::Contradiction {
+                chain_id: self.chain_id,
+                number,
+            });
+        }
+        Ok(first)
+    }
+
+    /// What `spender` may take of the owner's tokens, as of a block.
+    ///
+    /// # Errors
+    /// Nodes that do not answer, or do not have the block.
+    pub async fn allowance(
+        &self,
+        token: Address,
+        owner: Address,
+        spender: Address,
+        block: Block,
+    ) -> Result<U256, ReadFault> {
+        let call = allowanceCall { owner, spender };
+        self.call(token, &call, block).await
+    }
+
+    /// A token's decimals, as of a block.
+    ///
+    /// # Errors
+    /// As [`Self::allowance`].
+    pub async fn decimals(&self, token: Address, block: Block) -> Result<u8, ReadFault> {
+        self.call(token, &decimalsCall {}, block).await
+    }
+
+    /// An account's coins in wei, as of a block.
+    ///
+    /// # Errors
+    /// As [`Self::allowance`].
+    pub async fn balance(&self, account: Address, block: Block) -> Result<U256, ReadFault> {
+        self.ask("eth_getBalance", json!([account, pinned(block)]))
+            .await
+    }
+
+    /// What a transaction would do, as of a block.
+    ///
+    /// # Errors
+    /// As [`Self::allowance`].
+    pub async fn estimate(
+        &self,
+        from: Address,
+        to: Address,
+        input: &Bytes,
+        block: Block,
+    ) -> Result<Estimate, ReadFault> {
+        let call = json!({ "from": from, "to": to, "data": input });
+        let asked =
+            self.ask::<alloy_primitives::U64>("eth_estimateGas", json!([call, pinned(block)]));
+        match asked.await {
+            Ok(gas) => Ok(Estimate::Gas(gas.to())),
+            Err(ReadFault::Nodes {
+                fault: NodeFault::Refused { code, message },
+                ..
+            }) if code == REVERTED || message.to_ascii_lowercase().contains("revert") => {
+                Ok(Estimate::Reverts)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// What one gas costs now, in wei: base fee and tip, or the price of a chain that has none.
+    ///
+    /// # Errors
+    /// Nodes that do not answer.
+    pub async fn gas_price(&self) -> Result<u128, ReadFault> {
+        let price = self.ask::<alloy_primitives::U128>("eth_gasPrice", json!([]));
+        Ok(price.await?.to())
+    }
+
+    /// What an account received of a token in a transaction, by its logs; what it gave away is taken off. `None` while no node has the receipt
+    /// in this block.
+    ///
+    /// # Errors
+    /// Nodes that do not answer.
+    pub async fn received(
+        &self,
+        token: Address,
+        account: Address,
+        transaction: B256,
+        block: Block,
+    ) -> Result<Option<U256>, ReadFault> {
+        let Some(receipt) = self.receipt(transaction, block).await? else {
+            return Ok(None);
+        };
+        let (mut received, mut given) = (U256::ZERO, U256::ZERO);
+        for log in receipt.logs {
+            let [event, from, to] = log.topics.as_slice() else {
+                continue;
+            };
+            if log.address != token || *event != TRANSFER || log.data.len() != 32 {
+                continue;
+            }
+            let amount = U256::from_be_slice(&log.data);
+            if Address::from_word(*to) == account {
+                received = received.saturating_add(amount);
+            }
+            if Address::from_word(*from) == account {
+                given = given.saturating_add(amount);
+            }
+        }
+        Ok(Some(received.saturating_sub(given)))
+    }
+
+    /// What a transaction in a block has cost, in wei. `None` while no node has the receipt in this block.
+    ///
+    /// # Errors
+    /// Nodes that do not answer.
+    pub async fn cost(&self, transaction: B256, block: Block) -> Result<Option<U256>, ReadFault> {
+        let receipt = self.receipt(transaction, block).await?;
+        Ok(receipt.map(|receipt| receipt.cost()))
+    }
+
+    async fn receipt(
+        &self,
+        transaction: B256,
+        block: Block,
+    ) -> Result<Option<WireReceipt>, ReadFault> {
+        let mut fault = None;
+        for node in &self.nodes {
+            match ask::<Option<WireReceipt>>(
+                node.as_ref(),
+                "eth_getTransactionReceipt",
+                json!([transaction]),
+            )
+            .await
+            {
+                Ok(Some(receipt)) if receipt.is_of(transaction, block) => return Ok(Some(receipt)),
+                Ok(_) => fault = None,
+                Err(other) => fault = Some(other),
+            }
+        }
+        match fault {
+            Some(fault) => Err(self.fault(fault)),
+            None => Ok(None),
+        }
+    }
+
+    /// A block by its number or tag, from every node that has it.
+    async fn blocks(&self, tag: Value) -> Result<Vec<SealedBlock>, ReadFault> {
+        let mut blocks = Vec::new();
+        let mut fault = NodeFault::Unreachable;
+        let mut asked = tokio::task::JoinSet::new();
+        for node in &self.nodes {
+            let (node, params) = (Arc::clone(node), json!([tag, false]));
+            asked.spawn(async move {
+                ask::<Option<WireBlock>>(node.as_ref(), "eth_getBlockByNumber", params).await
+            });
+        }
+        while let Some(answer) = asked.join_next().await {
+            match answer {
+                Ok(Ok(Some(block))) => blocks.extend(block.sealed()),
+                Ok(Ok(None)) | Err(_) => {}
+                Ok(Err(other)) => fault = other,
+            }
+        }
+        if blocks.is_empty() {
+            return Err(self.fault(fault));
+        }
+        Ok(blocks)
+    }
+
+    async fn call<C: SolCall>(
+        &self,
+        to: Address,
+        call: &C,
+        block: Block,
+    ) -> Result<C::Return, ReadFault> {
+        const METHOD: &str = "eth_call";
+        let input = Bytes::from(call.abi_encode());
+        let params = json!([{ "to": to, "data": input }, pinned(block)]);
+        let output: Bytes = self.ask(METHOD, params).await?;
+        C::abi_decode_returns(&output).map_err(|_| self.fault(NodeFault::Lost { method: METHOD }))
+    }
+
+    /// The answer of the first node that gives one.
+    async fn ask<T: serde::de::DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<T, ReadFault> {
+        let mut fault = NodeFault::Unreachable;
+        for node in &self.nodes {
+            match ask::<Option<T>>(node.as_ref(), method, params.clone()).await {
+                Ok(Some(answer)) => return Ok(answer),
+                Ok(None) => fault = NodeFault::Lost { method },
+                Err(other) => fault = other,
+            }
+        }
+        Err(self.fault(fault))
+    }
+
+    fn fault(&self, fault: NodeFault) -> ReadFault {
+        ReadFault::Nodes {
+            chain_id: self.chain_id,
+            fault,
+        }
+    }
+
+    fn silent(&self) -> ReadFault {
+        self.fault(NodeFault::Unreachable)
+    }
+}
+
+impl std::fmt::Debug for ChainReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChainReader")
+            .field("chain_id", &self.chain_id)
+            .field("nodes", &self.nodes.len())
+            .field("confirmations", &self.confirmations)
+            .finish()
+    }
+}
+
+fn pinned(block: Block) -> Value {
+    json!({ "blockHash": block.hash, "requireCanonical": true })
+}

@@ -1,0 +1,102 @@
+//! JSON-RPC as far as it is read here.
+
+use alloy_primitives::{Address, B256, Bytes, U64, U256};
+use delegation_fence::Block;
+use plan_checks::UtcSeconds;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tx_sender::{NodeFault, Transport};
+
+use super::SealedBlock;
+
+/// The most characters of a node's words that are kept.
+const MAX_WORDS: usize = 200;
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    result: Value,
+    #[serde(default)]
+    error: Option<ErrorObject>,
+}
+
+#[derive(Deserialize)]
+struct ErrorObject {
+    code: i64,
+    #[serde(default)]
+    message: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireBlock {
+    number: Option<U64>,
+    hash: Option<B256>,
+    timestamp: U64,
+}
+
+impl WireBlock {
+    /// `None` for a block that is still made.
+    pub(super) fn sealed(self) -> Option<SealedBlock> {
+        Some(SealedBlock {
+            block: Block {
+                number: self.number?.to(),
+                hash: self.hash?,
+            },
+            at: UtcSeconds::from_unix(self.timestamp.to()),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireReceipt {
+    transaction_hash: B256,
+    block_number: Option<U64>,
+    block_hash: Option<B256>,
+    gas_used: U64,
+    #[serde(default)]
+    effective_gas_price: Option<U256>,
+    pub(super) logs: Vec<WireLog>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireLog {
+    pub(super) address: Address,
+    pub(super) topics: Vec<B256>,
+    pub(super) data: Bytes,
+}
+
+impl WireReceipt {
+    /// Whether it is this transaction's receipt, in this block.
+    pub(super) fn is_of(&self, transaction: B256, block: Block) -> bool {
+        self.transaction_hash == transaction
+            && self.block_hash == Some(block.hash)
+            && self.block_number == Some(U64::from(block.number))
+    }
+
+    pub(super) fn cost(&self) -> U256 {
+        let price = self.effective_gas_price.unwrap_or_default();
+        price.saturating_mul(U256::from(self.gas_used.to::<u64>()))
+    }
+}
+
+/// Asks one node. Without a result the answer is read as `null`.
+pub(super) async fn ask<T: DeserializeOwned>(
+    node: &dyn Transport,
+    method: &'static str,
+    params: Value,
+) -> Result<T, NodeFault> {
+    let lost = || NodeFault::Lost { method };
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let body = node
+        .exchange(method, request.to_string().into_bytes())
+        .await?;
+    let answer: Answer = serde_json::from_slice(&body).map_err(|_| lost())?;
+    if let Some(error) = answer.error {
+        return Err(NodeFault::Refused {
+            code: error.code,
+            message: error.message.chars().take(MAX_WORDS).collect(),
+        });
+    }
+    serde_json::from_value(answer.result).map_err(|_| lost())
+}

@@ -1,0 +1,80 @@
+//! Every confirmation again, from the store and from a sealed block.
+
+use delegation_fence::{AccountKind, ClearObstacle, Now, Phase, Rule, State, Transaction};
+use fence_server::DelegationError;
+
+use super::{Driver, Standing};
+use crate::{Fault, Route, SealedBlock, gas::Funds};
+
+impl Driver {
+    /// What does not hold any more, by its rule.
+    pub(super) async fn confirm(
+        &self,
+        standing: &Standing,
+        now: Now,
+    ) -> Result<Result<(), Rule>, Fault> {
+        let shared = &self.shared;
+        let kept = &standing.kept;
+        let phase = match standing.sending.state() {
+            State::Accepted => Phase::Begin,
+            _ => Phase::GoOn,
+        };
+        let Some(_) = self.route(standing) else {
+            return Ok(Err(Rule::AccountKindUnsupported));
+        };
+        match shared.delegations.confirm_again(kept, phase, now).await {
+            Ok(()) => {}
+            Err(DelegationError::Refused(refusal)) => {
+                let plan = kept.admitted.payload_digest;
+                tracing::info!(%plan, %refusal, "a plan's confirmation does not hold");
+                return Ok(Err(refusal.rule));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        // A plan that has begun is not held up by a price: its minimum was judged, and stands.
+        match &shared.prices {
+            Some(prices) if phase == Phase::Begin => prices.judge(&kept.admitted).await,
+            _ => Ok(Ok(())),
+        }
+    }
+
+    /// Why the service could not clear the allowance now, if it could not.
+    pub(super) async fn clear_obstacle(
+        &self,
+        standing: &Standing,
+        sealed: SealedBlock,
+    ) -> Result<Result<(), ClearObstacle>, Fault> {
+        let admitted = &standing.kept.admitted;
+        let not_permitted = Ok(Err(ClearObstacle::NotPermitted));
+        let Some(route) = self.route(standing) else {
+            return not_permitted;
+        };
+        if let Err(obstacle) = route.call(admitted, Transaction::Clear(0)) {
+            return Ok(Err(obstacle));
+        }
+        let Some(signer) = route.signer(admitted.account).await? else {
+            return not_permitted;
+        };
+        let gas = &self.shared.gas;
+        let (chain, sender) = (&self.shared.chain, &self.shared.sender);
+        let (payer, least) = (signer.account(), gas.approval);
+        let funds = gas.fund(chain, sender, admitted, payer, least, sealed.block);
+        Ok(match funds.await? {
+            Funds::Enough | Funds::Coming => Ok(()),
+            Funds::Missing => Err(ClearObstacle::NoGas),
+        })
+    }
+
+    /// How the plan's account is sent for.
+    pub(super) fn route(&self, standing: &Standing) -> Option<&dyn Route> {
+        let grant = standing.kept.view.grant.as_ref()?;
+        self.shared.route(grant.signed.message().account_kind)
+    }
+}
+
+impl crate::Shared {
+    pub(crate) fn route(&self, kind: AccountKind) -> Option<&dyn Route> {
+        let route = self.routes.iter().find(|route| route.kind() == kind);
+        route.map(AsRef::as_ref)
+    }
+}

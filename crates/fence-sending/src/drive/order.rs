@@ -1,0 +1,95 @@
+//! Handing a transaction of a plan over to be signed and sent.
+
+use delegation_fence::{ClearObstacle, Event, HaltReason, Transaction};
+use plan_checks::StepKind;
+use tx_sender::{Lane, Request};
+
+use super::{Driver, Standing, Turn};
+use crate::{Estimate, Fault, SealedBlock, gas::Funds};
+
+impl Driver {
+    /// Everything that may fail is done first; then the order is written, on the condition that nothing was written about the account since
+    /// it was confirmed; then the transaction is handed over. A process that ends between the two leaves an order without a record, which the
+    /// next one finds and makes impossible.
+    pub(super) async fn order(
+        &mut self,
+        standing: &Standing,
+        transaction: Transaction,
+        sealed: SealedBlock,
+    ) -> Result<Turn, Fault> {
+        let shared = &self.shared;
+        let admitted = &standing.kept.admitted;
+        let Some(route) = self.route(standing) else {
+            return Ok(Turn::Waits);
+        };
+        // Without a signer, or a way to the account, a step waits until the plan is over.
+        let Some(signer) = route.signer(admitted.account).await? else {
+            return Ok(Turn::Waits);
+        };
+        let call = match (route.call(admitted, transaction), transaction) {
+            (Ok(call), _) => call,
+            (Err(_), Transaction::Step(_)) => return Ok(Turn::Waits),
+            (Err(obstacle), Transaction::Clear(_)) => {
+                return self
+                    .append(standing, Event::ClearImpossible(obstacle))
+                    .await;
+            }
+        };
+        let payer = signer.account();
+        shared.sender.add_signer(signer);
+
+        let estimate = shared
+            .chain
+            .estimate(payer, call.to, &call.input, sealed.block);
+        let is_call = transaction == Transaction::Step(StepKind::Call);
+        let limit = match estimate.await? {
+            Estimate::Gas(gas) => shared.gas.limit(gas, is_call),
+            Estimate::Reverts => None,
+        };
+        let Some(gas_limit) = limit else {
+            let event = match transaction {
+                Transaction::Step(at) => Event::Halting {
+                    at,
+                    reason: HaltReason::WouldRevert,
+                },
+                Transaction::Clear(_) => Event::ClearImpossible(ClearObstacle::Paused),
+            };
+            return self.append(standing, event).await;
+        };
+
+        // Before the first step there has to be gas for all of them and for the clearing.
+        let gas = match transaction {
+            Transaction::Step(StepKind::ApproveReset) => shared.gas.of_plan(),
+            _ => gas_limit,
+        };
+        let (chain, sender) = (&shared.chain, &shared.sender);
+        let funds = shared
+            .gas
+            .fund(chain, sender, admitted, payer, gas, sealed.block);
+        if funds.await? != Funds::Enough {
+            return Ok(Turn::Waits);
+        }
+
+        let request = Request {
+            to: call.to,
+            value: call.value,
+            input: call.input,
+            gas_limit,
+            max_fee_per_gas: None,
+            not_after: match transaction {
+                Transaction::Step(_) => Some(admitted.valid_until.unix()),
+                Transaction::Clear(_) => None,
+            },
+            confirmations: Some(chain.confirmations()),
+        };
+        let lane = Lane {
+            chain_id: admitted.chain_id,
+            account: payer,
+        };
+        self.append(standing, Event::Ordered(transaction)).await?;
+        let key = standing.key(transaction);
+        self.shared.sender.submit(&key, lane, request).await?;
+        self.woken = true;
+        Ok(Turn::Went)
+    }
+}

@@ -1,0 +1,163 @@
+//! Gas of plans: how much a transaction may use, and that its signer can pay for it.
+
+use alloy_primitives::{Address, Bytes, U256};
+use delegation_fence::{Admitted, Block};
+use tx_sender::{Lane, Request, Sender};
+
+use crate::{ChainReader, Fault, key};
+
+/// How often an account is topped up for one plan.
+const MOST_TOP_UPS: u8 = 4;
+
+/// The gas of a plain transfer.
+const TRANSFER: u64 = 21_000;
+
+/// What is put on top of an estimate, in percent: what a call uses changes with the state that it finds.
+const MARGIN_PERCENT: u64 = 30;
+
+/// How much gas the transactions of a plan may use, and who pays it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GasRules {
+    /// The most that an approval may use.
+    pub approval: u64,
+    /// The most that the call may use. A plan whose call needs more is halted before it is signed.
+    pub call: u64,
+    /// Who gives an account the coins that it lacks; without one it pays from what it holds.
+    pub funder: Option<Funder>,
+}
+
+/// The account that tops others up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Funder {
+    /// The account. The sender of transactions signs for it.
+    pub account: Address,
+    /// The most that it gives for one plan, in wei.
+    pub most_per_plan: U256,
+}
+
+impl Default for GasRules {
+    /// Tokens behind proxies use up to 60,000 gas for an approval; reviewed swaps up to 900,000.
+    fn default() -> Self {
+        Self {
+            approval: 120_000,
+            call: 1_500_000,
+            funder: None,
+        }
+    }
+}
+
+/// Whether a transaction can be paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Funds {
+    /// Yes.
+    Enough,
+    /// Coins for it are on their way.
+    Coming,
+    /// No, and nobody gives any.
+    Missing,
+}
+
+impl GasRules {
+    /// The limit of a transaction that was estimated to use so much; `None` above the most.
+    pub(crate) fn limit(&self, estimate: u64, is_call: bool) -> Option<u64> {
+        let most = if is_call { self.call } else { self.approval };
+        let margin = estimate.saturating_mul(MARGIN_PERCENT).div_ceil(100);
+        (estimate <= most).then(|| estimate.saturating_add(margin).min(most))
+    }
+
+    /// The gas of a whole plan at most: three steps, and one clearing after a halt.
+    pub(crate) const fn of_plan(&self) -> u64 {
+        self.approval.saturating_mul(3).saturating_add(self.call)
+    }
+
+    /// The most that a plan can cost at this price of gas, in wei. Fees may double while it is sent.
+    pub(crate) fn cost(&self, gas: u64, price: u128) -> U256 {
+        U256::from(gas)
+            .saturating_mul(U256::from(price))
+            .saturating_mul(U256::from(2))
+    }
+
+    /// Whether `payer` holds enough for so much gas, or comes to.
+    pub(crate) async fn fund(
+        &self,
+        chain: &ChainReader,
+        sender: &Sender,
+        admitted: &Admitted,
+        payer: Address,
+        gas: u64,
+        block: Block,
+    ) -> Result<Funds, Fault> {
+        let needed = self.cost(gas, chain.gas_price().await?);
+        let balance = chain.balance(payer, block).await?;
+        let missing = needed.saturating_sub(balance);
+        if missing.is_zero() {
+            return Ok(Funds::Enough);
+        }
+        let Some(funder) = self
+            .funder
+            .as_ref()
+            .filter(|funder| funder.account != payer)
+        else {
+            return Ok(Funds::Missing);
+        };
+        let mut given = U256::ZERO;
+        for number in 0..MOST_TOP_UPS {
+            let key = key::top_up(admitted, number);
+            let lane = Lane {
+                chain_id: chain.chain_id(),
+                account: funder.account,
+            };
+            match sender.find(&key).await? {
+                Some(record) if !record.state.is_outcome() => {
+                    sender.wake(lane)?;
+                    return Ok(Funds::Coming);
+                }
+                // Its block may be newer than the one that was read.
+                Some(record) => {
+                    given = given.saturating_add(record.request.value);
+                    if record
+                        .state
+                        .inclusion()
+                        .is_some_and(|at| at.number > block.number)
+                    {
+                        return Ok(Funds::Coming);
+                    }
+                }
+                None if given.saturating_add(missing) > funder.most_per_plan => {
+                    return Ok(Funds::Missing);
+                }
+                None => {
+                    let request = Request {
+                        to: payer,
+                        value: missing,
+                        input: Bytes::new(),
+                        gas_limit: TRANSFER,
+                        max_fee_per_gas: None,
+                        not_after: Some(admitted.valid_until.unix()),
+                        confirmations: Some(chain.confirmations()),
+                    };
+                    tracing::info!(%payer, wei = %missing, "account topped up for gas");
+                    sender.submit(&key, lane, request).await?;
+                    return Ok(Funds::Coming);
+                }
+            }
+        }
+        Ok(Funds::Missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_has_a_margin_and_a_most() {
+        let rules = GasRules::default();
+        assert_eq!(rules.limit(50_000, false), Some(65_000));
+        assert_eq!(rules.limit(119_999, false), Some(120_000));
+        assert_eq!(rules.limit(120_001, false), None);
+        assert_eq!(rules.limit(1_000_000, true), Some(1_300_000));
+        assert_eq!(rules.limit(u64::MAX, true), None);
+        assert_eq!(rules.of_plan(), 1_860_000);
+    }
+}

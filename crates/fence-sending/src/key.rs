@@ -1,0 +1,18 @@
+//! The keys under which the sender of transactions knows those of a plan. One key stands for one nonce at most.
+
+use delegation_fence::{Admitted, Event, Transaction};
+
+/// The key of a transaction of a plan. Each time when it turned out that it was never signed, and never will be, the next one has another key: the
+/// one before is dead.
+pub(crate) fn of(admitted: &Admitted, transaction: Transaction, events: &[Event]) -> String {
+    let unsent = events
+        .iter()
+        .filter(|event| **event == Event::Unsent(transaction))
+        .count();
+    format!("fence/{}/{transaction}/{unsent}", admitted.payload_digest)
+}
+
+/// The key of a transfer that pays for a plan's gas.
+pub(crate) fn top_up(admitted: &Admitted, number: u8) -> String {
+    format!("fence/{}/gas/{number}", admitted.payload_digest)
+}

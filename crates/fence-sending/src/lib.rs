@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+mod chain;
+mod drive;
+mod error;
+mod gas;
+mod key;
+mod ports;
+mod prices;
+mod route;
+mod sendings;
+
+pub use chain::{ChainReader, Estimate, ReadFault, SealedBlock};
+pub use drive::Pace;
+pub use error::Fault;
+pub use gas::{Funder, GasRules};
+pub use ports::{ChainClocks, RoutedAccounts};
+pub use prices::{PriceFault, PriceFuture, Prices, Rates, least_output};
+pub use route::{Call, Route, RouteFault, RouteFuture, SubWallets, own_call};
+pub use sendings::{Parts, Sendings};
+
+pub(crate) use sendings::Shared;

@@ -1,0 +1,119 @@
+//! A process that ends before or after any of its writes and sends, and the next one that finds what it left.
+
+use std::sync::Arc;
+
+use delegation_fence::State;
+use tx_sender::Takeover;
+
+use crate::mortal::Fuse;
+use crate::stage::World;
+
+/// What happens while the plan is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meanwhile {
+    Nothing,
+    /// The grant is revoked when the process has ended.
+    Revoked,
+    /// The next process comes when the plan is over.
+    Over,
+}
+
+/// One process that ends at its n-th effect, and the next one; whether the first one came to the end of its work.
+async fn killed(effects: i64, after: bool, meanwhile: Meanwhile) -> bool {
+    let what = format!("{effects} {after} {meanwhile:?}");
+    let mut world = World::new();
+    world.takeover = Takeover::AtOnce;
+    let plan = world.accept();
+    let fuse = Fuse::new(effects, after);
+    let first = world.process(Arc::clone(&fuse)).await;
+    let ended = tokio::select! {
+        _ = world.ended(plan) => true,
+        () = fuse.died.notified() => false,
+    };
+    drop(first);
+    if !ended {
+        // What it has shown to a node may come into a block.
+        world.block().await;
+        if meanwhile == Meanwhile::Revoked {
+            world.revoke();
+        }
+        let pause = if meanwhile == Meanwhile::Over { 70 } else { 11 };
+        tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+        world.chain.mine();
+    }
+    let _next = world.process(Fuse::eternal()).await;
+    let state = world.ended(plan).await;
+    for _ in 0..4 {
+        world.block().await;
+    }
+    world.judge(&[plan], &what);
+    if meanwhile == Meanwhile::Nothing {
+        assert_eq!(state, State::Done, "{what}");
+    }
+    ended
+}
+
+/// One process that is held up after its n-th effect for longer than its leases, while the next one brings the plan to its end; whether the first one
+/// came to the end of its work.
+async fn held_up(effects: i64, meanwhile: Meanwhile) -> bool {
+    let what = format!("{effects} {meanwhile:?}");
+    let world = World::new();
+    let plan = world.accept();
+    let fuse = Fuse::eternal();
+    fuse.sleep_after(effects);
+    let _first = world.process(Arc::clone(&fuse)).await;
+    let ended = tokio::select! {
+        _ = world.ended(plan) => true,
+        () = fuse.fell_asleep.notified() => false,
+    };
+    if !ended {
+        if meanwhile == Meanwhile::Revoked {
+            world.revoke();
+        }
+        let pause = if meanwhile == Meanwhile::Over { 70 } else { 11 };
+        tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+        world.chain.mine();
+    }
+    let _next = world.process(Fuse::eternal()).await;
+    world.ended(plan).await;
+    let before = world.chain.transactions().len();
+    fuse.wake();
+    for _ in 0..12 {
+        world.block().await;
+    }
+    world.judge(&[plan], &what);
+    // Who wakes up sends nothing: what was to be signed is over, and its bytes go nowhere.
+    assert_eq!(world.chain.transactions().len(), before, "{what}");
+    ended
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_was_held_up_sends_nothing_when_it_wakes_up() {
+    for meanwhile in [Meanwhile::Nothing, Meanwhile::Revoked, Meanwhile::Over] {
+        let mut effects = 1;
+        while !held_up(effects, meanwhile).await {
+            effects += 1;
+        }
+        assert!(effects > 30, "{effects}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_may_end_before_or_after_every_effect() {
+    for meanwhile in [Meanwhile::Nothing, Meanwhile::Revoked, Meanwhile::Over] {
+        let mut effects = 0;
+        loop {
+            let mut ended = true;
+            for after in [false, true] {
+                ended &= killed(effects, after, meanwhile).await;
+            }
+            if ended {
+                break;
+            }
+            effects += 1;
+        }
+        // Fewer would mean that the fuse is not in the way of the work.
+        assert!(effects > 30, "{effects}");
+        println!("{meanwhile:?}: {effects} effects");
+    }
+}

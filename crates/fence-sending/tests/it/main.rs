@@ -1,0 +1,21 @@
+//! Plans that are sent on an embedded chain, in simulated time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::as_conversions,
+    missing_docs,
+    reason = "test code"
+)]
+
+mod kills;
+mod memory;
+mod mortal;
+mod schedules;
+mod sending;
+mod stage;
+
+#[path = "../../../plan-builder/tests/swap/sample.rs"]
+#[allow(dead_code, reason = "the tests of the constructor use all of it")]
+mod sample;

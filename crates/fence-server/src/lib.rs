@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod delegations;
+mod error;
+mod ports;
+mod store;
+
+pub use self::{
+    delegations::{Delegations, GrantReceipt, GrantState, LOG_PAGE, Ordered, Parts, Submitted},
+    error::DelegationError,
+    ports::{Accounts, Clocks, NoAccounts, PortError, PortFuture},
+    store::{
+        Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, Lease,
+        SqliteStore, Store, StoreError, StoreFuture, View, Write,
+    },
+};

@@ -1,0 +1,47 @@
+//! What the delegations ask of the rest of a server.
+
+use std::pin::Pin;
+
+use alloy_primitives::Address;
+use delegation_fence::{AccountKind, Now};
+use thiserror::Error;
+
+/// The answer of a port.
+pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Whoever was asked cannot say it now.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{reason}")]
+pub struct PortError {
+    /// Why, without a secret.
+    pub reason: String,
+}
+
+/// The accounts that the service can send for.
+pub trait Accounts: Send + Sync + 'static {
+    /// Whether plans can be sent for accounts of a kind. Grants of other kinds are refused.
+    fn sends_for(&self, kind: AccountKind) -> bool;
+
+    /// Whose sub-wallet an account is; `None` when it is no sub-wallet of this service.
+    fn owner(&self, account: Address) -> PortFuture<'_, Result<Option<Address>, PortError>>;
+}
+
+/// The two clocks. Where no chain is read, or none answers, both are the machine's.
+pub trait Clocks: Send + Sync + 'static {
+    /// The present time by both.
+    fn now(&self) -> PortFuture<'_, Now>;
+}
+
+/// A server that holds no account: it shows its policy and takes no grant.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoAccounts;
+
+impl Accounts for NoAccounts {
+    fn sends_for(&self, _: AccountKind) -> bool {
+        false
+    }
+
+    fn owner(&self, _: Address) -> PortFuture<'_, Result<Option<Address>, PortError>> {
+        Box::pin(async { Ok(None) })
+    }
+}

@@ -1,0 +1,258 @@
+//! What is read.
+
+use alloy_primitives::{Address, B256, U256};
+use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
+use plan_checks::UtcSeconds;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{damaged, number, unsigned};
+use crate::store::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View};
+
+const DAY_SECONDS: u64 = 86_400;
+
+pub(super) fn installed(connection: &Connection) -> rusqlite::Result<Option<InstalledPolicy>> {
+    connection
+        .prepare_cached("SELECT document FROM policy ORDER BY id DESC LIMIT 1")?
+        .query_row([], |row| {
+            Ok(InstalledPolicy {
+                document: row.get(0)?,
+            })
+        })
+        .optional()
+}
+
+/// The version of an account and the token of its lease; zeros when nothing is known.
+pub(super) fn account(connection: &Connection, account: Address) -> rusqlite::Result<(u64, u64)> {
+    let row = connection
+        .prepare_cached("SELECT version, token FROM account WHERE account = ?1")?
+        .query_row([account.to_string()], |row| {
+            Ok((seconds(row, 0)?, seconds(row, 1)?))
+        })
+        .optional()?;
+    Ok(row.unwrap_or_default())
+}
+
+pub(super) fn view(
+    moment: &Connection,
+    of: Address,
+    grant_id: B256,
+    plan: Option<B256>,
+) -> rusqlite::Result<View> {
+    let (version, _) = account(moment, of)?;
+    let plan = plan
+        .map(|plan| order_of(moment, plan))
+        .transpose()?
+        .flatten();
+    Ok(View {
+        account: of,
+        version,
+        grant_id,
+        grant: grant(moment, of, grant_id)?,
+        limits: limits(moment, of, grant_id)?,
+        ended: ended(moment, of, grant_id)?,
+        ended_all: ended(moment, of, B256::ZERO)?,
+        uses: uses(moment, of, grant_id)?,
+        plan,
+        in_flight: in_flight(moment, of, plan.map(|(payload_digest, _)| payload_digest))?,
+    })
+}
+
+fn grant(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<Option<KeptGrant>> {
+    moment
+        .prepare_cached("SELECT signed, owner, received_at FROM permission WHERE account = ?1 AND grant_id = ?2")?
+        .query_row(key(of, grant_id), |row| {
+            Ok(KeptGrant {
+                signed: Signed::parse(&text(row, 0)?).map_err(damaged)?,
+                owner: word(row, 1)?,
+                received_at: UtcSeconds::from_unix(seconds(row, 2)?),
+            })
+        })
+        .optional()
+}
+
+fn limits(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<Vec<KeptLimit>> {
+    moment
+        .prepare_cached("SELECT signed, received_at FROM tightening WHERE account = ?1 AND grant_id = ?2 ORDER BY id")?
+        .query_map(key(of, grant_id), |row| {
+            Ok(KeptLimit {
+                signed: Signed::parse(&text(row, 0)?).map_err(damaged)?,
+                received_at: UtcSeconds::from_unix(seconds(row, 1)?),
+            })
+        })?
+        .collect()
+}
+
+pub(super) fn ended(
+    moment: &Connection,
+    of: Address,
+    grant_id: B256,
+) -> rusqlite::Result<Option<Ended>> {
+    moment
+        .prepare_cached("SELECT ended_at, seq FROM ending WHERE account = ?1 AND grant_id = ?2")?
+        .query_row(key(of, grant_id), |row| {
+            Ok(Ended {
+                at: seconds(row, 0)?,
+                seq: seconds(row, 1)?,
+            })
+        })
+        .optional()
+}
+
+fn uses(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<Vec<Use>> {
+    moment
+        .prepare_cached(
+            "SELECT payload_digest, amount, used_at FROM submission \
+             WHERE account = ?1 AND grant_id = ?2 AND used_at IS NOT NULL ORDER BY payload_digest",
+        )?
+        .query_map(key(of, grant_id), |row| {
+            Ok(Use {
+                payload_digest: word(row, 0)?,
+                amount: word::<U256>(row, 1)?,
+                signed_at: UtcSeconds::from_unix(seconds(row, 2)?),
+            })
+        })?
+        .collect()
+}
+
+/// The digest of the order that a plan was accepted with, by whatever account.
+fn order_of(moment: &Connection, plan: B256) -> rusqlite::Result<Option<(B256, B256)>> {
+    moment
+        .prepare_cached(
+            "SELECT payload_digest, order_digest FROM submission WHERE payload_digest = ?1",
+        )?
+        .query_row([plan.to_string()], |row| Ok((word(row, 0)?, word(row, 1)?)))
+        .optional()
+}
+
+/// A plan of the account that is open: another one than `plan`, if there is one.
+fn in_flight(
+    moment: &Connection,
+    of: Address,
+    plan: Option<B256>,
+) -> rusqlite::Result<Option<(B256, B256)>> {
+    moment
+        .prepare_cached(
+            "SELECT payload_digest, order_digest FROM submission WHERE account = ?1 AND is_open = 1 \
+             ORDER BY payload_digest = ?2, payload_digest LIMIT 1",
+        )?
+        .query_row(
+            params![of.to_string(), plan.unwrap_or_default().to_string()],
+            |row| Ok((word(row, 0)?, word(row, 1)?)),
+        )
+        .optional()
+}
+
+pub(super) fn log(
+    connection: &Connection,
+    of: Address,
+    grant_id: B256,
+    from: u64,
+    most: u32,
+) -> rusqlite::Result<Vec<Record>> {
+    let [account, grant_id] = key(of, grant_id);
+    connection
+        .prepare_cached(
+            "SELECT record FROM log WHERE account = ?1 AND grant_id = ?2 AND seq >= ?3 ORDER BY seq LIMIT ?4",
+        )?
+        .query_map(params![account, grant_id, number(from), most], |row| {
+            serde_json::from_str(&text(row, 0)?).map_err(damaged)
+        })?
+        .collect()
+}
+
+pub(super) fn submission(
+    moment: &Connection,
+    payload_digest: B256,
+) -> rusqlite::Result<Option<KeptSubmission>> {
+    let kept = moment
+        .prepare_cached(
+            "SELECT account, grant_id, signed, request, envelope, admitted, accepted_at, gas_micro_usd, is_open \
+             FROM submission WHERE payload_digest = ?1",
+        )?
+        .query_row([payload_digest.to_string()], |row| {
+            let (of, grant_id) = (word(row, 0)?, word(row, 1)?);
+            Ok(KeptSubmission {
+                view: view(moment, of, grant_id, Some(payload_digest))?,
+                order: Signed::parse(&text(row, 2)?).map_err(damaged)?,
+                request: text(row, 3)?,
+                envelope: text(row, 4)?,
+                admitted: Admitted::restore(&text(row, 5)?).map_err(damaged)?,
+                accepted_at: UtcSeconds::from_unix(seconds(row, 6)?),
+                gas_micro_usd: seconds(row, 7)?,
+                is_open: row.get(8)?,
+                events: Vec::new(),
+            })
+        })
+        .optional()?;
+    let Some(mut kept) = kept else {
+        return Ok(None);
+    };
+    kept.events = moment
+        .prepare_cached("SELECT event FROM send_event WHERE payload_digest = ?1 ORDER BY number")?
+        .query_map([payload_digest.to_string()], |row| {
+            Event::parse(&text(row, 0)?).map_err(damaged)
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Some(kept))
+}
+
+pub(super) fn sendings(
+    connection: &Connection,
+    ended_since: UtcSeconds,
+) -> rusqlite::Result<Vec<B256>> {
+    connection
+        .prepare_cached(
+            "SELECT payload_digest FROM submission WHERE is_open = 1 OR changed_at >= ?1 \
+             ORDER BY accepted_at, payload_digest",
+        )?
+        .query_map([number(ended_since.unix())], |row| word(row, 0))?
+        .collect()
+}
+
+pub(super) fn gas_spent(
+    connection: &Connection,
+    account: Address,
+    at: UtcSeconds,
+) -> rusqlite::Result<Spent> {
+    let day = day_of(at);
+    connection
+        .prepare_cached(
+            "SELECT coalesce(sum(gas_micro_usd) FILTER (WHERE account = ?1), 0), coalesce(sum(gas_micro_usd), 0) \
+             FROM submission WHERE accepted_at >= ?2 AND accepted_at < ?3",
+        )?
+        .query_row(
+            params![account.to_string(), number(day), number(day.saturating_add(DAY_SECONDS))],
+            |row| {
+                Ok(Spent {
+                    of_account: seconds(row, 0)?,
+                    of_all: seconds(row, 1)?,
+                })
+            },
+        )
+}
+
+/// When the day in UTC begins that a time lies in.
+pub(super) fn day_of(at: UtcSeconds) -> u64 {
+    let at = at.unix();
+    at.saturating_sub(at % DAY_SECONDS)
+}
+
+/// How the two are spelled in every table.
+pub(super) fn key(account: Address, grant_id: B256) -> [String; 2] {
+    [account.to_string(), grant_id.to_string()]
+}
+
+pub(super) fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    row.get(column)
+}
+
+pub(super) fn seconds(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    unsigned(column, row.get(column)?)
+}
+
+pub(super) fn word<T>(row: &Row<'_>, column: usize) -> rusqlite::Result<T>
+where
+    T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
+    text(row, column)?.parse().map_err(damaged)
+}

@@ -1,0 +1,374 @@
+//! What is written. Every function runs in one transaction that holds the write lock.
+
+use alloy_primitives::{Address, B256};
+use delegation_fence::{Entry, Head, LogEvent, Policy};
+use plan_checks::UtcSeconds;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
+
+use super::{
+    Done, damaged, number,
+    read::{self, key, seconds, text, word},
+};
+use crate::store::{Acceptance, Change, Lease, StoreError, Write};
+
+pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSeconds) -> Done<()> {
+    let installed = transaction
+        .prepare_cached("SELECT name, base, version, digest FROM policy ORDER BY id DESC LIMIT 1")?
+        .query_row([], |row| {
+            Ok((
+                text(row, 0)?,
+                text(row, 1)?,
+                seconds(row, 2)?,
+                text(row, 3)?,
+            ))
+        })
+        .optional()?;
+    let (name, digest) = (policy.name().to_string(), policy.digest().to_string());
+    if let Some((old_name, old_base, old_version, old_digest)) = installed {
+        if (&old_name, &old_digest) == (&name, &digest) {
+            return Ok(());
+        }
+        if old_base == policy.base_name() && policy.version() <= old_version {
+            return Err(StoreError::PolicyNotNewer {
+                installed: format!("{old_name} {old_digest}"),
+                offered: format!("{name} {digest}"),
+            }
+            .into());
+        }
+    }
+    transaction
+        .prepare_cached(
+            "INSERT INTO policy (name, base, version, digest, document, installed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            name,
+            policy.base_name(),
+            number(policy.version()),
+            digest,
+            policy.canonical(),
+            number(at.unix()),
+        ])?;
+    Ok(())
+}
+
+/// All changes of a write, on its conditions.
+pub(super) fn apply(transaction: &Transaction<'_>, write: &Write) -> Done<u64> {
+    let account = write.account;
+    let (version, token) = read::account(transaction, account)?;
+    if version != write.version {
+        return Err(StoreError::Conflict { account }.into());
+    }
+    if let Some(lease) = write.lease
+        && (lease.account != account || lease.token != token)
+    {
+        return Err(StoreError::Fenced { account }.into());
+    }
+    for change in &write.changes {
+        make(transaction, write, change)?;
+        if let Some((grant_id, entry)) = change.entry(write.at) {
+            append(transaction, account, grant_id, entry)?;
+        }
+    }
+    let next = version.saturating_add(1);
+    transaction
+        .prepare_cached(
+            "INSERT INTO account (account, version, holder, token, until) VALUES (?1, ?2, '', 0, 0) \
+             ON CONFLICT (account) DO UPDATE SET version = excluded.version",
+        )?
+        .execute(params![account.to_string(), number(next)])?;
+    Ok(next)
+}
+
+fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<()> {
+    let account = write.account;
+    let at = number(write.at.unix());
+    match change {
+        Change::Grant(received) => {
+            let grant = received.grant();
+            let [account, grant_id] = key(account, grant.grant_id);
+            transaction
+                .prepare_cached(
+                    "INSERT INTO permission (account, grant_id, owner, issued_at, signed, received_at) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )?
+                .execute(params![
+                    account,
+                    grant_id,
+                    received.owner().to_string(),
+                    number(grant.issued_at),
+                    received.signed().to_json(),
+                    at,
+                ])?;
+        }
+        Change::Limit(received) => {
+            let [account, grant_id] = key(account, received.limit().grant_id);
+            transaction
+                .prepare_cached(
+                    "INSERT INTO tightening (account, grant_id, signed, received_at) VALUES (?1, ?2, ?3, ?4)",
+                )?
+                .execute(params![account, grant_id, received.signed().to_json(), at])?;
+        }
+        Change::End {
+            grant_id,
+            ended_at,
+            signed,
+        } => {
+            let signed = signed.as_ref().map(|signed| signed.to_json());
+            end(transaction, write, *grant_id, *ended_at, signed.as_deref())?;
+        }
+        Change::Accept(acceptance) => accept(transaction, write, acceptance)?,
+        Change::Event {
+            payload_digest,
+            number: count,
+            event,
+            counts,
+            is_open,
+            ..
+        } => {
+            let plan = payload_digest.to_string();
+            let inserted = transaction
+                .prepare_cached(
+                    "INSERT INTO send_event (payload_digest, number, event) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![plan, number(*count), event.to_json()]);
+            taken_is_conflict(inserted, account)?;
+            transaction
+                .prepare_cached(
+                    "UPDATE submission SET is_open = ?2, changed_at = ?3, \
+                     used_at = CASE WHEN ?4 AND used_at IS NULL THEN ?3 ELSE used_at END \
+                     WHERE payload_digest = ?1",
+                )?
+                .execute(params![plan, is_open, at, counts])?;
+        }
+        Change::Gas {
+            payload_digest,
+            micro_usd,
+        } => {
+            transaction
+                .prepare_cached(
+                    "UPDATE submission SET gas_micro_usd = ?2 WHERE payload_digest = ?1",
+                )?
+                .execute(params![payload_digest.to_string(), number(*micro_usd)])?;
+        }
+    }
+    Ok(())
+}
+
+fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance) -> Done<()> {
+    let Acceptance {
+        order,
+        request,
+        envelope,
+        admitted,
+        budget,
+    } = acceptance;
+    let spent = read::gas_spent(transaction, write.account, write.at)?;
+    budget
+        .require_gas(spent)
+        .map_err(|refusal| StoreError::Refused(Box::new(refusal)))?;
+    let [account, grant_id] = key(write.account, admitted.grant_id);
+    let at = number(write.at.unix());
+    let inserted = transaction
+        .prepare_cached(
+            "INSERT INTO submission (payload_digest, account, grant_id, order_digest, signed, request, envelope, \
+             admitted, accepted_at, gas_micro_usd, is_open, changed_at, amount) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1, ?9, ?11)",
+        )?
+        .execute(params![
+            admitted.payload_digest.to_string(),
+            account,
+            grant_id,
+            admitted.order_digest.to_string(),
+            order.to_json(),
+            request,
+            envelope,
+            admitted.to_json(),
+            at,
+            number(budget.of_plan),
+            admitted.amount.to_string(),
+        ]);
+    taken_is_conflict(inserted, write.account)
+}
+
+/// A row that is there already was written by somebody else since the account was read.
+fn taken_is_conflict(inserted: rusqlite::Result<usize>, account: Address) -> Done<()> {
+    match inserted {
+        Ok(_) => Ok(()),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+            Err(StoreError::Conflict { account }.into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn end(
+    transaction: &Transaction<'_>,
+    write: &Write,
+    grant_id: B256,
+    ended_at: u64,
+    signed: Option<&str>,
+) -> Done<()> {
+    let account = write.account;
+    let known = read::ended(transaction, account, grant_id)?;
+    let is_of_all = grant_id.is_zero();
+    if known.is_some_and(|known| !is_of_all || known.at >= ended_at) {
+        return Ok(());
+    }
+    end_one(transaction, write, grant_id, ended_at, signed)?;
+    if !is_of_all {
+        return Ok(());
+    }
+    let ids: Vec<B256> = transaction
+        .prepare_cached(
+            "SELECT grant_id FROM permission WHERE account = ?1 AND issued_at <= ?2 AND grant_id NOT IN \
+             (SELECT grant_id FROM ending WHERE account = ?1) ORDER BY grant_id",
+        )?
+        .query_map(params![account.to_string(), number(ended_at)], |row| {
+            word(row, 0)
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    ids.into_iter()
+        .try_for_each(|id| end_one(transaction, write, id, ended_at, None))
+}
+
+fn end_one(
+    transaction: &Transaction<'_>,
+    write: &Write,
+    grant_id: B256,
+    ended_at: u64,
+    signed: Option<&str>,
+) -> Done<()> {
+    let entry = Entry::new(write.at, LogEvent::Revoked);
+    let seq = append(transaction, write.account, grant_id, entry)?;
+    let [account, grant_id] = key(write.account, grant_id);
+    transaction
+        .prepare_cached(
+            "INSERT INTO ending (account, grant_id, ended_at, seq, signed) VALUES (?1, ?2, ?3, ?4, ?5) \
+             ON CONFLICT (account, grant_id) DO UPDATE SET \
+             ended_at = excluded.ended_at, seq = excluded.seq, signed = excluded.signed",
+        )?
+        .execute(params![account, grant_id, number(ended_at), number(seq), signed])?;
+    Ok(())
+}
+
+/// Adds a record to a log; its number. A clock that was set back does not take the log's time back.
+fn append(
+    transaction: &Transaction<'_>,
+    account: Address,
+    grant_id: B256,
+    mut entry: Entry,
+) -> Done<u64> {
+    let [account, grant_id] = key(account, grant_id);
+    let last = transaction
+        .prepare_cached(
+            "SELECT seq, hash, at FROM log WHERE account = ?1 AND grant_id = ?2 ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row([&account, &grant_id], |row| {
+            Ok((seconds(row, 0)?, word::<B256>(row, 1)?, seconds(row, 2)?))
+        })
+        .optional()?;
+    let mut head = last.map_or(Head::EMPTY, |(seq, hash, _)| Head {
+        next_seq: seq.saturating_add(1),
+        hash,
+    });
+    if let Some((_, _, at)) = last {
+        entry.at = entry.at.max(UtcSeconds::from_unix(at));
+    }
+    let at = entry.at;
+    let record = head.append(entry).map_err(damaged)?;
+    let event = serde_json::to_value(record.event()).map_err(damaged)?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO log (account, grant_id, seq, at, hash, event, payload_digest, refused_by, record) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            account,
+            grant_id,
+            number(record.seq()),
+            number(at.unix()),
+            record.hash().to_string(),
+            event.as_str(),
+            record.payload_digest().map(|digest| digest.to_string()),
+            record.refused_by(),
+            record.to_json(),
+        ])?;
+    Ok(record.seq())
+}
+
+pub(super) fn note_refusal(
+    transaction: &Transaction<'_>,
+    account: Address,
+    grant_id: B256,
+    refusal: Entry,
+    most: u32,
+) -> Done<()> {
+    let [of, id] = key(account, grant_id);
+    let day = read::day_of(refusal.at);
+    let plan = refusal.payload_digest.map(|digest| digest.to_string());
+    let (known, today): (bool, u32) = transaction
+        .prepare_cached(
+            "SELECT coalesce(max(payload_digest IS ?3 AND refused_by IS ?4), 0), coalesce(sum(at >= ?5), 0) \
+             FROM log WHERE account = ?1 AND grant_id = ?2 AND event = 'refused'",
+        )?
+        .query_row(
+            params![
+                of,
+                id,
+                plan,
+                refusal.refused_by.map(|rule| rule.as_str()),
+                number(day)
+            ],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+    if known || today >= most {
+        return Ok(());
+    }
+    append(transaction, account, grant_id, refusal).map(|_| ())
+}
+
+pub(super) fn acquire(
+    connection: &Connection,
+    account: Address,
+    holder: &str,
+    now: UtcSeconds,
+    for_seconds: u64,
+) -> rusqlite::Result<Option<u64>> {
+    let until = now.unix().saturating_add(for_seconds);
+    // One statement: of any number of holders that ask at once one gets the lease.
+    connection
+        .prepare_cached(
+            "INSERT INTO account (account, version, holder, token, until) VALUES (?1, 0, ?2, 1, ?3) \
+             ON CONFLICT (account) DO UPDATE SET \
+             token = token + (holder <> excluded.holder), holder = excluded.holder, until = excluded.until \
+             WHERE holder = excluded.holder OR until <= ?4 OR until > excluded.until \
+             RETURNING token",
+        )?
+        .query_row(
+            params![
+                account.to_string(),
+                holder,
+                number(until),
+                number(now.unix())
+            ],
+            |row| seconds(row, 0),
+        )
+        .optional()
+}
+
+pub(super) fn give_back(
+    connection: &Connection,
+    lease: Lease,
+    holder: &str,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE account SET until = 0, holder = '' WHERE account = ?1 AND token = ?2 AND holder = ?3",
+        )?
+        .execute(params![
+            lease.account.to_string(),
+            number(lease.token),
+            holder
+        ])?;
+    Ok(())
+}

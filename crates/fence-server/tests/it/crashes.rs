@@ -1,0 +1,79 @@
+//! A server that ends at any write: what was answered holds, and what is asked again ends in the same state.
+
+use std::sync::Arc;
+
+use alloy_primitives::B256;
+use fence_server::{Delegations, Store as _};
+
+use crate::{
+    dying::Dying,
+    sample::{ACCOUNT, NOW},
+    stage::{GRANT_ID, Shelf, grant, limit, owner, revocation, sign},
+    world::{Clock, Custody, code, desk, log, ordered},
+};
+
+/// Everything that a client asks for, in order; it asks again until it is answered.
+const STEPS: usize = 6;
+
+async fn step(desk: &Delegations, number: usize) -> &'static str {
+    match number {
+        0 => code(desk.receive_grant(sign(grant(GRANT_ID), &owner())).await),
+        1 => code(desk.receive_limit(limit(2_000_000_000)).await),
+        // Refused, and noted.
+        2 => code(desk.submit(&ordered(2_000_000_001, GRANT_ID)).await),
+        3 => code(desk.submit(&ordered(1_000_000_007, GRANT_ID)).await),
+        4 => code(desk.receive_revocation(revocation(GRANT_ID, NOW)).await),
+        _ => code(desk.receive_revocation(revocation(B256::ZERO, NOW)).await),
+    }
+}
+
+const ANSWERS: [&str; STEPS] = ["ok", "ok", "fence_approve_cap", "ok", "ok", "ok"];
+const LOG: [&str; 5] = [
+    "granted",
+    "limited",
+    "refused fence_approve_cap",
+    "admitted",
+    "revoked",
+];
+
+#[tokio::test]
+async fn a_server_that_ends_at_any_write_goes_on_where_the_records_end() {
+    for after in [false, true] {
+        for left in 1..=STEPS + 1 {
+            let shelf = Shelf::new();
+            let (clock, custody) = (Clock::new(), Custody::new());
+            let store = Arc::new(Dying::new(shelf.open(), left, after));
+            let mut server = desk(Arc::<Dying>::clone(&store), 1, &clock, &custody).await;
+            let mut ended_at = None;
+            for (number, expected) in ANSWERS.into_iter().enumerate() {
+                let at = format!("write {left}, after: {after}, step {number}");
+                let mut answer = step(&server, number).await;
+                if ended_at.is_none() && store.is_dead() {
+                    ended_at = Some(number + 1);
+                    // A refusal is told although its record may be missing; nothing else is.
+                    let told = if number == 2 {
+                        expected
+                    } else {
+                        "fence_store_unavailable"
+                    };
+                    assert_eq!(answer, told, "{at}");
+                    // The next process, without the last one's memory.
+                    server = desk(Arc::new(shelf.open()), 1, &clock, &custody).await;
+                    answer = step(&server, number).await;
+                }
+                assert_eq!(answer, expected, "{at}");
+            }
+            // Every step is one write.
+            assert_eq!(ended_at, Some(left).filter(|left| *left <= STEPS));
+            let store = shelf.open();
+            assert_eq!(
+                log(&store, GRANT_ID).await,
+                LOG,
+                "write {left}, after: {after}"
+            );
+            assert_eq!(log(&store, B256::ZERO).await, ["revoked"]);
+            let view = store.view(ACCOUNT, GRANT_ID, None).await.unwrap();
+            assert!(view.ended.is_some() && view.in_flight.is_some());
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The fence as a server keeps it, through its public interface.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    reason = "test code"
+)]
+
+mod crashes;
+mod dying;
+mod generated_docs;
+mod operations;
+mod stage;
+mod store;
+mod world;
+
+#[path = "../../../plan-builder/tests/swap/sample.rs"]
+#[allow(dead_code, reason = "the tests of the constructor use all of it")]
+mod sample;

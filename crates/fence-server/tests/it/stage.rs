@@ -1,0 +1,225 @@
+//! An account with its keys, the messages that they sign, and plans that they order.
+
+use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_signer::SignerSync as _;
+use alloy_signer_local::PrivateKeySigner;
+use delegation_fence::{
+    AccountKind, Admitted, Budget, Confirmation, Domain, Fence, Grant, Instance, Limit, Message,
+    Name, Now, Order, Phase, Policy, ReadBack, ReceivedGrant, Revocation, Signature, Signed,
+    Submission, TypedData, admit,
+};
+use fence_server::{Acceptance, SqliteStore, Store, View, Write};
+use plan_checks::UtcSeconds;
+use serde_json::{Value, json};
+
+use crate::sample::{ACCOUNT, BASE, NOW, USDC, WETH, build, policy};
+
+pub(crate) const GRANT_ID: B256 = B256::repeat_byte(0x22);
+pub(crate) const PROJECT: &str = "3f2c9b1e-5a44-4d0a-9a52-0c6f3a9b7e11";
+pub(crate) const DAY: u64 = 86_400;
+const EXAMPLE: &str = include_str!("../../../../docs/fence-policy.example.json");
+
+/// Enough for any test that is not about gas.
+pub(crate) const BUDGET: Budget = Budget {
+    least_amount: U256::ZERO,
+    of_plan: 50_000,
+    of_account: 1_000_000,
+    of_all: 20_000_000,
+};
+
+/// The key of somebody, by a number.
+pub(crate) fn key(number: u8) -> PrivateKeySigner {
+    PrivateKeySigner::from_bytes(&B256::repeat_byte(number)).unwrap()
+}
+
+pub(crate) fn owner() -> PrivateKeySigner {
+    key(0x51)
+}
+
+pub(crate) fn delegate() -> PrivateKeySigner {
+    key(0x52)
+}
+
+pub(crate) fn at(unix: u64) -> UtcSeconds {
+    UtcSeconds::from_unix(unix)
+}
+
+pub(crate) fn now() -> Now {
+    Now::offline(at(NOW))
+}
+
+pub(crate) fn instance() -> Instance {
+    Instance {
+        domain: Domain::new(BASE, B256::repeat_byte(0x11)),
+        project_id: Name::new(PROJECT).unwrap(),
+    }
+}
+
+/// The example's policy for the fees that plans are built with here, in a version.
+pub(crate) fn fence_policy(version: u64) -> Policy {
+    let mut document: Value = serde_json::from_str(EXAMPLE).unwrap();
+    document["fee_config_version"] = policy().fees.version.into();
+    document["version"] = version.into();
+    Policy::parse(&document.to_string()).unwrap()
+}
+
+pub(crate) fn fence() -> Fence {
+    Fence::new(instance(), fence_policy(1)).unwrap()
+}
+
+pub(crate) fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
+    let typed_data = TypedData::new(instance().domain, message).unwrap();
+    let signature = key.sign_hash_sync(&typed_data.digest()).unwrap();
+    let signature = Signature::from_bytes(&signature.as_bytes()).unwrap();
+    Signed::new(typed_data, signature)
+}
+
+pub(crate) fn grant(grant_id: B256) -> Grant {
+    let policy = fence_policy(1);
+    Grant {
+        account: ACCOUNT,
+        account_kind: AccountKind::SubWallet,
+        chain_id: BASE,
+        policy_name: policy.name().clone(),
+        rules_digest: policy.digest(),
+        project_id: Name::new(PROJECT).unwrap(),
+        capability: policy.capability().clone(),
+        delegate: delegate().address(),
+        per_swap_cap: policy.per_swap_cap(),
+        grant_id,
+        issued_at: NOW - 10,
+        not_before: NOW - 10,
+        expires_at: NOW - 10 + 90 * DAY,
+    }
+}
+
+pub(crate) fn received(grant: Grant) -> ReceivedGrant {
+    let signed = sign(grant, &owner());
+    fence().receive(signed, owner().address(), now()).unwrap()
+}
+
+pub(crate) fn revocation(grant_id: B256, revoked_at: u64) -> Signed<Revocation> {
+    let message = Revocation {
+        account: ACCOUNT,
+        chain_id: BASE,
+        grant_id,
+        project_id: Name::new(PROJECT).unwrap(),
+        revoked_at,
+    };
+    sign(message, &owner())
+}
+
+pub(crate) fn limit(per_swap_cap: u64) -> Signed<Limit> {
+    let message = Limit {
+        account: ACCOUNT,
+        grant_id: GRANT_ID,
+        per_swap_cap: U256::from(per_swap_cap),
+        max_swaps: 0,
+        outflow_24h: U256::ZERO,
+        issued_at: NOW,
+    };
+    sign(message, &owner())
+}
+
+/// A plan of an amount, with its request.
+pub(crate) fn plan(amount: u64) -> (String, String) {
+    let arguments = json!({
+        "accountProfile": {"kind": "eoa", "address": ACCOUNT, "chainId": BASE},
+        "chainId": BASE,
+        "fromToken": USDC,
+        "toToken": WETH,
+        "fromAmount": amount.to_string(),
+        "slippage": {"maxBps": 50},
+    });
+    let envelope = build(&arguments, |_| {}).unwrap().into_json();
+    (arguments.to_string(), envelope)
+}
+
+/// The order over a plan, as its delegate makes it.
+pub(crate) fn order(envelope: &str, grant_id: B256) -> Signed<Order> {
+    let plan: Value = serde_json::from_str(envelope).unwrap();
+    let text = |pointer: &str| plan.pointer(pointer).unwrap().as_str().unwrap().to_owned();
+    let call = alloy_primitives::hex::decode(text("/payload/steps/2/data")).unwrap();
+    let message = Order {
+        account: ACCOUNT,
+        grant_id,
+        payload_digest: text("/submission/payload_digest").parse().unwrap(),
+        call_hash: keccak256(call),
+        output_token: WETH,
+        min_amount_out: text("/payload/quote/to_amount_min").parse().unwrap(),
+        deadline: NOW + 25,
+    };
+    sign(message, &delegate())
+}
+
+/// What a submission is admitted as, by what the store says.
+pub(crate) fn acceptance(view: &View, amount: u64) -> Result<Acceptance, &'static str> {
+    let (request, envelope) = plan(amount);
+    let order = order(&envelope, view.grant_id);
+    let fence = fence();
+    let account = view
+        .account(&instance())
+        .map_err(|refusal| refusal.code())?;
+    let confirmation = Confirmation {
+        fence: &fence,
+        read_back: &ReadBack::of(fence.policy()),
+        account: &account,
+        owner: owner().address(),
+        plans: &policy(),
+        peg: None,
+        now: now(),
+    };
+    let submission = Submission {
+        account: ACCOUNT,
+        grant_id: view.grant_id,
+        request: &request,
+        envelope: &envelope,
+        order: &order,
+    };
+    let admitted: Admitted =
+        admit(&confirmation, &submission, Phase::Begin).map_err(|refusal| refusal.code())?;
+    Ok(Acceptance {
+        order,
+        request,
+        envelope,
+        admitted,
+        budget: BUDGET,
+    })
+}
+
+/// A write on the version that was read.
+pub(crate) fn write(view: &View, change: fence_server::Change) -> Write {
+    Write {
+        account: view.account,
+        version: view.version,
+        lease: None,
+        at: at(NOW),
+        changes: vec![change],
+    }
+}
+
+/// A store in a folder of its own.
+pub(crate) struct Shelf {
+    folder: tempfile::TempDir,
+}
+
+impl Shelf {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// Another handle on the same file, as of another process.
+    pub(crate) fn open(&self) -> SqliteStore {
+        SqliteStore::open(self.folder.path().join("service.fence.db")).unwrap()
+    }
+}
+
+/// What the store knows of the account and the usual grant.
+pub(crate) async fn look(store: &impl Store) -> View {
+    store.view(ACCOUNT, GRANT_ID, None).await.unwrap()
+}
+
+/// Address of an account of which nothing is known.
+pub(crate) const NOBODY: Address = Address::repeat_byte(0x0e);

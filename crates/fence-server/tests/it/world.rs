@@ -1,0 +1,159 @@
+//! A server's delegations with a clock, custody and a store that a test directs.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use alloy_primitives::{Address, B256};
+use delegation_fence::{AccountKind, Fence, Now, Record, verify_log};
+use fence_server::{
+    Accounts, Clocks, DelegationError, Delegations, Ordered, Parts, PortError, PortFuture,
+    SqliteStore, Store,
+};
+
+use crate::{
+    sample::{ACCOUNT, NOW, policy},
+    stage::{BUDGET, Shelf, at, fence_policy, instance, order, owner, plan},
+};
+
+/// The clock of a test, at first the one of its plans.
+#[derive(Clone)]
+pub(crate) struct Clock(Arc<AtomicU64>);
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(AtomicU64::new(NOW)))
+    }
+
+    pub(crate) fn pass(&self, seconds: u64) {
+        self.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+impl Clocks for Clock {
+    fn now(&self) -> PortFuture<'_, Now> {
+        let now = Now::offline(at(self.0.load(Ordering::SeqCst)));
+        Box::pin(async move { now })
+    }
+}
+
+/// Custody of one sub-wallet. It can be away, and the wallet can change hands.
+#[derive(Clone)]
+pub(crate) struct Custody {
+    pub(crate) is_away: Arc<AtomicBool>,
+    pub(crate) owner: Arc<Mutex<Address>>,
+}
+
+impl Custody {
+    pub(crate) fn new() -> Self {
+        Self {
+            is_away: Arc::default(),
+            owner: Arc::new(Mutex::new(owner().address())),
+        }
+    }
+}
+
+impl Accounts for Custody {
+    fn sends_for(&self, kind: AccountKind) -> bool {
+        kind == AccountKind::SubWallet
+    }
+
+    fn owner(&self, account: Address) -> PortFuture<'_, Result<Option<Address>, PortError>> {
+        let owner = *self.owner.lock().unwrap();
+        let answer = if self.is_away.load(Ordering::SeqCst) {
+            Err(PortError {
+                reason: "custody does not answer".to_owned(),
+            })
+        } else {
+            Ok((account == ACCOUNT).then_some(owner))
+        };
+        Box::pin(async move { answer })
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) shelf: Shelf,
+    pub(crate) clock: Clock,
+    pub(crate) custody: Custody,
+    pub(crate) desk: Delegations,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let shelf = Shelf::new();
+        let (clock, custody) = (Clock::new(), Custody::new());
+        let desk = desk(Arc::new(shelf.open()), 1, &clock, &custody).await;
+        Self {
+            shelf,
+            clock,
+            custody,
+            desk,
+        }
+    }
+
+    /// Another server on the same records, with a version of the policy.
+    pub(crate) async fn another(&self, version: u64) -> Delegations {
+        let store = Arc::new(self.shelf.open());
+        desk(store, version, &self.clock, &self.custody).await
+    }
+
+    pub(crate) fn store(&self) -> SqliteStore {
+        self.shelf.open()
+    }
+
+    /// The events of a grant's log, which verifies.
+    pub(crate) async fn log(&self, grant_id: B256) -> Vec<String> {
+        log(self.desk.store().as_ref(), grant_id).await
+    }
+}
+
+/// The events of a grant's log, which verifies.
+pub(crate) async fn log(store: &dyn Store, grant_id: B256) -> Vec<String> {
+    let records = store.log(ACCOUNT, grant_id, 0, 1000).await.unwrap();
+    let text: Vec<String> = records.iter().map(Record::to_json).collect();
+    verify_log([format!("[{}]", text.join(",")).as_str()]).unwrap();
+    let word = |record: &Record| {
+        let event = serde_json::to_value(record.event()).unwrap();
+        let event = event.as_str().unwrap().to_owned();
+        match record.refused_by() {
+            Some(rule) => format!("{event} {rule}"),
+            None => event,
+        }
+    };
+    records.iter().map(word).collect()
+}
+
+pub(crate) async fn desk(
+    store: Arc<dyn Store>,
+    version: u64,
+    clock: &Clock,
+    custody: &Custody,
+) -> Delegations {
+    let parts = Parts {
+        fence: Fence::new(instance(), fence_policy(version)).unwrap(),
+        plans: policy(),
+        budget: BUDGET,
+        store,
+        accounts: Arc::new(custody.clone()),
+        clocks: Arc::new(clock.clone()),
+    };
+    Delegations::install(parts).await.unwrap()
+}
+
+/// A plan of an amount, ordered under a grant.
+pub(crate) fn ordered(amount: u64, grant_id: B256) -> Ordered {
+    let (request, envelope) = plan(amount);
+    Ordered {
+        account: ACCOUNT,
+        grant_id,
+        request,
+        order: order(&envelope, grant_id),
+        envelope,
+    }
+}
+
+/// The code of a failure.
+pub(crate) fn code<T>(result: Result<T, DelegationError>) -> &'static str {
+    result.err().map_or("ok", |error| error.code())
+}

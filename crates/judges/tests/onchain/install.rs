@@ -1,0 +1,149 @@
+//! Puts the framework, the project's enforcer and the accounts' code onto a chain.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, Bytes, address, hex, keccak256};
+use alloy_sol_types::SolValue as _;
+use delegation_fence::onchain::{Authorization, IMPLEMENTATION, MANAGER};
+use dev_chain::base::CHAIN_ID;
+use judges::{Account, Anvil, JudgeError, Toolchain, judge};
+use serde_json::{Value, json};
+
+use crate::stage::{ENFORCER, INTERPOSED, sign};
+
+/// Deploys what the framework's authors published and puts it where it stands on Base. The addresses are those of their package.
+pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
+    use delegation_fence::onchain as at;
+    let entry_point = address!("0000000071727De22E5E9d8BAf0edAc6f37da032");
+    let contracts: [(&str, Address, Vec<u8>); 11] = [
+        (
+            "DelegationManager",
+            MANAGER,
+            Account::MINTER.address.abi_encode(),
+        ),
+        (
+            "EIP7702StatelessDeleGator",
+            IMPLEMENTATION,
+            (MANAGER, entry_point).abi_encode(),
+        ),
+        ("TimestampEnforcer", at::TIMESTAMP, Vec::new()),
+        ("RedeemerEnforcer", at::REDEEMER, Vec::new()),
+        ("NonceEnforcer", at::NONCE, Vec::new()),
+        ("ValueLteEnforcer", at::VALUE_LTE, Vec::new()),
+        ("AllowedTargetsEnforcer", at::ALLOWED_TARGETS, Vec::new()),
+        ("AllowedMethodsEnforcer", at::ALLOWED_METHODS, Vec::new()),
+        ("AllowedCalldataEnforcer", at::ALLOWED_CALLDATA, Vec::new()),
+        (
+            "ApprovalRevocationEnforcer",
+            at::APPROVAL_REVOCATION,
+            Vec::new(),
+        ),
+        (
+            "ERC20BalanceChangeEnforcer",
+            address!("cdF6aB796408598Cea671d79506d7D48E97a5437"),
+            Vec::new(),
+        ),
+    ];
+    let names: Vec<_> = contracts.iter().map(|(name, ..)| *name).collect();
+    let code: BTreeMap<String, Bytes> = judge(toolchain.node("framework.mjs"), &names)
+        .await
+        .unwrap();
+    for (name, address, arguments) in contracts {
+        let creation: Bytes = [code[name].as_ref(), &arguments].concat().into();
+        place(chain, address, &creation).await;
+    }
+    for (address, name) in [(ENFORCER, "FenceEnforcer"), (INTERPOSED, "StoredCall")] {
+        let code = runtime_code(name);
+        chain.set_code(address, &code).await.unwrap();
+    }
+}
+
+/// Read now: a test with another artifact needs no build.
+pub(crate) fn runtime_code(contract: &str) -> Bytes {
+    let path = judges::contracts().join(format!("artifacts/{contract}.json"));
+    let artifact = std::fs::read_to_string(path).unwrap();
+    let artifact: Value = serde_json::from_str(&artifact).unwrap();
+    artifact["deployedBytecode"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+async fn place(chain: &Anvil, address: Address, creation: &Bytes) {
+    let request = json!([{"from": Account::MINTER.address, "data": creation, "gas": "0x989680"}]);
+    let receipt: Value = chain
+        .rpc()
+        .call("eth_sendTransactionSync", request)
+        .await
+        .unwrap();
+    assert_eq!(receipt["status"], "0x1");
+    let code: Bytes = chain
+        .rpc()
+        .call("eth_getCode", json!([receipt["contractAddress"], "latest"]))
+        .await
+        .unwrap();
+    chain.set_code(address, &code).await.unwrap();
+}
+
+/// Gives an account the framework's code, by an authorization that it signs and somebody else sends.
+pub(crate) async fn point(chain: &Anvil, account: Account, nonce: u64) {
+    let count: String = chain
+        .rpc()
+        .call(
+            "eth_getTransactionCount",
+            json!([account.address, "latest"]),
+        )
+        .await
+        .unwrap();
+    let count = u64::from_str_radix(count.trim_start_matches("0x"), 16).unwrap();
+    let authorization = Authorization::new(CHAIN_ID, IMPLEMENTATION, count + nonce).unwrap();
+    let signature = sign(account, authorization.digest());
+    let signed = authorization.sign_with(&signature);
+    let request = json!([{
+        "from": Account::MINTER.address, "to": account.address, "gas": "0x30d40", "type": "0x4",
+        "authorizationList": [signed.to_value()],
+    }]);
+    let _: Value = chain
+        .rpc()
+        .call("eth_sendTransactionSync", request)
+        .await
+        .unwrap();
+    let code: Bytes = chain
+        .rpc()
+        .call("eth_getCode", json!([account.address, "latest"]))
+        .await
+        .unwrap();
+    delegation_fence::onchain::judge_code(&code).unwrap();
+}
+
+/// Why a call reverted: the text of `Error(string)`, or the name of the framework's error.
+pub(crate) fn reason(error: JudgeError) -> String {
+    let JudgeError::Rpc { data, message, .. } = error else {
+        panic!("{error}")
+    };
+    let Some(data) = data.as_ref().and_then(Value::as_str) else {
+        return message;
+    };
+    let bytes = hex::decode(data).unwrap();
+    if let Some(text) = bytes.strip_prefix(&hex!("08c379a0")) {
+        return String::abi_decode(text).unwrap();
+    }
+    let names = [
+        "InvalidDelegate()",
+        "InvalidDelegator()",
+        "InvalidAuthority()",
+        "InvalidEOASignature()",
+        "InvalidERC1271Signature()",
+        "CannotUseADisabledDelegation()",
+        "AlreadyDisabled()",
+        "EnforcedPause()",
+        "NotEntryPointOrSelf()",
+        "NotDelegationManager()",
+        "BatchDataLengthMismatch()",
+    ];
+    let known = names
+        .into_iter()
+        .find(|name| bytes.starts_with(&keccak256(name)[..4]));
+    known.map_or_else(|| hex::encode_prefixed(bytes), str::to_owned)
+}

@@ -1,0 +1,94 @@
+//! Plans of the fence sent on a foreign chain: what is reported is what that chain says.
+
+#![cfg(feature = "foreign")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
+#[path = "../foreign/base_chain.rs"]
+#[allow(dead_code, reason = "the tests of plans use all of it")]
+mod base_chain;
+#[path = "../../../plan-builder/tests/swap/sample.rs"]
+#[allow(dead_code, reason = "the tests of the constructor use all of it")]
+mod sample;
+mod stage;
+
+use alloy_primitives::{B256, U256};
+use delegation_fence::{Event, State, Transaction};
+use plan_checks::StepKind;
+use serde_json::{Value, json};
+
+use crate::base_chain::{TRADER, balance};
+use crate::sample::WETH;
+use crate::stage::Stage;
+
+#[tokio::test]
+async fn a_whole_order_is_sealed_and_what_landed_is_the_balance() {
+    let stage = Stage::open().await;
+    let plan = stage.accept(1).await;
+    assert_eq!(stage.ended(plan).await, State::Done);
+    let report = stage.report(plan).await;
+    let weth = balance(stage.rpc(), WETH, TRADER.address).await;
+    assert_eq!(report.landed, Some((weth, true)));
+    assert!(weth > U256::ZERO);
+    assert_eq!(stage.allowance().await, U256::ZERO);
+    for (hash, block, effective) in report.steps.map(Option::unwrap) {
+        let receipt: Value = stage.call("eth_getTransactionReceipt", json!([hash])).await;
+        assert_eq!(receipt["blockHash"], block.hash.to_string());
+        assert_eq!((receipt["status"] == "0x1", effective), (true, true));
+    }
+}
+
+#[tokio::test]
+async fn a_revocation_after_the_approval_halts_and_the_allowance_is_cleared() {
+    let stage = Stage::open().await;
+    let plan = stage.accept(1).await;
+    let approve = Transaction::Step(StepKind::Approve);
+    stage
+        .until(plan, |event| *event == Event::Ordered(approve))
+        .await;
+    stage.revoke().await;
+    assert_eq!(stage.ended(plan).await, State::HaltedClean);
+    let report = stage.report(plan).await;
+    assert_eq!(report.reason, Some("grant_revoked"));
+    assert!(report.allowance_cleared());
+    assert_eq!(stage.allowance().await, U256::ZERO);
+    assert_eq!(balance(stage.rpc(), WETH, TRADER.address).await, U256::ZERO);
+}
+
+/// The approval is dropped by the node once and its block is taken back once: one approval and one call come of it.
+#[tokio::test]
+async fn a_dropped_transaction_and_a_reorganisation_change_nothing_in_the_end() {
+    let stage = Stage::open().await;
+    let _: Value = stage.call("evm_setIntervalMining", json!([0])).await;
+    let plan = stage.accept(1).await;
+    let hash = stage.in_pool().await;
+    let dropped: Option<B256> = stage.call("anvil_dropTransaction", json!([hash])).await;
+    assert_eq!(dropped, Some(hash));
+    let again = stage.in_pool().await;
+    assert_eq!(again, hash);
+    for _ in 0..3 {
+        let _: Value = stage.call("evm_mine", json!([])).await;
+    }
+    let reset = Transaction::Step(StepKind::ApproveReset);
+    let is_sealed = move |event: &Event| matches!(event, Event::Sealed { transaction, .. } if *transaction == reset);
+    stage.until(plan, is_sealed).await;
+    // What was mined in them is not put back into the pool.
+    let _: Value = stage.call("anvil_reorg", json!([3, []])).await;
+    stage
+        .until(plan, |event| *event == Event::Gone(reset))
+        .await;
+    let _: Value = stage.call("evm_setIntervalMining", json!([1])).await;
+    assert_eq!(stage.ended(plan).await, State::Done);
+    assert_eq!(stage.allowance().await, U256::ZERO);
+    let nonce: String = stage
+        .call("eth_getTransactionCount", json!([TRADER.address, "latest"]))
+        .await;
+    assert_eq!(nonce, "0x3");
+}

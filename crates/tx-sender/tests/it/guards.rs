@@ -1,0 +1,52 @@
+//! What single guards of the sender are for: each of these fails when one of them is taken out, and nothing else does.
+
+mod blocks;
+mod lanes;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256, Bytes, U256, hex};
+use alloy_signer_local::PrivateKeySigner;
+use dev_chain::{BadAnswer, DevChain, Fate, Fault, Reply};
+use serde_json::{Value, json};
+use tx_sender::{
+    Chain, Lane, LocalKey, Node, NodeFault, Options, Request, RpcNode, Sender, SignError,
+    SignFuture, Takeover, TransactionSigner, Transport, Unsigned,
+};
+
+use crate::support::{BASE_FEE, InProcess, LANE, World, key, name, submit, transfer};
+
+/// Another answer in the place of the node's, by method and parameters.
+type Script = fn(&str, &Value) -> Option<Result<Value, NodeFault>>;
+
+struct Scripted(InProcess, Script);
+
+impl Transport for Scripted {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        let request: Value = serde_json::from_slice(&body).unwrap();
+        let Some(answer) = (self.1)(method, &request["params"]) else {
+            return self.0.exchange(method, body);
+        };
+        let answer = answer.map(|mut answer| {
+            answer["jsonrpc"] = json!("2.0");
+            answer["id"] = request["id"].clone();
+            answer.to_string().into_bytes()
+        });
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+fn scripted(node: &InProcess, script: Script) -> Arc<dyn Node> {
+    Arc::new(RpcNode::new(Arc::new(Scripted(node.clone(), script))))
+}
+
+async fn seconds(seconds: f32) {
+    tokio::time::sleep(Duration::from_secs_f32(seconds)).await;
+}

@@ -1,0 +1,258 @@
+//! Guards about blocks, receipts and nodes.
+
+use super::*;
+
+/// Hands signed bytes to a chain.
+fn hand_over(chain: &DevChain, raw: &[u8]) -> B256 {
+    let request = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction",
+        "params": [hex::encode_prefixed(raw)],
+    });
+    let Reply::Http { body, .. } = chain.answer(request.to_string().as_bytes()) else {
+        panic!("no answer")
+    };
+    let answer: Value = serde_json::from_slice(&body).unwrap();
+    answer["result"].as_str().unwrap().parse().unwrap()
+}
+
+/// Another node is ahead on a fork, and only it shows a receipt: its block lies above the head by which the lane is seen.
+#[tokio::test(start_paused = true)]
+async fn a_receipt_from_above_the_head_is_not_believed() {
+    let world = World::new();
+    let fork = world.chain.fork();
+    let ahead = InProcess::new(&fork);
+    world.chain.delay_receipts(u32::MAX);
+    let nodes = vec![world.node.node(), ahead.node()];
+    let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+    submit(&sender, 1).await;
+    seconds(0.5).await;
+    let record = world.record(&name(1)).await;
+    fork.mine();
+    hand_over(&fork, &record.attempts[0].raw);
+    fork.mine();
+    world.chain.mine();
+    for _ in 0..10 {
+        seconds(0.3).await;
+        assert_eq!(world.state(&name(1)).await, "broadcast");
+    }
+}
+
+/// What a reorganisation has dropped is sent at once, however short ago it was sent before.
+#[tokio::test(start_paused = true)]
+async fn what_a_reorganisation_has_dropped_is_sent_at_once() {
+    let mut world = World::new();
+    world.policy.resend_after = Duration::from_secs(60);
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    world.blocks(1).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+    world.chain.reorganise(1, Fate::Dropped);
+    assert!(world.chain.waiting().is_empty());
+    seconds(2.0).await;
+    assert_eq!(world.chain.waiting().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_is_final_exactly_64_blocks_above_its_own() {
+    let world = World::new();
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    world.blocks(1).await;
+    let number = world
+        .record(&name(1))
+        .await
+        .state
+        .inclusion()
+        .unwrap()
+        .number;
+    while world.chain.block_number() < number + 63 {
+        world.chain.mine();
+    }
+    seconds(5.0).await;
+    assert!(!world.record(&name(1)).await.is_final);
+    world.chain.mine();
+    seconds(5.0).await;
+    assert!(world.record(&name(1)).await.is_final);
+    drop(sender);
+}
+
+/// A node that keeps no old states cannot say who has used a nonce: that proves nothing about our transaction.
+#[tokio::test(start_paused = true)]
+async fn a_nonce_whose_user_cannot_be_found_is_not_replaced() {
+    let world = World::new();
+    world.chain.delay_receipts(u32::MAX);
+    let pruned = scripted(&world.node, |method, params| {
+        let by_number = method == "eth_getTransactionCount" && params[1].is_string();
+        by_number
+            .then(|| Ok(json!({ "error": { "code": -32000, "message": "missing trie node" } })))
+    });
+    let sender = world
+        .sender_over(world.store.clone(), vec![pruned], key())
+        .await;
+    submit(&sender, 1).await;
+    for _ in 0..6 {
+        world.blocks(10).await;
+        assert_eq!(world.state(&name(1)).await, "broadcast");
+    }
+    world.chain.delay_receipts(0);
+    world.blocks(3).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+}
+
+/// By the first node somebody else has used the nonce, in a block that the second node does not have.
+#[tokio::test(start_paused = true)]
+async fn a_block_that_is_contradicted_replaces_nothing() {
+    let world = World::new();
+    let fork = world.chain.fork();
+    let second = InProcess::new(&fork);
+    let nodes = vec![world.node.node(), second.node()];
+    let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+    world.chain.forget_sends(1);
+    submit(&sender, 1).await;
+    seconds(0.5).await;
+    world.send_behind_its_back(0);
+    world.chain.mine();
+    fork.mine();
+    for _ in 0..30 {
+        seconds(0.5).await;
+        assert_eq!(world.state(&name(1)).await, "broadcast");
+    }
+    // The second node's fork is the one that stays; it has had our bytes, too.
+    fork.mine();
+    world.node.turn_to(&fork);
+    seconds(5.0).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+}
+
+/// Somebody else's transaction is as deep as ours would have to be, before it replaces ours.
+#[tokio::test(start_paused = true)]
+async fn a_replacement_by_somebody_else_has_the_depth_of_an_outcome() {
+    let mut world = World::new();
+    world.policy.confirmations = 5;
+    let sender = world.sender().await;
+    world.chain.forget_sends(1);
+    submit(&sender, 1).await;
+    seconds(0.5).await;
+    world.send_behind_its_back(0);
+    world.chain.mine();
+    seconds(15.0).await;
+    assert_eq!(world.state(&name(1)).await, "broadcast");
+    for _ in 0..5 {
+        world.chain.mine();
+    }
+    seconds(15.0).await;
+    assert_eq!(world.state(&name(1)).await, "replaced");
+    drop(sender);
+}
+
+/// A node that has fallen back behind the block says nothing about it; one that has come back on another fork does.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_is_behind_the_block_takes_nothing_back() {
+    for comes_back in [true, false] {
+        let world = World::new();
+        let behind = world.chain.fork();
+        let sender = world.sender().await;
+        submit(&sender, 1).await;
+        world.blocks(2).await;
+        assert_eq!(world.state(&name(1)).await, "sealed");
+        world.node.turn_to(&behind);
+        seconds(5.0).await;
+        assert_eq!(world.state(&name(1)).await, "sealed");
+        if comes_back {
+            world.node.turn_to(&world.chain);
+            world.blocks(3).await;
+            assert_eq!(world.state(&name(1)).await, "sealed");
+            assert_eq!(world.chain.transactions().len(), 1);
+            continue;
+        }
+        for _ in 0..4 {
+            behind.mine();
+            seconds(2.0).await;
+        }
+        assert_eq!(behind.transactions().len(), 1);
+        assert_eq!(world.state(&name(1)).await, "sealed");
+    }
+}
+
+/// Nothing becomes final while it is not certain that its block is still there.
+#[tokio::test(start_paused = true)]
+async fn a_contradicted_outcome_is_not_final() {
+    let world = World::new();
+    let fork = world.chain.fork();
+    let second = InProcess::new(&world.chain);
+    let nodes = vec![world.node.node(), second.node()];
+    let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+    submit(&sender, 1).await;
+    world.blocks(2).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+    for _ in 0..80 {
+        fork.mine();
+        world.chain.mine();
+    }
+    second.turn_to(&fork);
+    seconds(5.0).await;
+    assert_eq!(world.hold(&sender), Some("nodes_contradict"));
+    assert!(!world.record(&name(1)).await.is_final);
+    second.turn_to(&world.chain);
+    world.chain.mine();
+    seconds(5.0).await;
+    assert!(world.record(&name(1)).await.is_final);
+}
+
+/// Shows its newest block, whichever is asked for, once it is confused.
+struct Confused(InProcess, Arc<AtomicBool>);
+
+impl Transport for Confused {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        let mut request: Value = serde_json::from_slice(&body).unwrap();
+        if method == "eth_getBlockByNumber" && self.1.load(Ordering::Relaxed) {
+            request["params"][0] = json!("latest");
+        }
+        self.0.exchange(method, request.to_string().into_bytes())
+    }
+}
+
+/// A block of another number is no answer: it takes nothing back.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_shows_another_block_than_the_one_asked_for_is_not_believed() {
+    let world = World::new();
+    let confused = Arc::new(AtomicBool::new(false));
+    let node = Confused(world.node.clone(), confused.clone());
+    let nodes: Vec<Arc<dyn Node>> = vec![Arc::new(RpcNode::new(Arc::new(node)))];
+    let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+    submit(&sender, 1).await;
+    world.blocks(2).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+    confused.store(true, Ordering::Relaxed);
+    for _ in 0..5 {
+        world.blocks(1).await;
+        assert_eq!(world.state(&name(1)).await, "sealed");
+    }
+    assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
+}
+
+/// Reads of the account name the block that they are of: a node that is behind refuses instead of misleading.
+#[tokio::test(start_paused = true)]
+async fn the_account_is_read_as_of_the_head() {
+    let world = World::new();
+    let strict = scripted(&world.node, |method, params| {
+        let of_account = matches!(method, "eth_getTransactionCount" | "eth_getBalance");
+        let pinned = params[1]["requireCanonical"] == true && params[1]["blockHash"].is_string();
+        (of_account && !pinned).then(|| Ok(json!({ "result": "0x0" })))
+    });
+    for nonce in 0..2 {
+        world.send_behind_its_back(nonce);
+    }
+    world.chain.mine();
+    let sender = world
+        .sender_over(world.store.clone(), vec![strict], key())
+        .await;
+    submit(&sender, 1).await;
+    world.blocks(2).await;
+    assert_eq!(world.record(&name(1)).await.nonce, Some(2));
+    assert_eq!(world.state(&name(1)).await, "sealed");
+}

@@ -1,0 +1,272 @@
+//! Guards about nonces, fees, leases and what is handed over.
+
+use super::*;
+
+/// Two processes that were started to take over at once do not take the lane from each other for ever.
+#[tokio::test(start_paused = true)]
+async fn a_lane_is_taken_over_at_once_only_once() {
+    let world = World::new();
+    let start = async || {
+        let chain = Chain {
+            id: LANE.chain_id,
+            nodes: vec![world.node.node()],
+            policy: world.policy,
+        };
+        let options = Options {
+            takeover: Takeover::AtOnce,
+            ..world.options()
+        };
+        Sender::start(world.store.clone(), vec![chain], vec![key()], options)
+            .await
+            .unwrap()
+    };
+    let first = start().await;
+    submit(&first, 1).await;
+    world.blocks(1).await;
+    let second = start().await;
+    submit(&second, 2).await;
+    for _ in 0..20 {
+        world.blocks(1).await;
+        assert_eq!(world.hold(&second), None);
+    }
+    assert_eq!(world.hold(&first), Some("worked_elsewhere"));
+    assert_eq!(
+        (world.effect(1), world.effect(2)),
+        (U256::from(1), U256::from(1))
+    );
+}
+
+/// What no node can have been shown is not said to be on its way; what one may have been shown is.
+#[tokio::test(start_paused = true)]
+async fn what_no_node_was_reached_with_is_signed_and_no_more() {
+    let world = World::new();
+    let lost = scripted(&world.node, |method, _| {
+        let method = (method == "eth_sendRawTransaction").then_some("eth_sendRawTransaction")?;
+        Some(Err(NodeFault::Lost { method }))
+    });
+    let sender = world
+        .sender_over(world.store.clone(), vec![lost], key())
+        .await;
+    submit(&sender, 1).await;
+    seconds(2.0).await;
+    assert_eq!(world.state(&name(1)).await, "broadcast");
+
+    let world = World::new();
+    let unreached = scripted(&world.node, |method, _| {
+        (method == "eth_sendRawTransaction").then_some(Err(NodeFault::Unreachable))
+    });
+    let sender = world
+        .sender_over(world.store.clone(), vec![unreached], key())
+        .await;
+    submit(&sender, 1).await;
+    for _ in 0..5 {
+        seconds(1.0).await;
+        assert_eq!(world.state(&name(1)).await, "signed");
+    }
+    assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_wait_for_a_block_than_may() {
+    let mut world = World::new();
+    world.policy.max_in_flight = 2;
+    let sender = world.sender().await;
+    for number in 1..=5 {
+        submit(&sender, number).await;
+    }
+    seconds(3.0).await;
+    assert_eq!(world.chain.waiting().len(), 2);
+    world.blocks(4).await;
+    for number in 1..=5 {
+        assert_eq!(world.state(&name(number)).await, "sealed");
+    }
+}
+
+async fn attempts(world: &World, number: u64) -> Vec<u128> {
+    let record = world.record(&name(number)).await;
+    record.fees().iter().map(|fees| fees.most()).collect()
+}
+
+/// Only the first in line can be slow because of its fees, unless the market has left the others behind, too.
+#[tokio::test(start_paused = true)]
+async fn what_waits_behind_another_is_raised_only_when_its_fees_are_too_low() {
+    for spike in [false, true] {
+        let mut world = World::new();
+        // No node is asked again meanwhile, and refuses.
+        world.policy.resend_after = Duration::from_secs(60);
+        let sender = world.sender().await;
+        for number in 1..=2 {
+            submit(&sender, number).await;
+        }
+        seconds(0.5).await;
+        if spike {
+            world.chain.set_base_fee(BASE_FEE * 10);
+            // The market is read with a head.
+            world.chain.mine();
+        }
+        seconds(8.0).await;
+        assert_eq!(attempts(&world, 1).await.len(), 2);
+        assert_eq!(attempts(&world, 2).await.len(), if spike { 2 } else { 1 });
+    }
+}
+
+/// A node that wants higher fees is not kept waiting, and one that wants more than the usual raise gets more each time.
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_for_its_fees_is_raised_at_once_and_in_growing_steps() {
+    let world = World::new();
+    let sender = world.sender().await;
+    let refusal = BadAnswer::Error {
+        code: -32000,
+        message: "replacement transaction underpriced".to_owned(),
+    };
+    world
+        .chain
+        .inject(Fault::new("eth_sendRawTransaction", refusal).times(3));
+    submit(&sender, 1).await;
+    seconds(3.0).await;
+    assert_eq!(world.chain.waiting().len(), 1);
+    let fees = attempts(&world, 1).await;
+    assert_eq!(fees.len(), 4);
+    for (at, pair) in fees.windows(2).enumerate() {
+        // Twelve and a half per cent, once more with each refusal.
+        let steps = u32::try_from(at).unwrap() + 2;
+        let least = (0..steps).fold(pair[0], |fee, _| fee * 1125 / 1000);
+        assert!(pair[1] >= least, "{fees:?}");
+    }
+}
+
+/// A raise that the account cannot pay for is not signed.
+#[tokio::test(start_paused = true)]
+async fn a_raise_beyond_the_balance_holds_the_lane_by_name() {
+    let world = World::new();
+    let account = PrivateKeySigner::from_bytes(&[0x42; 32].into())
+        .unwrap()
+        .address();
+    let key = LocalKey::from_hex(&hex::encode([0x42; 32]).into()).unwrap();
+    let nodes = vec![world.node.node()];
+    let sender = world
+        .sender_over(world.store.clone(), nodes, Arc::new(key))
+        .await;
+    // Enough for the first offer, and not for ten times as much.
+    world.fund(account, U256::from(1_000_000_000_000_u64));
+    world.chain.mine();
+    let lane = Lane { account, ..LANE };
+    sender.submit(&name(1), lane, transfer(1)).await.unwrap();
+    seconds(0.5).await;
+    world.chain.set_base_fee(BASE_FEE * 10);
+    world.chain.mine();
+    seconds(8.0).await;
+    assert_eq!(attempts(&world, 1).await.len(), 1);
+    let hold = sender.status(lane).hold;
+    assert_eq!(hold.map(|hold| hold.code()), Some("no_gas"));
+    world.fund(account, U256::from(10_u64.pow(16)));
+    world.blocks(4).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+}
+
+/// A nonce was claimed, and nothing signed for it, when somebody else used it: another one is as good.
+#[tokio::test(start_paused = true)]
+async fn a_claimed_nonce_that_somebody_else_has_used_is_given_back() {
+    let world = World::new();
+    let signer = Arc::new(Late {
+        key: key(),
+        signs: AtomicBool::new(false),
+    });
+    let nodes = vec![world.node.node()];
+    let sender = world
+        .sender_over(world.store.clone(), nodes, signer.clone())
+        .await;
+    submit(&sender, 1).await;
+    seconds(1.0).await;
+    assert_eq!(world.record(&name(1)).await.nonce, Some(0));
+    world.send_behind_its_back(0);
+    world.blocks(3).await;
+    assert_eq!(world.record(&name(1)).await.nonce, Some(1));
+    signer.signs.store(true, Ordering::Relaxed);
+    world.blocks(8).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+}
+
+/// Refuses until it signs.
+struct Late {
+    key: Arc<dyn TransactionSigner>,
+    signs: AtomicBool,
+}
+
+impl TransactionSigner for Late {
+    fn account(&self) -> Address {
+        self.key.account()
+    }
+
+    fn sign<'a>(&'a self, unsigned: &'a Unsigned) -> SignFuture<'a, Bytes> {
+        if self.signs.load(Ordering::Relaxed) {
+            return self.key.sign(unsigned);
+        }
+        Box::pin(std::future::ready(Err(SignError::Unavailable)))
+    }
+}
+
+/// Who works a lane keeps it for as long as that takes.
+#[tokio::test(start_paused = true)]
+async fn a_lane_at_work_is_nobody_elses_after_its_first_lease() {
+    let world = World::new();
+    let (one, two) = (world.sender().await, world.sender().await);
+    submit(&one, 1).await;
+    seconds(1.0).await;
+    submit(&two, 2).await;
+    for _ in 0..70 {
+        seconds(1.0).await;
+        assert_eq!(world.hold(&one), None);
+    }
+    assert_eq!(world.hold(&two), Some("worked_elsewhere"));
+}
+
+/// What the records say is open is worked on from the start, without a submission.
+#[tokio::test(start_paused = true)]
+async fn a_sender_that_is_started_goes_on_by_itself() {
+    let world = World::new();
+    let first = world.sender().await;
+    submit(&first, 1).await;
+    seconds(0.5).await;
+    drop(first);
+    let second = world.sender().await;
+    world.blocks(45).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+    assert_eq!(world.hold(&second), None);
+}
+
+/// At its cap, and the market below it: a block will take it. Nothing holds the lane, and nothing is closed for those behind it.
+#[tokio::test(start_paused = true)]
+async fn a_request_at_its_cap_that_the_market_would_take_is_not_in_the_way() {
+    let world = World::new();
+    let sender = world.sender().await;
+    let tight = Request {
+        max_fee_per_gas: Some(u128::from(BASE_FEE) * 21 / 10),
+        ..transfer(1)
+    };
+    sender.submit(&name(1), LANE, tight).await.unwrap();
+    submit(&sender, 2).await;
+    for _ in 0..100 {
+        seconds(1.0).await;
+        assert_eq!(world.hold(&sender), None);
+    }
+    assert_eq!(attempts(&world, 1).await.len(), 1);
+    assert_eq!(world.record(&name(1)).await.closing, None);
+    world.blocks(2).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+}
+
+/// The first node has taken it and forgotten it; the second one gets it, too, when it is sent again.
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_handed_to_every_node_the_second_time() {
+    let world = World::new();
+    let fork = world.chain.fork();
+    let nodes = vec![world.node.node(), InProcess::new(&fork).node()];
+    let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+    submit(&sender, 1).await;
+    seconds(2.0).await;
+    assert_eq!((world.chain.waiting().len(), fork.waiting().len()), (1, 0));
+    seconds(3.0).await;
+    assert_eq!(fork.waiting(), world.chain.waiting());
+    assert_eq!(world.record(&name(1)).await.attempts.len(), 1);
+}
