@@ -61,7 +61,8 @@ impl Route for Trader {
     fn signer(&self, _: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>> {
         Box::pin(async {
             let key = LocalKey::from_hex(&TRADER.private_key.into()).unwrap();
-            Ok(Some(Arc::new(key) as Arc<dyn TransactionSigner>))
+            let signer: Arc<dyn TransactionSigner> = Arc::new(key);
+            Ok(Some(signer))
         })
     }
 
