@@ -65,7 +65,6 @@ async fn world(recordings: Recordings) -> World {
             limits,
             ..VenueConfig::default()
         },
-        ..CircleConfig::default()
     };
     let polymarket = PolymarketConfig {
         clob_url: replay.base_url("clob.polymarket.com"),
@@ -75,7 +74,6 @@ async fn world(recordings: Recordings) -> World {
             limits,
             ..VenueConfig::default()
         },
-        ..PolymarketConfig::default()
     };
     let hyperliquid = HyperliquidConfig {
         base_url: replay.base_url("api.hyperliquid.xyz"),

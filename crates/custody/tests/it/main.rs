@@ -1,4 +1,5 @@
 //! The local provider through its port. Each key that is made or opened takes a second: few are.
+#![allow(clippy::unwrap_used, missing_docs, reason = "test code")]
 
 use std::fs;
 use std::sync::Arc;

@@ -16,7 +16,6 @@ fn config(base_url: String) -> CircleConfig {
             limits: limits(),
             ..VenueConfig::default()
         },
-        ..CircleConfig::default()
     }
 }
 

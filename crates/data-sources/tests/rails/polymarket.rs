@@ -59,7 +59,6 @@ fn config(server: &MockServer) -> PolymarketConfig {
             limits: limits(),
             ..VenueConfig::default()
         },
-        ..PolymarketConfig::default()
     }
 }
 

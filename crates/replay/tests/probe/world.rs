@@ -104,7 +104,6 @@ impl World {
                 limits,
                 ..VenueConfig::default()
             },
-            ..CircleConfig::default()
         };
         let plain: Vec<Box<dyn Probed + Send + Sync>> = vec![
             Box::new(Okx::new(transport, okx, clock.clone()).unwrap()),
@@ -156,7 +155,6 @@ impl World {
                 limits,
                 ..VenueConfig::default()
             },
-            ..PolymarketConfig::default()
         };
         let hyperliquid = HyperliquidConfig {
             base_url: at("https://api.hyperliquid.xyz"),
