@@ -90,7 +90,7 @@ impl Validity {
     };
 }
 
-/// A life of 30 to 600 seconds (decisions section 1).
+/// A life of 30 to 600 seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LifeSeconds(u64);
 

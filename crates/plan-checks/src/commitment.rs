@@ -14,7 +14,7 @@ pub const ARTIFACT_EXPIRY: &str = "artifact_expiry_committed";
 /// What it establishes.
 pub const ARTIFACT_EXPIRY_ESTABLISHES: &str = "valid_until is inside the digest and not yet over";
 
-/// The longest life of a plan, in seconds (decisions section 1, `[plans]`).
+/// The longest life of a plan, in seconds.
 pub const MAX_LIFE_SECONDS: u64 = 600;
 /// How far a verifier's clock may run behind the builder's, in seconds.
 pub const CLOCK_TOLERANCE_SECONDS: u64 = 60;

@@ -1,4 +1,4 @@
-//! The reviewed, versioned fee configuration, as typed values (decisions section 7). Reading it from a file is the business
+//! The reviewed, versioned fee configuration, as typed values. Reading it from a file is the business
 //! of whoever embeds this crate.
 
 mod split;
@@ -75,8 +75,7 @@ impl FeePolicy {
 /// How a swap's fee reaches its recipients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeeModel {
-    /// Pushed in the same transaction by the aggregator's fee forwarder, on the gross input, as the first leg
-    /// (decisions section 5, "Model B").
+    /// Pushed in the same transaction by the aggregator's fee forwarder, on the gross input, as the first leg.
     ForwarderV2,
 }
 

@@ -1,5 +1,4 @@
-//! The swap rail: a same-chain ERC-20 swap through the reviewed aggregator router, with the fee as the first leg
-//! ("Model B", decisions section 5).
+//! The swap rail: a same-chain ERC-20 swap through the reviewed aggregator router, with the fee as the first leg.
 //!
 //! The router itself protects nobody from a hostile quote: it pulls any token ever approved to it, calls what it is told to,
 //! binds no integrator, and its fee forwarder checks no recipient. [`decode`] reads what the plan's own bytes say; the

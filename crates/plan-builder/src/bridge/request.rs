@@ -1,4 +1,4 @@
-//! The arguments of the bridge constructor (decisions section 5).
+//! The arguments of the bridge constructor.
 
 use alloy_primitives::{Address, U256};
 use plan_checks::{

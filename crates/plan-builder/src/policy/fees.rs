@@ -1,4 +1,4 @@
-//! The fee configuration as a document (decisions section 7), and its check.
+//! The fee configuration as a document, and its check.
 
 mod perpetuals;
 mod swap;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{check_rpc_url, check_url};
 use crate::{Problem, lenient, read_secret_file};
 
-/// Every upstream that has a table (decisions section 7).
+/// Every upstream that has a table.
 const NAMES: [&str; 32] = [
     "okx",
     "lifi",
@@ -141,7 +141,7 @@ impl Upstreams {
 #[serde(deny_unknown_fields, default)]
 #[expect(
     missing_docs,
-    reason = "the keys are those of decisions section 7 and say what they are"
+    reason = "each key says what it is"
 )]
 pub struct UpstreamTable {
     pub base_url: Option<String>,
