@@ -88,11 +88,13 @@ fn a_pure_crate_reaches_no_runtime_socket_store_file_or_clock() {
 }
 
 #[test]
-fn the_server_links_no_fence() {
+fn the_agent_rail_links_no_keys() {
     check_chain(
-        &["api-server", "bridge", "delegation-fence"],
+        &["mcp-server", "helper", "alloy-signer-local"],
         EdgeKind::Normal,
-        &["api-server must not reach delegation-fence (api-server → bridge → delegation-fence)"],
+        &[
+            "mcp-server must not reach alloy-signer-local (mcp-server → helper → alloy-signer-local)",
+        ],
     );
 }
 

@@ -139,10 +139,7 @@ impl Upstreams {
 /// One upstream. A path in a URL is a prefix of every request.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(
-    missing_docs,
-    reason = "each key says what it is"
-)]
+#[expect(missing_docs, reason = "each key says what it is")]
 pub struct UpstreamTable {
     pub base_url: Option<String>,
     /// `false` switches the upstream off.
