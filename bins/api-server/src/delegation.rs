@@ -5,6 +5,7 @@ mod body;
 mod limits;
 mod open;
 mod path;
+mod prices;
 mod refused;
 mod sending;
 
@@ -21,6 +22,7 @@ use hyper::body::Incoming;
 use route_catalog::ErrorCode;
 
 pub(crate) use self::open::{open, pinned};
+pub(crate) use self::path::ENDPOINTS;
 pub(crate) use self::sending::{Routes, start};
 use self::{
     limits::RateLimits,

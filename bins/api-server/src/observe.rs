@@ -14,6 +14,8 @@ use route_catalog::{ErrorCode, Operation, WorkClass};
 use settlement::Receipt;
 use x402_wire::Reason;
 
+use crate::delegation;
+
 const SECONDS: [f64; 11] = [
     0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
@@ -61,6 +63,9 @@ fn start_at_zero() {
     }
     for class in [WorkClass::Data, WorkClass::Model, WorkClass::Transaction] {
         counter!(table::CREDIT_REFUSALS, "class" => class_name(class)).increment(0);
+    }
+    for endpoint in delegation::ENDPOINTS {
+        counter!(table::DELEGATION_ANSWERS, "endpoint" => endpoint, "outcome" => "ok").increment(0);
     }
     for status in STATUSES {
         counter!(table::HTTP_ANSWERS, "status" => status).increment(0);

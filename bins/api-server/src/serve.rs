@@ -127,12 +127,10 @@ impl Service<AnySettler, SqliteLedger> {
         };
         let sources = sources.with_store(Arc::new(store));
         sources.keep_limits().await;
-        let delegations = delegation::open(config, routes.accounts(), clock.clone()).await?;
+        let prices = sources.accounts.defillama.clone();
+        let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
         let sendings = match &delegations {
-            Some(delegations) => {
-                let prices = sources.accounts.defillama.clone();
-                delegation::start(config, delegations, routes, prices, &clock)?
-            }
+            Some(delegations) => delegation::start(config, delegations, routes, &clock)?,
             None => None,
         };
         let parts = Parts {

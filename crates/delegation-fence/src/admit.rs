@@ -2,6 +2,7 @@
 
 mod budget;
 mod facts;
+mod rates;
 mod record;
 mod rules;
 
@@ -13,6 +14,7 @@ use serde::Deserialize;
 pub use self::{
     budget::{Budget, Spent},
     facts::PlanFacts,
+    rates::Rates,
     rules::judge_plan,
 };
 use crate::{

@@ -22,7 +22,7 @@ mod status;
 pub use self::{
     account::{Account, ActiveGrant, EndReason, EndedGrant, Novelty, Standing, Tightest, Use},
     admit::{
-        Admitted, Budget, Confirmation, LEAST_LIFE_SECONDS, Landing, Peg, Phase, PlanFacts,
+        Admitted, Budget, Confirmation, LEAST_LIFE_SECONDS, Landing, Peg, Phase, PlanFacts, Rates,
         ReadBack, Spent, Submission, admit, judge_plan,
     },
     domain::Domain,

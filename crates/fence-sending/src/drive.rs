@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
 use delegation_fence::{Action, Block, Event, Now, Report, Sending, State, Transaction, View};
-use fence_server::{KeptSubmission, Lease, Store, StoreError};
+use fence_server::{DelegationError, KeptSubmission, Lease, Store, StoreError};
 use plan_checks::UtcSeconds;
 use tx_sender::Record;
 
@@ -107,7 +107,12 @@ impl Driver {
                 }
                 Err(fault) => {
                     tracing::warn!(plan = %self.plan, %fault, "a plan waits");
-                    self.wait().await;
+                    match fault {
+                        Fault::Delegations(DelegationError::Prices(_)) => {
+                            tokio::time::sleep(self.shared.pace.unpriced).await;
+                        }
+                        _ => self.wait().await,
+                    }
                 }
             }
         }
@@ -329,6 +334,8 @@ fn stands_in(record: &Record, block: Block) -> bool {
 pub struct Pace {
     /// The pause between two looks while something is waited for.
     pub look: Duration,
+    /// The pause after prices that could not be read. The plan waits for them until it is over.
+    pub unpriced: Duration,
     /// How often it is looked for plans that nobody drives, and for blocks of ended plans that are gone.
     pub sweep: Duration,
     /// How often an allowance is read again that the service cannot clear.
@@ -343,6 +350,7 @@ impl Default for Pace {
     fn default() -> Self {
         Self {
             look: Duration::from_millis(750),
+            unpriced: Duration::from_secs(3),
             sweep: Duration::from_secs(5),
             rest: Duration::from_secs(60),
             lease_seconds: 30,

@@ -5,7 +5,7 @@ use fence_server::{DelegationError, StoreError};
 use thiserror::Error;
 use tx_sender::SenderError;
 
-use crate::{PriceFault, ReadFault, RouteFault};
+use crate::{ReadFault, RouteFault};
 
 /// Why a plan cannot go on at the moment. Nothing is concluded from it about the plan: it is tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -26,9 +26,6 @@ pub enum Fault {
     /// Whoever knows the accounts.
     #[error(transparent)]
     Route(#[from] RouteFault),
-    /// A price.
-    #[error(transparent)]
-    Price(#[from] PriceFault),
     /// The events of the plan are not those of a send: nothing is done by them.
     #[error(transparent)]
     Events(#[from] OutOfOrder),

@@ -6,7 +6,6 @@ mod error;
 mod gas;
 mod key;
 mod ports;
-mod prices;
 mod route;
 mod sendings;
 
@@ -15,7 +14,6 @@ pub use drive::Pace;
 pub use error::Fault;
 pub use gas::{Funder, GasRules};
 pub use ports::{ChainClocks, RoutedAccounts};
-pub use prices::{PriceFault, PriceFuture, Prices, Rates, least_output};
 pub use route::{Call, Route, RouteFault, RouteFuture, SubWallets, own_call};
 pub use sendings::{Parts, Sendings};
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tx_sender::Sender;
 
 use crate::drive::{Driver, Turn};
-use crate::{ChainReader, GasRules, Pace, Prices, Route};
+use crate::{ChainReader, GasRules, Pace, Route};
 
 /// What plans are sent with.
 pub struct Parts {
@@ -25,8 +25,6 @@ pub struct Parts {
     pub chain: ChainReader,
     /// The sender of transactions.
     pub sender: Sender,
-    /// Prices, where they are read.
-    pub prices: Option<Arc<dyn Prices>>,
     /// Gas.
     pub gas: GasRules,
     /// How fast.
@@ -40,7 +38,6 @@ pub(crate) struct Shared {
     pub(crate) routes: Vec<Arc<dyn Route>>,
     pub(crate) chain: ChainReader,
     pub(crate) sender: Sender,
-    pub(crate) prices: Option<Arc<dyn Prices>>,
     pub(crate) gas: GasRules,
     pub(crate) pace: Pace,
     pub(crate) clock: Arc<dyn Fn() -> u64 + Send + Sync>,
@@ -73,7 +70,6 @@ impl Sendings {
             routes: parts.routes,
             chain: parts.chain,
             sender: parts.sender,
-            prices: parts.prices,
             gas: parts.gas,
             pace: parts.pace,
             clock: parts.clock,

@@ -17,7 +17,8 @@ pub use self::{
     submissions::{Ordered, Submitted},
 };
 use crate::{
-    Accounts, Clocks, DelegationError, InstalledPolicy, KeptSubmission, Store, StoreError, View,
+    Accounts, Clocks, DelegationError, InstalledPolicy, KeptSubmission, Prices, Store, StoreError,
+    View,
 };
 
 /// How often a write is judged again because something else was written about the account meanwhile.
@@ -35,6 +36,7 @@ pub struct Delegations {
     store: Arc<dyn Store>,
     accounts: Arc<dyn Accounts>,
     clocks: Arc<dyn Clocks>,
+    prices: Option<Arc<dyn Prices>>,
     accepted: Notify,
 }
 
@@ -52,6 +54,8 @@ pub struct Parts {
     pub accounts: Arc<dyn Accounts>,
     /// The time.
     pub clocks: Arc<dyn Clocks>,
+    /// The prices that plans are held against before their first step, where prices are read.
+    pub prices: Option<Arc<dyn Prices>>,
 }
 
 impl Delegations {
@@ -67,6 +71,7 @@ impl Delegations {
             store,
             accounts,
             clocks,
+            prices,
         } = parts;
         let now = clocks.now().await;
         store.install(fence.policy().clone(), now.wall).await?;
@@ -77,6 +82,7 @@ impl Delegations {
             store,
             accounts,
             clocks,
+            prices,
             accepted: Notify::new(),
         })
     }
@@ -185,16 +191,36 @@ impl Delegations {
             order: &kept.order,
         };
         let admitted = self.confirm(&kept.view, &submission, phase, now).await?;
-        if admitted == kept.admitted {
-            return Ok(());
+        if admitted != kept.admitted {
+            return Err(refusal(
+                Rule::OrderMismatch,
+                "the plan admits another send than the one that was accepted",
+                "the accepted one",
+                "another one",
+            )
+            .into());
         }
-        Err(refusal(
-            Rule::OrderMismatch,
-            "the plan admits another send than the one that was accepted",
-            "the accepted one",
-            "another one",
-        )
-        .into())
+        match phase {
+            Phase::Begin => self.require_worth(&admitted).await,
+            // A price holds up no plan that has begun: its minimum was judged, and stands.
+            Phase::GoOn => Ok(()),
+        }
+    }
+
+    /// Holds a plan's minimum against the present prices, where prices are read.
+    ///
+    /// # Errors
+    /// `fence_price`; prices that cannot be read.
+    async fn require_worth(
+        &self,
+        admitted: &delegation_fence::Admitted,
+    ) -> Result<(), DelegationError> {
+        let Some(prices) = &self.prices else {
+            return Ok(());
+        };
+        let rates = prices.rates(admitted).await;
+        let rates = rates.map_err(DelegationError::Prices)?;
+        Ok(admitted.require_worth(&rates, prices.max_deviation())?)
     }
 
     fn instance(&self) -> &Instance {

@@ -18,6 +18,9 @@ pub enum DelegationError {
     /// Custody cannot say now whose an account is.
     #[error("whose the account is cannot be found out: {0}")]
     Accounts(#[from] PortError),
+    /// The prices that a plan is held against cannot be read now.
+    #[error("the prices of the plan's tokens cannot be read: {0}")]
+    Prices(PortError),
     /// What was written does not read back.
     #[error("what was written does not read back")]
     NotReadBack,
@@ -31,6 +34,7 @@ impl DelegationError {
             Self::Refused(refusal) => refusal.code(),
             Self::Store(_) | Self::NotReadBack => "fence_store_unavailable",
             Self::Accounts(_) => "custody_unavailable",
+            Self::Prices(_) => "prices_unavailable",
         }
     }
 }

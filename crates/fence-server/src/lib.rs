@@ -8,7 +8,7 @@ mod store;
 pub use self::{
     delegations::{Delegations, GrantReceipt, GrantState, LOG_PAGE, Ordered, Parts, Submitted},
     error::DelegationError,
-    ports::{Accounts, Clocks, NoAccounts, PortError, PortFuture},
+    ports::{Accounts, Clocks, NoAccounts, PortError, PortFuture, Prices},
     store::{
         Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, Lease,
         SqliteStore, Store, StoreError, StoreFuture, View, Write,

@@ -3,7 +3,8 @@
 use std::pin::Pin;
 
 use alloy_primitives::Address;
-use delegation_fence::{AccountKind, Now};
+use delegation_fence::{AccountKind, Admitted, Now, Rates};
+use plan_checks::BasisPoints;
 use thiserror::Error;
 
 /// The answer of a port.
@@ -30,6 +31,15 @@ pub trait Accounts: Send + Sync + 'static {
 pub trait Clocks: Send + Sync + 'static {
     /// The present time by both.
     fn now(&self) -> PortFuture<'_, Now>;
+}
+
+/// The prices that a plan's minimum is held against.
+pub trait Prices: Send + Sync + 'static {
+    /// The present prices of a plan's two tokens.
+    fn rates<'a>(&'a self, admitted: &'a Admitted) -> PortFuture<'a, Result<Rates, PortError>>;
+
+    /// How far below them a plan's minimum may lie.
+    fn max_deviation(&self) -> BasisPoints;
 }
 
 /// A server that holds no account: it shows its policy and takes no grant.

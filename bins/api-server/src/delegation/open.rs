@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use alloy_primitives::U256;
 use data_sources::Clock;
+use data_sources::defillama::Defillama;
 use delegation_fence::{Budget, Domain, Fence, Instance, Name, Now, Policy, Refusal};
-use fence_server::{Accounts, Clocks, Delegations, Parts, PortFuture, SqliteStore};
+use fence_server::{Clocks, Delegations, Parts, PortFuture, Prices, SqliteStore};
 use plan_builder::FeeDocument;
-use plan_checks::UtcSeconds;
+use plan_checks::{BasisPoints, UtcSeconds};
 use storage::sqlite::path_of;
 
+use super::{Routes, prices::TokenPrices, sending};
 use crate::config::{Config, DelegationSection, Problem, Usd};
 use crate::error::ServeError;
 
@@ -64,11 +66,26 @@ pub(crate) fn pinned(config: &Config) -> Result<Option<Pinned>, Problem> {
 /// [`ServeError`] that names the key.
 pub(crate) async fn open(
     config: &Config,
-    accounts: Arc<dyn Accounts>,
+    routes: &Routes,
+    defillama: Defillama,
     clock: Arc<dyn Clock>,
 ) -> Result<Option<Arc<Delegations>>, ServeError> {
-    let Some(pinned) = pinned(config).map_err(ServeError::Delegation)? else {
+    let pinned = pinned(config).map_err(ServeError::Delegation)?;
+    let (Some(pinned), Some(section)) = (pinned, &config.delegation) else {
         return Ok(None);
+    };
+    let policy = pinned.fence.policy();
+    // A deviation of everything is no bound, and a server that sends nothing holds nothing against prices.
+    let is_bounded = section.max_deviation() < BasisPoints::MAX;
+    let prices = match is_bounded && !routes.is_empty() {
+        true => Some(Arc::new(TokenPrices {
+            defillama,
+            chain: sending::reader(config, section, policy.chain_id())?,
+            clock: Arc::clone(&clock),
+            input_decimals: policy.input_decimals(),
+            max_deviation: section.max_deviation(),
+        })),
+        false => None,
     };
     let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
     let store = SqliteStore::open(path.with_extension("fence.db")).map_err(ServeError::Records)?;
@@ -77,8 +94,9 @@ pub(crate) async fn open(
         plans: pinned.plans,
         budget: pinned.budget,
         store: Arc::new(store),
-        accounts,
+        accounts: routes.accounts(),
         clocks: Arc::new(MachineClock(clock)),
+        prices: prices.map(|prices| -> Arc<dyn Prices> { prices }),
     };
     let delegations = Delegations::install(parts)
         .await

@@ -21,6 +21,19 @@ pub(super) enum Route {
     Submission(B256),
 }
 
+/// The names of the endpoints in metrics.
+pub(crate) const ENDPOINTS: [&str; 9] = [
+    "status",
+    "policy",
+    "grants",
+    "grant",
+    "log",
+    "revocations",
+    "limits",
+    "submissions",
+    "submission",
+];
+
 /// Why a path names no endpoint.
 #[derive(Debug, PartialEq)]
 pub(super) enum Unroutable {
@@ -181,6 +194,7 @@ mod tests {
             ),
         ] {
             assert_eq!(read(&path), Ok(route), "{path}");
+            assert!(ENDPOINTS.contains(&route.name()), "{path}");
         }
         for path in [
             "/delegation/".to_owned(),

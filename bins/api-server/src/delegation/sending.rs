@@ -3,17 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use alloy_primitives::Address;
 use custody::Custody;
 use data_sources::Clock;
-use data_sources::defillama::Defillama;
-use delegation_fence::{Admitted, Rule};
 use fence_sending::{
-    ChainReader, Fault, Funder, GasRules, Pace, Parts, PriceFault, PriceFuture, Prices, Rates,
-    Route, RoutedAccounts, Sendings, SubWallets, least_output,
+    ChainReader, Funder, GasRules, Pace, Parts, Route, RoutedAccounts, Sendings, SubWallets,
 };
 use fence_server::{Accounts, Delegations, NoAccounts};
-use plan_checks::{BasisPoints, Decimal};
 use server_config::{Problem, UpstreamMode};
 use storage::sqlite::path_of;
 use tx_sender::{
@@ -21,7 +16,7 @@ use tx_sender::{
     TransactionSigner, Transport,
 };
 
-use crate::config::Config;
+use crate::config::{Config, DelegationSection};
 use crate::error::ServeError;
 
 /// How long a node is waited for.
@@ -40,6 +35,10 @@ impl Routes {
         Self(wallets.into_iter().collect())
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn accounts(&self) -> Arc<dyn Accounts> {
         match self.0.is_empty() {
             true => Arc::new(NoAccounts),
@@ -56,16 +55,14 @@ pub(crate) fn start(
     config: &Config,
     delegations: &Arc<Delegations>,
     routes: Routes,
-    defillama: Defillama,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Sendings>, ServeError> {
-    let Some(section) = config.delegation.as_ref().filter(|_| !routes.0.is_empty()) else {
+    let Some(section) = config.delegation.as_ref().filter(|_| !routes.is_empty()) else {
         return Ok(None);
     };
     let chain_id = delegations.fence().policy().chain_id();
     let nodes = nodes(config, chain_id)?;
-    let of_chain = config.chains.confirmations(chain_id);
-    let confirmations = section.confirmations.or(of_chain).unwrap_or(1);
+    let confirmations = confirmations(config, section, chain_id);
     let chain = ChainReader::new(chain_id, nodes.clone(), confirmations);
 
     let mut signers: Vec<Arc<dyn TransactionSigner>> = Vec::new();
@@ -101,26 +98,35 @@ pub(crate) fn start(
         ..Options::default()
     };
     let clock = Arc::clone(clock);
-    // Ten thousand basis points below any price are nothing.
-    let prices = (section.max_deviation() < BasisPoints::MAX).then(|| -> Arc<dyn Prices> {
-        Arc::new(FencePrices {
-            defillama,
-            chain: chain.clone(),
-            clock: Arc::clone(&clock),
-            input_decimals: delegations.fence().policy().input_decimals(),
-            max_deviation: section.max_deviation(),
-        })
-    });
     Ok(Some(Sendings::start(Parts {
         delegations: Arc::clone(delegations),
         routes: routes.0,
         chain,
         sender: Sender::new(records, vec![network], signers, options),
-        prices,
         gas,
         pace: Pace::default(),
         clock: Arc::new(move || u64::try_from(clock.now().as_second()).unwrap_or_default()),
     })))
+}
+
+/// Reads the chain that plans are sent on.
+///
+/// # Errors
+/// A chain without nodes in the configuration.
+pub(super) fn reader(
+    config: &Config,
+    section: &DelegationSection,
+    chain_id: u64,
+) -> Result<ChainReader, ServeError> {
+    let confirmations = confirmations(config, section, chain_id);
+    let nodes = nodes(config, chain_id)?;
+    Ok(ChainReader::new(chain_id, nodes, confirmations))
+}
+
+/// Blocks above the one that holds a transaction of a plan before it counts as sealed.
+fn confirmations(config: &Config, section: &DelegationSection, chain_id: u64) -> u64 {
+    let of_chain = config.chains.confirmations(chain_id);
+    section.confirmations.or(of_chain).unwrap_or(1)
 }
 
 /// The nodes of the chain that plans are sent on.
@@ -145,75 +151,4 @@ fn nodes(config: &Config, chain_id: u64) -> Result<Vec<Arc<dyn Transport>>, Serv
 
 fn problem(key: &str, message: &str) -> ServeError {
     ServeError::Delegation(Problem::new(key, message))
-}
-
-/// Holds a plan's minimum against prices.
-struct FencePrices {
-    defillama: Defillama,
-    chain: ChainReader,
-    clock: Arc<dyn Clock>,
-    input_decimals: u8,
-    max_deviation: BasisPoints,
-}
-
-/// What the source of prices calls the chain of the policy.
-const PLATFORM: &str = "base";
-
-/// How old a price may be, and how long it is waited after one that could not be read.
-const PRICE_AGE: Duration = Duration::from_secs(60);
-const PRICE_PAUSE: Duration = Duration::from_secs(3);
-
-impl FencePrices {
-    /// A whole token in US dollars. A price that cannot be read is no reason to send: the plan waits for one until it is over.
-    async fn usd(&self, token: Address) -> Result<Decimal, Fault> {
-        let asked = self.defillama.token_price(PLATFORM, token, Some(PRICE_AGE));
-        let reason = match asked.await {
-            Ok(quote) => match quote.value.weakness(self.clock.now()) {
-                None => match quote.value.price_usd.to_string().parse() {
-                    Ok(price) => return Ok(price),
-                    Err(_) => "it has too many digits".to_owned(),
-                },
-                Some(weakness) => format!("{weakness:?}"),
-            },
-            Err(error) => error.to_string(),
-        };
-        tokio::time::sleep(PRICE_PAUSE).await;
-        let what = token.to_string();
-        Err(PriceFault { what, reason }.into())
-    }
-}
-
-impl Prices for FencePrices {
-    fn judge<'a>(&'a self, admitted: &'a Admitted) -> PriceFuture<'a, Result<(), Rule>> {
-        Box::pin(async move {
-            let output = admitted.landing.token;
-            let rates = Rates {
-                input_usd: self.usd(admitted.token).await?,
-                output_usd: self.usd(output).await?,
-            };
-            let sealed = self.chain.sealed(0).await?;
-            let decimals = self.chain.decimals(output, sealed.block).await?;
-            let least = least_output(
-                admitted.amount,
-                self.input_decimals,
-                decimals,
-                &rates,
-                self.max_deviation,
-            );
-            let least = least.ok_or_else(|| {
-                Fault::from(PriceFault {
-                    what: output.to_string(),
-                    reason: "the prices say nothing".to_owned(),
-                })
-            })?;
-            if admitted.landing.at_least >= least {
-                return Ok(Ok(()));
-            }
-            tracing::info!(
-                plan = %admitted.payload_digest, %least, promised = %admitted.landing.at_least,
-                "a plan promises less than the prices say"
-            );
-            Ok(Err(Rule::FencePrice))
-        })
-    }
 }

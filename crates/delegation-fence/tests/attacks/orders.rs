@@ -1,7 +1,8 @@
 //! Attacks 20, 22, 45 and 46, as far as the order decides them: one plan, one order, once.
 
 use alloy_primitives::{Address, B256, U256};
-use delegation_fence::{Budget, Domain, Novelty, Order, Phase, Rule, Spent};
+use delegation_fence::{Budget, Domain, Novelty, Order, Phase, Rates, Rule, Spent};
+use plan_checks::BasisPoints;
 
 use crate::{
     sample::{NOW, STRANGER, USDC, arguments},
@@ -194,4 +195,36 @@ fn a_plan_is_worth_its_gas_and_within_the_budgets_of_the_day() {
         let rule = rule.map(|refusal| refusal.rule);
         assert_eq!(rule, refused.then_some(Rule::GasBudgetExhausted));
     }
+}
+
+/// A delegate's key alone must not be enough to sell far below the market.
+#[test]
+fn a_plan_that_promises_less_than_its_input_is_worth_is_refused() {
+    let mut admitted = Stage::new().admit().unwrap();
+    admitted.amount = U256::from(1_000_000_000);
+    let rates = |input: &str, output: &str| Rates {
+        input_usd: input.parse().unwrap(),
+        input_decimals: 6,
+        output_usd: output.parse().unwrap(),
+        output_decimals: 18,
+    };
+    let two_percent = BasisPoints::new(200).unwrap();
+    let fair = U256::from(392_000_000_000_000_000_u64);
+    for (at_least, rates, worth) in [
+        (fair, rates("1", "2500"), true),
+        (fair - U256::ONE, rates("1", "2500"), false),
+        // The input is below its peg: less is expected for it.
+        (fair - U256::ONE, rates("0.99", "2500"), true),
+        // Prices that give no figure confirm nothing.
+        (fair, rates("0", "2500"), false),
+        (fair, rates("1", "0"), false),
+    ] {
+        admitted.landing.at_least = at_least;
+        let rule = admitted.require_worth(&rates, two_percent).err();
+        let rule = rule.map(|refusal| refusal.rule);
+        assert_eq!(rule, (!worth).then_some(Rule::FencePrice), "{rates:?}");
+    }
+    admitted.amount = U256::MAX;
+    let beyond = admitted.require_worth(&rates("1", "2500"), two_percent);
+    assert_eq!(beyond.unwrap_err().rule, Rule::FencePrice);
 }

@@ -23,18 +23,13 @@ impl Driver {
             return Ok(Err(Rule::AccountKindUnsupported));
         };
         match shared.delegations.confirm_again(kept, phase, now).await {
-            Ok(()) => {}
+            Ok(()) => Ok(Ok(())),
             Err(DelegationError::Refused(refusal)) => {
                 let plan = kept.admitted.payload_digest;
                 tracing::info!(%plan, %refusal, "a plan's confirmation does not hold");
-                return Ok(Err(refusal.rule));
+                Ok(Err(refusal.rule))
             }
-            Err(error) => return Err(error.into()),
-        }
-        // A plan that has begun is not held up by a price: its minimum was judged, and stands.
-        match &shared.prices {
-            Some(prices) if phase == Phase::Begin => prices.judge(&kept.admitted).await,
-            _ => Ok(Ok(())),
+            Err(error) => Err(error.into()),
         }
     }
 

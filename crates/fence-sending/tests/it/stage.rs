@@ -432,16 +432,17 @@ impl World {
             }),
             accounts: Arc::new(RoutedAccounts::new(vec![Arc::clone(&route)])),
             clocks: Arc::new(ChainClocks::new(chain.clone(), Arc::clone(&clock))),
+            prices: None,
         });
         let sendings = Sendings::start(Parts {
             delegations: Arc::new(delegations.await.unwrap()),
             routes: vec![route],
             chain,
             sender: sender.clone(),
-            prices: None,
             gas: self.gas.clone(),
             pace: Pace {
                 look: Duration::from_millis(200),
+                unpriced: Duration::from_millis(200),
                 sweep: Duration::from_millis(500),
                 rest: Duration::from_secs(3),
                 lease_seconds: 10,

@@ -62,8 +62,8 @@ impl Delegations {
     /// what became of it, whatever holds now.
     ///
     /// # Errors
-    /// The first confirmation that does not hold, by the names of [`admit`](delegation_fence::admit), then `order_too_small` and
-    /// `gas_budget_exhausted`. Records or custody that cannot be used.
+    /// The first confirmation that does not hold, by the names of [`admit`](delegation_fence::admit), then `order_too_small`,
+    /// `gas_budget_exhausted` and `fence_price`. Records, custody or prices that cannot be used.
     pub async fn submit(&self, ordered: &Ordered) -> Result<Submitted, DelegationError> {
         let plan = ordered.payload_digest();
         for _ in 0..ATTEMPTS {
@@ -147,6 +147,7 @@ impl Delegations {
         self.budget.require_size(&admitted)?;
         let spent = self.store.gas_spent(ordered.account, now.wall).await?;
         self.budget.require_gas(spent)?;
+        self.require_worth(&admitted).await?;
         Ok(admitted)
     }
 

@@ -7,7 +7,7 @@ use delegation_fence::{
     AccountKind, Domain, Grant, Message, Novelty, Phase, RevocationReceipt, Signature, Signed,
     TypedData, verify_log,
 };
-use fence_server::{Delegations, Store as _, StoreError};
+use fence_server::{Delegations, Prices, Store as _, StoreError};
 
 use crate::{
     sample::{ACCOUNT, BASE, NOW, STRANGER},
@@ -15,7 +15,7 @@ use crate::{
         DAY, GRANT_ID, NOBODY, delegate, fence_policy, grant, key, limit, look, now, order, owner,
         plan, revocation, sign,
     },
-    world::{World, code, ordered},
+    world::{Market, World, code, ordered, priced_desk},
 };
 
 const OTHER_ID: B256 = B256::repeat_byte(0x23);
@@ -355,6 +355,55 @@ async fn a_plan_is_accepted_once() {
         "order_deadline_passed"
     );
     assert_eq!(world.log(GRANT_ID).await, ["granted", "admitted"]);
+}
+
+/// The delegate's key alone cannot order a plan far below the market: `dry_run`, submission and the first step ask the prices.
+#[tokio::test]
+async fn a_plan_is_held_against_the_prices_until_it_has_begun() {
+    let world = granted().await;
+    let plan = ordered(AMOUNT, GRANT_ID);
+    let minimum = plan.order.message().min_amount_out;
+    // The price of a whole output token, in millionths, at which the minimum is exactly worth its input.
+    let fair = U256::from(AMOUNT) * U256::from(10).pow(U256::from(18)) / minimum;
+    let [near, far] = [99, 97].map(|percent| -> &'static str {
+        // The cheaper the output, the more of it is a fair minimum.
+        let micro = u64::try_from(fair * U256::from(percent) / U256::from(100)).unwrap();
+        format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000).leak()
+    });
+    let market = Market::new(far);
+    let prices: Arc<dyn Prices> = Arc::new(market.clone());
+    let store = Arc::new(world.store());
+    let desk = priced_desk(store, 1, &world.clock, &world.custody, Some(prices)).await;
+    for tried in [
+        code(desk.try_out(&plan).await),
+        code(desk.submit(&plan).await),
+    ] {
+        assert_eq!(tried, "fence_price");
+    }
+    market.change(None);
+    assert_eq!(code(desk.try_out(&plan).await), "prices_unavailable");
+    assert_eq!(code(desk.submit(&plan).await), "prices_unavailable");
+    market.change(Some(near));
+    desk.try_out(&plan).await.unwrap();
+    let kept = desk.submit(&plan).await.unwrap().kept;
+    // Between the acceptance and the first step the price may move; after it nothing is held up.
+    for (price, begin) in [
+        (Some(near), "ok"),
+        (Some(far), "fence_price"),
+        (None, "prices_unavailable"),
+    ] {
+        market.change(price);
+        let now = world.desk.now().await;
+        let phases = [Phase::Begin, Phase::GoOn];
+        for (phase, expected) in phases.into_iter().zip([begin, "ok"]) {
+            let confirmed = desk.confirm_again(&kept, phase, now).await;
+            assert_eq!(code(confirmed), expected, "{price:?} {phase:?}");
+        }
+    }
+    assert_eq!(
+        world.log(GRANT_ID).await,
+        ["granted", "refused fence_price", "admitted"]
+    );
 }
 
 #[tokio::test]

@@ -6,11 +6,12 @@ use std::sync::{
 };
 
 use alloy_primitives::{Address, B256};
-use delegation_fence::{AccountKind, Fence, Now, Record, verify_log};
+use delegation_fence::{AccountKind, Admitted, Fence, Now, Rates, Record, verify_log};
 use fence_server::{
-    Accounts, Clocks, DelegationError, Delegations, Ordered, Parts, PortError, PortFuture,
+    Accounts, Clocks, DelegationError, Delegations, Ordered, Parts, PortError, PortFuture, Prices,
     SqliteStore, Store,
 };
+use plan_checks::BasisPoints;
 
 use crate::{
     sample::{ACCOUNT, NOW, policy},
@@ -72,6 +73,40 @@ impl Accounts for Custody {
     }
 }
 
+/// The prices of a test: those of a dollar and of a token worth so many, or none.
+#[derive(Clone)]
+pub(crate) struct Market(Arc<Mutex<Option<&'static str>>>);
+
+impl Market {
+    pub(crate) fn new(output_usd: &'static str) -> Self {
+        Self(Arc::new(Mutex::new(Some(output_usd))))
+    }
+
+    pub(crate) fn change(&self, output_usd: Option<&'static str>) {
+        *self.0.lock().unwrap() = output_usd;
+    }
+}
+
+impl Prices for Market {
+    fn rates<'a>(&'a self, _: &'a Admitted) -> PortFuture<'a, Result<Rates, PortError>> {
+        let output = *self.0.lock().unwrap();
+        let rates = output.map(|output| Rates {
+            input_usd: "1".parse().unwrap(),
+            input_decimals: 6,
+            output_usd: output.parse().unwrap(),
+            output_decimals: 18,
+        });
+        let rates = rates.ok_or_else(|| PortError {
+            reason: "the market is closed".to_owned(),
+        });
+        Box::pin(async move { rates })
+    }
+
+    fn max_deviation(&self) -> BasisPoints {
+        BasisPoints::new(200).unwrap()
+    }
+}
+
 pub(crate) struct World {
     pub(crate) shelf: Shelf,
     pub(crate) clock: Clock,
@@ -130,6 +165,17 @@ pub(crate) async fn desk(
     clock: &Clock,
     custody: &Custody,
 ) -> Delegations {
+    priced_desk(store, version, clock, custody, None).await
+}
+
+/// A desk that holds plans against prices.
+pub(crate) async fn priced_desk(
+    store: Arc<dyn Store>,
+    version: u64,
+    clock: &Clock,
+    custody: &Custody,
+    prices: Option<Arc<dyn Prices>>,
+) -> Delegations {
     let parts = Parts {
         fence: Fence::new(instance(), fence_policy(version)).unwrap(),
         plans: policy(),
@@ -137,6 +183,7 @@ pub(crate) async fn desk(
         store,
         accounts: Arc::new(custody.clone()),
         clocks: Arc::new(clock.clone()),
+        prices,
     };
     Delegations::install(parts).await.unwrap()
 }

@@ -144,6 +144,7 @@ impl Stage {
             store: Arc::clone(&store),
             accounts: Arc::new(RoutedAccounts::new(vec![Arc::clone(&route)])),
             clocks: Arc::new(ChainClocks::new(chain.clone(), Arc::clone(&clock))),
+            prices: None,
         });
         let delegations = Arc::new(delegations.await.unwrap());
         let policy = fence_policy();
@@ -171,7 +172,6 @@ impl Stage {
             routes: vec![route],
             chain,
             sender,
-            prices: None,
             gas: GasRules::default(),
             pace: Pace {
                 look: Duration::from_millis(200),

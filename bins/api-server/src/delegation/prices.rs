@@ -1,0 +1,75 @@
+//! The prices that a delegated plan's minimum is held against.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use data_sources::Clock;
+use data_sources::defillama::Defillama;
+use delegation_fence::{Admitted, Rates};
+use fence_sending::ChainReader;
+use fence_server::{PortError, PortFuture, Prices};
+use plan_checks::{BasisPoints, Decimal};
+
+/// The name of the policy's chain at the source of prices.
+const PLATFORM: &str = "base";
+
+/// Oldest price that is used.
+const PRICE_AGE: Duration = Duration::from_secs(60);
+
+/// Token prices of DefiLlama, with the output token's decimals from the chain.
+pub(super) struct TokenPrices {
+    pub(super) defillama: Defillama,
+    pub(super) chain: ChainReader,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) input_decimals: u8,
+    pub(super) max_deviation: BasisPoints,
+}
+
+impl TokenPrices {
+    /// A whole token in US dollars. A stale or doubtful price is none.
+    async fn usd(&self, token: Address) -> Result<Decimal, PortError> {
+        let asked = self.defillama.token_price(PLATFORM, token, Some(PRICE_AGE));
+        let reason = match asked.await {
+            Ok(quote) => match quote.value.weakness(self.clock.now()) {
+                None => match quote.value.price_usd.to_string().parse() {
+                    Ok(price) => return Ok(price),
+                    Err(_) => "it has too many digits".to_owned(),
+                },
+                Some(weakness) => format!("{weakness:?}"),
+            },
+            Err(error) => error.to_string(),
+        };
+        Err(PortError {
+            reason: format!("{token}: {reason}"),
+        })
+    }
+
+    async fn decimals(&self, token: Address) -> Result<u8, PortError> {
+        let read = async {
+            let sealed = self.chain.sealed(0).await?;
+            self.chain.decimals(token, sealed.block).await
+        };
+        read.await.map_err(|fault| PortError {
+            reason: format!("{token}: its decimals: {fault}"),
+        })
+    }
+}
+
+impl Prices for TokenPrices {
+    fn rates<'a>(&'a self, admitted: &'a Admitted) -> PortFuture<'a, Result<Rates, PortError>> {
+        Box::pin(async move {
+            let output = admitted.landing.token;
+            Ok(Rates {
+                input_usd: self.usd(admitted.token).await?,
+                input_decimals: self.input_decimals,
+                output_usd: self.usd(output).await?,
+                output_decimals: self.decimals(output).await?,
+            })
+        })
+    }
+
+    fn max_deviation(&self) -> BasisPoints {
+        self.max_deviation
+    }
+}
