@@ -22,7 +22,6 @@ use hyper::body::Incoming;
 use route_catalog::ErrorCode;
 
 pub(crate) use self::open::{open, pinned};
-pub(crate) use self::path::ENDPOINTS;
 pub(crate) use self::sending::{Routes, start};
 use self::{
     limits::RateLimits,

@@ -14,8 +14,6 @@ use route_catalog::{ErrorCode, Operation, WorkClass};
 use settlement::Receipt;
 use x402_wire::Reason;
 
-use crate::delegation;
-
 const SECONDS: [f64; 11] = [
     0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
@@ -41,6 +39,19 @@ pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
 /// The statuses that the free endpoints answer with.
 const STATUSES: [&str; 5] = ["200", "204", "404", "405", "503"];
 
+/// The endpoints below `/delegation/`.
+pub(crate) const DELEGATION_ENDPOINTS: [&str; 9] = [
+    "status",
+    "policy",
+    "grants",
+    "grant",
+    "log",
+    "revocations",
+    "limits",
+    "submissions",
+    "submission",
+];
+
 /// Makes every series exist before its first event, so that the first one is seen as a growth.
 fn start_at_zero() {
     gauge!(table::BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
@@ -64,7 +75,7 @@ fn start_at_zero() {
     for class in [WorkClass::Data, WorkClass::Model, WorkClass::Transaction] {
         counter!(table::CREDIT_REFUSALS, "class" => class_name(class)).increment(0);
     }
-    for endpoint in delegation::ENDPOINTS {
+    for endpoint in DELEGATION_ENDPOINTS {
         counter!(table::DELEGATION_ANSWERS, "endpoint" => endpoint, "outcome" => "ok").increment(0);
     }
     for status in STATUSES {

@@ -21,19 +21,6 @@ pub(super) enum Route {
     Submission(B256),
 }
 
-/// The names of the endpoints in metrics.
-pub(crate) const ENDPOINTS: [&str; 9] = [
-    "status",
-    "policy",
-    "grants",
-    "grant",
-    "log",
-    "revocations",
-    "limits",
-    "submissions",
-    "submission",
-];
-
 /// Why a path names no endpoint.
 #[derive(Debug, PartialEq)]
 pub(super) enum Unroutable {
@@ -172,6 +159,7 @@ fn hex_of<const N: usize>(text: &str) -> Option<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::DELEGATION_ENDPOINTS;
 
     #[test]
     fn paths() {
@@ -194,7 +182,7 @@ mod tests {
             ),
         ] {
             assert_eq!(read(&path), Ok(route), "{path}");
-            assert!(ENDPOINTS.contains(&route.name()), "{path}");
+            assert!(DELEGATION_ENDPOINTS.contains(&route.name()), "{path}");
         }
         for path in [
             "/delegation/".to_owned(),
