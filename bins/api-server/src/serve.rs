@@ -78,7 +78,8 @@ impl Service<AnySettler, SqliteLedger> {
         signer: Arc<dyn TransactionSigner>,
     ) -> Result<Self, ServeError> {
         check_signer(&config.settlement, signer.account())?;
-        Self::open_as(config, Some(signer), Arc::new(SystemClock)).await
+        let signer = Some(signer);
+        Box::pin(Self::open_as(config, signer, Arc::new(SystemClock))).await
     }
 
     /// [`Self::open`] with a clock of its own for the data: recorded answers are of the time of their recording.
@@ -87,9 +88,10 @@ impl Service<AnySettler, SqliteLedger> {
     /// As [`Self::open`].
     pub async fn open_at(config: &Config, data_clock: Arc<dyn Clock>) -> Result<Self, ServeError> {
         check_key(&config.settlement)?;
-        Self::open_as(config, None, data_clock).await
+        Box::pin(Self::open_as(config, None, data_clock)).await
     }
 
+    /// Its future is large: callers box it, so that theirs and their stack frames stay small.
     async fn open_as(
         config: &Config,
         signer: Option<Arc<dyn TransactionSigner>>,
