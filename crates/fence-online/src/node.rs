@@ -12,7 +12,7 @@ use crate::client::Client;
 /// Which endpoint of the chain.
 #[derive(Debug, Args)]
 pub struct Endpoint {
-    /// An endpoint of the chain (JSON-RPC), like https://mainnet.base.org; plain http only for this machine
+    /// An endpoint of the chain (JSON-RPC), like `https://mainnet.base.org`; plain http only for this machine
     #[arg(
         long,
         value_name = "URL",
