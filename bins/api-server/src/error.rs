@@ -43,8 +43,8 @@ pub enum ServeError {
     Settlement(#[from] SettlementError),
     /// There is an account that pays the gas, and nobody who signs for it.
     #[error(
-        "settlement.gas_account: this program has no signer for {account}; name settlement.private_key_file or \
-         settlement.keystore_file, or serve with a program that brings one"
+        "settlement.gas_account: this program has no signer for {account}; name settlement.private_key_file, \
+         settlement.keystore_file or settlement.web3signer_url, or serve with a program that brings one"
     )]
     NoSigner {
         /// The account.

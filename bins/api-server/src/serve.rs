@@ -484,7 +484,7 @@ pub(crate) fn settlement_config(config: &Config) -> SettlementConfig {
         rpc_url: endpoints.next().map(Into::into),
         more_rpc_urls: endpoints.map(Into::into).collect(),
         private_key: section.private_key.clone(),
-        signer: section.keystore_signer(),
+        signer: section.signer(),
         timeouts: Timeouts {
             connect: usual.connect.min(limit),
             verify: usual.verify.min(limit),

@@ -16,6 +16,8 @@ pub enum Amount {
     Memory(Quantity),
     /// Time on the clock.
     Time(Duration),
+    /// Time on the clock of each of many that are done together, shown as how many that are in a second.
+    Pace(Duration),
 }
 
 impl Amount {
@@ -24,13 +26,15 @@ impl Amount {
         match self {
             Self::Cpu(nanos) => nanos,
             Self::Memory(bytes) => bytes,
-            Self::Time(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+            Self::Time(time) | Self::Pace(time) => {
+                u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+            }
         }
     }
 
     const fn unit(self) -> &'static str {
         match self {
-            Self::Cpu(_) | Self::Time(_) => "ns",
+            Self::Cpu(_) | Self::Time(_) | Self::Pace(_) => "ns",
             Self::Memory(_) => "bytes",
         }
     }
@@ -46,6 +50,10 @@ impl fmt::Display for Amount {
             Self::Cpu(nanos) => tenths(nanos, 1_000, "µs"),
             Self::Memory(bytes) => tenths(bytes, 1 << 20, "MiB"),
             Self::Time(_) => tenths(self.base_units(), 1_000_000, "ms"),
+            Self::Pace(_) => {
+                let tenths = 10_000_000_000 / self.base_units().max(1);
+                format!("{}.{} /s", tenths / 10, tenths % 10)
+            }
         })
     }
 }
@@ -223,6 +231,21 @@ mod tests {
             "start to listening 30.1 ms 30.0 ms TOO MUCH"
         );
         assert!(!report.is_kept());
+    }
+
+    #[test]
+    fn a_pace_is_shown_as_how_many_in_a_second_and_compared_by_time() {
+        let pace = |millis| Amount::Pace(Duration::from_millis(millis));
+        assert_eq!(pace(40).to_string(), "25.0 /s");
+        assert_eq!(pace(210).to_string(), "4.7 /s");
+        let limit = Limit::Times(Ratio::thousandths(200), "one by one", pace(210));
+        let finding = |millis| Finding {
+            name: "settlements",
+            ours: pace(millis),
+            limit,
+        };
+        assert!(finding(42).is_kept());
+        assert!(!finding(43).is_kept());
     }
 
     #[test]

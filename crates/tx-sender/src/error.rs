@@ -173,6 +173,20 @@ pub enum Hold {
         /// The block's number.
         number: u64,
     },
+    /// A nonce is used, and the nodes show neither a receipt nor whose transaction it was. Requests behind it go on.
+    #[error("nonce {nonce} is used, and the nodes do not show by which transaction")]
+    OutcomeUnknown {
+        /// The nonce.
+        nonce: u64,
+    },
+    /// Every node refuses the transaction without effect that is to close a nonce.
+    #[error("the nodes refuse the transaction that is to close nonce {nonce}: {message}")]
+    NoopRefused {
+        /// The nonce.
+        nonce: u64,
+        /// Their words, at most 200 characters.
+        message: String,
+    },
     /// The signer does not sign.
     #[error(transparent)]
     Signer(SignError),
@@ -193,6 +207,8 @@ impl Hold {
             Self::FeesAboveCap { .. } => "fees_above_cap",
             Self::Nodes(_) => "nodes_unavailable",
             Self::Contradiction { .. } => "nodes_contradict",
+            Self::OutcomeUnknown { .. } => "outcome_unknown",
+            Self::NoopRefused { .. } => "noop_refused",
             Self::Signer(error) => error.code(),
             Self::Elsewhere => "worked_elsewhere",
             Self::Store(error) => error.code(),

@@ -118,6 +118,9 @@ pub trait Node: Send + Sync + 'static {
     /// `eth_maxPriorityFeePerGas`, in wei.
     fn priority_fee(&self) -> NodeFuture<'_, u128>;
 
+    /// The gas of a transfer of nothing from the account to itself (`eth_estimateGas`).
+    fn noop_gas(&self, account: Address) -> NodeFuture<'_, u64>;
+
     /// Hands signed bytes over (`eth_sendRawTransaction`).
     fn send(&self, raw: Bytes) -> NodeFuture<'_, ()>;
 

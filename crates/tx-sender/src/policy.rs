@@ -28,6 +28,9 @@ pub struct Policy {
     pub max_fee_per_gas: u128,
     /// The most that one gas of a transaction without effect may cost, in wei; twice the other when absent.
     pub noop_max_fee_per_gas: Option<u128>,
+    /// The most gas that a transaction without effect may use; by the node's estimate when absent. It must be set for a chain
+    /// whose nodes estimate too little.
+    pub noop_gas: Option<u64>,
     /// How many blocks must stand above a transaction's before it counts, where a request says nothing else.
     pub confirmations: u64,
     /// How many transactions of one lane may wait for a block at a time.
@@ -53,6 +56,7 @@ impl Default for Policy {
         Self {
             max_fee_per_gas: 100_000_000_000,
             noop_max_fee_per_gas: None,
+            noop_gas: None,
             confirmations: 0,
             max_in_flight: 64,
             block_time: Duration::from_secs(1),

@@ -123,6 +123,9 @@ pub struct Attempt {
     pub hash: B256,
     /// Its bytes (EIP-2718).
     pub raw: Bytes,
+    /// The most gas that it may use, where that is not the request's. Absent from records of earlier versions.
+    #[serde(default)]
+    pub noop_gas: Option<u64>,
 }
 
 /// What a signed transaction is for.
@@ -235,19 +238,30 @@ impl Record {
         )
     }
 
+    /// Whether its nonce waits for a block on top of one in which the account has used so many.
+    #[must_use]
+    pub(crate) fn waits_for_block(&self, count: u64) -> bool {
+        self.is_outstanding() && self.nonce.is_some_and(|nonce| nonce >= count)
+    }
+
     /// Whether a block can take the account's coins for it: at most what it costs while no block has.
     #[must_use]
     pub fn most_cost(&self) -> U256 {
         let cost = |attempt: &Attempt| match attempt.kind {
             Kind::Request => cost(&self.request, attempt.fees),
-            Kind::Noop => U256::from(NOOP_GAS).saturating_mul(U256::from(attempt.fees.most())),
+            Kind::Noop => noop_cost(attempt.noop_gas.unwrap_or(NOOP_GAS), attempt.fees),
         };
         self.attempts.iter().map(cost).max().unwrap_or_default()
     }
 }
 
-/// The gas of a transfer of nothing.
+/// The gas of a transfer of nothing, on chains whose gas pays for nothing else.
 pub(crate) const NOOP_GAS: u64 = 21_000;
+
+/// The most that a transaction without effect can cost at these fees, in wei.
+pub(crate) fn noop_cost(gas: u64, fees: Fees) -> U256 {
+    U256::from(gas).saturating_mul(U256::from(fees.most()))
+}
 
 /// The most that a request can cost at these fees, in wei.
 pub(crate) fn cost(request: &Request, fees: Fees) -> U256 {

@@ -107,6 +107,41 @@ fn an_account_alone_is_served_by_a_program_that_brings_its_signer() {
     );
 }
 
+/// The account is that of the instance, which is not asked yet; no other key is beside it, and its URL is in no message.
+#[test]
+fn an_instance_of_web3signer_has_an_account_and_is_alone() {
+    const MARKER: &str = "5ec2e7d00dfeed";
+    let usual =
+        format!("{PAYEE}{ONCHAIN}settlement.web3signer_url = 'http://127.0.0.1:9/{MARKER}'\n");
+    let account = format!("settlement.gas_account = '{}'\n", GAS_PAYER.address);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.toml");
+    fs::write(&path, format!("{usual}{account}")).unwrap();
+    let output = run_on("check-config", &path, &[]);
+    let stdout = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(
+        stdout.contains(&format!("gas account  {}", GAS_PAYER.address)),
+        "{stdout}"
+    );
+    assert!(!stdout.contains(MARKER), "{stdout}");
+
+    assert_refused(
+        &usual,
+        &[],
+        &["settlement.gas_account: is missing: settlement.web3signer_url signs for this account"],
+    );
+    let key = GAS_PAYER.key.to_string();
+    assert_refused(
+        &format!("{usual}{account}"),
+        &[("SVC__SETTLEMENT__PRIVATE_KEY", &key)],
+        &["settlement.web3signer_url: a key is named beside it: only one pays the gas"],
+    );
+    let wrong =
+        format!("{PAYEE}{ONCHAIN}{account}settlement.web3signer_url = 'unix:///{MARKER}'\n");
+    assert_refused(&wrong, &[], &["settlement.web3signer_url: "]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_file_serves_online_too() {
     let chain = DevChain::with_chain_196_assets().unwrap();

@@ -1,12 +1,14 @@
-//! The embedded chain as a process of its own, so that its processor time is nobody else's: `dev-node`.
+//! The embedded chain as a process of its own, so that its processor time is nobody else's: `dev-node MILLISECONDS`, the time
+//! between two blocks.
 #![expect(
     unused_crate_dependencies,
     reason = "the library of this package uses them"
 )]
 
 use std::error::Error;
+use std::time::Duration;
 
-use dev_chain::DevChain;
+use dev_chain::{DevChain, Mining};
 
 #[tokio::main(flavor = "current_thread")]
 #[expect(
@@ -14,8 +16,16 @@ use dev_chain::DevChain;
     reason = "the benchmark reads from there where the node listens"
 )]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let chain = DevChain::with_chain_196_assets()?;
+    let millis: u64 = std::env::args().nth(1).ok_or("MILLISECONDS")?.parse()?;
+    let chain = DevChain::builder()
+        .chain_196_assets()
+        .mining(Mining::Manual)
+        .build()?;
     let server = chain.serve(([127, 0, 0, 1], 0).into()).await?;
     eprintln!("listening on {}", server.url());
-    std::future::pending().await
+    let mut blocks = tokio::time::interval(Duration::from_millis(millis.max(1)));
+    loop {
+        blocks.tick().await;
+        chain.mine();
+    }
 }

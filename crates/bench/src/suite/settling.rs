@@ -1,66 +1,78 @@
-//! Settlements of our own, with 1, 8 and 64 in flight: against a loop that signs and sends one after the other, keeps nothing, and asks
-//! for each receipt by itself, as a settler without a sender does. Both on one chain, which is a process of its own.
+//! Settlements of our own, with 1, 8 and 64 in flight: against a settler that makes one after the other, including its receipt. Both on
+//! one chain, which is a process of its own and makes a block five times in a second.
+
+mod parts;
+mod payment;
+mod plain;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use alloy_primitives::{B256, Bytes, U256, hex};
-use dev_chain::{BUYER, GAS_PAYER, PAYEE};
-use rand::RngCore as _;
+use alloy_primitives::hex;
+use dev_chain::GAS_PAYER;
 use rustix::time::{ClockId, clock_gettime};
-use secp256k1::{Message, Secp256k1, SecretKey};
 use settlement::{
     ChainOptions, ChainReader, GasPolicy, OnchainSettler, Settlement, Settler, Timeouts,
 };
-use tokio::sync::Mutex;
 use tokio::task::JoinSet;
-use tx_sender::{
-    Fees, HttpTransport, LocalKey, Node, RpcNode, SqliteStore, TransactionSigner, Unsigned,
-};
-use x402_wire::{Asset, Authorization, MicroUsd, Network, Payment, PaymentPayload, Terms};
+use tx_sender::{LocalKey, SqliteStore};
+use x402_wire::Payment;
 
+use self::parts::Parts;
+use self::payment::{payment, terms};
+use self::plain::Plain;
 use super::site::Site;
 use super::{Effort, middle};
 use crate::BenchError;
 use crate::measure::{Quantity, Ratio};
 use crate::report::{Amount, Finding, Limit, Report};
 
-const BASELINE: &str = "sent one after the other, nothing kept";
+const BASELINE: &str = "one after the other, including its receipt";
 
-/// The names of the findings, with how many are in flight and how much longer than the baseline a settlement may take. What is kept
-/// costs several durable writes, which those in flight share.
-const GROUPS: [(&str, &str, usize, u64); 3] = [
+/// The names of the findings, how many are in flight, how many are measured, and how much of the baseline's time a settlement may
+/// take. With one in flight both wait for a block each time; with several ours share blocks.
+const GROUPS: [(&str, &str, usize, usize, u64); 3] = [
     (
-        "settlement, 1 in flight",
+        "settlements, 1 in flight",
         "settlement, 1 in flight, CPU",
         1,
-        4_000,
+        10,
+        1_300,
     ),
     (
-        "settlement, 8 in flight",
+        "settlements, 8 in flight",
         "settlement, 8 in flight, CPU",
         8,
-        2_000,
+        48,
+        350,
     ),
     (
-        "settlement, 64 in flight",
+        "settlements, 64 in flight",
         "settlement, 64 in flight, CPU",
         64,
-        1_500,
+        256,
+        150,
     ),
 ];
+
+/// How many settlements of the baseline are measured; how many are asked for at a time changes nothing there.
+const OF_BASELINE: usize = 10;
 
 /// Of a settlement's processor time: estimates, proofs and durable records are not part of the baseline.
 const MOST_CPU: Ratio = Ratio::thousandths(8_000);
 
-/// As short on both sides: what is measured is not how long a block takes.
-const POLL: Duration = Duration::from_millis(2);
+/// How far blocks are apart.
+const BLOCK_TIME: Duration = Duration::from_millis(200);
 
-/// What a settlement took and cost.
+/// Between two looks for a receipt, on both sides.
+const POLL: Duration = Duration::from_millis(20);
+
+/// What a settlement took and cost, and how many were measured.
 #[derive(Clone, Copy)]
 struct Cost {
     time: Quantity,
     cpu: Quantity,
+    count: u64,
 }
 
 pub(super) async fn run(
@@ -68,58 +80,81 @@ pub(super) async fn run(
     effort: Effort,
     report: &mut Report,
 ) -> Result<(), BenchError> {
-    for (name, cpu_name, in_flight, most) in GROUPS {
-        let (mut ours, mut base) = (Vec::new(), Vec::new());
-        let count = (effort.paid / 64).max(in_flight.saturating_mul(2));
-        for round in 0..=effort.rounds {
-            let node = site.dev_node()?;
-            let url = format!("http://{}", node.address());
-            let theirs = Arc::new(Plain::new(&url)?);
-            let theirs = measured(count, in_flight, move |payment| {
-                let theirs = Arc::clone(&theirs);
-                async move { theirs.settle(&payment).await }
-            });
-            let theirs = theirs.await?;
-            node.stop()?;
-
-            let node = site.dev_node()?;
-            let url = format!("http://{}", node.address());
+    let (mut base, mut ours) = (Vec::new(), [const { Vec::new() }; GROUPS.len()]);
+    // The first round warms up.
+    for round in 0..=effort.rounds {
+        let theirs = baseline(site).await?;
+        if round > 0 {
+            base.push(theirs);
+        }
+        for ((_, _, in_flight, count, _), ours) in GROUPS.iter().zip(&mut ours) {
             let file = site.file(&format!("settling-{in_flight}-{round}.db"));
-            let settler = Arc::new(settler(&url, file).await?);
-            let own = measured(count, in_flight, move |payment| {
-                let settler = Arc::clone(&settler);
-                async move {
-                    match settler.settle(&payment).await {
-                        Settlement::Settled(_) => Ok(()),
-                        _ => Err(BenchError::Answer { what: "settlement" }),
-                    }
-                }
-            });
-            let own = own.await?;
-            node.stop()?;
-            // The first round warms both up.
+            let own = own(site, file, *count, *in_flight).await?;
             if round > 0 {
                 ours.push(own);
-                base.push(theirs);
             }
         }
-        let of = |costs: &[Cost], part: fn(&Cost) -> Quantity| {
-            middle(&costs.iter().map(part).collect::<Vec<_>>())
-        };
-        let time = |costs: &[Cost]| Amount::Time(Duration::from_nanos(of(costs, |cost| cost.time)));
-        let cpu = |costs: &[Cost]| Amount::Cpu(of(costs, |cost| cost.cpu));
+    }
+    let of = |costs: &[Cost], part: fn(&Cost) -> Quantity| {
+        middle(&costs.iter().map(part).collect::<Vec<_>>())
+    };
+    let pace = |costs: &[Cost]| Amount::Pace(Duration::from_nanos(of(costs, |cost| cost.time)));
+    let cpu = |costs: &[Cost]| Amount::Cpu(of(costs, |cost| cost.cpu));
+    for ((name, cpu_name, _, _, most), ours) in GROUPS.into_iter().zip(&ours) {
         report.add(Finding {
             name,
-            ours: time(&ours),
-            limit: Limit::Times(Ratio::thousandths(most), BASELINE, time(&base)),
+            ours: pace(ours),
+            limit: Limit::Times(Ratio::thousandths(most), BASELINE, pace(&base)),
         });
         report.add(Finding {
             name: cpu_name,
-            ours: cpu(&ours),
+            ours: cpu(ours),
             limit: Limit::Times(MOST_CPU, BASELINE, cpu(&base)),
         });
     }
     Ok(())
+}
+
+async fn baseline(site: &Site) -> Result<Cost, BenchError> {
+    let node = site.dev_node(BLOCK_TIME)?;
+    let plain = Arc::new(Plain::new(&format!("http://{}", node.address()))?);
+    let cost = measured(OF_BASELINE, 8, move |payment| {
+        let plain = Arc::clone(&plain);
+        async move { plain.settle(&payment).await }
+    });
+    let cost = cost.await?;
+    node.stop()?;
+    Ok(cost)
+}
+
+async fn own(
+    site: &Site,
+    file: std::path::PathBuf,
+    count: usize,
+    in_flight: usize,
+) -> Result<Cost, BenchError> {
+    let (node, parts) = (site.dev_node(BLOCK_TIME)?, Parts::new());
+    let url = format!("http://{}", node.address());
+    let settler = Arc::new(settler(&url, file, &parts).await?);
+    // What the set-up has asked is not a settlement's.
+    parts.of_each(1);
+    let cost = measured(count, in_flight, move |payment| {
+        let settler = Arc::clone(&settler);
+        async move {
+            match settler.settle(&payment).await {
+                Settlement::Settled(_) => Ok(()),
+                _ => Err(BenchError::Answer { what: "settlement" }),
+            }
+        }
+    });
+    let cost = cost.await?;
+    eprintln!(
+        "  {in_flight:>2} in flight: {} a second; each: {}",
+        Amount::Pace(Duration::from_nanos(cost.time)),
+        parts.of_each(cost.count)
+    );
+    node.stop()?;
+    Ok(cost)
 }
 
 /// Settles so many payments, so many at a time; the time and the processor time of this process for each.
@@ -146,6 +181,7 @@ where
     Ok(Cost {
         time: took / done,
         cpu: used / done,
+        count: done,
     })
 }
 
@@ -176,150 +212,23 @@ fn timeouts() -> Timeouts {
     }
 }
 
-async fn settler(url: &str, file: std::path::PathBuf) -> Result<OnchainSettler, BenchError> {
+async fn settler(
+    url: &str,
+    file: std::path::PathBuf,
+    parts: &Parts,
+) -> Result<OnchainSettler, BenchError> {
     let unusable = |what| move |_| BenchError::Answer { what };
     let records = SqliteStore::open(file).map_err(|_| BenchError::Answer { what: "records" })?;
-    let options = ChainOptions::default();
+    let options = ChainOptions {
+        block_time: Some(BLOCK_TIME),
+        ..ChainOptions::default()
+    };
     let chain = ChainReader::new(&url.to_owned().into(), &terms(), timeouts(), options)
         .map_err(unusable("chain"))?;
-    let (key, policy) = (hex::encode(GAS_PAYER.key), GasPolicy::default());
-    OnchainSettler::recorded(chain, &key.into(), timeouts(), policy, Arc::new(records))
+    let key = LocalKey::from_hex(&hex::encode(GAS_PAYER.key).into())
+        .map_err(|_| BenchError::Answer { what: "key" })?;
+    let (signer, records) = (Arc::new(parts.signer(key)), Arc::new(parts.store(records)));
+    OnchainSettler::signed_by(chain, signer, timeouts(), GasPolicy::default(), records)
         .await
         .map_err(unusable("settler"))
-}
-
-/// The least that settles: a nonce in memory, one transaction handed over after the other, each receipt asked for by itself.
-struct Plain {
-    node: RpcNode,
-    key: LocalKey,
-    next: Mutex<u64>,
-}
-
-impl Plain {
-    fn new(url: &str) -> Result<Self, BenchError> {
-        let unusable = BenchError::Answer { what: "node" };
-        let Ok(http) = HttpTransport::new(&url.to_owned().into(), Duration::from_secs(10)) else {
-            return Err(unusable);
-        };
-        let Ok(key) = LocalKey::from_hex(&hex::encode(GAS_PAYER.key).into()) else {
-            return Err(unusable);
-        };
-        Ok(Self {
-            node: RpcNode::new(Arc::new(http)),
-            key,
-            next: Mutex::new(0),
-        })
-    }
-
-    async fn settle(&self, payment: &Payment) -> Result<(), BenchError> {
-        let lost = |_| BenchError::Answer { what: "node" };
-        let mut next = self.next.lock().await;
-        let head = self.node.head().await.map_err(lost)?;
-        let tip = self.node.priority_fee().await.map_err(lost)?;
-        let base = head.base_fee.unwrap_or_default();
-        let unsigned = Unsigned {
-            chain_id: 196,
-            nonce: *next,
-            to: payment.requirements().asset,
-            value: U256::ZERO,
-            input: input(payment),
-            gas_limit: 200_000,
-            fees: Fees::Dynamic {
-                max: base.saturating_mul(2).saturating_add(tip),
-                tip,
-            },
-        };
-        let unsigned_answer = || BenchError::Answer { what: "signature" };
-        let raw = self
-            .key
-            .sign(&unsigned)
-            .await
-            .map_err(|_| unsigned_answer())?;
-        let checked = tx_sender::check(&raw, &unsigned, self.key.account());
-        let hash = checked.map_err(|_| unsigned_answer())?.hash;
-        self.node.send(raw).await.map_err(lost)?;
-        *next = next.saturating_add(1);
-        drop(next);
-        loop {
-            if let Some(receipt) = self.node.receipt(hash).await.map_err(lost)? {
-                let block = self.node.block(receipt.number).await.map_err(lost)?;
-                if receipt.succeeded && block.is_some_and(|block| block.hash == receipt.block) {
-                    return Ok(());
-                }
-                return Err(BenchError::Answer { what: "receipt" });
-            }
-            tokio::time::sleep(POLL).await;
-        }
-    }
-}
-
-alloy_sol_types::sol! {
-    function transferWithAuthorization(
-        address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce,
-        uint8 v, bytes32 r, bytes32 s
-    ) external;
-}
-
-fn input(payment: &Payment) -> Bytes {
-    use alloy_sol_types::SolCall as _;
-    let authorization = payment.authorization();
-    let signature = payment.wallet_signature().unwrap_or_default();
-    let word = |at: usize| {
-        let word = signature.get(at..at.saturating_add(32));
-        word.map(B256::from_slice).unwrap_or_default()
-    };
-    transferWithAuthorizationCall {
-        from: authorization.from,
-        to: authorization.to,
-        value: authorization.value,
-        validAfter: authorization.valid_after,
-        validBefore: authorization.valid_before,
-        nonce: authorization.nonce,
-        v: signature.last().copied().unwrap_or_default(),
-        r: word(0),
-        s: word(32),
-    }
-    .abi_encode()
-    .into()
-}
-
-fn terms() -> Terms {
-    Terms {
-        network: Network::evm(196),
-        pay_to: PAYEE.address,
-        max_timeout_seconds: 300,
-        assets: Asset::chain_196().to_vec(),
-    }
-}
-
-/// A payment of the chain's buyer, with a nonce of its own.
-fn payment() -> Result<Payment, BenchError> {
-    let unusable = || BenchError::Answer { what: "payment" };
-    let terms = terms();
-    let offer = terms.offer(MicroUsd::dollars("0.001"));
-    let requirements = offer.options().next().ok_or_else(unusable)?;
-    let mut nonce = B256::ZERO;
-    rand::rng().fill_bytes(nonce.as_mut_slice());
-    let authorization = Authorization {
-        from: BUYER.address,
-        to: PAYEE.address,
-        value: requirements.amount,
-        valid_after: U256::ZERO,
-        valid_before: U256::from(u64::MAX / 2),
-        nonce,
-    };
-    let digest = authorization.digest(requirements.domain_separator());
-    let key = SecretKey::from_byte_array(BUYER.key.0)?;
-    let signed = Secp256k1::new().sign_ecdsa_recoverable(Message::from_digest(digest.0), &key);
-    let (id, compact) = signed.serialize_compact();
-    let v = u8::try_from(i32::from(id)).unwrap_or_default();
-    let signature = hex::encode_prefixed([&compact[..], &[v.saturating_add(27)]].concat());
-    let payload = serde_json::json!({
-        "x402Version": 2,
-        "accepted": serde_json::from_str::<serde_json::Value>(&requirements.to_json())?,
-        "payload": { "signature": signature, "authorization": authorization },
-    });
-    let payload =
-        PaymentPayload::from_json(payload.to_string().as_bytes()).map_err(|_| unusable())?;
-    Payment::matching(&offer, payload).map_err(|_| unusable())
 }

@@ -137,12 +137,13 @@ impl Site {
         )
     }
 
-    /// Starts the embedded chain.
+    /// Starts the embedded chain with blocks so far apart.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn dev_node(&self) -> Result<Server, BenchError> {
-        Server::start(&self.programs.join("dev-node"), [""; 0])
+    pub fn dev_node(&self, block_time: Duration) -> Result<Server, BenchError> {
+        let millis = block_time.as_millis().to_string();
+        Server::start(&self.programs.join("dev-node"), [millis.as_str()])
     }
 
     /// Starts the agent rail with a quote that is kept.

@@ -76,7 +76,8 @@ impl OnchainSettler {
             value: U256::ZERO,
             input,
             gas_limit,
-            max_fee_per_gas: Some(self.policy.max_fee_per_gas),
+            // The account's cap as it is configured whenever the transaction is looked after, not as it is now.
+            max_fee_per_gas: None,
             // The token refuses the authorization from then on, and would take the gas for that.
             not_after: Some(end.saturating_to()),
             confirmations: Some(self.chain.confirmations()),

@@ -236,6 +236,8 @@ impl OnchainSettler {
     fn held(&self) -> Option<Cause> {
         let hold = self.sender.status(self.lane()).hold?;
         Some(match hold {
+            // It keeps nothing else waiting.
+            Hold::OutcomeUnknown { .. } => return None,
             Hold::NoGas {
                 account, balance, ..
             } => Cause::NoGas { account, balance },

@@ -109,6 +109,38 @@ async fn an_endpoint_that_is_behind_is_asked_last() {
     assert_eq!(found.transaction, receipt.transaction);
 }
 
+fn contradicted(found: Result<Finding, Cause>) {
+    match found {
+        Err(cause) => assert_eq!(cause.code(), "nodes_contradict"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The other one has no block of the number, and is too far behind to be asked first.
+#[tokio::test]
+async fn one_endpoint_far_ahead_on_a_fork_proves_nothing() {
+    let (chain, first, fork, second) = pair().await;
+    let draft = Draft::new(USDC);
+    let sent = transfer(&fork, &draft, PAYEE.address).to_string();
+    for _ in 0..10 {
+        fork.mine();
+    }
+    chain.mine();
+    for urls in [[first.url(), second.url()], [second.url(), first.url()]] {
+        let reader = reader(&urls);
+        reader.confirm().await.unwrap();
+        // The one that is behind is not put aside for it.
+        for _ in 0..3 {
+            contradicted(reader.find(&draft.sign(), Some(&sent)).await);
+        }
+    }
+    let reader = reader(&[first.url(), second.url()]);
+    reader.confirm().await.unwrap();
+    drop(second);
+    let found = reader.find(&draft.sign(), Some(&sent)).await;
+    assert!(matches!(found, Ok(Finding::Open)), "{found:?}");
+}
+
 /// Each has a block of the number, and not the same.
 #[tokio::test]
 async fn a_block_that_another_endpoint_contradicts_proves_nothing() {
@@ -118,10 +150,6 @@ async fn a_block_that_another_endpoint_contradicts_proves_nothing() {
     let draft = Draft::new(USDC);
     let sent = transfer(&chain, &draft, PAYEE.address).to_string();
     fork.mine();
-    let contradicted = |found: Result<Finding, Cause>| match found {
-        Err(cause) => assert_eq!(cause.code(), "nodes_contradict"),
-        other => panic!("{other:?}"),
-    };
     contradicted(reader.find(&draft.sign(), Some(&sent)).await);
     drop(second);
     let found = reader.find(&draft.sign(), Some(&sent)).await;

@@ -24,6 +24,7 @@ mod observed;
 mod onchain;
 mod onchain_attacks;
 mod onchain_faults;
+mod onchain_records;
 mod payments;
 mod reconciling;
 mod stage;

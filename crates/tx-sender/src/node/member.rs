@@ -89,8 +89,13 @@ impl Member {
         answer
     }
 
+    /// Whether it has said that it serves the chain.
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.confirmed.load(Ordering::Relaxed)
+    }
+
     pub(super) async fn head(&self, chain_id: u64) -> Result<Head, NodeFault> {
-        if !self.confirmed.load(Ordering::Relaxed) {
+        if !self.is_confirmed() {
             let observed = self.node.chain_id().await?;
             if observed != chain_id {
                 return Err(NodeFault::OtherChain {

@@ -29,7 +29,13 @@ impl Refusal {
         let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
         // "unknown transaction type" holds the words "known transaction".
         if !has(&["unknown transaction"])
-            && has(&["already known", "already imported", "known transaction"])
+            && has(&[
+                "already known",
+                "alreadyknown",
+                "already imported",
+                "known transaction",
+                "existing tx with same hash",
+            ])
         {
             Self::Known
         } else if has(&[
@@ -41,14 +47,22 @@ impl Refusal {
             Self::NonceUsed
         } else if has(&[
             "replacement",
+            "could not replace existing tx",
             "feetoolowtocompete",
             "gas price too low to replace",
         ]) {
             Self::Underpriced
-        } else if has(&["nonce too high", "nonce gap", "nonce is too high"]) {
+        } else if has(&[
+            "nonce too high",
+            "nonce gap",
+            "noncegap",
+            "nonce is too high",
+            "noncetoofarinfuture",
+        ]) {
             Self::NonceAhead
         } else if has(&[
             "insufficient funds",
+            "insufficientfunds",
             "insufficient balance",
             "upfront cost exceeds",
         ]) {
@@ -91,7 +105,8 @@ mod tests {
     fn refusals_are_read_from_their_words() {
         for (message, expected) in [
             ("already known", Refusal::Known),
-            ("AlreadyKnown", Refusal::Unclear),
+            ("AlreadyKnown", Refusal::Known),
+            ("existing tx with same hash", Refusal::Known),
             ("known transaction: 0xab", Refusal::Known),
             ("unknown transaction type", Refusal::Invalid),
             ("transaction type not supported", Refusal::Invalid),
@@ -101,9 +116,22 @@ mod tests {
                 Refusal::NonceUsed,
             ),
             ("replacement transaction underpriced", Refusal::Underpriced),
+            ("could not replace existing tx", Refusal::Underpriced),
+            ("ReplacementNotAllowed", Refusal::Underpriced),
+            ("FeeTooLowToCompete", Refusal::Underpriced),
+            ("FeeTooLow", Refusal::FeesTooLow),
             ("nonce too high", Refusal::NonceAhead),
+            ("NonceGap", Refusal::NonceAhead),
+            (
+                "OldNonce, Current nonce: 4, nonce of rejected tx: 3",
+                Refusal::NonceUsed,
+            ),
             (
                 "insufficient funds for gas * price + value",
+                Refusal::NoFunds,
+            ),
+            (
+                "InsufficientFunds, Balance is 0 less than sending value",
                 Refusal::NoFunds,
             ),
             ("transaction underpriced: tip needed 1", Refusal::FeesTooLow),

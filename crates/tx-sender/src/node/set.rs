@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::member::Member;
 use super::view::View;
-use super::{Node, NodeFault, NodeFuture, Receipt, Refusal};
+use super::{Head, Node, NodeFault, NodeFuture, Receipt, Refusal};
 use crate::Hold;
 
 /// How many blocks a node may be behind the newest head that any node shows, and still be asked first.
@@ -45,6 +45,10 @@ pub(crate) struct Delivery {
     pub(crate) shown: bool,
     /// What every node that answered said, in one kind of words.
     pub(crate) refusal: Option<(Refusal, String)>,
+    /// Every node of the chain has answered. Until then the refusal is not about the transaction.
+    pub(crate) by_all: bool,
+    /// The first failure, where no node has taken the bytes.
+    pub(crate) fault: Option<NodeFault>,
 }
 
 impl Nodes {
@@ -56,22 +60,23 @@ impl Nodes {
         }
     }
 
-    /// The members in their order, those that rest behind the others.
+    /// The members that serve the chain in their order, those that rest behind the others.
     fn in_order(&self) -> Vec<Arc<Member>> {
-        let mut members = self.members.clone();
+        let confirmed = self.members.iter().filter(|member| member.is_confirmed());
+        let mut members: Vec<_> = confirmed.cloned().collect();
         members.sort_by_key(|member| member.rests());
         members
     }
 
     /// Those that do not rest; all, when all do.
     fn awake(&self) -> Vec<Arc<Member>> {
-        let awake = self.members.iter().filter(|member| !member.rests());
-        let awake: Vec<_> = awake.cloned().collect();
-        if awake.is_empty() {
-            self.members.clone()
-        } else {
-            awake
-        }
+        awake(&self.members)
+    }
+
+    /// Those of them that have said that they serve the chain.
+    fn confirmed(&self) -> Vec<Arc<Member>> {
+        let confirmed = self.members.iter().filter(|member| member.is_confirmed());
+        awake(&confirmed.cloned().collect::<Vec<_>>())
     }
 
     /// Asks each of them the same at once; the answers in their order. Once one has answered, the others are waited for a little while
@@ -141,14 +146,25 @@ impl Nodes {
                 }
             };
             let agreed = known().all(|other| other.hash == head.hash);
-            if let Some(last) = last.as_ref().filter(|last| {
+            let last = last.as_ref().filter(|last| {
                 Arc::ptr_eq(&last.member, member)
                     && last.head.hash == head.hash
                     && last.account == account
-            }) {
+            });
+            let linked = last.map(|last| last.linked.clone()).unwrap_or_default();
+            let (linked, contradiction) = match Self::link(member, head, &heads, linked).await {
+                Ok(linked) => linked,
+                Err(other) => {
+                    fault = other;
+                    continue;
+                }
+            };
+            if let Some(last) = last {
                 return Ok(View {
                     head,
                     agreed,
+                    linked,
+                    contradiction,
                     ..last.clone()
                 });
             }
@@ -159,15 +175,51 @@ impl Nodes {
                         account,
                         head,
                         agreed,
+                        linked,
+                        contradiction,
                         count,
                         balance: Arc::default(),
                         price: Arc::default(),
+                        noop_gas: Arc::default(),
                     });
                 }
                 Err(other) => fault = other,
             }
         }
         Err(Hold::Nodes(fault))
+    }
+
+    /// Compares a member's head with those of the others: each of the two heads must be the other node's block of its number, or an
+    /// ancestor of its head. The heads for which that is known, and the number of the first block about which two nodes differ.
+    ///
+    /// However far a node is ahead, it is not believed against one that has another chain.
+    async fn link(
+        member: &Arc<Member>,
+        head: Head,
+        heads: &[(Arc<Member>, Result<Head, NodeFault>)],
+        mut linked: Vec<B256>,
+    ) -> Result<(Vec<B256>, Option<u64>), NodeFault> {
+        for (other, other_head) in heads {
+            let Ok(other_head) = other_head else { continue };
+            if other_head.hash == head.hash || linked.contains(&other_head.hash) {
+                continue;
+            }
+            // The node with the higher head is asked for the block of the lower one.
+            let (ahead, lower) = if other_head.number > head.number {
+                (other, head)
+            } else {
+                (member, *other_head)
+            };
+            let shown = ahead.wait(|| ahead.node.block(lower.number)).await;
+            match shown {
+                Ok(Some(block)) if block.hash == lower.hash => linked.push(other_head.hash),
+                Ok(_) => return Ok((linked, Some(lower.number))),
+                Err(fault) if Arc::ptr_eq(ahead, member) => return Err(fault),
+                // The other one has stopped answering: it says nothing.
+                Err(_) => {}
+            }
+        }
+        Ok((linked, None))
     }
 
     /// Whether the block with this number is the one with this hash, by every node that has one of the number.
@@ -180,7 +232,12 @@ impl Nodes {
         if view.agreed && (view.head.number, view.head.hash) == (number, hash) {
             return Ok(Canonical::Yes);
         }
-        let blocks = Self::ask_all(self.awake(), move |member| member.node.block(number));
+        self.canonical_now(number, hash).await
+    }
+
+    /// The same as of now, whatever the nodes' heads were when they were last asked for.
+    pub(crate) async fn canonical_now(&self, number: u64, hash: B256) -> Result<Canonical, Hold> {
+        let blocks = Self::ask_all(self.confirmed(), move |member| member.node.block(number));
         let blocks = blocks.await;
         let (mut same, mut other, mut missing, mut fault) = (false, false, false, None);
         for (_, block) in blocks {
@@ -205,7 +262,7 @@ impl Nodes {
     /// The transactions' receipts, each of the first node that has one.
     pub(crate) async fn receipts(&self, mut hashes: Vec<B256>) -> Vec<Receipt> {
         let mut found = Vec::new();
-        for member in self.awake() {
+        for member in self.confirmed() {
             if hashes.is_empty() {
                 break;
             }
@@ -218,17 +275,28 @@ impl Nodes {
         found
     }
 
-    /// Hands signed bytes to the first node that takes them, or to all. The node of the view comes first: the others may be behind.
+    /// Hands signed bytes to the first node that takes them, or to all. The node of the view comes first: the others may be behind. A
+    /// node that has not said that it serves the chain gets nothing.
     pub(crate) async fn deliver(&self, view: &View, raw: &Bytes, to_all: bool) -> Delivery {
-        let mut delivery = Delivery::default();
+        let mut delivery = Delivery {
+            by_all: true,
+            ..Delivery::default()
+        };
         let mut kinds: Vec<(Refusal, String)> = Vec::new();
         let mut members = self.in_order();
         members.sort_by_key(|member| !Arc::ptr_eq(member, &view.member));
         for member in members {
-            match member.note(member.node.send(raw.clone()).await) {
+            let answer = member.note(member.node.send(raw.clone()).await);
+            if let Err(fault) = &answer {
+                delivery.fault.get_or_insert(fault.clone());
+            }
+            match answer {
                 Ok(()) => delivery.accepted = true,
-                Err(NodeFault::Unreachable | NodeFault::OtherChain { .. }) => continue,
-                Err(NodeFault::Lost { .. }) => {}
+                Err(NodeFault::Unreachable | NodeFault::OtherChain { .. }) => {
+                    delivery.by_all = false;
+                    continue;
+                }
+                Err(NodeFault::Lost { .. }) => delivery.by_all = false,
                 Err(NodeFault::Refused { message, .. }) => match Refusal::read(&message) {
                     Refusal::Known => delivery.accepted = true,
                     kind => kinds.push((kind, message)),
@@ -245,5 +313,16 @@ impl Nodes {
                 first.filter(|(first, _)| kinds.iter().all(|(kind, _)| kind == first));
         }
         delivery
+    }
+}
+
+/// Those of the members that do not rest; all, when all do.
+fn awake(members: &[Arc<Member>]) -> Vec<Arc<Member>> {
+    let awake = members.iter().filter(|member| !member.rests());
+    let awake: Vec<_> = awake.cloned().collect();
+    if awake.is_empty() {
+        members.to_vec()
+    } else {
+        awake
     }
 }

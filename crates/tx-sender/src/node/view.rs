@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use tokio::sync::OnceCell;
 
 use super::member::Member;
 use super::{Head, NodeFault};
+use crate::record::NOOP_GAS;
 use crate::{Hold, Inclusion, Market};
 
 /// How many blocks back the user of a nonce is searched for.
@@ -20,11 +21,17 @@ pub(crate) struct View {
     pub(crate) head: Head,
     /// Every node that answers has this head.
     pub(super) agreed: bool,
+    /// Heads of other nodes that are known to stand on one chain with this one.
+    pub(super) linked: Vec<B256>,
+    /// The number of a block about which another node differs: what the blocks say is not believed.
+    pub(crate) contradiction: Option<u64>,
     /// How many of the account's transactions stand in canonical blocks.
     pub(crate) count: u64,
     pub(super) balance: Arc<OnceCell<U256>>,
     /// The tip, or the gas price of a chain without a base fee.
     pub(super) price: Arc<OnceCell<u128>>,
+    /// The gas of a transfer of nothing to the account itself.
+    pub(super) noop_gas: Arc<OnceCell<u64>>,
 }
 
 impl View {
@@ -60,6 +67,23 @@ impl View {
             Some(base) => Market::Dynamic { base, tip: price },
             None => Market::Legacy { price },
         })
+    }
+
+    /// The gas that a transfer of nothing to the account itself needs: a quarter more than the node's estimate, for chains whose gas
+    /// also pays for another chain's. What every chain takes at least, where the node does not estimate.
+    pub(crate) async fn noop_gas(&self) -> Result<u64, Hold> {
+        let gas = self.noop_gas.get_or_try_init(|| {
+            let ask = || async {
+                match self.member.node.noop_gas(self.account).await {
+                    Err(NodeFault::Refused { .. }) => Ok(NOOP_GAS),
+                    Ok(gas) if gas <= NOOP_GAS => Ok(NOOP_GAS),
+                    Ok(gas) => Ok(gas.saturating_add(gas / 4)),
+                    Err(fault) => Err(fault),
+                }
+            };
+            self.member.wait(ask)
+        });
+        gas.await.copied().map_err(Hold::Nodes)
     }
 
     /// The transaction of the account that has used a nonce below [`count`](Self::count), as the blocks show it. `None` when

@@ -223,6 +223,7 @@ mod tests {
             fees: Fees::Legacy { price: 1 },
             hash: B256::repeat_byte(hash),
             raw: Bytes::new(),
+            noop_gas: None,
         }
     }
 

@@ -278,9 +278,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Keeps the first cause that holds the lane in this turn.
+    /// Keeps the first cause that holds the lane in this turn. One that keeps nothing else waiting comes after all others.
     pub(super) fn held(&mut self, hold: Hold) {
-        self.hold.get_or_insert(hold);
+        if matches!(self.hold, None | Some(Hold::OutcomeUnknown { .. })) {
+            self.hold = Some(hold);
+        }
     }
 
     fn note_depth(&self, records: &[Record]) {

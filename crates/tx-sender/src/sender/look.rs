@@ -13,6 +13,11 @@ use crate::{Hold, Inclusion, Receipt, Record, State};
 impl Driver {
     /// Brings the records up to what the chain says.
     pub(super) async fn look(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
+        if let Some(number) = view.contradiction {
+            self.anchor = None;
+            self.held(Hold::Contradiction { number });
+            return Ok(());
+        }
         self.watch_blocks(view, records).await?;
         self.find_included(view, records).await?;
         self.settle(view, records).await
@@ -37,8 +42,7 @@ impl Driver {
         if let Some((number, hash)) = self.anchor
             && self.nodes.canonical(view, number, hash).await? == Canonical::Yes
         {
-            self.anchor = Some(here);
-            return Ok(());
+            return self.move_anchor(view).await;
         }
         self.anchor = None;
         let mut all_there = true;
@@ -76,8 +80,17 @@ impl Driver {
         }
         self.write(records, back).await?;
         if all_there {
-            self.anchor = Some(here);
+            self.move_anchor(view).await?;
         }
+        Ok(())
+    }
+
+    /// Puts the anchor at the head, whose ancestors hold every inclusion that was just found canonical. The head was read before that:
+    /// if the node has turned to another chain meanwhile, the inclusions are looked at again in the next turn.
+    async fn move_anchor(&mut self, view: &View) -> Result<(), Stop> {
+        let (number, hash) = (view.head.number, view.head.hash);
+        let canonical = self.nodes.canonical_now(number, hash).await?;
+        self.anchor = (canonical == Canonical::Yes).then_some((number, hash));
         Ok(())
     }
 
@@ -105,6 +118,13 @@ impl Driver {
                 Some(inclusion) => changed.extend(self.included(view, &record, *inclusion)),
                 None => changed.extend(self.foreign_inclusion(view, &record).await?),
             }
+        }
+        let below_head = |record: &Record| {
+            let inclusion = record.state.inclusion();
+            inclusion.is_some_and(|inclusion| inclusion.block != view.head.hash)
+        };
+        if self.anchor.is_some() && changed.iter().any(below_head) {
+            self.move_anchor(view).await?;
         }
         self.write(records, changed).await
     }
@@ -170,8 +190,12 @@ impl Driver {
         let (now, pause) = (Instant::now(), self.policy.resend_after);
         let pace = self.paces.of(record);
         let since = *pace.used_since.get_or_insert(now);
-        let searched = pace.searched_at.unwrap_or(since);
-        if now < searched + pause {
+        let searched = pace.searched_at;
+        if now < searched.unwrap_or(since) + pause {
+            // What the last search has not shown is unknown until the next one.
+            if searched.is_some() {
+                self.held(Hold::OutcomeUnknown { nonce });
+            }
             return Ok(None);
         }
         pace.searched_at = Some(now);
@@ -182,11 +206,12 @@ impl Driver {
                 None
             }
         };
-        let Some(user) = user else { return Ok(None) };
-        // One of ours, whose receipt the node does not show yet.
-        if record.hashes().any(|hash| hash == user.hash) {
+        // One of ours, whose receipt the node does not show yet, is as unknown as nobody's.
+        let foreign = user.filter(|user| record.hashes().all(|hash| hash != user.hash));
+        let Some(user) = foreign else {
+            self.held(Hold::OutcomeUnknown { nonce });
             return Ok(None);
-        }
+        };
         let canonical = self.nodes.canonical(view, user.number, user.block).await?;
         if canonical != Canonical::Yes || !self.is_deep(record, user.number, view, 0) {
             return Ok(None);
@@ -205,15 +230,17 @@ impl Driver {
             let Some(inclusion) = record.state.inclusion() else {
                 continue;
             };
+            // Only what was found canonical in this turn.
+            if self.anchor != Some((view.head.number, view.head.hash)) {
+                continue;
+            }
             let mut next = None;
             if matches!(record.state, State::Mined(_))
                 && self.is_deep(record, inclusion.number, view, 0)
             {
                 next = record.seal().ok();
             }
-            // Only what was found canonical in this turn.
-            let checked = self.anchor == Some((view.head.number, view.head.hash));
-            if checked && self.is_deep(record, inclusion.number, view, WATCHED_BLOCKS) {
+            if self.is_deep(record, inclusion.number, view, WATCHED_BLOCKS) {
                 next = next.as_ref().unwrap_or(record).finish().ok().or(next);
             }
             changed.extend(next);

@@ -35,6 +35,16 @@ pub(crate) struct Pace {
     pub(crate) at_cap_since: Option<Instant>,
 }
 
+impl Pace {
+    /// Whether nodes want higher fees for it.
+    pub(crate) const fn is_outbid(&self) -> bool {
+        matches!(
+            self.refusal,
+            Some(Refusal::Underpriced | Refusal::FeesTooLow)
+        )
+    }
+}
+
 /// The paces of a lane's records.
 #[derive(Debug, Default)]
 pub(crate) struct Paces {
@@ -87,6 +97,7 @@ impl Paces {
         pace.newest_since = Instant::now();
         pace.sent_at = None;
         pace.used_since = None;
+        pace.searched_at = None;
     }
 
     /// Forgets the records that are not among these.

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::driver::{Driver, Stop};
 use crate::node::{Delivery, View};
-use crate::{Closing, Hold, NodeFault, Record, Refusal, State};
+use crate::{Attempt, Closing, Hold, Kind, NodeFault, Record, Refusal, State};
 
 /// How long a delivery may take before the bytes are handed over once more beside it.
 const LOST_AFTER: Duration = Duration::from_secs(60);
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Driver {
     /// Hands over what no node has, and what waits for long: the same bytes, to all nodes from the second time on. A node that does not
-    /// answer is not waited for.
+    /// answer is not waited for. The bytes of a request that is not to take effect any more are handed to nobody.
     pub(super) async fn send(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut open: Vec<&Record> = records
             .iter()
@@ -25,7 +25,9 @@ impl Driver {
         open.sort_by_key(|record| record.nonce);
         let (mut patience, now) = (Duration::ZERO, Instant::now());
         for record in open {
-            let Some(newest) = record.newest() else {
+            let wanted =
+                |attempt: &&Attempt| record.closing.is_none() || attempt.kind == Kind::Noop;
+            let Some(newest) = record.newest().filter(wanted) else {
                 continue;
             };
             let pace = self.paces.of(record);
@@ -81,6 +83,7 @@ impl Driver {
             next = record.broadcast().unwrap_or(next);
         }
         if let Some((Refusal::Invalid, words)) = &delivery.refusal
+            && delivery.by_all
             && record.closing.is_none()
             && let Ok(closed) = next.close(Closing::Refused(words.clone()))
         {
@@ -95,9 +98,18 @@ impl Driver {
         if delivery.accepted {
             return None;
         }
+        let nodes = || {
+            let fault = delivery.fault.clone();
+            Hold::Nodes(fault.unwrap_or(NodeFault::Unreachable))
+        };
         match &delivery.refusal {
-            None if delivery.shown => None,
-            None => Some(Hold::Nodes(NodeFault::Unreachable)),
+            None => Some(nodes()),
+            // Not all have said so: another one may take it.
+            Some((Refusal::Invalid, _)) if !delivery.by_all => Some(nodes()),
+            Some((Refusal::Invalid, words)) if record.closing.is_some() => {
+                let (nonce, message) = (record.nonce.unwrap_or_default(), words.clone());
+                Some(Hold::NoopRefused { nonce, message })
+            }
             Some((Refusal::NoFunds, _)) => Some(Hold::NoGas {
                 account: self.lane.account,
                 needed: record.most_cost(),

@@ -8,16 +8,16 @@ use tokio::time::Instant;
 
 use super::driver::{Driver, Stop};
 use crate::node::View;
-use crate::record::{NOOP_GAS, cost};
-use crate::{
-    AboveCap, Attempt, Fees, Hold, Kind, Market, Record, Refusal, Unsigned, first, outbid, signed,
-};
+use crate::record::{cost, noop_cost};
+use crate::{AboveCap, Attempt, Fees, Hold, Kind, Market, Record, Unsigned, first, outbid, signed};
 
 /// A transaction that is to be signed.
 pub(super) struct Draft {
     record: Record,
     kind: Kind,
     fees: Fees,
+    /// The most gas that a transaction without effect may use.
+    noop_gas: u64,
 }
 
 impl Driver {
@@ -26,25 +26,21 @@ impl Driver {
         &mut self,
         view: &View,
         market: Market,
-        balance: U256,
+        (balance, noop_gas): (U256, u64),
         records: &[Record],
     ) -> Vec<Draft> {
         let mut drafts = Vec::new();
-        let mut committed = records
-            .iter()
-            .filter(|record| record.is_outstanding())
-            .fold(U256::ZERO, |sum, record| {
-                sum.saturating_add(record.most_cost())
-            });
         let mut open: Vec<&Record> = records
             .iter()
-            .filter(|record| {
-                record.is_outstanding() && record.nonce.is_some_and(|nonce| nonce >= view.count)
-            })
+            .filter(|record| record.waits_for_block(view.count))
             .collect();
+        let mut committed = open.iter().fold(U256::ZERO, |sum, record| {
+            sum.saturating_add(record.most_cost())
+        });
         open.sort_by_key(|record| record.nonce);
         for record in open {
             let Some((kind, fees)) = self.due(view, market, record) else {
+                self.paces.of(record).at_cap_since = None;
                 continue;
             };
             let fees = match fees {
@@ -56,7 +52,7 @@ impl Driver {
             };
             let most = match kind {
                 Kind::Request => cost(&record.request, fees),
-                Kind::Noop => U256::from(NOOP_GAS).saturating_mul(U256::from(fees.most())),
+                Kind::Noop => noop_cost(noop_gas, fees),
             };
             let more = most.saturating_sub(record.most_cost());
             committed = committed.saturating_add(more);
@@ -73,6 +69,7 @@ impl Driver {
                 record: record.clone(),
                 kind,
                 fees,
+                noop_gas,
             });
         }
         drafts
@@ -99,24 +96,26 @@ impl Driver {
         let changes = newest.kind != kind;
         let old = pace.newest_since.elapsed() >= bump_after;
         let too_low = newest.fees.most() < market.least();
-        let refused = matches!(
-            pace.refusal,
-            Some(Refusal::Underpriced | Refusal::FeesTooLow)
-        );
+        let refused = pace.is_outbid();
         let is_first = record.nonce == Some(view.count);
         (changes || refused || (old && (is_first || too_low)))
             .then(|| (kind, outbid(&record.fees(), market, cap, pace.step)))
     }
 
-    /// Nothing can be raised: the same bytes are sent again. That holds the lane only while they cannot be mined.
+    /// Nothing can be raised: the same bytes are sent again. That holds the lane only while they cannot be mined: below the market,
+    /// where nodes want more for them than it asks, and where they are not what the nonce is to be used for.
     fn at_cap(&mut self, record: &Record, market: Market, above: AboveCap) {
         let pace = self.paces.of(record);
-        pace.at_cap_since.get_or_insert_with(Instant::now);
-        let waits = record
-            .newest()
-            .is_none_or(|newest| newest.fees.most() < market.least());
+        let waits = record.newest().is_none_or(|newest| {
+            newest.fees.most() < market.least()
+                || pace.is_outbid()
+                || (record.closing.is_some() && newest.kind == Kind::Request)
+        });
         if waits {
+            pace.at_cap_since.get_or_insert_with(Instant::now);
             self.held(above.into());
+        } else {
+            pace.at_cap_since = None;
         }
     }
 
@@ -142,7 +141,10 @@ impl Driver {
         }
         let (mut changed, mut raised) = (Vec::new(), 0_u32);
         for (draft, checked) in signing.join_all().await {
-            let Draft { record, kind, fees } = draft;
+            let noop_gas = (draft.kind == Kind::Noop).then_some(draft.noop_gas);
+            let Draft {
+                record, kind, fees, ..
+            } = draft;
             match checked {
                 Ok(checked) => {
                     if !record.attempts.is_empty() {
@@ -153,6 +155,7 @@ impl Driver {
                         fees,
                         hash: checked.hash,
                         raw: checked.raw,
+                        noop_gas,
                     }));
                 }
                 Err(error) => self.held(Hold::Signer(error)),
@@ -184,7 +187,7 @@ impl Driver {
                 to: self.lane.account,
                 value: U256::ZERO,
                 input: Default::default(),
-                gas_limit: NOOP_GAS,
+                gas_limit: draft.noop_gas,
                 fees,
             },
         }

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::driver::{Driver, Stop};
 use crate::node::View;
-use crate::record::cost;
+use crate::record::{NOOP_GAS, cost};
 use crate::{Closing, Hold, Kind, Market, Record, State, first};
 
 impl Driver {
@@ -15,6 +15,10 @@ impl Driver {
         view: &View,
         records: &mut Vec<Record>,
     ) -> Result<(), Stop> {
+        // On which chain nonces are free is not known then. The same bytes cannot do harm.
+        if view.contradiction.is_some() {
+            return self.send(view, records).await;
+        }
         self.close_what_is_over(view, records).await?;
         self.fill_gaps(view, records).await?;
         let is_open = |record: &Record| record.state == State::Prepared || record.is_outstanding();
@@ -25,7 +29,13 @@ impl Driver {
         self.balance = balance;
         self.clear_the_way(view, market, records).await?;
         self.admit(view, market, balance, records).await?;
-        let drafts = self.drafts(view, market, balance, records);
+        let closes = |record: &Record| record.is_outstanding() && record.closing.is_some();
+        let noop_gas = match self.policy.noop_gas {
+            Some(gas) => gas,
+            None if records.iter().any(closes) => view.noop_gas().await?,
+            None => NOOP_GAS,
+        };
+        let drafts = self.drafts(view, market, (balance, noop_gas), records);
         self.sign(records, drafts).await?;
         self.send(view, records).await
     }
@@ -120,7 +130,10 @@ impl Driver {
         balance: U256,
         records: &mut [Record],
     ) -> Result<(), Stop> {
-        let outstanding = records.iter().filter(|record| record.is_outstanding());
+        // What a block has taken already waits for nothing but its receipt.
+        let outstanding = records
+            .iter()
+            .filter(|record| record.waits_for_block(view.count));
         let (mut room, mut committed) = (self.policy.max_in_flight, U256::ZERO);
         for record in outstanding {
             room = room.saturating_sub(1);

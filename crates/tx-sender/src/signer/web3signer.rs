@@ -90,7 +90,10 @@ impl TransactionSigner for Web3Signer {
                     NodeFault::Refused { message, .. } => SignError::Refused { message },
                     _ => SignError::Unavailable,
                 })?;
-            let answer: Answer = serde_json::from_slice(&body).map_err(|_| SignError::Malformed)?;
+            // What is no JSON comes from something before the instance.
+            let answer: Value =
+                serde_json::from_slice(&body).map_err(|_| SignError::Unavailable)?;
+            let answer = Answer::deserialize(answer).map_err(|_| SignError::Malformed)?;
             match answer {
                 Answer {
                     error: Some(error), ..

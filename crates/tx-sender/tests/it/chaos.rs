@@ -14,6 +14,9 @@ use crate::support::{BASE_FEE, CAP, World, name, recipient, submit};
 /// How many schedules an ordinary run goes through; `TX_SENDER_SCHEDULES` and `TX_SENDER_FIRST_SEED` ask for others.
 const SCHEDULES: u64 = 40;
 
+/// How many of them also run on records in a file.
+const ON_FILE: u64 = 6;
+
 const KEYS: u64 = 8;
 
 fn number(variable: &str, usual: u64) -> u64 {
@@ -25,13 +28,20 @@ fn number(variable: &str, usual: u64) -> u64 {
 async fn no_schedule_makes_a_key_take_effect_twice() {
     let first = number("TX_SENDER_FIRST_SEED", 0);
     for seed in first..first + number("TX_SENDER_SCHEDULES", SCHEDULES) {
-        schedule(seed).await;
+        schedule(seed, World::new()).await;
     }
 }
 
-async fn schedule(seed: u64) {
+#[tokio::test(start_paused = true)]
+async fn no_schedule_makes_a_key_take_effect_twice_on_a_file() {
+    let first = number("TX_SENDER_FIRST_SEED", 0);
+    for seed in first..first + number("TX_SENDER_SCHEDULES", ON_FILE) {
+        schedule(seed, World::with_file()).await;
+    }
+}
+
+async fn schedule(seed: u64, world: World) {
     let mut rng = StdRng::seed_from_u64(seed);
-    let world = World::new();
     let mut processes: Vec<Sender> = Vec::new();
     let mut submitted = 0;
     for _ in 0..rng.random_range(20..60) {

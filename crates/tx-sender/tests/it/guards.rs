@@ -1,7 +1,9 @@
 //! What single guards of the sender are for: each of these fails when one of them is taken out, and nothing else does.
 
 mod blocks;
+mod contradictions;
 mod lanes;
+mod names;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,12 +19,12 @@ use tx_sender::{
     SignFuture, Takeover, TransactionSigner, Transport, Unsigned,
 };
 
-use crate::support::{BASE_FEE, InProcess, LANE, World, key, name, submit, transfer};
+use crate::support::{BASE_FEE, CAP, InProcess, LANE, World, key, name, submit, transfer};
 
 /// Another answer in the place of the node's, by method and parameters.
-type Script = fn(&str, &Value) -> Option<Result<Value, NodeFault>>;
+type Script = dyn Fn(&str, &Value) -> Option<Result<Value, NodeFault>> + Send + Sync;
 
-struct Scripted(InProcess, Script);
+struct Scripted(InProcess, Box<Script>);
 
 impl Transport for Scripted {
     fn exchange(
@@ -43,8 +45,25 @@ impl Transport for Scripted {
     }
 }
 
-fn scripted(node: &InProcess, script: Script) -> Arc<dyn Node> {
-    Arc::new(RpcNode::new(Arc::new(Scripted(node.clone(), script))))
+fn scripted(
+    node: &InProcess,
+    script: impl Fn(&str, &Value) -> Option<Result<Value, NodeFault>> + Send + Sync + 'static,
+) -> Arc<dyn Node> {
+    let scripted = Scripted(node.clone(), Box::new(script));
+    Arc::new(RpcNode::new(Arc::new(scripted)))
+}
+
+/// Hands signed bytes to a chain.
+fn hand_over(chain: &DevChain, raw: &[u8]) -> B256 {
+    let request = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction",
+        "params": [hex::encode_prefixed(raw)],
+    });
+    let Reply::Http { body, .. } = chain.answer(request.to_string().as_bytes()) else {
+        panic!("no answer")
+    };
+    let answer: Value = serde_json::from_slice(&body).unwrap();
+    answer["result"].as_str().unwrap().parse().unwrap()
 }
 
 async fn seconds(seconds: f32) {

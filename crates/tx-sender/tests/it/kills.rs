@@ -8,11 +8,10 @@ use std::time::Duration;
 use alloy_primitives::U256;
 use tokio::sync::Notify;
 use tx_sender::{
-    Fence, Lane, MemoryStore, NodeFault, Record, RpcNode, Sender, Store, StoreFuture, Takeover,
-    Transport,
+    Fence, Lane, NodeFault, Record, RpcNode, Sender, Store, StoreFuture, Takeover, Transport,
 };
 
-use crate::support::{InProcess, World, key, name, recipient, submit};
+use crate::support::{InProcess, World, at_once, key, name, recipient, submit};
 
 /// Ends a process at its n-th effect: nothing that it does later happens.
 #[derive(Default)]
@@ -56,7 +55,7 @@ impl Fuse {
 
 /// The records as one process sees them.
 pub(crate) struct Mortal {
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) fuse: Arc<Fuse>,
 }
 
@@ -71,11 +70,7 @@ impl Store for Mortal {
     ) -> StoreFuture<'_, Option<Fence>> {
         let holder = holder.to_owned();
         Box::pin(async move {
-            let take = async {
-                self.store
-                    .acquire(lane, &holder, now, seconds, takeover)
-                    .await
-            };
+            let take = async { at_once(self.store.acquire(lane, &holder, now, seconds, takeover)) };
             self.fuse.guard(take).await
         })
     }
@@ -83,49 +78,52 @@ impl Store for Mortal {
     fn give_back(&self, fence: Fence, holder: &str) -> StoreFuture<'_, ()> {
         let holder = holder.to_owned();
         Box::pin(async move {
-            let give = async { self.store.give_back(fence, &holder).await };
+            let give = async { at_once(self.store.give_back(fence, &holder)) };
             self.fuse.guard(give).await
         })
     }
 
     fn insert(&self, record: Record) -> StoreFuture<'_, Record> {
         Box::pin(async move {
-            let insert = async { self.store.insert(record).await };
+            let insert = async { at_once(self.store.insert(record)) };
             self.fuse.guard(insert).await
         })
     }
 
     fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>> {
-        self.store.get(key)
+        let answer = at_once(self.store.get(key));
+        Box::pin(std::future::ready(answer))
     }
 
     fn live(&self, lane: Lane) -> StoreFuture<'_, Vec<Record>> {
         Box::pin(async move {
             self.fuse.alive().await;
-            self.store.live(lane).await
+            at_once(self.store.live(lane))
         })
     }
 
     fn lanes(&self) -> StoreFuture<'_, Vec<Lane>> {
-        self.store.lanes()
+        let answer = at_once(self.store.lanes());
+        Box::pin(std::future::ready(answer))
     }
 
     fn write(&self, fence: Fence, records: Vec<Record>) -> StoreFuture<'_, Vec<Record>> {
         Box::pin(async move {
-            let write = async { self.store.write(fence, records).await };
+            let write = async { at_once(self.store.write(fence, records)) };
             self.fuse.guard(write).await
         })
     }
 
     fn amend(&self, record: Record) -> StoreFuture<'_, Record> {
         Box::pin(async move {
-            let amend = async { self.store.amend(record).await };
+            let amend = async { at_once(self.store.amend(record)) };
             self.fuse.guard(amend).await
         })
     }
 
     fn prune(&self, submitted_before: u64) -> StoreFuture<'_, u64> {
-        self.store.prune(submitted_before)
+        let answer = at_once(self.store.prune(submitted_before));
+        Box::pin(std::future::ready(answer))
     }
 }
 
@@ -157,7 +155,7 @@ impl Transport for MortalNode {
 /// A process with this fuse.
 pub(crate) async fn process(world: &World, fuse: &Arc<Fuse>) -> Sender {
     let store = Mortal {
-        store: Arc::clone(&world.store),
+        store: world.open_store(),
         fuse: Arc::clone(fuse),
     };
     let node = MortalNode {
@@ -190,11 +188,21 @@ async fn live(world: &World, fuse: &Arc<Fuse>) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_process_may_end_before_or_after_every_effect() {
+    ends_everywhere(World::new).await;
+}
+
+/// Each process opens the file for itself.
+#[tokio::test(start_paused = true)]
+async fn a_process_may_end_before_or_after_every_effect_on_a_file() {
+    ends_everywhere(World::with_file).await;
+}
+
+async fn ends_everywhere(world: fn() -> World) {
     let mut effects = 0;
     loop {
         let mut ended = true;
         for after in [false, true] {
-            let world = World::new();
+            let world = world();
             ended &= live(&world, &Fuse::new(effects, after)).await;
             // While nobody works it, the chain goes on; then somebody does, after the lease.
             world.chain.mine();

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
+use crate::support::{LANE, World, name, submit};
 use alloy_primitives::U256;
 use dev_chain::{BadAnswer, Fault};
-use tx_sender::Store;
-
-use crate::support::{LANE, World, name, submit};
 
 #[tokio::test(start_paused = true)]
 async fn a_transaction_that_a_node_has_taken_and_forgotten_is_sent_again_as_it_is() {

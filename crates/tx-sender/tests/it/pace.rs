@@ -174,8 +174,8 @@ async fn an_answer_that_never_comes_holds_nobody_up_for_long() {
     }
 }
 
-/// Refuses several calls in one request, as some gateways do.
-struct OneByOne(InProcess);
+/// Answers several calls in one request with this, as some gateways do.
+struct OneByOne(InProcess, &'static str);
 
 impl Transport for OneByOne {
     fn exchange(
@@ -184,8 +184,7 @@ impl Transport for OneByOne {
         body: Vec<u8>,
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
         if body.starts_with(b"[") {
-            let refusal = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}"#;
-            return Box::pin(async move { Ok(refusal.as_bytes().to_vec()) });
+            return Box::pin(async move { Ok(self.1.as_bytes().to_vec()) });
         }
         self.0.exchange(method, body)
     }
@@ -193,18 +192,28 @@ impl Transport for OneByOne {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_takes_no_batches_is_asked_one_by_one() {
-    let world = world();
-    let node = Arc::new(RpcNode::new(Arc::new(OneByOne(world.node.clone()))));
-    let sender = world
-        .sender_over(world.store.clone(), vec![node], key())
-        .await;
-    for number in 1..=5 {
-        submit(&sender, number).await;
-    }
-    world.blocks(2).await;
-    for number in 1..=5 {
-        assert_eq!(world.state(&name(number)).await, "sealed");
-        assert_eq!(world.effect(number), U256::from(1));
+    for answer in [
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}"#,
+        r#"[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request"}}]"#,
+        r#"[{"jsonrpc":"2.0","id":null,"result":null},{"jsonrpc":"2.0","id":null,"result":null}]"#,
+        "[]",
+        "400 Bad Request",
+        "",
+    ] {
+        let world = world();
+        let transport = OneByOne(world.node.clone(), answer);
+        let node = Arc::new(RpcNode::new(Arc::new(transport)));
+        let sender = world
+            .sender_over(world.store.clone(), vec![node], key())
+            .await;
+        for number in 1..=5 {
+            submit(&sender, number).await;
+        }
+        world.blocks(2).await;
+        for number in 1..=5 {
+            assert_eq!(world.state(&name(number)).await, "sealed", "{answer}");
+            assert_eq!(world.effect(number), U256::from(1), "{answer}");
+        }
     }
 }
 

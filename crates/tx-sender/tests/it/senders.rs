@@ -41,6 +41,38 @@ async fn two_senders_on_one_store_send_everything_once() {
     assert_eq!(world.state(&name(11)).await, "sealed");
 }
 
+/// Two processes with one key, and none knows of the other's records: they take nonces from each other, and no key takes effect twice.
+#[tokio::test(start_paused = true)]
+async fn two_senders_of_one_key_with_records_of_their_own_settle_every_request_once_or_not() {
+    let (one, mut two) = (World::new(), World::new());
+    // The same chain.
+    two.chain = one.chain.clone();
+    two.node = one.node.clone();
+    let (first, second) = (one.sender().await, two.sender().await);
+    for number in 1..=6 {
+        submit(&first, number).await;
+        submit(&second, number + 10).await;
+        one.blocks(2).await;
+    }
+    one.blocks(60).await;
+    let (mut sealed, mut replaced) = (0, 0);
+    for (world, number) in (1..=6).flat_map(|number| [(&one, number), (&two, number + 10)]) {
+        let record = world.record(&name(number)).await;
+        match record.state.as_str() {
+            "sealed" => sealed += 1,
+            "replaced" => replaced += 1,
+            state => panic!("{number}: {state}"),
+        }
+        let effect = U256::from(u64::from(record.state.as_str() == "sealed"));
+        assert_eq!(one.effect(number), effect, "{number}");
+    }
+    assert!(sealed >= 6, "{sealed} {replaced}");
+    assert_eq!(one.chain.transactions().len(), sealed);
+    for (world, sender) in [(&one, &first), (&two, &second)] {
+        assert_eq!(world.hold(sender), None);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_predecessor_that_has_ended_is_not_waited_for() {
     let world = World::new();

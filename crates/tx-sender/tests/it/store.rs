@@ -27,6 +27,7 @@ fn attempt(byte: u8) -> Attempt {
         },
         hash: B256::repeat_byte(byte),
         raw: Bytes::from(vec![byte; 200]),
+        noop_gas: None,
     }
 }
 

@@ -1,17 +1,21 @@
 //! A lane on a chain whose blocks, clock and nodes a test controls.
 
 use std::collections::HashMap;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake};
+use std::thread::Thread;
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use dev_chain::{DEV_ACCOUNTS, DevChain, DevChainBuilder, GAS_PAYER, Mining, Reply};
 use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::task::unconstrained;
 use tokio::time::Instant;
 use tx_sender::{
     Chain, Clock, Lane, LocalKey, MemoryStore, Node, NodeFault, Options, Policy, Record, Request,
-    RpcNode, Sender, Store, TransactionSigner, Transport,
+    RpcNode, Sender, SqliteStore, Store, StoreError, StoreFuture, TransactionSigner, Transport,
 };
 
 pub(crate) const NOW: u64 = 1_795_219_200;
@@ -77,9 +81,11 @@ impl Transport for InProcess {
 pub(crate) struct World {
     pub(crate) chain: DevChain,
     pub(crate) node: InProcess,
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) policy: Policy,
     start: Instant,
+    /// Holds the records' file, where they have one.
+    folder: Option<TempDir>,
 }
 
 pub(crate) fn policy() -> Policy {
@@ -122,9 +128,29 @@ impl World {
         Self {
             node: InProcess::new(&chain),
             chain,
-            store: Arc::default(),
+            store: Arc::new(MemoryStore::default()),
             policy: policy(),
             start: Instant::now(),
+            folder: None,
+        }
+    }
+
+    /// With records in a file, which every process opens for itself.
+    pub(crate) fn with_file() -> Self {
+        let mut world = Self::new();
+        world.folder = Some(tempfile::tempdir().unwrap());
+        world.store = world.open_store();
+        world
+    }
+
+    /// The records as a new process finds them.
+    pub(crate) fn open_store(&self) -> Arc<dyn Store> {
+        match &self.folder {
+            None => Arc::clone(&self.store),
+            Some(folder) => {
+                let path = folder.path().join("service.sender.db");
+                Arc::new(SqliteStore::open(path).unwrap())
+            }
         }
     }
 
@@ -169,7 +195,7 @@ impl World {
     }
 
     pub(crate) async fn record(&self, key: &str) -> Record {
-        self.store.get(key).await.unwrap().unwrap()
+        at_once(self.store.get(key)).unwrap().unwrap()
     }
 
     pub(crate) async fn state(&self, key: &str) -> &'static str {
@@ -218,6 +244,24 @@ impl World {
     /// The hold's name.
     pub(crate) fn hold(&self, sender: &Sender) -> Option<&'static str> {
         sender.status(LANE).hold.map(|hold| hold.code())
+    }
+}
+
+/// The answer of a store that works in a thread of its own. Simulated time would go on while it is waited for.
+pub(crate) fn at_once<T>(answer: StoreFuture<'_, T>) -> Result<T, StoreError> {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let (mut context, mut answer) = (Context::from_waker(&waker), pin!(unconstrained(answer)));
+    loop {
+        match answer.as_mut().poll(&mut context) {
+            Poll::Ready(answer) => return answer,
+            Poll::Pending => std::thread::park(),
+        }
     }
 }
 

@@ -2,14 +2,18 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes, Signature, U64, U128, U256, hex};
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
 use dev_chain::{DEV_ACCOUNTS, GAS_PAYER};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tx_sender::{
-    Fees, NodeFault, SignError, TransactionSigner, Transport, Unsigned, Web3Signer, check,
+    Fees, HttpTransport, NodeFault, SignError, TransactionSigner, Transport, Unsigned, Web3Signer,
+    check,
 };
 
 use crate::conformance::{Behaviour, DYNAMIC, conforms, unsigned, withstands};
@@ -110,35 +114,89 @@ async fn it_conforms() {
     assert_eq!(seen[8]["params"][0]["gasPrice"], "0x9");
 }
 
+/// What an instance answers, as it behaves.
+fn behaves(behaviour: Behaviour, call: &Value) -> Result<Value, NodeFault> {
+    let otherwise = |change: fn(&mut Unsigned), key: [u8; 32]| {
+        let mut transaction = asked(call, 196);
+        change(&mut transaction);
+        json!({ "result": hex::encode_prefixed(sign(&transaction, key)) })
+    };
+    let lost = NodeFault::Lost {
+        method: "eth_signTransaction",
+    };
+    match behaviour {
+        Behaviour::Signs | Behaviour::ShortR => Ok(signed(call, 196)),
+        Behaviour::HighS => Ok(json!({ "result": high_s(&asked(call, 196)) })),
+        Behaviour::Rotated => Ok(otherwise(|_| {}, DEV_ACCOUNTS[3].key.0)),
+        Behaviour::OtherHash => Ok(otherwise(|tx| tx.nonce += 1, GAS_PAYER.key.0)),
+        Behaviour::Refuses => {
+            Ok(json!({ "error": { "code": -32000, "message": "unlocked account not found" } }))
+        }
+        Behaviour::Fails | Behaviour::Closes => Err(lost),
+        Behaviour::Busy | Behaviour::Silent => Err(NodeFault::Unreachable),
+        Behaviour::Garbage => Ok(json!({ "result": "0x02c0" })),
+        Behaviour::OtherForm => Ok(json!({ "result": { "raw": "0x" } })),
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn it_withstands_what_an_instance_does() {
     let behaviour = Arc::new(Mutex::new(Behaviour::Signs));
     let now = Arc::clone(&behaviour);
-    let (signer, _) = instance(move |call| {
-        let behaviour = *now.lock().unwrap();
-        let otherwise = |change: fn(&mut Unsigned), key: [u8; 32]| {
-            let mut transaction = asked(call, 196);
-            change(&mut transaction);
-            json!({ "result": hex::encode_prefixed(sign(&transaction, key)) })
-        };
-        let lost = NodeFault::Lost {
-            method: "eth_signTransaction",
-        };
-        match behaviour {
-            Behaviour::Signs | Behaviour::ShortR => Ok(signed(call, 196)),
-            Behaviour::HighS => Ok(json!({ "result": high_s(&asked(call, 196)) })),
-            Behaviour::Rotated => Ok(otherwise(|_| {}, DEV_ACCOUNTS[3].key.0)),
-            Behaviour::OtherHash => Ok(otherwise(|tx| tx.nonce += 1, GAS_PAYER.key.0)),
-            Behaviour::Refuses => {
-                Ok(json!({ "error": { "code": -32000, "message": "unlocked account not found" } }))
-            }
-            Behaviour::Fails | Behaviour::Closes => Err(lost),
-            Behaviour::Busy | Behaviour::Silent => Err(NodeFault::Unreachable),
-            Behaviour::Garbage => Ok(json!({ "result": "0x02c0" })),
-            Behaviour::OtherForm => Ok(json!({ "result": { "raw": "0x" } })),
+    let (signer, _) = instance(move |call| behaves(*now.lock().unwrap(), call));
+    withstands(&signer, |next| *behaviour.lock().unwrap() = next).await;
+}
+
+/// One connection to a stand-in: answers one request, as a server does that closes after each.
+async fn answer(mut stream: TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
+    let (mut head, mut body) = (Vec::new(), Vec::new());
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await?);
+    }
+    let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+    let length = head.split("content-length: ").nth(1).unwrap();
+    let length = length.split("\r\n").next().unwrap().parse().unwrap();
+    body.resize(length, 0);
+    stream.read_exact(&mut body).await?;
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(request["method"], "eth_signTransaction");
+    let (status, text) = match behaviour {
+        Behaviour::Silent => std::future::pending().await,
+        Behaviour::Closes => return Ok(()),
+        Behaviour::Busy => ("429 Too Many Requests", "too many requests".to_owned()),
+        Behaviour::Fails => ("503 Service Unavailable", String::new()),
+        behaviour => {
+            let mut answer = behaves(behaviour, &request["params"][0]).unwrap();
+            answer["jsonrpc"] = json!("2.0");
+            answer["id"] = request["id"].clone();
+            ("200 OK", answer.to_string())
+        }
+    };
+    let length = text.len();
+    let reply =
+        format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{text}");
+    stream.write_all(reply.as_bytes()).await
+}
+
+#[tokio::test]
+async fn it_withstands_what_an_instance_does_over_http() {
+    let behaviour = Arc::new(Mutex::new(Behaviour::Signs));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let now = Arc::clone(&behaviour);
+    let serving = tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let behaviour = *now.lock().unwrap();
+            tokio::spawn(answer(stream, behaviour));
         }
     });
+    let transport = HttpTransport::new(&url.into(), Duration::from_secs(10)).unwrap();
+    let signer = Web3Signer::new(GAS_PAYER.address, Arc::new(transport));
     withstands(&signer, |next| *behaviour.lock().unwrap() = next).await;
+    serving.abort();
+    let _ = serving.await;
+    let gone = signer.sign(&unsigned(DYNAMIC)).await.unwrap_err();
+    assert_eq!(gone, SignError::Unavailable);
 }
 
 /// It overrides the chain id of the request with its own.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::Address;
 use alloy_signer_local::PrivateKeySigner;
@@ -9,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server_config::{check_rpc_url, check_url, lenient, read_secret_file};
 use settlement::GasPolicy;
-use tx_sender::{LocalKey, TransactionSigner};
+use tx_sender::{HttpTransport, LocalKey, TransactionSigner, Web3Signer};
 
 use super::problem;
 use crate::config::Problem;
@@ -48,6 +49,8 @@ pub struct SettlementSection {
     pub keystore_password: Option<SecretString>,
     /// A file that holds it.
     pub keystore_password_file: Option<PathBuf>,
+    /// A Web3Signer instance of the chain, which holds the key of `gas_account`. The URL may hold a key itself.
+    pub web3signer_url: Option<SecretString>,
     /// The account that pays gas. Checked against the key; without one the program's own signer signs for it.
     pub gas_account: Option<Address>,
     /// The key of `keystore_file`, once it was opened.
@@ -113,6 +116,7 @@ impl Default for SettlementSection {
             keystore_file: None,
             keystore_password: None,
             keystore_password_file: None,
+            web3signer_url: None,
             gas_account: None,
             keystore: None,
             gas_cap: GasPolicy::default().gas_cap,
@@ -196,15 +200,40 @@ impl SettlementSection {
         self.key_account().or(self.gas_account)
     }
 
-    /// The key of the encrypted file, as a signer.
-    pub(crate) fn keystore_signer(&self) -> Option<Arc<dyn TransactionSigner>> {
-        let key = self.keystore.clone()?;
-        Some(Arc::new(key))
+    /// Who signs for the account that pays the gas, where that is not `private_key`: the key of the encrypted file, or the Web3Signer
+    /// instance.
+    pub(crate) fn signer(&self) -> Option<Arc<dyn TransactionSigner>> {
+        if let Some(key) = self.keystore.clone() {
+            return Some(Arc::new(key));
+        }
+        let transport = HttpTransport::new(self.web3signer_url.as_ref()?, SIGNER_TIMEOUT).ok()?;
+        Some(Arc::new(Web3Signer::new(
+            self.gas_account?,
+            Arc::new(transport),
+        )))
     }
 
     /// Whether the key that pays the gas is named here.
     pub(crate) fn has_key(&self) -> bool {
-        self.private_key.is_some() || self.keystore_file.is_some()
+        self.private_key.is_some() || self.keystore_file.is_some() || self.web3signer_url.is_some()
+    }
+
+    /// The instance has one account, and no other key is beside it.
+    fn check_web3signer(&self, problems: &mut Vec<Problem>) {
+        const KEY: &str = "settlement.web3signer_url";
+
+        let Some(url) = &self.web3signer_url else {
+            return;
+        };
+        check_rpc_url(problems, KEY, url.expose_secret());
+        if self.private_key.is_some() || self.keystore_file.is_some() {
+            let message = "a key is named beside it: only one pays the gas";
+            problem(problems, KEY, message);
+        }
+        if self.gas_account.is_none() {
+            let message = "is missing: settlement.web3signer_url signs for this account";
+            problem(problems, "settlement.gas_account", message);
+        }
     }
 
     /// `settle_budget_seconds` is that of `[payment]`: how long a settlement may take. `has_nodes`: there is a node of the chain, here or
@@ -244,7 +273,7 @@ impl SettlementSection {
                 let why = "settlement.mode is \"onchain\", and payments are sent there";
                 needs(problems, has_nodes, "settlement.rpc_url", why);
                 let why = "settlement.mode is \"onchain\", and this key pays the gas; \
-                           set SVC__SETTLEMENT__PRIVATE_KEY, settlement.private_key_file or settlement.keystore_file";
+                           set SVC__SETTLEMENT__PRIVATE_KEY, settlement.private_key_file, settlement.keystore_file or settlement.web3signer_url";
                 let present = self.has_key() || self.gas_account.is_some();
                 needs(problems, present, "settlement.private_key", why);
             }
@@ -256,6 +285,7 @@ impl SettlementSection {
         if let Some(url) = &self.rpc_url {
             check_rpc_url(problems, "settlement.rpc_url", url);
         }
+        self.check_web3signer(problems);
         match (self.key_account(), self.gas_account) {
             (None, _) if self.private_key.is_some() => problem(
                 problems,
@@ -279,6 +309,9 @@ impl SettlementSection {
         }
     }
 }
+
+/// How long a Web3Signer instance is waited for.
+const SIGNER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The most that one settlement may be waited for.
 const LONGEST_TIMEOUT_SECONDS: u64 = 100;

@@ -51,6 +51,8 @@ impl Rpc {
     }
 
     /// The newest block. An endpoint that is far behind the others is asked last from now on.
+    ///
+    /// However far an endpoint is ahead, it is not believed against one that has another chain.
     pub(crate) async fn head(&self) -> Result<Head, RpcFault> {
         if self.awake().len() < 2 {
             return request(&self.provider, BLOCK, (BlockNumberOrTag::Latest, false)).await;
@@ -59,6 +61,12 @@ impl Rpc {
             request::<_, Head>(&provider, BLOCK, (BlockNumberOrTag::Latest, false)).await
         };
         let heads = self.ask_all(ask).await;
+        let known = heads.iter().filter_map(|(endpoint, head)| {
+            let head = *head.as_ref().ok()?;
+            Some((Arc::clone(endpoint), head))
+        });
+        let known: Vec<_> = known.collect();
+        self.linked(&known).await?;
         let numbers = heads.iter().filter_map(|(_, head)| head.as_ref().ok());
         let best = numbers.map(Head::number).max().unwrap_or_default();
         let (mut first, mut failure) = (None, None);
@@ -75,6 +83,33 @@ impl Rpc {
             })
         };
         first.ok_or_else(|| failure.unwrap_or_else(lost))
+    }
+
+    /// Every head is a block of the endpoint whose head is the highest.
+    async fn linked(&self, heads: &[(Arc<Endpoint>, Head)]) -> Result<(), RpcFault> {
+        let Some((ahead, best)) = heads.iter().max_by_key(|(_, head)| head.number()) else {
+            return Ok(());
+        };
+        let provider = self.each.iter();
+        let mut provider = provider.filter(|each| Arc::ptr_eq(&each.endpoint, ahead));
+        let Some(Each { provider, .. }) = provider.next() else {
+            return Ok(());
+        };
+        let mut seen = vec![best.hash()];
+        for (_, head) in heads {
+            if seen.contains(&head.hash()) {
+                continue;
+            }
+            seen.push(head.hash());
+            let number = BlockNumberOrTag::Number(head.number());
+            let block: Option<Head> = request(provider, BLOCK, (number, false)).await?;
+            if block.is_none_or(|block| block.hash() != head.hash()) {
+                let number = head.number();
+                let held = Cause::Held(Box::new(Hold::Contradiction { number }));
+                return Err(RpcFault::Lost(held));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the canonical block with this number has this hash, by every endpoint that has a block of the number. One that

@@ -2,19 +2,6 @@
 
 use super::*;
 
-/// Hands signed bytes to a chain.
-fn hand_over(chain: &DevChain, raw: &[u8]) -> B256 {
-    let request = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction",
-        "params": [hex::encode_prefixed(raw)],
-    });
-    let Reply::Http { body, .. } = chain.answer(request.to_string().as_bytes()) else {
-        panic!("no answer")
-    };
-    let answer: Value = serde_json::from_slice(&body).unwrap();
-    answer["result"].as_str().unwrap().parse().unwrap()
-}
-
 /// Another node is ahead on a fork, and only it shows a receipt: its block lies above the head by which the lane is seen.
 #[tokio::test(start_paused = true)]
 async fn a_receipt_from_above_the_head_is_not_believed() {
@@ -93,10 +80,12 @@ async fn a_nonce_whose_user_cannot_be_found_is_not_replaced() {
     for _ in 0..6 {
         world.blocks(10).await;
         assert_eq!(world.state(&name(1)).await, "broadcast");
+        assert_eq!(world.hold(&sender), Some("outcome_unknown"));
     }
     world.chain.delay_receipts(0);
     world.blocks(3).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
+    assert_eq!(world.hold(&sender), None);
 }
 
 /// By the first node somebody else has used the nonce, in a block that the second node does not have.

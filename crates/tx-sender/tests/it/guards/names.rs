@@ -1,0 +1,227 @@
+//! Guards about causes: whatever keeps a lane waiting has a name, and what has none keeps nothing waiting.
+
+use alloy_consensus::{Transaction, TxEnvelope};
+use alloy_eips::Decodable2718;
+use tx_sender::Kind;
+
+use super::*;
+
+const SEND: &str = "eth_sendRawTransaction";
+
+fn sends(world: &World) -> usize {
+    world
+        .node
+        .asked
+        .lock()
+        .unwrap()
+        .get(SEND)
+        .copied()
+        .unwrap_or_default()
+}
+
+/// Their nonces are used: a block has taken them, whatever the node shows of it.
+#[tokio::test(start_paused = true)]
+async fn what_only_lacks_its_receipt_takes_nobodys_place() {
+    let mut world = World::new();
+    world.policy.max_in_flight = 2;
+    world.chain.delay_receipts(u32::MAX);
+    let sender = world.sender().await;
+    for number in 1..=3 {
+        submit(&sender, number).await;
+    }
+    world.blocks(6).await;
+    assert_eq!(world.effect(3), U256::from(1));
+    for number in 1..=3 {
+        assert_eq!(world.state(&name(number)).await, "broadcast");
+    }
+    assert_eq!(world.hold(&sender), Some("outcome_unknown"));
+    world.chain.delay_receipts(0);
+    world.blocks(3).await;
+    for number in 1..=3 {
+        assert_eq!(world.state(&name(number)).await, "sealed");
+    }
+    assert_eq!(world.hold(&sender), None);
+}
+
+/// A node wants more than the cap allows, although the base fee is far below it.
+#[tokio::test(start_paused = true)]
+async fn what_nodes_want_more_for_than_the_cap_is_held_by_name() {
+    for words in [
+        "transaction underpriced",
+        "replacement transaction underpriced",
+    ] {
+        let world = World::new();
+        let sender = world.sender().await;
+        let refusal = BadAnswer::Error {
+            code: -32000,
+            message: words.to_owned(),
+        };
+        world
+            .chain
+            .inject(Fault::new(SEND, refusal).times(u32::MAX));
+        submit(&sender, 1).await;
+        seconds(30.0).await;
+        for _ in 0..10 {
+            seconds(0.7).await;
+            assert_eq!(world.hold(&sender), Some("fees_above_cap"), "{words}");
+        }
+        assert_eq!(world.state(&name(1)).await, "broadcast");
+        world.chain.clear_faults();
+        world.blocks(6).await;
+        assert_eq!(world.state(&name(1)).await, "sealed");
+        assert_eq!(world.hold(&sender), None);
+    }
+}
+
+fn gas_limit(raw: &[u8]) -> u64 {
+    TxEnvelope::decode_2718(&mut &*raw).unwrap().gas_limit()
+}
+
+/// Gas also pays for another chain's data on some chains: a transfer needs more than 21,000 there.
+#[tokio::test(start_paused = true)]
+async fn a_transaction_without_effect_has_the_gas_that_its_chain_asks_for() {
+    for (configured, expected) in [(None, 125_000), (Some(70_000), 70_000)] {
+        let mut world = World::new();
+        world.policy.noop_gas = configured;
+        let refuses = Arc::new(AtomicBool::new(false));
+        let refuse = Arc::clone(&refuses);
+        let node = scripted(&world.node, move |method, _| match method {
+            "eth_estimateGas" => Some(Ok(json!({ "result": "0x186a0" }))),
+            SEND if refuse.load(Ordering::Relaxed) => {
+                let error = json!({ "code": -32000, "message": "intrinsic gas too low" });
+                Some(Ok(json!({ "error": error })))
+            }
+            _ => None,
+        });
+        let sender = world
+            .sender_over(world.store.clone(), vec![node], key())
+            .await;
+        submit(&sender, 1).await;
+        seconds(0.5).await;
+        assert_eq!(world.hold(&sender), None);
+        // What the nodes still do not take has a name.
+        refuses.store(true, Ordering::Relaxed);
+        sender.cancel(&name(1)).await.unwrap();
+        seconds(2.0).await;
+        let record = world.record(&name(1)).await;
+        let newest = record.newest().unwrap();
+        assert_eq!(newest.kind, Kind::Noop);
+        assert_eq!(newest.noop_gas, Some(expected));
+        assert_eq!(gas_limit(&newest.raw), expected);
+        assert_eq!(world.hold(&sender), Some("noop_refused"));
+        refuses.store(false, Ordering::Relaxed);
+        seconds(6.0).await;
+        world.blocks(2).await;
+        assert_eq!(world.state(&name(1)).await, "abandoned");
+        assert_eq!(world.effect(1), U256::ZERO);
+        assert_eq!(world.hold(&sender), None);
+    }
+}
+
+/// One node calls it invalid, and nobody knows what the other one has done with it.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_another_node_has_not_confirmed_closes_nothing() {
+    for fault in [NodeFault::Lost { method: SEND }, NodeFault::Unreachable] {
+        for lost_first in [true, false] {
+            let world = World::new();
+            let fails = fault.clone();
+            let lost = scripted(&world.node, move |method, _| {
+                (method == SEND).then(|| Err(fails.clone()))
+            });
+            let invalid = scripted(&world.node, |method, _| {
+                let error = json!({ "code": -32000, "message": "intrinsic gas too low" });
+                (method == SEND).then(|| Ok(json!({ "error": error })))
+            });
+            let mut nodes = vec![invalid, lost];
+            if lost_first {
+                nodes.reverse();
+            }
+            let sender = world.sender_over(world.store.clone(), nodes, key()).await;
+            submit(&sender, 1).await;
+            for _ in 0..8 {
+                seconds(1.0).await;
+                assert_eq!(world.record(&name(1)).await.closing, None, "{fault:?}");
+                assert_eq!(world.hold(&sender), Some("nodes_unavailable"), "{fault:?}");
+            }
+        }
+    }
+}
+
+/// Only as long as the market is above its cap does a request keep others from being mined.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() {
+    let world = World::new();
+    let sender = world.sender().await;
+    let tight = Request {
+        max_fee_per_gas: Some(u128::from(BASE_FEE) * 21 / 10),
+        ..transfer(1)
+    };
+    sender.submit(&name(1), LANE, tight).await.unwrap();
+    submit(&sender, 2).await;
+    seconds(0.5).await;
+    // A block without them, so that the market is seen and nothing mined.
+    let head_at = |base_fee: u64| {
+        world.chain.set_base_fee(base_fee);
+        for hash in world.chain.waiting() {
+            assert!(world.chain.evict(hash));
+        }
+        world.chain.mine();
+    };
+    for _ in 0..3 {
+        head_at(BASE_FEE * 5);
+        seconds(40.0).await;
+        assert_eq!(world.hold(&sender), Some("fees_above_cap"));
+        assert_eq!(world.record(&name(1)).await.closing, None);
+        head_at(BASE_FEE);
+        seconds(2.0).await;
+        assert_eq!(world.hold(&sender), None);
+    }
+    head_at(BASE_FEE * 5);
+    seconds(70.0).await;
+    let closing = world.record(&name(1)).await.closing;
+    assert_eq!(closing, Some(tx_sender::Closing::InTheWay));
+}
+
+/// The nonce cannot be closed yet: that is no reason to go on handing out what was given up.
+#[tokio::test(start_paused = true)]
+async fn the_bytes_of_a_cancelled_request_are_handed_to_nobody() {
+    let mut world = World::new();
+    world.policy.noop_max_fee_per_gas = Some(u128::from(BASE_FEE));
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    seconds(0.5).await;
+    sender.cancel(&name(1)).await.unwrap();
+    let before = sends(&world);
+    for hash in world.chain.waiting() {
+        assert!(world.chain.evict(hash));
+    }
+    seconds(30.0).await;
+    assert_eq!(sends(&world), before);
+    assert_eq!(world.hold(&sender), Some("fees_above_cap"));
+    assert!(world.chain.waiting().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn fees_above_the_cap_of_transactions_without_effect_hold_the_lane_until_they_fall() {
+    let world = World::new();
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    seconds(0.5).await;
+    let first = world.record(&name(1)).await.attempts[0].hash;
+    world
+        .chain
+        .set_base_fee(u64::try_from(CAP).unwrap() * 2 + 1000);
+    assert!(world.chain.evict(first));
+    world.chain.mine();
+    sender.cancel(&name(1)).await.unwrap();
+    for _ in 0..20 {
+        seconds(1.0).await;
+        assert_eq!(world.record(&name(1)).await.attempts.len(), 1);
+        assert_eq!(world.hold(&sender), Some("fees_above_cap"));
+    }
+    world.chain.set_base_fee(BASE_FEE);
+    world.blocks(3).await;
+    assert_eq!(world.state(&name(1)).await, "abandoned");
+    assert_eq!(world.effect(1), U256::ZERO);
+    assert_eq!(world.hold(&sender), None);
+}
