@@ -233,6 +233,12 @@ rules! {
         DelegationNotByAccount = "delegation_not_by_account",
         /// The amount is above what the delegations allow.
         DelegationCap = "delegation_cap",
+        /// The manager has a delegation of the grant disabled.
+        DelegationDisabled = "delegation_disabled",
+        /// The account has counted up since it signed its delegations, or they name another number than its present one.
+        DelegationNonceMismatch = "delegation_nonce_mismatch",
+        /// The router may already take a token from the account.
+        RouterAllowanceOpen = "router_allowance_open",
         /// The account does not run the framework's code.
         AccountCodeMismatch = "account_code_mismatch",
         /// The authorization would count on every chain.

@@ -112,7 +112,7 @@ impl Sending {
         if self.halt.is_some() {
             return State::Halting;
         }
-        if self.steps.iter().all(|fate| *fate == Fate::None) {
+        if self.swap == Fate::None && self.steps.iter().all(|fate| *fate == Fate::None) {
             return State::Accepted;
         }
         State::Sending
@@ -133,7 +133,7 @@ impl Sending {
         let state = self.state();
         Report {
             state,
-            steps: self.steps.map(sealed),
+            steps: StepKind::ALL.map(|kind| sealed(self.step(kind))),
             halted_at: self.halt.map(|(at, _)| at),
             reason: self.halt.map(|(_, reason)| reason.as_str()),
             landed: self.landed.map(|amount| (amount, amount >= self.at_least)),
