@@ -150,6 +150,29 @@ impl ChainReader {
         self.call(token, &call, block).await
     }
 
+    /// An account's code, as of a block.
+    ///
+    /// # Errors
+    /// As [`Self::allowance`].
+    pub async fn code(&self, account: Address, block: Block) -> Result<Bytes, ReadFault> {
+        self.ask("eth_getCode", json!([account, pinned(block)]))
+            .await
+    }
+
+    /// What a contract answers, as of a block; nothing where there is none.
+    ///
+    /// # Errors
+    /// As [`Self::allowance`]; also a call that reverts.
+    pub async fn view(&self, to: Address, input: &Bytes, block: Block) -> Result<Bytes, ReadFault> {
+        let params = json!([{ "to": to, "data": input }, pinned(block)]);
+        self.ask("eth_call", params).await
+    }
+
+    /// An answer that is none.
+    pub(crate) fn lost(&self) -> ReadFault {
+        self.fault(NodeFault::Lost { method: "eth_call" })
+    }
+
     /// A token's decimals, as of a block.
     ///
     /// # Errors

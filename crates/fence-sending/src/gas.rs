@@ -58,16 +58,18 @@ pub(crate) enum Funds {
 }
 
 impl GasRules {
-    /// The limit of a transaction that was estimated to use so much; `None` above the most.
-    pub(crate) fn limit(&self, estimate: u64, is_call: bool) -> Option<u64> {
+    /// The limit of a transaction that was estimated to use so much; `None` above the most. `overhead` is what it may use beyond its call.
+    pub(crate) fn limit(&self, estimate: u64, is_call: bool, overhead: u64) -> Option<u64> {
         let most = if is_call { self.call } else { self.approval };
+        let most = most.saturating_add(overhead);
         let margin = estimate.saturating_mul(MARGIN_PERCENT).div_ceil(100);
         (estimate <= most).then(|| estimate.saturating_add(margin).min(most))
     }
 
     /// The gas of a whole plan at most: three steps, and one clearing after a halt.
-    pub(crate) const fn of_plan(&self) -> u64 {
-        self.approval.saturating_mul(3).saturating_add(self.call)
+    pub(crate) const fn of_plan(&self, overhead: u64) -> u64 {
+        let calls = self.approval.saturating_mul(3).saturating_add(self.call);
+        calls.saturating_add(overhead.saturating_mul(4))
     }
 
     /// The most that a plan can cost at this price of gas, in wei. Fees may double while it is sent.
@@ -153,11 +155,14 @@ mod tests {
     #[test]
     fn a_limit_has_a_margin_and_a_most() {
         let rules = GasRules::default();
-        assert_eq!(rules.limit(50_000, false), Some(65_000));
-        assert_eq!(rules.limit(119_999, false), Some(120_000));
-        assert_eq!(rules.limit(120_001, false), None);
-        assert_eq!(rules.limit(1_000_000, true), Some(1_300_000));
-        assert_eq!(rules.limit(u64::MAX, true), None);
-        assert_eq!(rules.of_plan(), 1_860_000);
+        assert_eq!(rules.limit(50_000, false, 0), Some(65_000));
+        assert_eq!(rules.limit(119_999, false, 0), Some(120_000));
+        assert_eq!(rules.limit(120_001, false, 0), None);
+        assert_eq!(rules.limit(120_001, false, 300_000), Some(156_002));
+        assert_eq!(rules.limit(1_000_000, true, 0), Some(1_300_000));
+        assert_eq!(rules.limit(u64::MAX, true, u64::MAX), Some(u64::MAX));
+        assert_eq!(rules.limit(u64::MAX, true, 0), None);
+        assert_eq!(rules.of_plan(0), 1_860_000);
+        assert_eq!(rules.of_plan(300_000), 3_060_000);
     }
 }

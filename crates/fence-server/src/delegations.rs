@@ -1,5 +1,6 @@
 //! What a server does with delegations: everything but the sending.
 
+mod chain;
 mod grants;
 mod submissions;
 
@@ -13,12 +14,13 @@ use delegation_fence::{
 use tokio::sync::{Notify, futures::Notified};
 
 pub use self::{
+    chain::OnChain,
     grants::{GrantReceipt, GrantState},
     submissions::{Ordered, Submitted},
 };
 use crate::{
-    Accounts, Clocks, DelegationError, InstalledPolicy, KeptSubmission, Prices, Store, StoreError,
-    View,
+    Accounts, Chain, Clocks, DelegationError, InstalledPolicy, KeptSubmission, Prices, Store,
+    StoreError, View,
 };
 
 /// How often a write is judged again because something else was written about the account meanwhile.
@@ -37,6 +39,7 @@ pub struct Delegations {
     accounts: Arc<dyn Accounts>,
     clocks: Arc<dyn Clocks>,
     prices: Option<Arc<dyn Prices>>,
+    chain: Option<Arc<dyn Chain>>,
     accepted: Notify,
 }
 
@@ -56,6 +59,8 @@ pub struct Parts {
     pub clocks: Arc<dyn Clocks>,
     /// The prices that plans are held against before their first step, where prices are read.
     pub prices: Option<Arc<dyn Prices>>,
+    /// The chain that enforces delegations, where the service sends for accounts that have some.
+    pub chain: Option<Arc<dyn Chain>>,
 }
 
 impl Delegations {
@@ -72,6 +77,7 @@ impl Delegations {
             accounts,
             clocks,
             prices,
+            chain,
         } = parts;
         let now = clocks.now().await;
         store.install(fence.policy().clone(), now.wall).await?;
@@ -83,6 +89,7 @@ impl Delegations {
             accounts,
             clocks,
             prices,
+            chain,
             accepted: Notify::new(),
         })
     }
@@ -136,16 +143,19 @@ impl Delegations {
         }
     }
 
-    /// Confirms a submission by what is true now: the policy is read back, the account judged as it was read, custody asked whose it is.
+    /// Confirms a submission by what is true now: the policy is read back, the account judged as it was read, custody asked whose it is,
+    /// and for delegations the chain read at block `at_least` or above.
     ///
     /// # Errors
-    /// The first confirmation that does not hold, by the names of [`admit`]; custody that cannot be asked.
+    /// The first confirmation that does not hold, by the names of [`admit`]; then `delegation_redeemer_mismatch`, `delegation_cap` and
+    /// the names of [`ChainGrant::judge`](delegation_fence::onchain::ChainGrant::judge); custody or a chain that cannot be asked.
     pub async fn confirm(
         &self,
         view: &View,
         submission: &Submission<'_>,
         phase: Phase,
         now: Now,
+        at_least: u64,
     ) -> Result<delegation_fence::Admitted, DelegationError> {
         let read_back = self.read_back().await;
         self.fence.confirm(&read_back)?;
@@ -170,7 +180,14 @@ impl Delegations {
             peg: None,
             now,
         };
-        Ok(admit(&confirmation, submission, phase)?)
+        let mut admitted = admit(&confirmation, submission, phase)?;
+        if let (Some(AccountKind::Eoa7702), Some(kept)) = (kind, &view.grant) {
+            let order = submission.order;
+            admitted.as_one = self
+                .confirm_on_chain(kept, order, &admitted, at_least)
+                .await?;
+        }
+        Ok(admitted)
     }
 
     /// Confirms a plan that was accepted, before its next step. What is true now counts, and the bytes are those that were accepted.
@@ -190,7 +207,9 @@ impl Delegations {
             envelope: &kept.envelope,
             order: &kept.order,
         };
-        let admitted = self.confirm(&kept.view, &submission, phase, now).await?;
+        let at_least = kept.newest_block();
+        let admitted = self.confirm(&kept.view, &submission, phase, now, at_least);
+        let admitted = admitted.await?;
         if admitted != kept.admitted {
             return Err(refusal(
                 Rule::OrderMismatch,

@@ -6,9 +6,11 @@ mod ports;
 mod store;
 
 pub use self::{
-    delegations::{Delegations, GrantReceipt, GrantState, LOG_PAGE, Ordered, Parts, Submitted},
+    delegations::{
+        Delegations, GrantReceipt, GrantState, LOG_PAGE, OnChain, Ordered, Parts, Submitted,
+    },
     error::DelegationError,
-    ports::{Accounts, Clocks, NoAccounts, PortError, PortFuture, Prices},
+    ports::{Accounts, Chain, ChainQuestion, Clocks, NoAccounts, PortError, PortFuture, Prices},
     store::{
         Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, Lease,
         SqliteStore, Store, StoreError, StoreFuture, View, Write,

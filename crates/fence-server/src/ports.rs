@@ -2,7 +2,8 @@
 
 use std::pin::Pin;
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256};
+use delegation_fence::onchain::{ChainReading, Level};
 use delegation_fence::{AccountKind, Admitted, Now, Rates};
 use plan_checks::BasisPoints;
 use thiserror::Error;
@@ -40,6 +41,36 @@ pub trait Prices: Send + Sync + 'static {
 
     /// How far below them a plan's minimum may lie.
     fn max_deviation(&self) -> BasisPoints;
+}
+
+/// The chain, for accounts whose delegations it holds redemptions to (`eoa7702`).
+pub trait Chain: Send + Sync + 'static {
+    /// Who redeems.
+    fn redeemer(&self) -> Address;
+
+    /// Who holds a redemption to the fence. New delegations have to be of this level.
+    fn level(&self) -> Level;
+
+    /// Tokens of which the router must not be allowed anything where a grant comes, beside the policy's input token.
+    fn tokens(&self) -> &[Address];
+
+    /// What the newest sealed block says of an account.
+    fn read(&self, asked: ChainQuestion) -> PortFuture<'_, Result<ChainReading, PortError>>;
+}
+
+/// What is asked of a sealed block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainQuestion {
+    /// The account.
+    pub account: Address,
+    /// Which of its delegations are disabled.
+    pub hashes: Vec<B256>,
+    /// What `router` may take of which tokens.
+    pub tokens: Vec<Address>,
+    /// The router.
+    pub router: Address,
+    /// The block is this one or a later one.
+    pub at_least: u64,
 }
 
 /// A server that holds no account: it shows its policy and takes no grant.

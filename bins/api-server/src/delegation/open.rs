@@ -12,7 +12,7 @@ use plan_builder::FeeDocument;
 use plan_checks::{BasisPoints, UtcSeconds};
 use storage::sqlite::path_of;
 
-use super::{Routes, prices::TokenPrices, sending};
+use super::{Routes, prices::TokenPrices, redeemer, sending};
 use crate::config::{Config, DelegationSection, Problem, Usd};
 use crate::error::ServeError;
 
@@ -43,8 +43,9 @@ pub(crate) fn pinned(config: &Config) -> Result<Option<Pinned>, Problem> {
         domain: Domain::new(policy.chain_id(), salt),
         project_id,
     };
-    let fence =
-        Fence::new(instance, policy).map_err(|refusal| wrong("delegation.policy", refusal))?;
+    let fence = Fence::new(instance, policy)
+        .map_err(|refusal| wrong("delegation.policy", refusal))?
+        .with_service_keys(redeemer::service_keys(config));
     let plans = plans(config.fee_config())?;
     if plans.fees.version != fee_version {
         let message = format!(
@@ -97,6 +98,7 @@ pub(crate) async fn open(
         accounts: routes.accounts(),
         clocks: Arc::new(MachineClock(clock)),
         prices: prices.map(|prices| -> Arc<dyn Prices> { prices }),
+        chain: routes.chain(),
     };
     let delegations = Delegations::install(parts)
         .await

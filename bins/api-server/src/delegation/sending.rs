@@ -6,16 +6,18 @@ use std::time::Duration;
 use custody::Custody;
 use data_sources::Clock;
 use fence_sending::{
-    ChainReader, Funder, GasRules, Pace, Parts, Route, RoutedAccounts, Sendings, SubWallets,
+    ChainReader, DelegatedAccounts, Funder, GasRules, Pace, Parts, Route, RoutedAccounts, Sendings,
+    SubWallets,
 };
-use fence_server::{Accounts, Delegations, NoAccounts};
+use fence_server::{Accounts, Chain, Delegations, NoAccounts};
 use server_config::{Problem, UpstreamMode};
 use storage::sqlite::path_of;
 use tx_sender::{
-    Chain, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender, SqliteStore, Takeover,
-    TransactionSigner, Transport,
+    Chain as Network, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender, SqliteStore,
+    Takeover, TransactionSigner, Transport,
 };
 
+use super::redeemer;
 use crate::config::{Config, DelegationSection};
 use crate::error::ServeError;
 
@@ -23,27 +25,46 @@ use crate::error::ServeError;
 const NODE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whom this server can send for.
-pub(crate) struct Routes(Vec<Arc<dyn Route>>);
+pub(crate) struct Routes {
+    routes: Vec<Arc<dyn Route>>,
+    chain: Option<Arc<dyn Chain>>,
+}
 
 impl Routes {
-    /// The sub-wallets of whoever holds their keys.
-    pub(crate) fn new(custody: Option<&Arc<dyn Custody>>) -> Self {
-        let wallets = custody.map(|custody| {
-            let route: Arc<dyn Route> = Arc::new(SubWallets::new(Arc::clone(custody)));
-            route
+    /// The sub-wallets of whoever holds their keys, and the accounts that delegate to this server's redeemer.
+    ///
+    /// # Errors
+    /// A redeemer that cannot be used, or that cannot read its chain.
+    pub(crate) fn new(
+        config: &Config,
+        custody: Option<&Arc<dyn Custody>>,
+    ) -> Result<Self, ServeError> {
+        let mut routes: Vec<Arc<dyn Route>> = Vec::new();
+        if let Some(custody) = custody {
+            routes.push(Arc::new(SubWallets::new(Arc::clone(custody))));
+        }
+        let delegated = redeemer::accounts(config)?.map(Arc::new);
+        let chain = delegated.map(|delegated| -> Arc<dyn Chain> {
+            routes.push(Arc::<DelegatedAccounts>::clone(&delegated));
+            delegated
         });
-        Self(wallets.into_iter().collect())
+        Ok(Self { routes, chain })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.routes.is_empty()
     }
 
     pub(crate) fn accounts(&self) -> Arc<dyn Accounts> {
-        match self.0.is_empty() {
+        match self.routes.is_empty() {
             true => Arc::new(NoAccounts),
-            false => Arc::new(RoutedAccounts::new(self.0.clone())),
+            false => Arc::new(RoutedAccounts::new(self.routes.clone())),
         }
+    }
+
+    /// The chain that holds redemptions to the fence.
+    pub(super) fn chain(&self) -> Option<Arc<dyn Chain>> {
+        self.chain.clone()
     }
 }
 
@@ -80,7 +101,7 @@ pub(crate) fn start(
         Arc::new(RpcNode::new(Arc::clone(transport)))
     };
     let usual = Policy::usual_block_time(chain_id);
-    let network = Chain {
+    let network = Network {
         id: chain_id,
         nodes: nodes.iter().map(node).collect(),
         policy: Policy {
@@ -100,7 +121,7 @@ pub(crate) fn start(
     let clock = Arc::clone(clock);
     Ok(Some(Sendings::start(Parts {
         delegations: Arc::clone(delegations),
-        routes: routes.0,
+        routes: routes.routes,
         chain,
         sender: Sender::new(records, vec![network], signers, options),
         gas,

@@ -38,13 +38,13 @@ fn now() -> u64 {
     now.unwrap().as_secs()
 }
 
-fn policy() -> Policy {
+pub(crate) fn policy() -> Policy {
     let mut document: Value = serde_json::from_str(POLICY).unwrap();
     document["fee_config_version"] = "2026-11-01".into();
     Policy::parse(&document.to_string()).unwrap()
 }
 
-fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
+pub(crate) fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
     let typed_data = TypedData::new(Domain::new(BASE, SALT.parse().unwrap()), message).unwrap();
     let signature = key.sign_hash_sync(&typed_data.digest()).unwrap();
     Signed::new(
@@ -53,22 +53,40 @@ fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
     )
 }
 
-struct Round {
+pub(crate) struct Round {
     world: World,
-    base: DevChain,
-    wallet: Address,
+    pub(crate) base: DevChain,
+    pub(crate) wallet: Address,
     client: reqwest::Client,
     _rpc: RpcServer,
     _folder: tempfile::TempDir,
 }
 
 impl Round {
-    /// A server with custody and the fence, and the buyer's sub-wallet with tokens and without gas.
+    /// The buyer's sub-wallet, with tokens and without gas.
     async fn open() -> Self {
+        let base = DevChain::with_base_stage().unwrap();
+        let mut round = Self::start(base, |_| {}).await;
+        let payment = round.world.buyer.payment("/sub-wallet").await;
+        let answer = round.world.buyer.get_paid("/sub-wallet", &payment).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let wallet = answer.body()["data"]["sub_wallet"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        round.wallet = wallet.parse().unwrap();
+        round.fund();
+        round
+    }
+
+    /// A server with custody and the fence on a chain, as far as a test does not say otherwise.
+    pub(crate) async fn start(
+        base: DevChain,
+        edit: impl FnOnce(&mut Config) + Send + 'static,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("policy.json"), policy().canonical()).unwrap();
         std::fs::write(folder.path().join("fees.toml"), FEES).unwrap();
-        let base = DevChain::with_base_stage().unwrap();
         let rpc = base.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
         let (path, node) = (folder.path().to_owned(), rpc.url());
         let world = World::start(move |config: &mut Config, _| {
@@ -92,43 +110,40 @@ impl Round {
             let table = config.chains.0.entry("8453".to_owned()).or_default();
             table.rpc_urls = vec![node];
             table.mode = None;
+            edit(config);
         })
         .await;
-        let payment = world.buyer.payment("/sub-wallet").await;
-        let answer = world.buyer.get_paid("/sub-wallet", &payment).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        let wallet = answer.body()["data"]["sub_wallet"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        let round = Self {
+        Self {
             world,
             base,
-            wallet: wallet.parse().unwrap(),
+            wallet: Address::ZERO,
             client: reqwest::Client::new(),
             _rpc: rpc,
             _folder: folder,
-        };
+        }
+    }
+
+    /// Gives the account tokens, and nothing for gas.
+    pub(crate) fn fund(&self) {
         let transfer = transferCall {
-            to: round.wallet,
+            to: self.wallet,
             value: U256::from(5 * AMOUNT),
         };
         let request = json!({
             "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
             "params": [{"from": BUYER.address, "to": USDC, "data": Bytes::from(transfer.abi_encode())}],
         });
-        let Reply::Http { body, .. } = round.base.answer(request.to_string().as_bytes()) else {
+        let Reply::Http { body, .. } = self.base.answer(request.to_string().as_bytes()) else {
             panic!("no answer")
         };
         assert!(!String::from_utf8_lossy(&body).contains("error"));
-        round
     }
 
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.world.address)
     }
 
-    async fn post(&self, path: &str, body: String) -> (u16, Value) {
+    pub(crate) async fn post(&self, path: &str, body: String) -> (u16, Value) {
         let response = self
             .client
             .post(self.url(path))
@@ -140,12 +155,12 @@ impl Round {
         (status, response.json().await.unwrap())
     }
 
-    async fn get(&self, path: &str) -> String {
+    pub(crate) async fn get(&self, path: &str) -> String {
         let response = self.client.get(self.url(path)).send().await.unwrap();
         response.text().await.unwrap()
     }
 
-    fn grant(&self, delegate: Address) -> Grant {
+    pub(crate) fn grant(&self, delegate: Address) -> Grant {
         let policy = policy();
         Grant {
             account: self.wallet,
@@ -165,7 +180,7 @@ impl Round {
     }
 
     /// A plan for the sub-wallet as the rail builds it, with an order over it.
-    async fn ordered(&self, number: u8, delegate: &PrivateKeySigner) -> (Value, String) {
+    pub(crate) async fn ordered(&self, number: u8, delegate: &PrivateKeySigner) -> (Value, String) {
         let arguments = json!({
             "accountProfile": {"kind": "eoa", "address": self.wallet, "chainId": BASE},
             "chainId": BASE, "fromToken": USDC, "toToken": WETH,
@@ -231,7 +246,7 @@ impl Round {
         (body, digest)
     }
 
-    async fn ended(&self, digest: &str) -> Value {
+    pub(crate) async fn ended(&self, digest: &str) -> Value {
         for _ in 0..600 {
             let said = self.get(&format!("/delegation/submissions/{digest}")).await;
             let said: Value = serde_json::from_str(&said).unwrap();

@@ -44,7 +44,10 @@ impl Driver {
         let Some(route) = self.route(standing) else {
             return not_permitted;
         };
-        if let Err(obstacle) = route.call(admitted, Transaction::Clear(0)) {
+        if let Err(obstacle) = route.call(&standing.kept, Transaction::Clear(0)) {
+            return Ok(Err(obstacle));
+        }
+        if let Err(obstacle) = route.clear_obstacle(&standing.kept, sealed).await? {
             return Ok(Err(obstacle));
         }
         let Some(signer) = route.signer(admitted.account).await? else {
@@ -52,7 +55,8 @@ impl Driver {
         };
         let gas = &self.shared.gas;
         let (chain, sender) = (&self.shared.chain, &self.shared.sender);
-        let (payer, least) = (signer.account(), gas.approval);
+        let least = gas.approval.saturating_add(route.overhead());
+        let payer = signer.account();
         let funds = gas.fund(chain, sender, admitted, payer, least, sealed.block);
         Ok(match funds.await? {
             Funds::Enough | Funds::Coming => Ok(()),

@@ -26,9 +26,9 @@ impl Driver {
         let Some(signer) = route.signer(admitted.account).await? else {
             return Ok(Turn::Waits);
         };
-        let call = match (route.call(admitted, transaction), transaction) {
+        let call = match (route.call(&standing.kept, transaction), transaction) {
             (Ok(call), _) => call,
-            (Err(_), Transaction::Step(_)) => return Ok(Turn::Waits),
+            (Err(_), Transaction::Step(_) | Transaction::Swap) => return Ok(Turn::Waits),
             (Err(obstacle), Transaction::Clear(_)) => {
                 return self
                     .append(standing, Event::ClearImpossible(obstacle))
@@ -41,15 +41,23 @@ impl Driver {
         let estimate = shared
             .chain
             .estimate(payer, call.to, &call.input, sealed.block);
-        let is_call = transaction == Transaction::Step(StepKind::Call);
+        let is_call = matches!(
+            transaction,
+            Transaction::Step(StepKind::Call) | Transaction::Swap
+        );
+        let overhead = route.overhead();
         let limit = match estimate.await? {
-            Estimate::Gas(gas) => shared.gas.limit(gas, is_call),
+            Estimate::Gas(gas) => shared.gas.limit(gas, is_call, overhead),
             Estimate::Reverts => None,
         };
         let Some(gas_limit) = limit else {
             let event = match transaction {
                 Transaction::Step(at) => Event::Halting {
                     at,
+                    reason: HaltReason::WouldRevert,
+                },
+                Transaction::Swap => Event::Halting {
+                    at: StepKind::ApproveReset,
                     reason: HaltReason::WouldRevert,
                 },
                 Transaction::Clear(_) => Event::ClearImpossible(ClearObstacle::Paused),
@@ -59,7 +67,7 @@ impl Driver {
 
         // Before the first step there has to be gas for all of them and for the clearing.
         let gas = match transaction {
-            Transaction::Step(StepKind::ApproveReset) => shared.gas.of_plan(),
+            Transaction::Step(StepKind::ApproveReset) => shared.gas.of_plan(overhead),
             _ => gas_limit,
         };
         let (chain, sender) = (&shared.chain, &shared.sender);
@@ -78,6 +86,11 @@ impl Driver {
             max_fee_per_gas: None,
             not_after: match transaction {
                 Transaction::Step(_) => Some(admitted.valid_until.unix()),
+                // The chain takes it until the order's deadline.
+                Transaction::Swap => {
+                    let past = admitted.deadline.unix().saturating_add(1);
+                    Some(past.min(admitted.valid_until.unix()))
+                }
                 Transaction::Clear(_) => None,
             },
             confirmations: Some(chain.confirmations()),

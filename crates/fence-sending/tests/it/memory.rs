@@ -92,10 +92,11 @@ impl Inner {
         }
         for change in write.changes {
             match change {
-                Change::Grant(received) => {
+                Change::Grant(received, delegations) => {
                     let kept = KeptGrant {
                         signed: received.signed().clone(),
                         owner: received.owner(),
+                        delegations,
                         received_at: write.at,
                     };
                     self.grants.insert(received.grant().grant_id, kept);

@@ -9,16 +9,16 @@ use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
 use delegation_fence::{
-    AccountKind, Admitted, Budget, ClearObstacle, Confirmation, Domain, Fence, Grant, Instance,
-    Message, Name, Now, Order, Phase, Policy, ReadBack, Report, Signature, Signed, State,
-    Submission, Transaction, TypedData, admit,
+    AccountKind, Budget, ClearObstacle, Confirmation, Domain, Fence, Grant, Instance, Message,
+    Name, Now, Order, Phase, Policy, ReadBack, Report, Signature, Signed, State, Submission,
+    Transaction, TypedData, admit,
 };
 use dev_chain::{DEV_ACCOUNTS, DevChain, Mining, Reply, base};
 use fence_sending::{
     Call, ChainClocks, ChainReader, GasRules, Pace, Parts, Route, RouteFuture, RoutedAccounts,
     Sendings, own_call,
 };
-use fence_server::{Acceptance, Change, Delegations, Store as _};
+use fence_server::{Acceptance, Change, Delegations, KeptSubmission, Store as _};
 use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -122,11 +122,11 @@ impl Route for TestRoute {
         Box::pin(async move { Ok(Some(signer)) })
     }
 
-    fn call(&self, admitted: &Admitted, transaction: Transaction) -> Result<Call, ClearObstacle> {
+    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
         if let Transaction::Clear(_) = transaction {
             (*self.clears.lock().unwrap())?;
         }
-        Ok(own_call(admitted, transaction))
+        Ok(own_call(&kept.admitted, transaction))
     }
 }
 
@@ -245,7 +245,7 @@ impl World {
         };
         let owner = owner();
         let received = fence().receive(sign(grant, &owner), owner.address(), now);
-        let change = Change::Grant(Box::new(received.unwrap()));
+        let change = Change::Grant(Box::new(received.unwrap()), Vec::new());
         store.put(wallet().address(), now.wall, change);
         Self {
             node: InProcess::new(&chain),
@@ -433,6 +433,7 @@ impl World {
             accounts: Arc::new(RoutedAccounts::new(vec![Arc::clone(&route)])),
             clocks: Arc::new(ChainClocks::new(chain.clone(), Arc::clone(&clock))),
             prices: None,
+            chain: None,
         });
         let sendings = Sendings::start(Parts {
             delegations: Arc::new(delegations.await.unwrap()),

@@ -143,7 +143,9 @@ impl Delegations {
         now: Now,
     ) -> Result<Admitted, DelegationError> {
         let submission = ordered.as_submission();
-        let admitted = self.confirm(view, &submission, Phase::Begin, now).await?;
+        let admitted = self
+            .confirm(view, &submission, Phase::Begin, now, 0)
+            .await?;
         self.budget.require_size(&admitted)?;
         let spent = self.store.gas_spent(ordered.account, now.wall).await?;
         self.budget.require_gas(spent)?;

@@ -1,6 +1,7 @@
 //! What the store gives back.
 
 use alloy_primitives::{Address, B256, U256};
+use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{
     Account, Admitted, Event, Grant, Instance, Limit, Now, Order, OutOfOrder, Policy, ReadBack,
     Refusal, Sending, Signed, Transaction, Use,
@@ -40,6 +41,8 @@ pub struct KeptGrant {
     pub signed: Signed<Grant>,
     /// Whose key had to sign it.
     pub owner: Address,
+    /// The delegations that came with it (`eoa7702`).
+    pub delegations: Vec<SignedDelegation>,
     /// When it came.
     pub received_at: UtcSeconds,
 }
@@ -180,6 +183,16 @@ impl KeptSubmission {
         Sending::replay(&self.admitted, &self.events)
     }
 
+    /// The number of the newest block that a transaction of the plan was seen in; 0 before the first one.
+    #[must_use]
+    pub fn newest_block(&self) -> u64 {
+        let numbers = self.events.iter().filter_map(|event| match event {
+            Event::Sealed { block, .. } => Some(block.number),
+            _ => None,
+        });
+        numbers.max().unwrap_or_default()
+    }
+
     /// The write of the next event, on the condition that nothing was written about the account since this was read and that the lease is
     /// still held. Counts the plan when its third step is ordered, and says when nothing is left to be done.
     ///
@@ -188,7 +201,10 @@ impl KeptSubmission {
     pub fn append(&self, event: Event, lease: Lease, at: UtcSeconds) -> Result<Write, OutOfOrder> {
         let mut sending = self.sending()?;
         sending.apply(&event)?;
-        let counts = event == Event::Ordered(Transaction::Step(StepKind::Call));
+        let counts = matches!(
+            event,
+            Event::Ordered(Transaction::Step(StepKind::Call) | Transaction::Swap)
+        );
         Ok(Write {
             account: self.admitted.account,
             version: self.view.version,

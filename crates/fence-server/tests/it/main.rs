@@ -9,8 +9,10 @@
 )]
 
 mod crashes;
+mod delegated;
 mod dying;
 mod generated_docs;
+mod onchain;
 mod operations;
 mod stage;
 mod store;

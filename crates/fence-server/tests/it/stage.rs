@@ -210,9 +210,13 @@ impl Shelf {
         }
     }
 
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("service.fence.db")
+    }
+
     /// Another handle on the same file, as of another process.
     pub(crate) fn open(&self) -> SqliteStore {
-        SqliteStore::open(self.folder.path().join("service.fence.db")).unwrap()
+        SqliteStore::open(self.path()).unwrap()
     }
 }
 

@@ -42,6 +42,7 @@ impl Clocks for Clock {
 /// Custody of one sub-wallet. It can be away, and the wallet can change hands.
 #[derive(Clone)]
 pub(crate) struct Custody {
+    sends_delegated: bool,
     pub(crate) is_away: Arc<AtomicBool>,
     pub(crate) owner: Arc<Mutex<Address>>,
 }
@@ -49,15 +50,24 @@ pub(crate) struct Custody {
 impl Custody {
     pub(crate) fn new() -> Self {
         Self {
+            sends_delegated: false,
             is_away: Arc::default(),
             owner: Arc::new(Mutex::new(owner().address())),
+        }
+    }
+
+    /// Beside a key that redeems the delegations of accounts that sign for themselves.
+    pub(crate) fn delegated() -> Self {
+        Self {
+            sends_delegated: true,
+            ..Self::new()
         }
     }
 }
 
 impl Accounts for Custody {
     fn sends_for(&self, kind: AccountKind) -> bool {
-        kind == AccountKind::SubWallet
+        kind == AccountKind::SubWallet || (self.sends_delegated && kind == AccountKind::Eoa7702)
     }
 
     fn owner(&self, account: Address) -> PortFuture<'_, Result<Option<Address>, PortError>> {
@@ -184,6 +194,7 @@ pub(crate) async fn priced_desk(
         accounts: Arc::new(custody.clone()),
         clocks: Arc::new(clock.clone()),
         prices,
+        chain: None,
     };
     Delegations::install(parts).await.unwrap()
 }

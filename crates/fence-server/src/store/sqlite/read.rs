@@ -1,6 +1,7 @@
 //! What is read.
 
 use alloy_primitives::{Address, B256, U256};
+use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
 use plan_checks::UtcSeconds;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -59,12 +60,13 @@ pub(super) fn view(
 
 fn grant(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<Option<KeptGrant>> {
     moment
-        .prepare_cached("SELECT signed, owner, received_at FROM permission WHERE account = ?1 AND grant_id = ?2")?
+        .prepare_cached("SELECT signed, owner, received_at, delegations FROM permission WHERE account = ?1 AND grant_id = ?2")?
         .query_row(key(of, grant_id), |row| {
             Ok(KeptGrant {
                 signed: Signed::parse(&text(row, 0)?).map_err(damaged)?,
                 owner: word(row, 1)?,
                 received_at: UtcSeconds::from_unix(seconds(row, 2)?),
+                delegations: SignedDelegation::parse_list(&text(row, 3)?).map_err(damaged)?,
             })
         })
         .optional()

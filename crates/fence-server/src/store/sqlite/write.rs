@@ -1,6 +1,7 @@
 //! What is written. Every function runs in one transaction that holds the write lock.
 
 use alloy_primitives::{Address, B256};
+use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{Entry, Head, LogEvent, Policy};
 use plan_checks::UtcSeconds;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
@@ -83,13 +84,13 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
     let account = write.account;
     let at = number(write.at.unix());
     match change {
-        Change::Grant(received) => {
+        Change::Grant(received, delegations) => {
             let grant = received.grant();
             let [account, grant_id] = key(account, grant.grant_id);
             transaction
                 .prepare_cached(
-                    "INSERT INTO permission (account, grant_id, owner, issued_at, signed, received_at) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    "INSERT INTO permission (account, grant_id, owner, issued_at, signed, received_at, delegations) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                 )?
                 .execute(params![
                     account,
@@ -98,6 +99,7 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
                     number(grant.issued_at),
                     received.signed().to_json(),
                     at,
+                    SignedDelegation::list_to_json(delegations),
                 ])?;
         }
         Change::Limit(received) => {
