@@ -39,7 +39,7 @@ pub struct Delegations {
     accounts: Arc<dyn Accounts>,
     clocks: Arc<dyn Clocks>,
     prices: Option<Arc<dyn Prices>>,
-    chain: Option<Arc<dyn Chain>>,
+    delegated: Option<Arc<dyn Chain>>,
     accepted: Notify,
 }
 
@@ -60,7 +60,7 @@ pub struct Parts {
     /// The prices that plans are held against before their first step, where prices are read.
     pub prices: Option<Arc<dyn Prices>>,
     /// The chain that enforces delegations, where the service sends for accounts that have some.
-    pub chain: Option<Arc<dyn Chain>>,
+    pub delegated: Option<Arc<dyn Chain>>,
 }
 
 impl Delegations {
@@ -77,7 +77,7 @@ impl Delegations {
             accounts,
             clocks,
             prices,
-            chain,
+            delegated,
         } = parts;
         let now = clocks.now().await;
         store.install(fence.policy().clone(), now.wall).await?;
@@ -89,7 +89,7 @@ impl Delegations {
             accounts,
             clocks,
             prices,
-            chain,
+            delegated,
             accepted: Notify::new(),
         })
     }

@@ -98,7 +98,7 @@ pub(crate) async fn open(
         accounts: routes.accounts(),
         clocks: Arc::new(MachineClock(clock)),
         prices: prices.map(|prices| -> Arc<dyn Prices> { prices }),
-        chain: routes.chain(),
+        delegated: routes.chain(),
     };
     let delegations = Delegations::install(parts)
         .await

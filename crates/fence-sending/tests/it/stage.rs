@@ -433,7 +433,7 @@ impl World {
             accounts: Arc::new(RoutedAccounts::new(vec![Arc::clone(&route)])),
             clocks: Arc::new(ChainClocks::new(chain.clone(), Arc::clone(&clock))),
             prices: None,
-            chain: None,
+            delegated: None,
         });
         let sendings = Sendings::start(Parts {
             delegations: Arc::new(delegations.await.unwrap()),

@@ -44,7 +44,7 @@ impl Delegations {
                 .into()),
             };
         }
-        let chain = self.chain()?;
+        let chain = self.delegated()?;
         let policy = self.fence.policy();
         let level = chain.level();
         let mut tokens = Vec::new();
@@ -84,7 +84,7 @@ impl Delegations {
         admitted: &Admitted,
         at_least: u64,
     ) -> Result<bool, DelegationError> {
-        let chain = self.chain()?;
+        let chain = self.delegated()?;
         let grant = ChainGrant::restore(kept.signed.typed_data(), &kept.delegations)?;
         let own = (chain.redeemer(), chain.level());
         if (grant.redeemer(), grant.level()) != own {
@@ -134,7 +134,7 @@ impl Delegations {
             router: self.fence.policy().router(),
             at_least: 0,
         };
-        let reading = match self.chain() {
+        let reading = match self.delegated() {
             Ok(chain) => read(chain, asked).await.ok(),
             Err(_) => None,
         };
@@ -147,8 +147,8 @@ impl Delegations {
         })
     }
 
-    fn chain(&self) -> Result<&dyn Chain, DelegationError> {
-        self.chain.as_deref().ok_or_else(|| {
+    fn delegated(&self) -> Result<&dyn Chain, DelegationError> {
+        self.delegated.as_deref().ok_or_else(|| {
             refusal(
                 Rule::AccountKindUnsupported,
                 "this service reads no chain for accounts of this kind",

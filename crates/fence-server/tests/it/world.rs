@@ -194,7 +194,7 @@ pub(crate) async fn priced_desk(
         accounts: Arc::new(custody.clone()),
         clocks: Arc::new(clock.clone()),
         prices,
-        chain: None,
+        delegated: None,
     };
     Delegations::install(parts).await.unwrap()
 }
