@@ -16,7 +16,7 @@ use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFutu
 /// A file of the fence's records (`x4fe`).
 const FORMAT: Format = Format {
     application_id: 0x7834_6665,
-    migrations: &[include_str!("0001.sql"), include_str!("0002.sql")],
+    migrations: &[include_str!("0001.sql"), include_str!("0003.sql")],
 };
 
 const SETTINGS: Settings = Settings {
