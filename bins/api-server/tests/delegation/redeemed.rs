@@ -32,7 +32,7 @@ async fn open(account: Address, code: Vec<u8>) -> Round {
     })
     .await;
     round.wallet = account;
-    round.fund();
+    round.fund(5_000_000_000);
     round
 }
 

@@ -75,15 +75,12 @@ impl Round {
             .unwrap()
             .to_owned();
         round.wallet = wallet.parse().unwrap();
-        round.fund();
+        round.fund(5 * AMOUNT);
         round
     }
 
     /// A server with custody and the fence on a chain, as far as a test does not say otherwise.
-    pub(crate) async fn start(
-        base: DevChain,
-        edit: impl FnOnce(&mut Config) + Send + 'static,
-    ) -> Self {
+    pub(crate) async fn start(base: DevChain, edit: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("policy.json"), policy().canonical()).unwrap();
         std::fs::write(folder.path().join("fees.toml"), FEES).unwrap();
@@ -124,10 +121,10 @@ impl Round {
     }
 
     /// Gives the account tokens, and nothing for gas.
-    pub(crate) fn fund(&self) {
+    pub(crate) fn fund(&self, tokens: u64) {
         let transfer = transferCall {
             to: self.wallet,
-            value: U256::from(5 * AMOUNT),
+            value: U256::from(tokens),
         };
         let request = json!({
             "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
