@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use delegation_fence::Signed;
-use fence_server::{DelegationError, Delegations};
+use fence_server::{DelegationError, Delegations, Store};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, StatusCode};
 use http_edge::{ClientAddress, RequestId, read_body};
@@ -57,6 +57,11 @@ impl Endpoints {
             max_body_bytes,
             body_timeout,
         }
+    }
+
+    /// The records.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(self.delegations.store())
     }
 
     /// Answers a request below [`PREFIX`].

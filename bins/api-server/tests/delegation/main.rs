@@ -10,6 +10,7 @@
 
 mod cli;
 mod limits;
+mod market;
 mod refusals;
 mod requests;
 mod sending;

@@ -2,8 +2,8 @@
 
 use alloy_primitives::{Address, B256, U256};
 use delegation_fence::{
-    AccountKind, Grant, Limit, Novelty, Now, ReceivedRevocation, Record, Refusal, Revocation,
-    RevocationReceipt, Rule, Signed, Tightest,
+    AccountKind, Grant, Limit, Message, Novelty, Now, ReceivedRevocation, Record, Refusal,
+    Revocation, RevocationReceipt, Rule, Signed, Tightest,
 };
 use plan_checks::UtcSeconds;
 
@@ -45,6 +45,7 @@ impl Delegations {
         signed: Signed<Grant>,
     ) -> Result<GrantReceipt, DelegationError> {
         self.fence.confirm(&self.read_back().await)?;
+        self.require_readable(&signed)?;
         let grant = signed.message().clone();
         let now = self.now().await;
         let owner = self.signer_of(&grant).await?;
@@ -79,6 +80,7 @@ impl Delegations {
         &self,
         signed: Signed<Limit>,
     ) -> Result<(Tightest, U256), DelegationError> {
+        self.require_readable(&signed)?;
         let now = self.now().await;
         let (of, grant_id) = (signed.message().account, signed.message().grant_id);
         for _ in 0..ATTEMPTS {
@@ -113,6 +115,7 @@ impl Delegations {
         &self,
         signed: Signed<Revocation>,
     ) -> Result<RevocationReceipt, DelegationError> {
+        self.require_readable(&signed)?;
         let now = self.now().await;
         let (of, grant_id) = (signed.message().account, signed.message().grant_id);
         for _ in 0..ATTEMPTS {
@@ -222,6 +225,14 @@ impl Delegations {
         let last = records.last().filter(|_| is_full);
         let next = last.map(|record| record.seq().saturating_add(1));
         Ok((records, next))
+    }
+
+    /// What can be judged without records and custody is judged first: nobody has them looked at with bytes that no key has signed for this
+    /// service.
+    fn require_readable<M: Message>(&self, signed: &Signed<M>) -> Result<(), Refusal> {
+        let domain = signed.typed_data().domain();
+        self.instance().domain.require(domain)?;
+        signed.signer().map(|_| ())
     }
 
     /// A revocation of what is ended already may be of any time: it changes nothing.

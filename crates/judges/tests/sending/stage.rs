@@ -145,6 +145,7 @@ impl Stage {
             accounts: Arc::new(RoutedAccounts::new(vec![Arc::clone(&route)])),
             clocks: Arc::new(ChainClocks::new(chain.clone(), Arc::clone(&clock))),
             prices: None,
+            chain: None,
         });
         let delegations = Arc::new(delegations.await.unwrap());
         let policy = fence_policy();
