@@ -16,7 +16,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use delegation_fence::onchain::GrantFile;
 use delegation_fence::{Revocation, Signed};
-use fence_server::{DelegationError, Delegations};
+use fence_server::{DelegationError, Delegations, Store};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, StatusCode};
 use http_edge::{ClientAddress, RequestId, read_body};
@@ -60,6 +60,11 @@ impl Endpoints {
             max_body_bytes,
             body_timeout,
         }
+    }
+
+    /// The records.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(self.delegations.store())
     }
 
     /// Answers a request below [`PREFIX`].

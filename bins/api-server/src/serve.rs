@@ -130,7 +130,7 @@ impl Service<AnySettler, SqliteLedger> {
         let prices = sources.accounts.defillama.clone();
         let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
         let sendings = match &delegations {
-            Some(delegations) => delegation::start(config, delegations, routes, &clock)?,
+            Some(delegations) => delegation::start(config, delegations, routes, &clock).await?,
             None => None,
         };
         let parts = Parts {

@@ -2,6 +2,7 @@
 
 mod budget;
 mod facts;
+mod feasible;
 mod rates;
 mod record;
 mod rules;
@@ -14,6 +15,7 @@ use serde::Deserialize;
 pub use self::{
     budget::{Budget, Spent},
     facts::PlanFacts,
+    feasible::Foresight,
     rates::Rates,
     rules::judge_plan,
 };

@@ -1,16 +1,9 @@
 //! Gas of plans: how much a transaction may use, and that its signer can pay for it.
 
-use alloy_primitives::{Address, Bytes, U256};
-use delegation_fence::{Admitted, Block};
-use tx_sender::{Lane, Request, Sender};
+mod cost;
+mod fund;
 
-use crate::{ChainReader, Fault, key};
-
-/// How often an account is topped up for one plan.
-const MOST_TOP_UPS: u8 = 4;
-
-/// The gas of a plain transfer.
-const TRANSFER: u64 = 21_000;
+use alloy_primitives::{Address, U256};
 
 /// What is put on top of an estimate, in percent: what a call uses changes with the state that it finds.
 const MARGIN_PERCENT: u64 = 30;
@@ -31,8 +24,21 @@ pub struct GasRules {
 pub struct Funder {
     /// The account. The sender of transactions signs for it.
     pub account: Address,
-    /// The most that it gives for one plan, in wei.
+    /// The most that it gives for the steps of one plan, and once more for the clearing after a halt, in wei.
     pub most_per_plan: U256,
+    /// The most that it gives for the plans of one account in a day, in micro US dollars.
+    pub of_account: u64,
+    /// The most that it gives for the plans of all accounts in a day, in micro US dollars.
+    pub of_all: u64,
+}
+
+/// What coins are given for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The steps. Nothing is given for them any more when the plan is over.
+    Steps,
+    /// The clearing of the allowance after a halt. It has no end: the allowance stays until it is cleared.
+    Clearing,
 }
 
 impl Default for GasRules {
@@ -77,74 +83,6 @@ impl GasRules {
         U256::from(gas)
             .saturating_mul(U256::from(price))
             .saturating_mul(U256::from(2))
-    }
-
-    /// Whether `payer` holds enough for so much gas, or comes to.
-    pub(crate) async fn fund(
-        &self,
-        chain: &ChainReader,
-        sender: &Sender,
-        admitted: &Admitted,
-        payer: Address,
-        gas: u64,
-        block: Block,
-    ) -> Result<Funds, Fault> {
-        let needed = self.cost(gas, chain.gas_price().await?);
-        let balance = chain.balance(payer, block).await?;
-        let missing = needed.saturating_sub(balance);
-        if missing.is_zero() {
-            return Ok(Funds::Enough);
-        }
-        let Some(funder) = self
-            .funder
-            .as_ref()
-            .filter(|funder| funder.account != payer)
-        else {
-            return Ok(Funds::Missing);
-        };
-        let mut given = U256::ZERO;
-        for number in 0..MOST_TOP_UPS {
-            let key = key::top_up(admitted, number);
-            let lane = Lane {
-                chain_id: chain.chain_id(),
-                account: funder.account,
-            };
-            match sender.find(&key).await? {
-                Some(record) if !record.state.is_outcome() => {
-                    sender.wake(lane)?;
-                    return Ok(Funds::Coming);
-                }
-                // Its block may be newer than the one that was read.
-                Some(record) => {
-                    given = given.saturating_add(record.request.value);
-                    if record
-                        .state
-                        .inclusion()
-                        .is_some_and(|at| at.number > block.number)
-                    {
-                        return Ok(Funds::Coming);
-                    }
-                }
-                None if given.saturating_add(missing) > funder.most_per_plan => {
-                    return Ok(Funds::Missing);
-                }
-                None => {
-                    let request = Request {
-                        to: payer,
-                        value: missing,
-                        input: Bytes::new(),
-                        gas_limit: TRANSFER,
-                        max_fee_per_gas: None,
-                        not_after: Some(admitted.valid_until.unix()),
-                        confirmations: Some(chain.confirmations()),
-                    };
-                    tracing::info!(%payer, wei = %missing, "account topped up for gas");
-                    sender.submit(&key, lane, request).await?;
-                    return Ok(Funds::Coming);
-                }
-            }
-        }
-        Ok(Funds::Missing)
     }
 }
 

@@ -10,9 +10,11 @@ pub use self::{
         Delegations, GrantReceipt, GrantState, LOG_PAGE, OnChain, Ordered, Parts, Submitted,
     },
     error::DelegationError,
-    ports::{Accounts, Chain, ChainQuestion, Clocks, NoAccounts, PortError, PortFuture, Prices},
+    ports::{
+        Accounts, Chain, ChainQuestion, Clocks, Foresee, NoAccounts, PortError, PortFuture, Prices,
+    },
     store::{
         Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, Lease,
-        SqliteStore, Store, StoreError, StoreFuture, View, Write,
+        SqliteStore, Store, StoreError, StoreFuture, TopUp, View, Write,
     },
 };

@@ -4,8 +4,8 @@ use std::pin::Pin;
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::onchain::{ChainReading, Level};
-use delegation_fence::{AccountKind, Admitted, Now, Rates};
-use plan_checks::BasisPoints;
+use delegation_fence::{AccountKind, Admitted, Foresight, Now, Rates};
+use plan_checks::{BasisPoints, Decimal};
 use thiserror::Error;
 
 /// The answer of a port.
@@ -41,6 +41,21 @@ pub trait Prices: Send + Sync + 'static {
 
     /// How far below them a plan's minimum may lie.
     fn max_deviation(&self) -> BasisPoints;
+
+    /// What a whole coin of the chain costs in US dollars: gas is paid in it. Where nobody says it, gas costs what it was estimated to cost.
+    fn native_usd(&self) -> PortFuture<'_, Result<Decimal, PortError>> {
+        let reason = "the price of the chain's coin is not read".to_owned();
+        Box::pin(async move { Err(PortError { reason }) })
+    }
+}
+
+/// The chain, as far as it says beforehand what comes of a plan.
+pub trait Foresee: Send + Sync + 'static {
+    /// What the account holds, and whether the plan's steps would succeed, as of one sealed block.
+    fn foresee<'a>(
+        &'a self,
+        admitted: &'a Admitted,
+    ) -> PortFuture<'a, Result<Foresight, PortError>>;
 }
 
 /// The chain, for accounts whose delegations it holds redemptions to (`eoa7702`).

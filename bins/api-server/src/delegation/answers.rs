@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, U256, hex};
 use delegation_fence::{
-    FenceStatus, Novelty, Policy, Record, Refusal, Report, RevocationReceipt, Tightest,
+    AccountKind, FenceStatus, Novelty, Policy, Record, Refusal, Report, RevocationReceipt, Tightest,
 };
 use fence_server::{
     DelegationError, GrantReceipt, GrantState, KeptSubmission, OnChain, StoreError, Submitted,
@@ -214,10 +214,23 @@ pub(super) fn submission(kept: &KeptSubmission) -> Result<Reply, Refused> {
                 "to": clear.to.to_string(),
                 "value": clear.value.to_string(),
                 "data": hex::encode_prefixed(&clear.data),
+                "from": kept.admitted.account.to_string(),
+                "sent_by": sender_of_clear(kept),
             }),
         );
     }
     Ok(reply::json(StatusCode::OK, body.to_string()))
+}
+
+/// Who can send the transaction that clears an allowance: it counts only from the account itself.
+fn sender_of_clear(kept: &KeptSubmission) -> &'static str {
+    let grant = kept.view.grant.as_ref();
+    match grant.map(|grant| grant.signed.message().account_kind) {
+        Some(AccountKind::SubWallet) | None => {
+            "the service, which holds the account's key: it clears by itself once it can"
+        }
+        Some(_) => "the account's holder, from the account",
+    }
 }
 
 /// What is said of a plan; events that no send can have are a damaged store.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use alloy_primitives::U256;
 use custody::Custody;
 use data_sources::Clock;
 use fence_sending::{
@@ -10,6 +11,7 @@ use fence_sending::{
     SubWallets,
 };
 use fence_server::{Accounts, Chain, Delegations, NoAccounts};
+use plan_checks::UtcSeconds;
 use server_config::{Problem, UpstreamMode};
 use storage::sqlite::path_of;
 use tx_sender::{
@@ -68,19 +70,34 @@ impl Routes {
     }
 }
 
-/// Starts sending what was ordered, and goes on with what an earlier process has left. Nothing is sent where nobody holds a key.
+/// Starts sending what was ordered, and goes on with what an earlier process has left. Where nobody holds a key any more, nothing is signed: plans
+/// that are open are followed, halted, and an allowance that is left is reported.
 ///
 /// # Errors
-/// A key of the configuration that is missing or cannot be used.
-pub(crate) fn start(
+/// A key of the configuration that is missing or cannot be used; records that cannot be read.
+pub(crate) async fn start(
     config: &Config,
     delegations: &Arc<Delegations>,
     routes: Routes,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Sendings>, ServeError> {
-    let Some(section) = config.delegation.as_ref().filter(|_| !routes.is_empty()) else {
+    let Some(section) = &config.delegation else {
         return Ok(None);
     };
+    if routes.is_empty() {
+        // Those that are open, and none that ended.
+        let open = delegations
+            .store()
+            .sendings(UtcSeconds::from_unix(u64::MAX));
+        let open = open.await.map_err(ServeError::Fence)?.len();
+        if open == 0 {
+            return Ok(None);
+        }
+        tracing::error!(
+            plans = open,
+            "plans are open, and nobody holds their accounts' keys: set [custody]"
+        );
+    }
     let chain_id = delegations.fence().policy().chain_id();
     let nodes = nodes(config, chain_id)?;
     let confirmations = confirmations(config, section, chain_id);
@@ -93,7 +110,9 @@ pub(crate) fn start(
         let key = LocalKey::from_hex(key).map_err(wrong)?;
         gas.funder = Some(Funder {
             account: key.account(),
-            most_per_plan: alloy_primitives::U256::from(config.wallets.gas_topup_most_wei),
+            most_per_plan: U256::from(config.wallets.gas_topup_most_wei),
+            of_account: config.wallets.gas_topup_budget_usd.as_micro(),
+            of_all: config.wallets.gas_topup_total_usd.as_micro(),
         });
         signers.push(Arc::new(key));
     }

@@ -11,6 +11,7 @@
 mod cli;
 mod delegated;
 mod limits;
+mod market;
 mod redeemed;
 mod refusals;
 mod requests;

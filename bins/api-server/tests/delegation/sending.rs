@@ -1,5 +1,6 @@
 //! The whole round on real servers: a sub-wallet, a permission, a plan, an order, three sealed steps on the embedded chain, and the end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes, U256, address, keccak256};
@@ -8,6 +9,7 @@ use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
 use api_server::Config;
 use api_server::config::{CustodyProvider, CustodySection, DelegationSection};
+use data_sources::SystemClock;
 use delegation_fence::{
     AccountKind, Domain, Grant, Message, Name, Order, Policy, Revocation, Signature, Signed,
     TypedData, verify_log,
@@ -15,6 +17,7 @@ use delegation_fence::{
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, Reply, RpcServer, base};
 use plan_builder::{FeeDocument, Moment, Request, ports::NoSimulator, swap};
 use plan_checks::{Rail, UtcSeconds};
+use replay::Recordings;
 use serde_json::{Value, json};
 
 use crate::sample::{Aggregator, BASE, Draft, USDC, WETH};
@@ -31,9 +34,9 @@ const POLICY: &str = include_str!("../../../../docs/fence-policy.example.json");
 const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
 /// The recipient of the reviewed fee.
 const OWN: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
-const AMOUNT: u64 = 1_000_000_007;
+pub(crate) const AMOUNT: u64 = 1_000_000_007;
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.unwrap().as_secs()
 }
@@ -54,7 +57,7 @@ pub(crate) fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> 
 }
 
 pub(crate) struct Round {
-    world: World,
+    pub(crate) world: World,
     pub(crate) base: DevChain,
     pub(crate) wallet: Address,
     client: reqwest::Client,
@@ -63,10 +66,15 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// The buyer's sub-wallet, with tokens and without gas.
-    async fn open() -> Self {
+    /// A server with custody and the fence, and the buyer's sub-wallet with tokens and without gas.
+    pub(crate) async fn open() -> Self {
+        Self::open_with(5 * AMOUNT, |_| {}).await
+    }
+
+    /// With so many tokens, and a configuration that a test changes.
+    pub(crate) async fn open_with(tokens: u64, change: impl FnOnce(&mut Config)) -> Self {
         let base = DevChain::with_base_stage().unwrap();
-        let mut round = Self::start(base, |_| {}).await;
+        let mut round = Self::start(base, change).await;
         let payment = round.world.buyer.payment("/sub-wallet").await;
         let answer = round.world.buyer.get_paid("/sub-wallet", &payment).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -75,40 +83,45 @@ impl Round {
             .unwrap()
             .to_owned();
         round.wallet = wallet.parse().unwrap();
-        round.fund(5 * AMOUNT);
+        round.fund(tokens);
         round
     }
 
     /// A server with custody and the fence on a chain, as far as a test does not say otherwise.
-    pub(crate) async fn start(base: DevChain, edit: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) async fn start(base: DevChain, change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("policy.json"), policy().canonical()).unwrap();
         std::fs::write(folder.path().join("fees.toml"), FEES).unwrap();
         let rpc = base.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
         let (path, node) = (folder.path().to_owned(), rpc.url());
-        let world = World::start(move |config: &mut Config, _| {
-            config.custody = Some(CustodySection {
-                provider: CustodyProvider::Local,
-                directory: Some(path.join("wallets")),
-                secret: Some("the operator's secret".into()),
-                secret_file: None,
-            });
-            config.wallets.gas_account_key = Some(DEV_ACCOUNTS[2].key.to_string().into());
-            config.delegation = Some(DelegationSection {
-                project_id: PROJECT.to_owned(),
-                instance_salt: SALT.to_owned(),
-                policy: Some(path.join("policy.json")),
-                policy_digest: policy().digest().to_string(),
-                max_deviation_bps: 10_000,
-                ..DelegationSection::default()
-            });
-            let fees = path.join("fees.toml").to_string_lossy().into_owned();
-            config.plans.insert("fee_config".to_owned(), fees.into());
-            let table = config.chains.0.entry("8453".to_owned()).or_default();
-            table.rpc_urls = vec![node];
-            table.mode = None;
-            edit(config);
-        })
+        let recordings = Recordings::embedded().unwrap();
+        let world = World::at(
+            Arc::new(SystemClock),
+            recordings,
+            move |config: &mut Config, _| {
+                config.custody = Some(CustodySection {
+                    provider: CustodyProvider::Local,
+                    directory: Some(path.join("wallets")),
+                    secret: Some("the operator's secret".into()),
+                    secret_file: None,
+                });
+                config.wallets.gas_account_key = Some(DEV_ACCOUNTS[2].key.to_string().into());
+                config.delegation = Some(DelegationSection {
+                    project_id: PROJECT.to_owned(),
+                    instance_salt: SALT.to_owned(),
+                    policy: Some(path.join("policy.json")),
+                    policy_digest: policy().digest().to_string(),
+                    max_deviation_bps: 10_000,
+                    ..DelegationSection::default()
+                });
+                let fees = path.join("fees.toml").to_string_lossy().into_owned();
+                config.plans.insert("fee_config".to_owned(), fees.into());
+                let table = config.chains.0.entry("8453".to_owned()).or_default();
+                table.rpc_urls = vec![node];
+                table.mode = None;
+                change(config);
+            },
+        )
         .await;
         Self {
             world,

@@ -86,7 +86,10 @@ impl Sending {
             Event::Landed(_) => self.executed() && !self.finished,
             Event::Halting { .. } => self.halt.is_none() && !self.executed() && !self.finished,
             Event::ReadBack { .. } => (self.halt.is_some() || self.executed()) && !self.finished,
-            Event::ClearImpossible(_) => self.owes_clear(),
+            // Said once: it stands until it is another one, or gone.
+            Event::ClearImpossible(obstacle) => {
+                self.owes_clear() && self.obstacle != Some(obstacle)
+            }
             Event::Finished => {
                 !self.finished
                     && !self.is_open()

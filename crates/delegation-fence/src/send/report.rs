@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use plan_checks::{StepKind, step};
 
-use super::{Block, Fate, Sending, Transaction};
+use super::{Block, ClearObstacle, Fate, Sending, Transaction};
 use crate::Admitted;
 
 /// The state on the wire.
@@ -152,6 +152,12 @@ impl Sending {
                 _ => None,
             })
             .max_by_key(|(_, block)| block.number)
+    }
+
+    /// Why the service cannot clear the allowance, as it was last written.
+    #[must_use]
+    pub const fn obstacle(&self) -> Option<ClearObstacle> {
+        self.obstacle
     }
 
     /// Whether a transaction is in a sealed block.

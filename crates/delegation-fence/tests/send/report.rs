@@ -167,6 +167,12 @@ fn an_allowance_that_cannot_be_cleared_is_said_with_what_clears_it() {
     send.apply(&Event::ClearImpossible(ClearObstacle::Paused))
         .unwrap();
     assert_eq!(send.next(&paused), Action::Rest(State::HaltedDirty));
+    // It is said once: a list with the same obstacle twice is none of a send.
+    assert!(
+        send.apply(&Event::ClearImpossible(ClearObstacle::Paused))
+            .is_err()
+    );
+    assert_eq!(send.obstacle(), Some(ClearObstacle::Paused));
     let report = send.report(&admitted);
     assert!(!report.allowance_cleared());
     assert_eq!(report.allowance_read_back.unwrap().0, U256::from(AMOUNT));

@@ -3,8 +3,8 @@
 use alloy_primitives::{Address, B256, U256};
 use delegation_fence::onchain::{GrantFile, SignedDelegation};
 use delegation_fence::{
-    AccountKind, Grant, Limit, Novelty, Now, ReceivedRevocation, Record, Refusal, Revocation,
-    RevocationReceipt, Rule, Signed, Tightest,
+    AccountKind, Grant, Limit, Message, Novelty, Now, ReceivedRevocation, Record, Refusal,
+    Revocation, RevocationReceipt, Rule, Signed, Tightest,
 };
 use plan_checks::UtcSeconds;
 
@@ -53,6 +53,7 @@ impl Delegations {
             delegations,
         } = file.into();
         self.fence.confirm(&self.read_back().await)?;
+        self.require_readable(&signed)?;
         let grant = signed.message().clone();
         let now = self.now().await;
         let owner = self.signer_of(&grant).await?;
@@ -94,6 +95,7 @@ impl Delegations {
         &self,
         signed: Signed<Limit>,
     ) -> Result<(Tightest, U256), DelegationError> {
+        self.require_readable(&signed)?;
         let now = self.now().await;
         let (of, grant_id) = (signed.message().account, signed.message().grant_id);
         for _ in 0..ATTEMPTS {
@@ -128,6 +130,7 @@ impl Delegations {
         &self,
         signed: Signed<Revocation>,
     ) -> Result<RevocationReceipt, DelegationError> {
+        self.require_readable(&signed)?;
         let now = self.now().await;
         let (of, grant_id) = (signed.message().account, signed.message().grant_id);
         for _ in 0..ATTEMPTS {
@@ -255,6 +258,14 @@ impl Delegations {
             .into());
         }
         Ok(())
+    }
+
+    /// What can be judged without records and custody is judged first: nobody has them looked at with bytes that no key has signed for this
+    /// service.
+    fn require_readable<M: Message>(&self, signed: &Signed<M>) -> Result<(), Refusal> {
+        let domain = signed.typed_data().domain();
+        self.instance().domain.require(domain)?;
+        signed.signer().map(|_| ())
     }
 
     /// A revocation of what is ended already may be of any time: it changes nothing.

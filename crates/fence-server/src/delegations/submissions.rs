@@ -63,7 +63,7 @@ impl Delegations {
     ///
     /// # Errors
     /// The first confirmation that does not hold, by the names of [`admit`](delegation_fence::admit), then `order_too_small`,
-    /// `gas_budget_exhausted` and `fence_price`. Records, custody or prices that cannot be used.
+    /// `gas_budget_exhausted`, `fence_price`, `balance_too_low` and `plan_would_revert`. Records, custody, prices or a chain that cannot be used.
     pub async fn submit(&self, ordered: &Ordered) -> Result<Submitted, DelegationError> {
         let plan = ordered.payload_digest();
         for _ in 0..ATTEMPTS {
@@ -150,6 +150,7 @@ impl Delegations {
         let spent = self.store.gas_spent(ordered.account, now.wall).await?;
         self.budget.require_gas(spent)?;
         self.require_worth(&admitted).await?;
+        self.require_feasible(&admitted).await?;
         Ok(admitted)
     }
 

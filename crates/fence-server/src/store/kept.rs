@@ -76,7 +76,7 @@ pub struct View {
     pub grant_id: B256,
     /// The grant, if it came.
     pub grant: Option<KeptGrant>,
-    /// Everything that tightened it, in the order in which it came.
+    /// The tightest of everything that tightened it: at most one limit for each member.
     pub limits: Vec<KeptLimit>,
     /// Its end, also of a grant that never came.
     pub ended: Option<Ended>,
@@ -99,7 +99,7 @@ impl View {
         let mut account = Account::new(self.account);
         if let Some(grant) = &self.grant {
             account.receive(instance.restore_grant(grant.signed.clone(), grant.owner)?)?;
-            for limit in self.tightest_limits() {
+            for limit in tightest_of(&self.limits) {
                 // Its time was judged when it came, by the clock of that time.
                 let then = limit
                     .received_at
@@ -131,24 +131,22 @@ impl View {
     }
 }
 
-impl View {
-    /// Of any number of limits the few that say the most: for each member the one with the lowest value.
-    fn tightest_limits(&self) -> Vec<&KeptLimit> {
-        let lowest = |value: fn(&Limit) -> U256| {
-            let of = move |kept: &&KeptLimit| value(kept.signed.message());
-            // Zero says nothing.
-            let said = self.limits.iter().filter(move |kept| !of(kept).is_zero());
-            said.min_by_key(of)
-        };
-        [
-            lowest(|limit| limit.per_swap_cap),
-            lowest(|limit| U256::from(limit.max_swaps)),
-            lowest(|limit| limit.outflow_24h),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
+/// Of any number of limits the few that say the most: for each member the one with the lowest value.
+pub(super) fn tightest_of(limits: &[KeptLimit]) -> Vec<&KeptLimit> {
+    let lowest = |value: fn(&Limit) -> U256| {
+        let of = move |kept: &&KeptLimit| value(kept.signed.message());
+        // Zero says nothing.
+        let said = limits.iter().filter(move |kept| !of(kept).is_zero());
+        said.min_by_key(of)
+    };
+    [
+        lowest(|limit| limit.per_swap_cap),
+        lowest(|limit| U256::from(limit.max_swaps)),
+        lowest(|limit| limit.outflow_24h),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// A plan that was ordered, and what happened to it.

@@ -291,7 +291,7 @@ async fn records_of_an_earlier_version_are_taken_over() {
         let signed = sign(grant(GRANT_ID), &owner());
         desk.receive_grant(signed).await.unwrap();
     }
-    let sql = "ALTER TABLE permission DROP COLUMN delegations; PRAGMA user_version = 1;";
+    let sql = "ALTER TABLE permission DROP COLUMN delegations; PRAGMA user_version = 2;";
     let connection = rusqlite::Connection::open(shelf.path()).unwrap();
     connection.execute_batch(sql).unwrap();
     drop(connection);

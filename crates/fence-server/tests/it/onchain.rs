@@ -131,6 +131,7 @@ pub(crate) async fn delegated_desk(
         accounts: Arc::new(custody.clone()),
         clocks: Arc::new(clock.clone()),
         prices: None,
+        chain: None,
         delegated: Some(Arc::new(node.clone())),
     };
     Delegations::install(parts).await.unwrap()

@@ -63,6 +63,14 @@ pub(crate) fn fence_policy(version: u64) -> Policy {
     Policy::parse(&document.to_string()).unwrap()
 }
 
+/// A policy of another name.
+pub(crate) fn named_policy(name: &str, version: u64) -> Policy {
+    let text = fence_policy(version).canonical().to_owned();
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    document["name"] = name.into();
+    Policy::parse(&document.to_string()).unwrap()
+}
+
 pub(crate) fn fence() -> Fence {
     Fence::new(instance(), fence_policy(1)).unwrap()
 }

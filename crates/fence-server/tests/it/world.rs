@@ -6,10 +6,10 @@ use std::sync::{
 };
 
 use alloy_primitives::{Address, B256};
-use delegation_fence::{AccountKind, Admitted, Fence, Now, Rates, Record, verify_log};
+use delegation_fence::{AccountKind, Admitted, Fence, Foresight, Now, Rates, Record, verify_log};
 use fence_server::{
-    Accounts, Clocks, DelegationError, Delegations, Ordered, Parts, PortError, PortFuture, Prices,
-    SqliteStore, Store,
+    Accounts, Clocks, DelegationError, Delegations, Foresee, Ordered, Parts, PortError, PortFuture,
+    Prices, SqliteStore, Store,
 };
 use plan_checks::BasisPoints;
 
@@ -45,6 +45,8 @@ pub(crate) struct Custody {
     sends_delegated: bool,
     pub(crate) is_away: Arc<AtomicBool>,
     pub(crate) owner: Arc<Mutex<Address>>,
+    /// How often it was asked.
+    pub(crate) asked: Arc<AtomicU64>,
 }
 
 impl Custody {
@@ -53,6 +55,7 @@ impl Custody {
             sends_delegated: false,
             is_away: Arc::default(),
             owner: Arc::new(Mutex::new(owner().address())),
+            asked: Arc::default(),
         }
     }
 
@@ -71,6 +74,7 @@ impl Accounts for Custody {
     }
 
     fn owner(&self, account: Address) -> PortFuture<'_, Result<Option<Address>, PortError>> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         let owner = *self.owner.lock().unwrap();
         let answer = if self.is_away.load(Ordering::SeqCst) {
             Err(PortError {
@@ -114,6 +118,19 @@ impl Prices for Market {
 
     fn max_deviation(&self) -> BasisPoints {
         BasisPoints::new(200).unwrap()
+    }
+}
+
+/// A chain by its word: what an account holds and which step reverts, or none that answers.
+#[derive(Clone)]
+pub(crate) struct Oracle(pub(crate) Arc<Mutex<Option<Foresight>>>);
+
+impl Foresee for Oracle {
+    fn foresee<'a>(&'a self, _: &'a Admitted) -> PortFuture<'a, Result<Foresight, PortError>> {
+        let foresight = self.0.lock().unwrap().ok_or_else(|| PortError {
+            reason: "no node answers".to_owned(),
+        });
+        Box::pin(async move { foresight })
     }
 }
 
@@ -186,7 +203,19 @@ pub(crate) async fn priced_desk(
     custody: &Custody,
     prices: Option<Arc<dyn Prices>>,
 ) -> Delegations {
-    let parts = Parts {
+    let parts = desk_parts(store, version, clock, custody, prices);
+    Delegations::install(parts).await.unwrap()
+}
+
+/// What a desk is made of, for a test that wants something else.
+pub(crate) fn desk_parts(
+    store: Arc<dyn Store>,
+    version: u64,
+    clock: &Clock,
+    custody: &Custody,
+    prices: Option<Arc<dyn Prices>>,
+) -> Parts {
+    Parts {
         fence: Fence::new(instance(), fence_policy(version)).unwrap(),
         plans: policy(),
         budget: BUDGET,
@@ -194,9 +223,9 @@ pub(crate) async fn priced_desk(
         accounts: Arc::new(custody.clone()),
         clocks: Arc::new(clock.clone()),
         prices,
+        chain: None,
         delegated: None,
-    };
-    Delegations::install(parts).await.unwrap()
+    }
 }
 
 /// A plan of an amount, ordered under a grant.

@@ -195,6 +195,7 @@ impl Stage {
             accounts: Arc::new(RoutedAccounts::new(vec![Arc::clone(&route)])),
             clocks: Arc::new(ChainClocks::new(chain.clone(), Arc::clone(&clock))),
             prices: None,
+            chain: None,
             delegated: delegated.map(|delegated| -> Arc<dyn fence_server::Chain> { delegated }),
         });
         let delegations = Arc::new(delegations.await.unwrap());

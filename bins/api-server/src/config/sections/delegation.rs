@@ -198,7 +198,7 @@ impl Usd {
         Self(micro)
     }
 
-    const fn whole(dollars: u64) -> Self {
+    pub(super) const fn whole(dollars: u64) -> Self {
         Self(dollars.saturating_mul(1_000_000))
     }
 

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, U256};
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
+use delegation_fence::{Admitted, Event, MOST_GRANT_DAYS, Record, Signed, Spent, Use};
 use plan_checks::UtcSeconds;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -10,6 +10,11 @@ use super::{damaged, number, unsigned};
 use crate::store::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View};
 
 const DAY_SECONDS: u64 = 86_400;
+
+/// Looked for every few seconds: each half is read from an index, so that what ended long ago costs nothing.
+const SENDINGS: &str = "SELECT payload_digest, accepted_at FROM submission WHERE is_open = 1 \
+     UNION SELECT payload_digest, accepted_at FROM submission WHERE changed_at >= ?1 \
+     ORDER BY accepted_at, payload_digest";
 
 pub(super) fn installed(connection: &Connection) -> rusqlite::Result<Option<InstalledPolicy>> {
     connection
@@ -49,7 +54,10 @@ pub(super) fn view(
         version,
         grant_id,
         grant: grant(moment, of, grant_id)?,
-        limits: limits(moment, of, grant_id)?,
+        limits: limits(moment, of, grant_id)?
+            .into_iter()
+            .map(|(_, limit)| limit)
+            .collect(),
         ended: ended(moment, of, grant_id)?,
         ended_all: ended(moment, of, B256::ZERO)?,
         uses: uses(moment, of, grant_id)?,
@@ -72,16 +80,59 @@ fn grant(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<O
         .optional()
 }
 
-fn limits(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<Vec<KeptLimit>> {
+/// The limits of a grant, each with its row.
+pub(super) fn limits(
+    moment: &Connection,
+    of: Address,
+    grant_id: B256,
+) -> rusqlite::Result<Vec<(i64, KeptLimit)>> {
     moment
-        .prepare_cached("SELECT signed, received_at FROM tightening WHERE account = ?1 AND grant_id = ?2 ORDER BY id")?
+        .prepare_cached("SELECT id, signed, received_at FROM tightening WHERE account = ?1 AND grant_id = ?2 ORDER BY id")?
         .query_map(key(of, grant_id), |row| {
-            Ok(KeptLimit {
-                signed: Signed::parse(&text(row, 0)?).map_err(damaged)?,
-                received_at: UtcSeconds::from_unix(seconds(row, 1)?),
-            })
+            let limit = KeptLimit {
+                signed: Signed::parse(&text(row, 1)?).map_err(damaged)?,
+                received_at: UtcSeconds::from_unix(seconds(row, 2)?),
+            };
+            Ok((row.get(0)?, limit))
         })?
         .collect()
+}
+
+/// How many grants of an account are neither revoked nor older than a grant may live.
+pub(super) fn live_grants(
+    connection: &Connection,
+    of: Address,
+    now: UtcSeconds,
+) -> rusqlite::Result<u64> {
+    let oldest = now
+        .unix()
+        .saturating_sub(MOST_GRANT_DAYS.saturating_mul(DAY_SECONDS));
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM permission WHERE account = ?1 AND issued_at >= ?2 AND grant_id NOT IN \
+             (SELECT grant_id FROM ending WHERE account = ?1)",
+        )?
+        .query_row(params![of.to_string(), number(oldest)], |row| seconds(row, 0))
+}
+
+pub(super) fn is_granted(
+    connection: &Connection,
+    of: Address,
+    grant_id: B256,
+) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM permission WHERE account = ?1 AND grant_id = ?2")?
+        .exists(key(of, grant_id))
+}
+
+/// How many grants of an account were revoked that never came.
+pub(super) fn tombstones(connection: &Connection, of: Address) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM ending WHERE account = ?1 AND grant_id <> ?2 AND grant_id NOT IN \
+             (SELECT grant_id FROM permission WHERE account = ?1)",
+        )?
+        .query_row(key(of, B256::ZERO), |row| seconds(row, 0))
 }
 
 pub(super) fn ended(
@@ -203,10 +254,7 @@ pub(super) fn sendings(
     ended_since: UtcSeconds,
 ) -> rusqlite::Result<Vec<B256>> {
     connection
-        .prepare_cached(
-            "SELECT payload_digest FROM submission WHERE is_open = 1 OR changed_at >= ?1 \
-             ORDER BY accepted_at, payload_digest",
-        )?
+        .prepare_cached(SENDINGS)?
         .query_map([number(ended_since.unix())], |row| word(row, 0))?
         .collect()
 }
@@ -221,6 +269,29 @@ pub(super) fn gas_spent(
         .prepare_cached(
             "SELECT coalesce(sum(gas_micro_usd) FILTER (WHERE account = ?1), 0), coalesce(sum(gas_micro_usd), 0) \
              FROM submission WHERE accepted_at >= ?2 AND accepted_at < ?3",
+        )?
+        .query_row(
+            params![account.to_string(), number(day), number(day.saturating_add(DAY_SECONDS))],
+            |row| {
+                Ok(Spent {
+                    of_account: seconds(row, 0)?,
+                    of_all: seconds(row, 1)?,
+                })
+            },
+        )
+}
+
+/// What was given for gas in the day that `at` lies in.
+pub(super) fn given(
+    connection: &Connection,
+    account: Address,
+    at: UtcSeconds,
+) -> rusqlite::Result<Spent> {
+    let day = day_of(at);
+    connection
+        .prepare_cached(
+            "SELECT coalesce(sum(micro_usd) FILTER (WHERE account = ?1), 0), coalesce(sum(micro_usd), 0) \
+             FROM top_up WHERE at >= ?2 AND at < ?3",
         )?
         .query_row(
             params![account.to_string(), number(day), number(day.saturating_add(DAY_SECONDS))],
@@ -257,4 +328,31 @@ where
     T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
     text(row, column)?.parse().map_err(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use storage::sqlite::Worker;
+
+    use super::*;
+    use crate::store::sqlite::{FORMAT, SETTINGS};
+
+    /// The question is asked every few seconds: it must not become slower with every plan that was ever sent.
+    #[test]
+    fn what_there_is_to_do_is_found_without_going_through_all_plans() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.fence.db");
+        drop(Worker::shared(path.clone(), &FORMAT, &SETTINGS).unwrap());
+        let connection = Connection::open(path).unwrap();
+        let mut explained = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {SENDINGS}"))
+            .unwrap();
+        let plan: Vec<String> = explained
+            .query_map([0], |row| row.get(3))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        assert!(!plan.is_empty());
+        assert!(!plan.iter().any(|line| line.contains("SCAN")), "{plan:?}");
+    }
 }

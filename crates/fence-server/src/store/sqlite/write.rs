@@ -2,7 +2,9 @@
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Entry, Head, LogEvent, Policy};
+use delegation_fence::{
+    Entry, Head, LogEvent, Policy, Refusal, require_room_for_grant, require_room_for_tombstone,
+};
 use plan_checks::UtcSeconds;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
 
@@ -10,32 +12,38 @@ use super::{
     Done, damaged, number,
     read::{self, key, seconds, text, word},
 };
-use crate::store::{Acceptance, Change, Lease, StoreError, Write};
+use crate::store::{
+    Acceptance, Change, KeptLimit, Lease, StoreError, TopUp, Write, kept::tightest_of,
+};
 
 pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSeconds) -> Done<()> {
     let installed = transaction
-        .prepare_cached("SELECT name, base, version, digest FROM policy ORDER BY id DESC LIMIT 1")?
-        .query_row([], |row| {
-            Ok((
-                text(row, 0)?,
-                text(row, 1)?,
-                seconds(row, 2)?,
-                text(row, 3)?,
-            ))
-        })
+        .prepare_cached("SELECT name, digest FROM policy ORDER BY id DESC LIMIT 1")?
+        .query_row([], |row| Ok((text(row, 0)?, text(row, 1)?)))
         .optional()?;
     let (name, digest) = (policy.name().to_string(), policy.digest().to_string());
-    if let Some((old_name, old_base, old_version, old_digest)) = installed {
-        if (&old_name, &old_digest) == (&name, &digest) {
-            return Ok(());
+    if installed.is_some_and(|(old_name, old_digest)| {
+        (old_name, old_digest) == (name.clone(), digest.clone())
+    }) {
+        return Ok(());
+    }
+    // Not only the last one counts: the grants under any policy that was replaced would come back with it.
+    let newest = transaction
+        .prepare_cached(
+            "SELECT name, digest FROM policy WHERE base = ?1 AND version >= ?2 \
+             ORDER BY version DESC, id DESC LIMIT 1",
+        )?
+        .query_row(
+            params![policy.base_name(), number(policy.version())],
+            |row| Ok((text(row, 0)?, text(row, 1)?)),
+        )
+        .optional()?;
+    if let Some((old_name, old_digest)) = newest {
+        return Err(StoreError::PolicyNotNewer {
+            installed: format!("{old_name} {old_digest}"),
+            offered: format!("{name} {digest}"),
         }
-        if old_base == policy.base_name() && policy.version() <= old_version {
-            return Err(StoreError::PolicyNotNewer {
-                installed: format!("{old_name} {old_digest}"),
-                offered: format!("{name} {digest}"),
-            }
-            .into());
-        }
+        .into());
     }
     transaction
         .prepare_cached(
@@ -86,6 +94,8 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
     match change {
         Change::Grant(received, delegations) => {
             let grant = received.grant();
+            require_room_for_grant(read::live_grants(transaction, account, write.at)?)
+                .map_err(refused)?;
             let [account, grant_id] = key(account, grant.grant_id);
             transaction
                 .prepare_cached(
@@ -109,6 +119,7 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
                     "INSERT INTO tightening (account, grant_id, signed, received_at) VALUES (?1, ?2, ?3, ?4)",
                 )?
                 .execute(params![account, grant_id, received.signed().to_json(), at])?;
+            keep_tightest(transaction, write.account, received.limit().grant_id)?;
         }
         Change::End {
             grant_id,
@@ -156,6 +167,26 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
     Ok(())
 }
 
+/// Drops the limits of a grant that say nothing beside the tightest of each member.
+fn keep_tightest(transaction: &Transaction<'_>, account: Address, grant_id: B256) -> Done<()> {
+    let (ids, limits): (Vec<i64>, Vec<KeptLimit>) = read::limits(transaction, account, grant_id)?
+        .into_iter()
+        .unzip();
+    let kept = tightest_of(&limits);
+    for (id, limit) in ids.iter().zip(&limits) {
+        if !kept.contains(&limit) {
+            transaction
+                .prepare_cached("DELETE FROM tightening WHERE id = ?1")?
+                .execute([id])?;
+        }
+    }
+    Ok(())
+}
+
+fn refused(refusal: Refusal) -> StoreError {
+    StoreError::Refused(Box::new(refusal))
+}
+
 fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance) -> Done<()> {
     let Acceptance {
         order,
@@ -165,9 +196,7 @@ fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance)
         budget,
     } = acceptance;
     let spent = read::gas_spent(transaction, write.account, write.at)?;
-    budget
-        .require_gas(spent)
-        .map_err(|refusal| StoreError::Refused(Box::new(refusal)))?;
+    budget.require_gas(spent).map_err(refused)?;
     let [account, grant_id] = key(write.account, admitted.grant_id);
     let at = number(write.at.unix());
     let inserted = transaction
@@ -215,6 +244,9 @@ fn end(
     let is_of_all = grant_id.is_zero();
     if known.is_some_and(|known| !is_of_all || known.at >= ended_at) {
         return Ok(());
+    }
+    if !is_of_all && !read::is_granted(transaction, account, grant_id)? {
+        require_room_for_tombstone(read::tombstones(transaction, account)?).map_err(refused)?;
     }
     end_one(transaction, write, grant_id, ended_at, signed)?;
     if !is_of_all {
@@ -327,6 +359,26 @@ pub(super) fn note_refusal(
         return Ok(());
     }
     append(transaction, account, grant_id, refusal).map(|_| ())
+}
+
+pub(super) fn book_top_up(transaction: &Transaction<'_>, top_up: &TopUp) -> Done<()> {
+    let known = transaction
+        .prepare_cached("SELECT 1 FROM top_up WHERE key = ?1")?
+        .exists([&top_up.key])?;
+    if known {
+        return Ok(());
+    }
+    let given = read::given(transaction, top_up.account, top_up.at)?;
+    top_up.require_budget(given).map_err(refused)?;
+    transaction
+        .prepare_cached("INSERT INTO top_up (key, account, at, micro_usd) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![
+            top_up.key,
+            top_up.account.to_string(),
+            number(top_up.at.unix()),
+            number(top_up.micro_usd),
+        ])?;
+    Ok(())
 }
 
 pub(super) fn acquire(
