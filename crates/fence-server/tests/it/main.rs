@@ -8,6 +8,8 @@
     reason = "test code"
 )]
 
+mod bounds;
+mod costs;
 mod crashes;
 mod dying;
 mod generated_docs;
