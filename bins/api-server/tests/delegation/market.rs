@@ -123,7 +123,8 @@ async fn a_plan_is_held_against_the_prices_of_the_market() {
     let least = plan["envelope"]["payload"]["quote"]["to_amount_min"].as_str();
     let least: f64 = least.unwrap().parse().unwrap();
     // At this price the plan promises exactly what its input is worth.
-    let fair = AMOUNT as f64 / 1e6 / (least / 1e18);
+    let amount = f64::from(u32::try_from(AMOUNT).unwrap());
+    let fair = amount / 1e6 / (least / 1e18);
     let before = log(&round).await;
 
     for (number, price, tells) in [
