@@ -1,6 +1,7 @@
 //! Wallets in encrypted files of this machine.
 
 mod files;
+mod open_keys;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -43,13 +44,6 @@ struct Inner {
     deriving: Mutex<()>,
 }
 
-/// A wallet whose key was opened.
-#[derive(Clone)]
-struct Opened {
-    key: Arc<Key>,
-    created_at: Option<u64>,
-}
-
 /// The wallets of the folder. A file is read once: it never changes.
 #[derive(Default)]
 struct Known {
@@ -64,34 +58,6 @@ struct Known {
 struct Beside {
     owner: Owner,
     created_at: Option<u64>,
-}
-
-/// Opened keys. When there are too many, the one that was not used for the longest goes.
-#[derive(Default)]
-struct OpenKeys {
-    keys: HashMap<Owner, (Opened, u64)>,
-    uses: u64,
-}
-
-impl OpenKeys {
-    fn get(&mut self, owner: Owner) -> Option<Opened> {
-        self.uses = self.uses.saturating_add(1);
-        let (opened, used) = self.keys.get_mut(&owner)?;
-        *used = self.uses;
-        Some(opened.clone())
-    }
-
-    fn put(&mut self, owner: Owner, opened: Opened, most: usize) {
-        while self.keys.len() >= most && !self.keys.contains_key(&owner) {
-            let oldest = self.keys.iter().min_by_key(|(_, (_, used))| *used);
-            let Some(oldest) = oldest.map(|(owner, _)| *owner) else {
-                break;
-            };
-            self.keys.remove(&oldest);
-        }
-        self.uses = self.uses.saturating_add(1);
-        self.keys.insert(owner, (opened, self.uses));
-    }
 }
 
 impl LocalCustody {
@@ -429,28 +395,4 @@ fn owner_of_name(name: &str) -> Option<Owner> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_too_many_opened_keys_the_least_used_goes() {
-        let owner = |number| Owner::new(8453, Address::repeat_byte(number));
-        let opened = || Opened {
-            key: Arc::new(Key::generate().unwrap()),
-            created_at: None,
-        };
-        let mut open = OpenKeys::default();
-        for number in 1..=3 {
-            open.put(owner(number), opened(), 3);
-        }
-        assert!(open.get(owner(1)).is_some());
-        open.put(owner(4), opened(), 3);
-        // Again one that is there: nothing goes.
-        open.put(owner(4), opened(), 3);
-        let there = [1, 2, 3, 4].map(|number| open.get(owner(number)).is_some());
-        assert_eq!(there, [true, false, true, true]);
-    }
 }

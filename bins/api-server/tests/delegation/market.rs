@@ -39,7 +39,7 @@ impl Source {
                 let asked = String::from_utf8_lossy(&head).to_lowercase();
                 let coin = |token: Address, price: f64| {
                     let key = format!("base:{token:#x}");
-                    asked.contains(&key).then(|| {
+                    asked.contains(&format!("{token:#x}")).then(|| {
                         json!({ key: { "price": price, "timestamp": now(), "confidence": 0.99, "symbol": "T", "decimals": 18 } })
                     })
                 };
@@ -119,40 +119,40 @@ async fn a_plan_is_held_against_the_prices_of_the_market() {
         table.mode = None;
     })
     .await;
-    let (plan, digest) = round.ordered(1, &delegate).await;
+    let (plan, _) = round.ordered(1, &delegate).await;
     let least = plan["envelope"]["payload"]["quote"]["to_amount_min"].as_str();
     let least: f64 = least.unwrap().parse().unwrap();
     // At this price the plan promises exactly what its input is worth.
-    let fair = AMOUNT as f64 / 1e6 / (least / 1e18);
+    let amount = f64::from(u32::try_from(AMOUNT).unwrap());
+    let fair = amount / 1e6 / (least / 1e18);
     let before = log(&round).await;
 
-    for (price, tells) in [
-        (None, "prices_unavailable"),
-        // A coin that is worth less: much more of it is due.
-        (Some(fair * 0.9), "fence_price"),
-        (Some(fair), "admitted"),
+    for (number, price, tells) in [
+        (2, None, "prices_unavailable"),
+        // A coin that is worth less: more of it is due.
+        (3, Some(fair * 0.9), "fence_price"),
+        (4, Some(fair), "admitted"),
     ] {
         source.say(price);
         // A new process knows no earlier price.
         round.world.restart().await;
+        let (plan, digest) = round.ordered(number, &delegate).await;
         assert_eq!(tried(&round, &plan).await, tells, "{price:?}");
         assert_eq!(log(&round).await, before, "{price:?}");
+        let path = format!("/delegation/submissions/{digest}");
+        let unknown = round.get(&path).await;
+        assert!(unknown.contains("submission_not_found"), "{unknown}");
     }
     source.say(Some(fair * 0.9));
     round.world.restart().await;
-    assert_eq!(
-        submitted(&round, &plan).await,
-        (403, "fence_price".to_owned())
-    );
-    let unknown = round
-        .get(&format!("/delegation/submissions/{digest}"))
-        .await;
-    assert!(unknown.contains("submission_not_found"), "{unknown}");
+    let (plan, _) = round.ordered(5, &delegate).await;
+    let refused = submitted(&round, &plan).await;
+    assert_eq!(refused, (403, "fence_price".to_owned()));
 
-    // What its gas has cost counts at the price of the chain's coin.
+    // Its gas counts at the price of the chain's coin, and the plan goes its way.
     source.say(Some(fair));
     round.world.restart().await;
-    let (plan, digest) = round.ordered(2, &delegate).await;
+    let (plan, digest) = round.ordered(6, &delegate).await;
     assert_eq!(submitted(&round, &plan).await.0, 202);
     assert_eq!(round.ended(&digest).await["state"], "done");
 }

@@ -147,6 +147,8 @@ impl Round {
             panic!("no answer")
         };
         assert!(!String::from_utf8_lossy(&body).contains("error"));
+        // What was given is read at a block that others stand above.
+        self.base.mine();
     }
 
     fn url(&self, path: &str) -> String {
@@ -345,4 +347,38 @@ async fn a_plan_is_sent_for_a_sub_wallet_until_its_owner_ends_it() {
         (status, &said["error"]["code"]),
         (403, &json!("grant_revoked"))
     );
+}
+
+/// A server that lost its custody follows what it has begun to its end, and says what is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_plan_comes_to_its_end_without_custody() {
+    let mut round = Round::open().await;
+    let owner = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
+    let delegate = PrivateKeySigner::random();
+    let grant = sign(round.grant(delegate.address()), &owner);
+    round.post("/delegation/grants", grant.to_json()).await;
+    let (body, digest) = round.ordered(1, &delegate).await;
+    let submitted = round.post("/delegation/submissions", body.to_string());
+    assert_eq!(submitted.await.0, 202);
+    round
+        .world
+        .restart_with(|config| config.custody = None)
+        .await;
+    let said = round.ended(&digest).await;
+    assert_eq!(said["reason"], "account_kind_unsupported", "{said}");
+    let is_left = said["allowance_read_back"] != "0";
+    let state = if is_left {
+        "halted_dirty"
+    } else {
+        "halted_clean"
+    };
+    assert_eq!(said["state"], state, "{said}");
+    if is_left {
+        let clear = &said["clear_transaction"];
+        assert_eq!(clear["from"], round.wallet.to_string(), "{said}");
+        assert!(
+            clear["sent_by"].as_str().unwrap().contains("the service"),
+            "{said}"
+        );
+    }
 }

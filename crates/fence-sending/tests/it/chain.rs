@@ -41,7 +41,7 @@ impl Told {
     fn hash(&self, number: u64) -> B256 {
         // Forks part after block 50.
         let fork = if number > 50 { self.fork } else { 0 };
-        B256::from(U256::from(number) << 8 | U256::from(fork))
+        B256::from((U256::from(number) << 8) | U256::from(fork))
     }
 
     fn block(&self, number: u64) -> Value {

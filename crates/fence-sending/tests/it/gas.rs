@@ -89,7 +89,7 @@ async fn an_account_without_tokens_sends_nothing() {
 async fn a_plan_counts_with_what_its_gas_has_cost() {
     let mut costs = Vec::new();
     for times in [1_u64, 100] {
-        let mut world = World::with(|builder| builder.base_fee(1_000_000 * times));
+        let mut world = World::with(|builder| builder.base_fee(20_000_000 * times));
         world.prices = Some(Arc::new(Coin));
         let before = world.chain.native_balance(wallet().address());
         let plan = world.accept();

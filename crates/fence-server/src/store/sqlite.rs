@@ -1,5 +1,6 @@
 //! The records in a SQLite file.
 
+mod bounds;
 mod read;
 mod write;
 
@@ -197,7 +198,7 @@ impl Store for SqliteStore {
     fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
         self.run("book", move |connection| {
             let transaction = writing(connection)?;
-            write::book_top_up(&transaction, &top_up)?;
+            bounds::book_top_up(&transaction, &top_up)?;
             Ok(transaction.commit()?)
         })
     }

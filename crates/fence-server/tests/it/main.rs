@@ -8,6 +8,8 @@
     reason = "test code"
 )]
 
+mod bounds;
+mod costs;
 mod crashes;
 mod delegated;
 mod dying;

@@ -76,7 +76,12 @@ pub(crate) fn fence() -> Fence {
 }
 
 pub(crate) fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
-    let typed_data = TypedData::new(instance().domain, message).unwrap();
+    sign_in(instance().domain, message, key)
+}
+
+/// In the domain of another service.
+pub(crate) fn sign_in<M: Message>(domain: Domain, message: M, key: &PrivateKeySigner) -> Signed<M> {
+    let typed_data = TypedData::new(domain, message).unwrap();
     let signature = key.sign_hash_sync(&typed_data.digest()).unwrap();
     let signature = Signature::from_bytes(&signature.as_bytes()).unwrap();
     Signed::new(typed_data, signature)

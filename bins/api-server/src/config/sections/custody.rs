@@ -129,3 +129,30 @@ impl WalletsSection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_gas_account_gives_is_bounded() {
+        for (of_owner, of_all, key) in [
+            (2, 50, None),
+            (50, 50, None),
+            (10_000, 10_000, None),
+            (51, 50, Some("wallets.gas_topup_budget_usd")),
+            (2, 10_001, Some("wallets.gas_topup_total_usd")),
+        ] {
+            let section = WalletsSection {
+                gas_topup_budget_usd: Usd::whole(of_owner),
+                gas_topup_total_usd: Usd::whole(of_all),
+                ..WalletsSection::default()
+            };
+            let mut problems = Vec::new();
+            section.check(&mut problems);
+            let said: Vec<String> = problems.iter().map(|it| format!("{it:?}")).collect();
+            assert_eq!(said.len(), usize::from(key.is_some()), "{said:?}");
+            assert!(said.concat().contains(key.unwrap_or_default()), "{said:?}");
+        }
+    }
+}

@@ -2,14 +2,14 @@
 
 use alloy_primitives::{Address, B256, U256};
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Admitted, Event, MOST_GRANT_DAYS, Record, Signed, Spent, Use};
+use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
 use plan_checks::UtcSeconds;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{damaged, number, unsigned};
 use crate::store::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View};
 
-const DAY_SECONDS: u64 = 86_400;
+pub(super) const DAY_SECONDS: u64 = 86_400;
 
 /// Looked for every few seconds: each half is read from an index, so that what ended long ago costs nothing.
 const SENDINGS: &str = "SELECT payload_digest, accepted_at FROM submission WHERE is_open = 1 \
@@ -96,43 +96,6 @@ pub(super) fn limits(
             Ok((row.get(0)?, limit))
         })?
         .collect()
-}
-
-/// How many grants of an account are neither revoked nor older than a grant may live.
-pub(super) fn live_grants(
-    connection: &Connection,
-    of: Address,
-    now: UtcSeconds,
-) -> rusqlite::Result<u64> {
-    let oldest = now
-        .unix()
-        .saturating_sub(MOST_GRANT_DAYS.saturating_mul(DAY_SECONDS));
-    connection
-        .prepare_cached(
-            "SELECT count(*) FROM permission WHERE account = ?1 AND issued_at >= ?2 AND grant_id NOT IN \
-             (SELECT grant_id FROM ending WHERE account = ?1)",
-        )?
-        .query_row(params![of.to_string(), number(oldest)], |row| seconds(row, 0))
-}
-
-pub(super) fn is_granted(
-    connection: &Connection,
-    of: Address,
-    grant_id: B256,
-) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT 1 FROM permission WHERE account = ?1 AND grant_id = ?2")?
-        .exists(key(of, grant_id))
-}
-
-/// How many grants of an account were revoked that never came.
-pub(super) fn tombstones(connection: &Connection, of: Address) -> rusqlite::Result<u64> {
-    connection
-        .prepare_cached(
-            "SELECT count(*) FROM ending WHERE account = ?1 AND grant_id <> ?2 AND grant_id NOT IN \
-             (SELECT grant_id FROM permission WHERE account = ?1)",
-        )?
-        .query_row(key(of, B256::ZERO), |row| seconds(row, 0))
 }
 
 pub(super) fn ended(
@@ -269,29 +232,6 @@ pub(super) fn gas_spent(
         .prepare_cached(
             "SELECT coalesce(sum(gas_micro_usd) FILTER (WHERE account = ?1), 0), coalesce(sum(gas_micro_usd), 0) \
              FROM submission WHERE accepted_at >= ?2 AND accepted_at < ?3",
-        )?
-        .query_row(
-            params![account.to_string(), number(day), number(day.saturating_add(DAY_SECONDS))],
-            |row| {
-                Ok(Spent {
-                    of_account: seconds(row, 0)?,
-                    of_all: seconds(row, 1)?,
-                })
-            },
-        )
-}
-
-/// What was given for gas in the day that `at` lies in.
-pub(super) fn given(
-    connection: &Connection,
-    account: Address,
-    at: UtcSeconds,
-) -> rusqlite::Result<Spent> {
-    let day = day_of(at);
-    connection
-        .prepare_cached(
-            "SELECT coalesce(sum(micro_usd) FILTER (WHERE account = ?1), 0), coalesce(sum(micro_usd), 0) \
-             FROM top_up WHERE at >= ?2 AND at < ?3",
         )?
         .query_row(
             params![account.to_string(), number(day), number(day.saturating_add(DAY_SECONDS))],

@@ -2,19 +2,15 @@
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{
-    Entry, Head, LogEvent, Policy, Refusal, require_room_for_grant, require_room_for_tombstone,
-};
+use delegation_fence::{Entry, Head, LogEvent, Policy, Refusal};
 use plan_checks::UtcSeconds;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
 
 use super::{
-    Done, damaged, number,
+    Done, bounds, damaged, number,
     read::{self, key, seconds, text, word},
 };
-use crate::store::{
-    Acceptance, Change, KeptLimit, Lease, StoreError, TopUp, Write, kept::tightest_of,
-};
+use crate::store::{Acceptance, Change, Lease, StoreError, Write};
 
 pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSeconds) -> Done<()> {
     let installed = transaction
@@ -94,8 +90,7 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
     match change {
         Change::Grant(received, delegations) => {
             let grant = received.grant();
-            require_room_for_grant(read::live_grants(transaction, account, write.at)?)
-                .map_err(refused)?;
+            bounds::require_room_for_grant(transaction, account, write.at)?;
             let [account, grant_id] = key(account, grant.grant_id);
             transaction
                 .prepare_cached(
@@ -119,7 +114,7 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
                     "INSERT INTO tightening (account, grant_id, signed, received_at) VALUES (?1, ?2, ?3, ?4)",
                 )?
                 .execute(params![account, grant_id, received.signed().to_json(), at])?;
-            keep_tightest(transaction, write.account, received.limit().grant_id)?;
+            bounds::keep_tightest(transaction, write.account, received.limit().grant_id)?;
         }
         Change::End {
             grant_id,
@@ -167,23 +162,7 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
     Ok(())
 }
 
-/// Drops the limits of a grant that say nothing beside the tightest of each member.
-fn keep_tightest(transaction: &Transaction<'_>, account: Address, grant_id: B256) -> Done<()> {
-    let (ids, limits): (Vec<i64>, Vec<KeptLimit>) = read::limits(transaction, account, grant_id)?
-        .into_iter()
-        .unzip();
-    let kept = tightest_of(&limits);
-    for (id, limit) in ids.iter().zip(&limits) {
-        if !kept.contains(&limit) {
-            transaction
-                .prepare_cached("DELETE FROM tightening WHERE id = ?1")?
-                .execute([id])?;
-        }
-    }
-    Ok(())
-}
-
-fn refused(refusal: Refusal) -> StoreError {
+pub(super) fn refused(refusal: Refusal) -> StoreError {
     StoreError::Refused(Box::new(refusal))
 }
 
@@ -245,8 +224,8 @@ fn end(
     if known.is_some_and(|known| !is_of_all || known.at >= ended_at) {
         return Ok(());
     }
-    if !is_of_all && !read::is_granted(transaction, account, grant_id)? {
-        require_room_for_tombstone(read::tombstones(transaction, account)?).map_err(refused)?;
+    if !is_of_all {
+        bounds::require_room_for_end(transaction, account, grant_id)?;
     }
     end_one(transaction, write, grant_id, ended_at, signed)?;
     if !is_of_all {
@@ -359,26 +338,6 @@ pub(super) fn note_refusal(
         return Ok(());
     }
     append(transaction, account, grant_id, refusal).map(|_| ())
-}
-
-pub(super) fn book_top_up(transaction: &Transaction<'_>, top_up: &TopUp) -> Done<()> {
-    let known = transaction
-        .prepare_cached("SELECT 1 FROM top_up WHERE key = ?1")?
-        .exists([&top_up.key])?;
-    if known {
-        return Ok(());
-    }
-    let given = read::given(transaction, top_up.account, top_up.at)?;
-    top_up.require_budget(given).map_err(refused)?;
-    transaction
-        .prepare_cached("INSERT INTO top_up (key, account, at, micro_usd) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![
-            top_up.key,
-            top_up.account.to_string(),
-            number(top_up.at.unix()),
-            number(top_up.micro_usd),
-        ])?;
-    Ok(())
 }
 
 pub(super) fn acquire(
