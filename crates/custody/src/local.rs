@@ -13,6 +13,7 @@ use keystore::{Key, KeystoreError};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
+use self::open_keys::{OpenKeys, Opened};
 use crate::{
     Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, Subject, Wallet,
 };

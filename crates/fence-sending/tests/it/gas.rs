@@ -126,7 +126,7 @@ async fn top_ups_stop_at_the_budget_of_the_day() {
     let plan = world.accept();
     let _process = world.process(Fuse::eternal()).await;
     assert_eq!(world.ended(plan).await, State::HaltedClean);
-    assert_eq!(world.report(plan).reason, Some("order_deadline_passed"));
+    assert_eq!(world.report(plan).reason, Some("plan_expired"));
     assert!(world.chain.transactions().is_empty());
 }
 
