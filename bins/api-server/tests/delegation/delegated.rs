@@ -45,7 +45,7 @@ async fn every_delegation_that_is_not_the_promised_one_has_its_code() {
         let mut fewer = good.clone();
         fewer.delegations.pop();
         let mut foreign = good.clone();
-        foreign.delegations[0].signature = foreign.delegations[1].signature.clone();
+        foreign.delegations[0].signature = foreign.delegations[1].signature;
         let mut redeemer = good.clone();
         redeemer.delegations = delegations(&good.signed, WETH, level, 0);
         let mut more = good.clone();

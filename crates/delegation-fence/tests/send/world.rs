@@ -131,12 +131,7 @@ pub(crate) fn admitted_as(as_one: bool) -> Admitted {
 }
 
 impl World {
-    /// `allowance_before`: what the router was allowed before the plan.
-    pub(crate) fn new(allowance_before: u64, accidents: Accidents) -> Self {
-        Self::sent_as(false, allowance_before, accidents)
-    }
-
-    /// A world in which the three steps are one transaction, or three.
+    /// A world in which the three steps are one transaction, or three. `allowance_before`: what the router was allowed before the plan.
     pub(crate) fn sent_as(as_one: bool, allowance_before: u64, accidents: Accidents) -> Self {
         Self {
             as_one,

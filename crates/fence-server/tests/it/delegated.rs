@@ -105,7 +105,7 @@ async fn delegations_are_held_against_the_grant_and_the_chain() {
         let other = file(delegated_grant(B256::repeat_byte(0x23)), level);
         more.delegations.push(other.delegations[0].clone());
         let mut foreign = good.clone();
-        foreign.delegations[0].signature = foreign.delegations[1].signature.clone();
+        foreign.delegations[0].signature = foreign.delegations[1].signature;
         let mut counted = good.clone();
         counted.delegations = delegations(&good.signed, REDEEMER, level, 1);
         let mut redeemer = good.clone();
