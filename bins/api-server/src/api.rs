@@ -86,6 +86,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
 
     /// Also serves the delegations.
     pub(crate) fn serve_delegations(&mut self, endpoints: Endpoints) {
+        self.free.depend_on(endpoints.store());
         self.delegations = Some(endpoints);
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod online;
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
+use delegation_fence::onchain::Level;
 use route_catalog::{Offering, Operation};
 use tx_sender::TransactionSigner as _;
 use x402_wire::{Asset, Terms};
@@ -67,6 +68,15 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
             policy.per_swap_cap_usd()
         );
         line("fence", &said);
+    }
+    if let Some(section) = &config.delegation
+        && let Some(redeemer) = section.redeemer()
+    {
+        let said = match crate::delegation::level(section) {
+            Level::Stock => format!("{redeemer}, held by the framework's own enforcers"),
+            Level::Enforcer(enforcer) => format!("{redeemer}, held by the enforcer at {enforcer}"),
+        };
+        line("redeemer", &said);
     }
     for scheme in &offering.unpayable {
         let scheme = scheme.as_str();

@@ -159,6 +159,14 @@ impl Configuration for Config {
         let has_nodes = !self.settlement_endpoints().is_empty();
         self.settlement
             .check(self.payment.settle_budget_seconds, has_nodes, problems);
+        if let Some(delegation) = &mut self.delegation {
+            delegation.read_secret_files(problems);
+            let redeemer = delegation.redeemer();
+            if redeemer.is_some() && redeemer == self.settlement.payer_of_gas() {
+                let message = "is the key that settles payments: expected a key of its own, whose nonces nothing else uses";
+                problems.push(Problem::new("delegation.redeemer_key", message));
+            }
+        }
         self.credit.check(problems);
         self.storage.check(problems);
         self.upstreams.check(problems);

@@ -6,6 +6,7 @@ mod limits;
 mod open;
 mod path;
 mod prices;
+mod redeemer;
 mod refused;
 mod sending;
 
@@ -13,8 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use delegation_fence::Signed;
-use fence_server::{DelegationError, Delegations};
+use delegation_fence::onchain::GrantFile;
+use delegation_fence::{Revocation, Signed};
+use fence_server::{DelegationError, Delegations, Store};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, StatusCode};
 use http_edge::{ClientAddress, RequestId, read_body};
@@ -22,6 +24,7 @@ use hyper::body::Incoming;
 use route_catalog::ErrorCode;
 
 pub(crate) use self::open::{open, pinned};
+pub(crate) use self::redeemer::level;
 pub(crate) use self::sending::{Routes, start};
 use self::{
     limits::RateLimits,
@@ -31,7 +34,7 @@ use self::{
 use crate::api::body_refused;
 use crate::config::DelegationSection;
 use crate::observe;
-use crate::reply::{self, ErrorReply, NO_STORE, Reply, header_value};
+use crate::reply::{ErrorReply, NO_STORE, Reply, header_value};
 
 /// Where the endpoints are.
 pub(crate) const PREFIX: &str = "/delegation/";
@@ -57,6 +60,11 @@ impl Endpoints {
             max_body_bytes,
             body_timeout,
         }
+    }
+
+    /// The records.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(self.delegations.store())
     }
 
     /// Answers a request below [`PREFIX`].
@@ -125,8 +133,8 @@ impl Endpoints {
                 Ok(answers::policy(&policy, headers))
             }
             Route::Grants => {
-                let signed = Signed::parse(body::text(body)?).map_err(DelegationError::from)?;
-                let received = delegations.receive_grant(signed).await?;
+                let file = GrantFile::parse(body::text(body)?).map_err(DelegationError::from)?;
+                let received = delegations.receive_grant(file).await?;
                 Ok(answers::granted(&received))
             }
             Route::Grant(account, grant_id) => {
@@ -140,8 +148,12 @@ impl Endpoints {
             }
             Route::Revocations => {
                 let signed = Signed::parse(body::text(body)?).map_err(DelegationError::from)?;
+                let revocation: &Revocation = signed.message();
+                let of = (revocation.account, revocation.grant_id);
                 let receipt = delegations.receive_revocation(signed).await?;
-                Ok(reply::json(StatusCode::OK, receipt.to_json()))
+                // It stands, whatever can be read of the chain.
+                let on_chain = delegations.on_chain(of.0, of.1).await.ok().flatten();
+                Ok(answers::revoked(&receipt, on_chain.as_ref()))
             }
             Route::Limits => {
                 let signed = Signed::parse(body::text(body)?).map_err(DelegationError::from)?;

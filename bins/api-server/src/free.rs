@@ -41,6 +41,8 @@ pub(crate) struct Free {
     started: Timestamp,
     documents: std::sync::OnceLock<Documents>,
     readiness: Mutex<Option<(Instant, Dependencies)>>,
+    /// The records of delegations, where some are taken.
+    fence: Option<Arc<dyn fence_server::Store>>,
     draining: Draining,
 }
 
@@ -75,8 +77,14 @@ impl Free {
             started: clock.now(),
             documents: std::sync::OnceLock::new(),
             readiness: Mutex::new(None),
+            fence: None,
             draining,
         }
+    }
+
+    /// Counts the records of delegations among what the server depends on.
+    pub(crate) fn depend_on(&mut self, fence: Arc<dyn fence_server::Store>) {
+        self.fence = Some(fence);
     }
 
     /// Answers a `GET` or `HEAD` of one of the [`FREE_ROUTES`] without parameters.
@@ -187,6 +195,14 @@ impl Free {
         if let Err(error) = processor.journal().probe().await {
             faults.push(Fault {
                 component: "ledger",
+                reason: error.to_string(),
+            });
+        }
+        if let Some(fence) = &self.fence
+            && let Err(error) = fence.probe().await
+        {
+            faults.push(Fault {
+                component: "fence",
                 reason: error.to_string(),
             });
         }

@@ -122,7 +122,7 @@ impl Service<AnySettler, SqliteLedger> {
         let settler = AnySettler::connect(settlement, &terms).await?;
         let custody = open_custody(config).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;
-        let routes = Routes::new(custody.as_ref());
+        let routes = Routes::new(config, custody.as_ref())?;
         let sources = match custody {
             Some(custody) => sources.with_custody(custody),
             None => sources,
@@ -132,7 +132,7 @@ impl Service<AnySettler, SqliteLedger> {
         let prices = sources.accounts.defillama.clone();
         let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
         let sendings = match &delegations {
-            Some(delegations) => delegation::start(config, delegations, routes, &clock)?,
+            Some(delegations) => delegation::start(config, delegations, routes, &clock).await?,
             None => None,
         };
         let parts = Parts {
@@ -400,6 +400,7 @@ pub(crate) fn check(config: &Config) -> Result<(Terms, Offering), ServeError> {
         terms: terms.clone(),
     })?;
     delegation::pinned(config).map_err(ServeError::Delegation)?;
+    Routes::new(config, None)?;
     let sources = Sources::connect(config, Arc::new(SystemClock))?;
     Ok((terms, offering(config, &sources)))
 }

@@ -1,8 +1,9 @@
 //! Wallets in encrypted files of this machine.
 
 mod files;
+mod open_keys;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,6 +13,7 @@ use keystore::{Key, KeystoreError};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
+use self::open_keys::{OpenKeys, Opened};
 use crate::{
     Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, Subject, Wallet,
 };
@@ -36,17 +38,26 @@ pub struct LocalCustody(Arc<Inner>);
 struct Inner {
     folder: PathBuf,
     secret: SecretString,
-    open: Mutex<HashMap<Owner, Opened>>,
-    /// Whose an address is, as far as the folder was read.
-    owners: Mutex<HashMap<Address, Owner>>,
+    open: Mutex<OpenKeys>,
+    /// What stands beside the keys, as far as the folder was read.
+    known: Mutex<Known>,
     /// Keys are derived one at a time: each takes 256 MiB.
     deriving: Mutex<()>,
 }
 
-/// A wallet whose key was opened.
-#[derive(Clone)]
-struct Opened {
-    key: Arc<Key>,
+/// The wallets of the folder. A file is read once: it never changes.
+#[derive(Default)]
+struct Known {
+    /// By their addresses.
+    wallets: HashMap<Address, Beside>,
+    /// The names of the files that were read, whatever stood in them.
+    names: HashSet<String>,
+}
+
+/// What a wallet's file says without its key. It is confirmed when the key is opened.
+#[derive(Clone, Copy)]
+struct Beside {
+    owner: Owner,
     created_at: Option<u64>,
 }
 
@@ -65,7 +76,7 @@ impl LocalCustody {
             folder: folder.to_owned(),
             secret,
             open: Mutex::default(),
-            owners: Mutex::default(),
+            known: Mutex::default(),
             deriving: Mutex::default(),
         }));
         custody.0.confirm_secret()?;
@@ -92,8 +103,8 @@ impl Inner {
     fn confirm_secret(&self) -> Result<(), CustodyError> {
         if files::read(&self.folder, CHECK)?.is_none() {
             // A folder that lost it, or a new one: no check is made for a secret that opens nothing that is there.
-            if let Some((owner, text)) = self.wallets()?.first() {
-                self.decrypt(*owner, text)?;
+            if let Some((owner, text)) = self.any_wallet()? {
+                self.decrypt(owner, &text)?;
             }
             let key = Key::generate().map_err(CustodyError::Key)?;
             let text = self.encrypt(&key)?;
@@ -111,29 +122,39 @@ impl Inner {
         }
     }
 
-    /// Every wallet's file.
-    fn wallets(&self) -> Result<Vec<(Owner, String)>, CustodyError> {
-        let names = files::names(&self.folder)
-            .map_err(CustodyError::io("read the folder of the wallets"))?;
-        let mut wallets = Vec::new();
-        for name in names {
+    fn names(&self) -> Result<Vec<String>, CustodyError> {
+        files::names(&self.folder).map_err(CustodyError::io("read the folder of the wallets"))
+    }
+
+    /// One wallet's file, if there is any.
+    fn any_wallet(&self) -> Result<Option<(Owner, String)>, CustodyError> {
+        for name in self.names()? {
             let Some(owner) = owner_of_name(&name) else {
                 continue;
             };
             if let Some(text) = files::read(&self.folder, &name)? {
-                wallets.push((owner, text));
+                return Ok(Some((owner, text)));
             }
         }
-        Ok(wallets)
+        Ok(None)
     }
 
     /// Learns whose the addresses are that stand beside the keys. They are confirmed when the keys are opened.
     fn read_owners(&self) -> Result<(), CustodyError> {
-        let known: Vec<Owner> = lock(&self.owners).values().copied().collect();
-        for (owner, text) in self.wallets()? {
-            if known.contains(&owner) {
+        let names = self.names()?;
+        let new: Vec<String> = {
+            let known = lock(&self.known);
+            let is_new = |name: &String| !known.names.contains(name);
+            names.into_iter().filter(is_new).collect()
+        };
+        for name in new {
+            let Some(owner) = owner_of_name(&name) else {
                 continue;
-            }
+            };
+            let Some(text) = files::read(&self.folder, &name)? else {
+                continue;
+            };
+            lock(&self.known).names.insert(name);
             // The file of another owner in this one's place says nothing about either.
             if said_owner(&text).is_some_and(|said| said != owner.to_string()) {
                 tracing::warn!(%owner, "a wallet's file is in another owner's place");
@@ -141,7 +162,11 @@ impl Inner {
             }
             match keystore::address_beside(&text) {
                 Ok(Some(address)) => {
-                    lock(&self.owners).insert(address, owner);
+                    let beside = Beside {
+                        owner,
+                        created_at: created_at(&text),
+                    };
+                    lock(&self.known).wallets.insert(address, beside);
                 }
                 Ok(None) => {}
                 Err(cause) => {
@@ -199,16 +224,16 @@ impl Inner {
 
     /// The owner's key, opened.
     fn opened(&self, owner: Owner) -> Result<Option<Opened>, CustodyError> {
-        if let Some(opened) = lock(&self.open).get(&owner) {
-            return Ok(Some(opened.clone()));
+        if let Some(opened) = lock(&self.open).get(owner) {
+            return Ok(Some(opened));
         }
         let Some(text) = files::read(&self.folder, &owner.file_name())? else {
             return Ok(None);
         };
         let key = {
             let _one = lock(&self.deriving);
-            if let Some(opened) = lock(&self.open).get(&owner) {
-                return Ok(Some(opened.clone()));
+            if let Some(opened) = lock(&self.open).get(owner) {
+                return Ok(Some(opened));
             }
             self.decrypt(owner, &text)?
         };
@@ -216,16 +241,14 @@ impl Inner {
     }
 
     fn keep(&self, owner: Owner, key: Key, text: &str) -> Opened {
-        lock(&self.owners).insert(key.address(), owner);
-        let mut open = lock(&self.open);
-        if open.len() >= MOST_OPEN {
-            open.clear();
-        }
+        let created_at = created_at(text);
+        let beside = Beside { owner, created_at };
+        lock(&self.known).wallets.insert(key.address(), beside);
         let opened = Opened {
             key: Arc::new(key),
-            created_at: member(text, CREATED_AT).and_then(|at| at.as_u64()),
+            created_at,
         };
-        open.insert(owner, opened.clone());
+        lock(&self.open).put(owner, opened.clone(), MOST_OPEN);
         opened
     }
 
@@ -248,10 +271,11 @@ impl Inner {
         }
     }
 
-    fn owner_of(&self, address: Address) -> Result<Option<Owner>, CustodyError> {
-        let known = || lock(&self.owners).get(&address).copied();
-        if let Some(owner) = known() {
-            return Ok(Some(owner));
+    /// Anybody may ask about any address: what is known is answered without a file, and an unknown one costs a list of names.
+    fn beside(&self, address: Address) -> Result<Option<Beside>, CustodyError> {
+        let known = || lock(&self.known).wallets.get(&address).copied();
+        if let Some(beside) = known() {
+            return Ok(Some(beside));
         }
         // Another process may have made it.
         self.read_owners()?;
@@ -266,7 +290,7 @@ impl Inner {
         purpose: Purpose,
     ) -> Result<Signature, CustodyError> {
         let unknown = || CustodyError::UnknownWallet(wallet);
-        let owner = self.owner_of(wallet)?.ok_or_else(unknown)?;
+        let owner = self.beside(wallet)?.ok_or_else(unknown)?.owner;
         let opened = self.opened(owner)?;
         let opened = opened.filter(|opened| opened.key.address() == wallet);
         let bytes = opened.ok_or_else(unknown)?.key.sign(hash);
@@ -287,9 +311,13 @@ impl Custody for LocalCustody {
 
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>> {
         self.run(move |inner| {
-            let owner = inner.owner_of(address)?;
-            let wallet = owner.map(|owner| inner.find(owner)).transpose()?.flatten();
-            Ok(wallet.filter(|wallet| wallet.address == address))
+            let beside = inner.beside(address)?;
+            Ok(beside.map(|beside| Wallet {
+                owner: beside.owner,
+                address,
+                created_at: beside.created_at,
+                provider: Provider::Local,
+            }))
         })
     }
 
@@ -346,6 +374,10 @@ fn named(text: &str, owner: Owner) -> Result<String, CustodyError> {
 /// Whose a file says that it is.
 fn said_owner(text: &str) -> Option<String> {
     Some(member(text, OWNER)?.as_str()?.to_owned())
+}
+
+fn created_at(text: &str) -> Option<u64> {
+    member(text, CREATED_AT)?.as_u64()
 }
 
 /// A member of a file.

@@ -106,7 +106,7 @@ pub trait Custody: Send + Sync + 'static {
     /// The owner's wallet, if there is one.
     fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<Wallet>>;
 
-    /// The wallet with this address, if there is one.
+    /// The wallet with this address, if there is one. Anybody's question may lead here: no key is opened for it.
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>>;
 
     /// Signs with the wallet's key. The one place where a key is used: what may be signed, and for what, is decided here.

@@ -1,5 +1,6 @@
 //! What is known of one account: its grants, what ended them, what tightened them, and the orders that were used.
 
+mod room;
 mod standing;
 mod tightest;
 
@@ -9,6 +10,10 @@ use alloy_primitives::{Address, B256, U256};
 use plan_checks::UtcSeconds;
 
 pub use self::{
+    room::{
+        MOST_GRANT_DAYS, MOST_GRANTS, MOST_TOMBSTONES, require_room_for_grant,
+        require_room_for_tombstone,
+    },
     standing::{ActiveGrant, EndReason, EndedGrant, Standing},
     tightest::Tightest,
 };

@@ -2,6 +2,7 @@
 
 mod budget;
 mod facts;
+mod feasible;
 mod rates;
 mod record;
 mod rules;
@@ -14,6 +15,7 @@ use serde::Deserialize;
 pub use self::{
     budget::{Budget, Spent},
     facts::PlanFacts,
+    feasible::Foresight,
     rates::Rates,
     rules::judge_plan,
 };
@@ -116,6 +118,9 @@ pub struct Admitted {
     pub chain_id: u64,
     /// Reset, approval, call.
     pub steps: [Step; 3],
+    /// Whether the three steps go out as one transaction, which executes all of them or none. [`admit`] says `false`: how an account is
+    /// sent for is for its delegations to say.
+    pub as_one: bool,
     /// The input token, whose allowance is read back.
     pub token: Address,
     /// Who is approved.
@@ -358,6 +363,7 @@ fn admitted(
         payload_digest: verified.payload_digest,
         chain_id: facts.chain_id,
         steps,
+        as_one: false,
         token: facts.approve.token,
         spender: facts.approve.spender,
         amount: facts.approve.amount,

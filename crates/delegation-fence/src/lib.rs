@@ -20,10 +20,13 @@ mod signed;
 mod status;
 
 pub use self::{
-    account::{Account, ActiveGrant, EndReason, EndedGrant, Novelty, Standing, Tightest, Use},
+    account::{
+        Account, ActiveGrant, EndReason, EndedGrant, MOST_GRANT_DAYS, MOST_GRANTS, MOST_TOMBSTONES,
+        Novelty, Standing, Tightest, Use, require_room_for_grant, require_room_for_tombstone,
+    },
     admit::{
-        Admitted, Budget, Confirmation, LEAST_LIFE_SECONDS, Landing, Peg, Phase, PlanFacts, Rates,
-        ReadBack, Spent, Submission, admit, judge_plan,
+        Admitted, Budget, Confirmation, Foresight, LEAST_LIFE_SECONDS, Landing, Peg, Phase,
+        PlanFacts, Rates, ReadBack, Spent, Submission, admit, judge_plan,
     },
     domain::Domain,
     fence::{

@@ -42,7 +42,7 @@ pub enum LogEvent {
     Revoked,
 }
 
-/// What is known of an event. `step` is `approve_reset`, `approve`, `call`, `clear-0`.
+/// What is known of an event. `step` is `approve_reset`, `approve`, `call`, `swap`, `clear-0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// When, by the server's clock.
@@ -141,7 +141,7 @@ impl Record {
         self.payload_digest.map(|digest| digest.0)
     }
 
-    /// Which transaction: `approve_reset`, `approve`, `call`, `clear-0`.
+    /// Which transaction: `approve_reset`, `approve`, `call`, `swap`, `clear-0`.
     #[must_use]
     pub fn step(&self) -> Option<&str> {
         self.step.as_deref()

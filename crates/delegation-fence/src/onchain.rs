@@ -8,7 +8,7 @@
 //!   compute them again, and anything else is refused.
 //! - [`SignedDelegation`]: one of them in a file, as the account signed it.
 //! - [`ChainGrant`]: delegations that are exactly what the grant promises. It makes the calldata of redemptions, of the clearing of an
-//!   allowance, and of the end.
+//!   allowance, and of the end. [`ChainReading`] is what a block says of it.
 //! - [`Authorization`]: the code of the account (EIP-7702).
 
 mod accept;
@@ -17,7 +17,9 @@ mod delegation;
 mod framework;
 mod grant_file;
 mod read;
+mod reading;
 mod redeem;
+mod restore;
 mod terms;
 
 pub use self::{
@@ -30,6 +32,7 @@ pub use self::{
     },
     grant_file::GrantFile,
     read::{Read, judge_code},
+    reading::ChainReading,
     redeem::{Call, Redemption},
     terms::{CLEAR_GRACE_SECONDS, ChainTerms, Level, Purpose},
 };

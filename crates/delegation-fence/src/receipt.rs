@@ -33,6 +33,10 @@ pub struct RevocationReceipt {
 struct Written {
     log_hash: Word,
     log_seq: u64,
+    /// What a service says of the chain beside the receipt. It is of that moment, and no part of what the log can show.
+    #[serde(default, skip_serializing)]
+    #[allow(dead_code, reason = "a receipt is read from the whole answer")]
+    on_chain: Option<Value>,
     read_back: bool,
     revocation: Value,
     revoked_at: Time,
@@ -88,6 +92,7 @@ impl RevocationReceipt {
         let written = Written {
             log_hash: Word(self.hash),
             log_seq: self.seq,
+            on_chain: None,
             read_back: true,
             revocation,
             revoked_at: Time(self.revoked_at),

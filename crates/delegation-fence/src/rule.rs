@@ -145,6 +145,10 @@ rules! {
         GrantRevoked = "grant_revoked",
         /// The grant is for a policy that another one has replaced.
         GrantSuperseded = "grant_superseded",
+        /// The account has as many live grants as an account may have.
+        TooManyGrants = "too_many_grants",
+        /// The account has revoked as many grants that never came as an account may.
+        TooManyRevocations = "too_many_revocations",
         /// The grant ends at or before the plan's end.
         GrantExpiresBeforeValidUntil = "grant_expires_before_valid_until",
         /// The revocation is signed by another key than its account's.
@@ -209,6 +213,10 @@ rules! {
         FencePeg = "fence_peg",
         /// The plan promises less than current prices do, by more than the service takes.
         FencePrice = "fence_price",
+        /// The account holds less of the input token than the plan takes.
+        BalanceTooLow = "balance_too_low",
+        /// A step of the plan would revert on the chain as it is now.
+        PlanWouldRevert = "plan_would_revert",
         /// The plan takes less than the service sends a plan for.
         OrderTooSmall = "order_too_small",
         /// The day's budget for gas does not cover another plan.
@@ -233,6 +241,12 @@ rules! {
         DelegationNotByAccount = "delegation_not_by_account",
         /// The amount is above what the delegations allow.
         DelegationCap = "delegation_cap",
+        /// The manager has a delegation of the grant disabled.
+        DelegationDisabled = "delegation_disabled",
+        /// The account has counted up since it signed its delegations, or they name another number than its present one.
+        DelegationNonceMismatch = "delegation_nonce_mismatch",
+        /// The router may already take a token from the account.
+        RouterAllowanceOpen = "router_allowance_open",
         /// The account does not run the framework's code.
         AccountCodeMismatch = "account_code_mismatch",
         /// The authorization would count on every chain.

@@ -4,6 +4,7 @@
 //! point goes on where the list ends. [`Sending::next`] says what to do; the sender does it and appends what came of it.
 //!
 //! # What the sender owes
+//! - A plan that goes out as one transaction ([`Admitted::as_one`]) is [`Transaction::Swap`] alone: its block is the block of all three steps.
 //! - An event is durable before anything that follows from it is done, and is appended on the condition that the writer still holds
 //!   the plan's lease.
 //! - [`Event::Ordered`] is one conditional write with the reading that [`View::confirmation`] was made of: a revocation is either
@@ -41,12 +42,14 @@ const CLEARS: usize = 3;
 pub enum Transaction {
     /// One of the three steps.
     Step(StepKind),
+    /// All three steps, of which all take effect or none.
+    Swap,
     /// The clearing of the allowance after a halt, by its number from 0.
     Clear(u8),
 }
 
 impl Transaction {
-    /// What tells it from the plan's other transactions: `approve_reset`, `approve`, `call`, `clear-0`.
+    /// What tells it from the plan's other transactions: `approve_reset`, `approve`, `call`, `swap`, `clear-0`.
     #[must_use]
     pub fn key(self) -> String {
         self.to_string()
@@ -57,6 +60,7 @@ impl fmt::Display for Transaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Step(kind) => f.write_str(kind.as_str()),
+            Self::Swap => f.write_str("swap"),
             Self::Clear(number) => write!(f, "clear-{number}"),
         }
     }
@@ -99,7 +103,7 @@ pub enum Event {
     Landed(U256),
     /// No further step goes out.
     Halting {
-        /// Before, or during, which step.
+        /// Before, or during, which step. Where all three are one transaction, it is the first of them.
         at: StepKind,
         /// Why.
         reason: HaltReason,
@@ -248,7 +252,7 @@ enum Fate {
 /// # let step = |kind| Step { kind, to: Address::ZERO, value: U256::ZERO, data: Bytes::new() };
 /// # let admitted = Admitted {
 /// #     account: Address::ZERO, grant_id: B256::ZERO, order_digest: B256::ZERO, payload_digest: B256::ZERO, chain_id: 8453,
-/// #     steps: StepKind::ALL.map(step), token: Address::ZERO, spender: Address::ZERO, amount: U256::from(7),
+/// #     steps: StepKind::ALL.map(step), as_one: false, token: Address::ZERO, spender: Address::ZERO, amount: U256::from(7),
 /// #     valid_until: UtcSeconds::from_unix(1_000), deadline: UtcSeconds::from_unix(1_000),
 /// #     landing: Landing { token: Address::ZERO, account: Address::ZERO, at_least: U256::ONE },
 /// # };
@@ -269,7 +273,9 @@ pub struct Sending {
     valid_until: u64,
     deadline: u64,
     at_least: U256,
+    as_one: bool,
     steps: [Fate; 3],
+    swap: Fate,
     clears: [Fate; CLEARS],
     landed: Option<U256>,
     halt: Option<(StepKind, HaltReason)>,
@@ -287,7 +293,9 @@ impl Sending {
             valid_until: admitted.valid_until.unix(),
             deadline: admitted.deadline.unix(),
             at_least: admitted.landing.at_least,
+            as_one: admitted.as_one,
             steps: [Fate::None; 3],
+            swap: Fate::None,
             clears: [Fate::None; CLEARS],
             landed: None,
             halt: None,
@@ -314,25 +322,21 @@ impl Sending {
 
     /// Whether the approval took effect: only then is there an allowance of this plan.
     fn approved(&self) -> bool {
-        matches!(
-            self.fate(Transaction::Step(StepKind::Approve)),
-            Fate::Sealed {
-                effective: true,
-                ..
-            }
-        )
+        is_effective(self.step(StepKind::Approve))
     }
 
     /// Whether all three steps took effect.
     fn executed(&self) -> bool {
-        self.steps.iter().all(|fate| {
-            matches!(
-                fate,
-                Fate::Sealed {
-                    effective: true,
-                    ..
-                }
-            )
+        StepKind::ALL
+            .into_iter()
+            .all(|kind| is_effective(self.step(kind)))
+    }
+
+    /// What became of a step, by the transaction that it goes out in.
+    fn step(&self, kind: StepKind) -> Fate {
+        self.fate(match self.as_one {
+            true => Transaction::Swap,
+            false => Transaction::Step(kind),
         })
     }
 
@@ -343,6 +347,7 @@ impl Sending {
     fn place(&self, transaction: Transaction) -> Option<&Fate> {
         match transaction {
             Transaction::Step(kind) => self.steps.get(index(kind)),
+            Transaction::Swap => Some(&self.swap),
             Transaction::Clear(number) => self.clears.get(usize::from(number)),
         }
     }
@@ -350,9 +355,20 @@ impl Sending {
     fn place_mut(&mut self, transaction: Transaction) -> Option<&mut Fate> {
         match transaction {
             Transaction::Step(kind) => self.steps.get_mut(index(kind)),
+            Transaction::Swap => Some(&mut self.swap),
             Transaction::Clear(number) => self.clears.get_mut(usize::from(number)),
         }
     }
+}
+
+const fn is_effective(fate: Fate) -> bool {
+    matches!(
+        fate,
+        Fate::Sealed {
+            effective: true,
+            ..
+        }
+    )
 }
 
 const fn index(kind: StepKind) -> usize {
@@ -368,6 +384,7 @@ fn all() -> impl Iterator<Item = Transaction> {
     StepKind::ALL
         .into_iter()
         .map(Transaction::Step)
+        .chain([Transaction::Swap])
         .chain((0..MOST_CLEARS).map(Transaction::Clear))
 }
 

@@ -1,5 +1,6 @@
 //! What the sending reads of a chain: only blocks that count as sealed, and everything else as of one of them.
 
+mod foresee;
 mod wire;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use self::wire::{WireBlock, WireReceipt, ask};
 sol! {
     function allowance(address owner, address spender) external view returns (uint256);
     function decimals() external view returns (uint8);
+    function balanceOf(address account) external view returns (uint256);
 }
 
 /// `Transfer(address,address,uint256)`
@@ -37,7 +39,7 @@ pub enum ReadFault {
         /// What the last one came to.
         fault: NodeFault,
     },
-    /// Two nodes have different blocks of one number, so that neither is believed.
+    /// Two nodes have different blocks of one number, or say different things of one block, so that neither is believed.
     #[error("the nodes of chain {chain_id} contradict each other about block {number}")]
     Contradiction {
         /// The chain.
@@ -75,9 +77,10 @@ pub enum Estimate {
     Reverts,
 }
 
-/// A chain, through one or more nodes. A block counts when as many others stand above it as configured, and every node that has one of its number has
-/// this one. Everything else is read as of a block by its hash (EIP-1898): a node that lags or is on another fork refuses instead of
-/// misleading.
+/// A chain, through one or more nodes. A block counts when as many others stand above it as configured by the node that is furthest behind, and every
+/// node that answers has this one. Everything else is read as of a block by its hash (EIP-1898): a node that lags or is on another fork refuses
+/// instead of misleading. What a contract says is asked of every node, and counts when all that answer say the same: one that lies holds the
+/// reading up, and cannot decide it.
 #[derive(Clone)]
 pub struct ChainReader {
     chain_id: u64,
@@ -114,7 +117,8 @@ impl ChainReader {
     /// [`ReadFault::Behind`] when it is older than `at_least`; nodes that do not answer or contradict each other.
     pub async fn sealed(&self, at_least: u64) -> Result<SealedBlock, ReadFault> {
         let heads = self.blocks(json!("latest")).await?;
-        let head = heads.iter().map(|head| head.block.number).max();
+        // Not the highest one: a node that makes up blocks which no other node has would say alone what they hold.
+        let head = heads.iter().map(|head| head.block.number).min();
         let number = head.unwrap_or_default().saturating_sub(self.confirmations);
         if number < at_least {
             return Err(ReadFault::Behind {
@@ -138,7 +142,7 @@ impl ChainReader {
     /// What `spender` may take of the owner's tokens, as of a block.
     ///
     /// # Errors
-    /// Nodes that do not answer, or do not have the block.
+    /// Nodes that do not answer, do not have the block, or contradict each other.
     pub async fn allowance(
         &self,
         token: Address,
@@ -148,6 +152,42 @@ impl ChainReader {
     ) -> Result<U256, ReadFault> {
         let call = allowanceCall { owner, spender };
         self.call(token, &call, block).await
+    }
+
+    /// An account's code, as of a block.
+    ///
+    /// # Errors
+    /// As [`Self::allowance`].
+    pub async fn code(&self, account: Address, block: Block) -> Result<Bytes, ReadFault> {
+        let params = json!([account, pinned(block)]);
+        self.ask_all("eth_getCode", params, block).await
+    }
+
+    /// What a contract answers, as of a block; nothing where there is none.
+    ///
+    /// # Errors
+    /// As [`Self::allowance`]; also a call that reverts.
+    pub async fn view(&self, to: Address, input: &Bytes, block: Block) -> Result<Bytes, ReadFault> {
+        let params = json!([{ "to": to, "data": input }, pinned(block)]);
+        self.ask_all("eth_call", params, block).await
+    }
+
+    /// An answer that is none.
+    pub(crate) fn lost(&self) -> ReadFault {
+        self.fault(NodeFault::Lost { method: "eth_call" })
+    }
+
+    /// What an account holds of a token, as of a block.
+    ///
+    /// # Errors
+    /// As [`Self::allowance`].
+    pub async fn token_balance(
+        &self,
+        token: Address,
+        account: Address,
+        block: Block,
+    ) -> Result<U256, ReadFault> {
+        self.call(token, &balanceOfCall { account }, block).await
     }
 
     /// A token's decimals, as of a block.
@@ -236,7 +276,7 @@ impl ChainReader {
         Ok(Some(received.saturating_sub(given)))
     }
 
-    /// What a transaction in a block has cost, in wei. `None` while no node has the receipt in this block.
+    /// What a transaction in a block has cost, in wei, with what a rollup takes for its data. `None` while no node has the receipt in this block.
     ///
     /// # Errors
     /// Nodes that do not answer.
@@ -303,8 +343,42 @@ impl ChainReader {
         const METHOD: &str = "eth_call";
         let input = Bytes::from(call.abi_encode());
         let params = json!([{ "to": to, "data": input }, pinned(block)]);
-        let output: Bytes = self.ask(METHOD, params).await?;
+        let output = self.ask_all(METHOD, params, block).await?;
         C::abi_decode_returns(&output).map_err(|_| self.fault(NodeFault::Lost { method: METHOD }))
+    }
+
+    /// The answer of all nodes that give one, as of a block.
+    async fn ask_all(
+        &self,
+        method: &'static str,
+        params: Value,
+        block: Block,
+    ) -> Result<Bytes, ReadFault> {
+        let mut fault = NodeFault::Unreachable;
+        let mut asked = tokio::task::JoinSet::new();
+        for node in &self.nodes {
+            let (node, params) = (Arc::clone(node), params.clone());
+            asked.spawn(async move { ask::<Option<Bytes>>(node.as_ref(), method, params).await });
+        }
+        let mut answers = Vec::new();
+        while let Some(answer) = asked.join_next().await {
+            match answer {
+                Ok(Ok(Some(answer))) => answers.push(answer),
+                Ok(Ok(None)) => fault = NodeFault::Lost { method },
+                Ok(Err(other)) => fault = other,
+                Err(_) => {}
+            }
+        }
+        let Some(first) = answers.pop() else {
+            return Err(self.fault(fault));
+        };
+        if answers.iter().any(|other| *other != first) {
+            return Err(ReadFault::Contradiction {
+                chain_id: self.chain_id,
+                number: block.number,
+            });
+        }
+        Ok(first)
     }
 
     /// The answer of the first node that gives one.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
 use delegation_fence::{Action, Block, Event, Now, Report, Sending, State, Transaction, View};
-use fence_server::{DelegationError, KeptSubmission, Lease, Store, StoreError};
+use fence_server::{Change, DelegationError, KeptSubmission, Lease, Store, StoreError};
 use plan_checks::UtcSeconds;
 use tx_sender::Record;
 
@@ -294,12 +294,39 @@ impl Driver {
 
     /// Writes what happened, if nothing else was written about the account meanwhile and the lease is still held.
     async fn append(&self, standing: &Standing, event: Event) -> Result<Turn, Fault> {
-        let write = standing
+        let mut write = standing
             .kept
             .append(event, standing.lease, self.shared.now())?;
+        write.changes.extend(self.gas_change(standing, event).await);
         self.shared.store().write(write).await?;
         tracing::info!(plan = %self.plan, event = event.to_json(), "delegated plan");
         Ok(Turn::Went)
+    }
+
+    /// What the plan's gas has cost, where an event changes it or says that nothing follows. On its way a plan counts with its estimate at
+    /// least. What cannot be read now changes nothing: the next such event, or the estimate, counts.
+    async fn gas_change(&self, standing: &Standing, event: Event) -> Option<Change> {
+        let kept = &standing.kept;
+        let is_over = match event {
+            Event::Sealed { .. } | Event::Void(_) => false,
+            Event::Finished | Event::ClearImpossible(_) => true,
+            _ => return None,
+        };
+        let cost = match self.shared.cost_so_far(kept).await {
+            Ok(cost) => cost?,
+            Err(fault) => {
+                tracing::warn!(plan = %self.plan, %fault, "what a plan's gas has cost is not known now");
+                return None;
+            }
+        };
+        let micro_usd = match is_over {
+            true => cost,
+            false => cost.max(kept.gas_micro_usd),
+        };
+        (micro_usd != kept.gas_micro_usd).then_some(Change::Gas {
+            payload_digest: kept.admitted.payload_digest,
+            micro_usd,
+        })
     }
 
     /// The account's lease, taken or renewed.

@@ -1,16 +1,9 @@
 //! Gas of plans: how much a transaction may use, and that its signer can pay for it.
 
-use alloy_primitives::{Address, Bytes, U256};
-use delegation_fence::{Admitted, Block};
-use tx_sender::{Lane, Request, Sender};
+mod cost;
+mod fund;
 
-use crate::{ChainReader, Fault, key};
-
-/// How often an account is topped up for one plan.
-const MOST_TOP_UPS: u8 = 4;
-
-/// The gas of a plain transfer.
-const TRANSFER: u64 = 21_000;
+use alloy_primitives::{Address, U256};
 
 /// What is put on top of an estimate, in percent: what a call uses changes with the state that it finds.
 const MARGIN_PERCENT: u64 = 30;
@@ -31,8 +24,21 @@ pub struct GasRules {
 pub struct Funder {
     /// The account. The sender of transactions signs for it.
     pub account: Address,
-    /// The most that it gives for one plan, in wei.
+    /// The most that it gives for the steps of one plan, and once more for the clearing after a halt, in wei.
     pub most_per_plan: U256,
+    /// The most that it gives for the plans of one account in a day, in micro US dollars.
+    pub of_account: u64,
+    /// The most that it gives for the plans of all accounts in a day, in micro US dollars.
+    pub of_all: u64,
+}
+
+/// What coins are given for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The steps. Nothing is given for them any more when the plan is over.
+    Steps,
+    /// The clearing of the allowance after a halt. It has no end: the allowance stays until it is cleared.
+    Clearing,
 }
 
 impl Default for GasRules {
@@ -58,16 +64,18 @@ pub(crate) enum Funds {
 }
 
 impl GasRules {
-    /// The limit of a transaction that was estimated to use so much; `None` above the most.
-    pub(crate) fn limit(&self, estimate: u64, is_call: bool) -> Option<u64> {
+    /// The limit of a transaction that was estimated to use so much; `None` above the most. `overhead` is what it may use beyond its call.
+    pub(crate) fn limit(&self, estimate: u64, is_call: bool, overhead: u64) -> Option<u64> {
         let most = if is_call { self.call } else { self.approval };
+        let most = most.saturating_add(overhead);
         let margin = estimate.saturating_mul(MARGIN_PERCENT).div_ceil(100);
         (estimate <= most).then(|| estimate.saturating_add(margin).min(most))
     }
 
     /// The gas of a whole plan at most: three steps, and one clearing after a halt.
-    pub(crate) const fn of_plan(&self) -> u64 {
-        self.approval.saturating_mul(3).saturating_add(self.call)
+    pub(crate) const fn of_plan(&self, overhead: u64) -> u64 {
+        let calls = self.approval.saturating_mul(3).saturating_add(self.call);
+        calls.saturating_add(overhead.saturating_mul(4))
     }
 
     /// The most that a plan can cost at this price of gas, in wei. Fees may double while it is sent.
@@ -75,74 +83,6 @@ impl GasRules {
         U256::from(gas)
             .saturating_mul(U256::from(price))
             .saturating_mul(U256::from(2))
-    }
-
-    /// Whether `payer` holds enough for so much gas, or comes to.
-    pub(crate) async fn fund(
-        &self,
-        chain: &ChainReader,
-        sender: &Sender,
-        admitted: &Admitted,
-        payer: Address,
-        gas: u64,
-        block: Block,
-    ) -> Result<Funds, Fault> {
-        let needed = self.cost(gas, chain.gas_price().await?);
-        let balance = chain.balance(payer, block).await?;
-        let missing = needed.saturating_sub(balance);
-        if missing.is_zero() {
-            return Ok(Funds::Enough);
-        }
-        let Some(funder) = self
-            .funder
-            .as_ref()
-            .filter(|funder| funder.account != payer)
-        else {
-            return Ok(Funds::Missing);
-        };
-        let mut given = U256::ZERO;
-        for number in 0..MOST_TOP_UPS {
-            let key = key::top_up(admitted, number);
-            let lane = Lane {
-                chain_id: chain.chain_id(),
-                account: funder.account,
-            };
-            match sender.find(&key).await? {
-                Some(record) if !record.state.is_outcome() => {
-                    sender.wake(lane)?;
-                    return Ok(Funds::Coming);
-                }
-                // Its block may be newer than the one that was read.
-                Some(record) => {
-                    given = given.saturating_add(record.request.value);
-                    if record
-                        .state
-                        .inclusion()
-                        .is_some_and(|at| at.number > block.number)
-                    {
-                        return Ok(Funds::Coming);
-                    }
-                }
-                None if given.saturating_add(missing) > funder.most_per_plan => {
-                    return Ok(Funds::Missing);
-                }
-                None => {
-                    let request = Request {
-                        to: payer,
-                        value: missing,
-                        input: Bytes::new(),
-                        gas_limit: TRANSFER,
-                        max_fee_per_gas: None,
-                        not_after: Some(admitted.valid_until.unix()),
-                        confirmations: Some(chain.confirmations()),
-                    };
-                    tracing::info!(%payer, wei = %missing, "account topped up for gas");
-                    sender.submit(&key, lane, request).await?;
-                    return Ok(Funds::Coming);
-                }
-            }
-        }
-        Ok(Funds::Missing)
     }
 }
 
@@ -153,11 +93,14 @@ mod tests {
     #[test]
     fn a_limit_has_a_margin_and_a_most() {
         let rules = GasRules::default();
-        assert_eq!(rules.limit(50_000, false), Some(65_000));
-        assert_eq!(rules.limit(119_999, false), Some(120_000));
-        assert_eq!(rules.limit(120_001, false), None);
-        assert_eq!(rules.limit(1_000_000, true), Some(1_300_000));
-        assert_eq!(rules.limit(u64::MAX, true), None);
-        assert_eq!(rules.of_plan(), 1_860_000);
+        assert_eq!(rules.limit(50_000, false, 0), Some(65_000));
+        assert_eq!(rules.limit(119_999, false, 0), Some(120_000));
+        assert_eq!(rules.limit(120_001, false, 0), None);
+        assert_eq!(rules.limit(120_001, false, 300_000), Some(156_002));
+        assert_eq!(rules.limit(1_000_000, true, 0), Some(1_300_000));
+        assert_eq!(rules.limit(u64::MAX, true, u64::MAX), Some(u64::MAX));
+        assert_eq!(rules.limit(u64::MAX, true, 0), None);
+        assert_eq!(rules.of_plan(0), 1_860_000);
+        assert_eq!(rules.of_plan(300_000), 3_060_000);
     }
 }

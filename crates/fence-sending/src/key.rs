@@ -2,6 +2,8 @@
 
 use delegation_fence::{Admitted, Event, Transaction};
 
+use crate::gas::Purpose;
+
 /// The key of a transaction of a plan. Each time when it turned out that it was never signed, and never will be, the next one has another key: the
 /// one before is dead.
 pub(crate) fn of(admitted: &Admitted, transaction: Transaction, events: &[Event]) -> String {
@@ -12,7 +14,11 @@ pub(crate) fn of(admitted: &Admitted, transaction: Transaction, events: &[Event]
     format!("fence/{}/{transaction}/{unsent}", admitted.payload_digest)
 }
 
-/// The key of a transfer that pays for a plan's gas.
-pub(crate) fn top_up(admitted: &Admitted, number: u8) -> String {
-    format!("fence/{}/gas/{number}", admitted.payload_digest)
+/// The key of a transfer that pays for a plan's gas; those that pay for the clearing after a halt have keys of their own.
+pub(crate) fn top_up(admitted: &Admitted, purpose: Purpose, number: u8) -> String {
+    let digest = admitted.payload_digest;
+    match purpose {
+        Purpose::Steps => format!("fence/{digest}/gas/{number}"),
+        Purpose::Clearing => format!("fence/{digest}/gas/clear/{number}"),
+    }
 }

@@ -14,7 +14,7 @@ pub use drive::Pace;
 pub use error::Fault;
 pub use gas::{Funder, GasRules};
 pub use ports::{ChainClocks, RoutedAccounts};
-pub use route::{Call, Route, RouteFault, RouteFuture, SubWallets, own_call};
+pub use route::{Call, DelegatedAccounts, Route, RouteFault, RouteFuture, SubWallets, own_call};
 pub use sendings::{Parts, Sendings};
 
 pub(crate) use sendings::Shared;

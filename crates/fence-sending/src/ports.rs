@@ -1,11 +1,14 @@
 //! What the delegations of a server ask of the accounts and chains that plans are sent with.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::Address;
 use delegation_fence::{AccountKind, Now};
 use fence_server::{Accounts, Clocks, PortError, PortFuture};
 use plan_checks::UtcSeconds;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use crate::{ChainReader, Route};
 
@@ -39,12 +42,25 @@ impl Accounts for RoutedAccounts {
     }
 }
 
-/// The machine's clock, and the time of the newest block that counts. While no node answers, the last such time stands, and before there was one
-/// the machine's.
+/// How long a reading of the chain's time stands: a block of Base.
+const STANDS: Duration = Duration::from_secs(2);
+
+/// How long the chain's time is waited for. Whoever asks for the time waits no longer on nodes that are gone.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The machine's clock, and the time of the newest block that counts, read every two seconds at most. While no node answers, the last such time
+/// stands, and before there was one the machine's.
 pub struct ChainClocks {
     chain: ChainReader,
     clock: Arc<dyn Fn() -> u64 + Send + Sync>,
-    last: Mutex<Option<UtcSeconds>>,
+    last: Mutex<Reading>,
+}
+
+/// The chain's time as it was last read.
+#[derive(Default)]
+struct Reading {
+    tried: Option<Instant>,
+    at: Option<UtcSeconds>,
 }
 
 impl ChainClocks {
@@ -62,13 +78,18 @@ impl ChainClocks {
 impl Clocks for ChainClocks {
     fn now(&self) -> PortFuture<'_, Now> {
         Box::pin(async move {
-            let read = self.chain.sealed(0).await.ok().map(|sealed| sealed.at);
+            // One reading at a time: whoever comes meanwhile takes its result.
+            let mut last = self.last.lock().await;
+            if last.tried.is_none_or(|tried| tried.elapsed() >= STANDS) {
+                let read = tokio::time::timeout(PATIENCE, self.chain.sealed(0)).await;
+                let read = read.ok().and_then(Result::ok).map(|sealed| sealed.at);
+                last.at = read.or(last.at);
+                last.tried = Some(Instant::now());
+            }
             let wall = UtcSeconds::from_unix((self.clock)());
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            *last = read.or(*last);
             Now {
                 wall,
-                chain: last.unwrap_or(wall),
+                chain: last.at.unwrap_or(wall),
             }
         })
     }

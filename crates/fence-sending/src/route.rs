@@ -1,5 +1,6 @@
 //! How a kind of account is sent for.
 
+mod delegated;
 mod sub_wallet;
 
 use std::pin::Pin;
@@ -7,10 +8,12 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, Bytes, U256};
 use delegation_fence::{AccountKind, Admitted, ClearObstacle, Transaction};
+use fence_server::KeptSubmission;
 use thiserror::Error;
 use tx_sender::TransactionSigner;
 
-pub use self::sub_wallet::SubWallets;
+pub use self::{delegated::DelegatedAccounts, sub_wallet::SubWallets};
+use crate::SealedBlock;
 
 /// The answer of a route.
 pub type RouteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, RouteFault>> + Send + 'a>>;
@@ -48,19 +51,33 @@ pub trait Route: Send + Sync + 'static {
     /// Who signs the transactions for an account, and pays their gas. `None` when nobody can.
     fn signer(&self, account: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>>;
 
-    /// What a step, or the clearing of the allowance, is as a transaction of the signer's.
+    /// What a step, all of them, or the clearing of the allowance, is as a transaction of the signer's.
     ///
     /// # Errors
     /// Why the service cannot, for ever or at the moment.
-    fn call(&self, admitted: &Admitted, transaction: Transaction) -> Result<Call, ClearObstacle>;
+    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle>;
+
+    /// The most gas that a transaction uses beyond the call that it makes.
+    fn overhead(&self) -> u64 {
+        0
+    }
+
+    /// Why the allowance could not be cleared, by what a sealed block says.
+    fn clear_obstacle<'a>(
+        &'a self,
+        _: &'a KeptSubmission,
+        _: SealedBlock,
+    ) -> RouteFuture<'a, Result<(), ClearObstacle>> {
+        Box::pin(async { Ok(Ok(())) })
+    }
 }
 
-/// A step of a plan, or the clearing of its allowance, as the account itself sends it.
+/// A step of a plan, or the clearing of its allowance, as the account itself sends it. An account itself sends no [`Transaction::Swap`].
 #[must_use]
 pub fn own_call(admitted: &Admitted, transaction: Transaction) -> Call {
     let step = match transaction {
         Transaction::Step(kind) => admitted.steps.iter().find(|step| step.kind == kind),
-        Transaction::Clear(_) => None,
+        Transaction::Clear(_) | Transaction::Swap => None,
     };
     match step {
         Some(step) => Call {

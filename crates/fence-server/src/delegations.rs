@@ -1,11 +1,12 @@
 //! What a server does with delegations: everything but the sending.
 
+mod chain;
 mod grants;
 mod submissions;
 
 use std::{fmt, sync::Arc};
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use delegation_fence::{
     Account, AccountKind, Budget, Confirmation, Fence, FenceStatus, Grant, Instance, Now, Phase,
     Policy, ReadBack, Record, Refusal, Rule, Submission, admit,
@@ -13,16 +14,23 @@ use delegation_fence::{
 use tokio::sync::{Notify, futures::Notified};
 
 pub use self::{
+    chain::OnChain,
     grants::{GrantReceipt, GrantState},
     submissions::{Ordered, Submitted},
 };
 use crate::{
-    Accounts, Clocks, DelegationError, InstalledPolicy, KeptSubmission, Prices, Store, StoreError,
-    View,
+    Accounts, Chain, Clocks, DelegationError, Foresee, InstalledPolicy, KeptSubmission, Prices,
+    Store, StoreError, View,
 };
 
 /// How often a write is judged again because something else was written about the account meanwhile.
 const ATTEMPTS: usize = 16;
+
+/// Decimals that a price is computed with.
+const PRICE_DECIMALS: u8 = 18;
+
+/// Such a price times wei is in 10^-36 dollars, of which a millionth of a dollar has so many.
+const PER_MICRO_USD: u128 = 10_u128.pow(30);
 
 /// Most records in one answer of a log.
 pub const LOG_PAGE: u32 = 200;
@@ -37,6 +45,8 @@ pub struct Delegations {
     accounts: Arc<dyn Accounts>,
     clocks: Arc<dyn Clocks>,
     prices: Option<Arc<dyn Prices>>,
+    chain: Option<Arc<dyn Foresee>>,
+    delegated: Option<Arc<dyn Chain>>,
     accepted: Notify,
 }
 
@@ -56,6 +66,10 @@ pub struct Parts {
     pub clocks: Arc<dyn Clocks>,
     /// The prices that plans are held against before their first step, where prices are read.
     pub prices: Option<Arc<dyn Prices>>,
+    /// The chain that plans are held against when they are submitted, where one is read.
+    pub chain: Option<Arc<dyn Foresee>>,
+    /// The chain that enforces delegations, where the service sends for accounts that have some.
+    pub delegated: Option<Arc<dyn Chain>>,
 }
 
 impl Delegations {
@@ -72,6 +86,8 @@ impl Delegations {
             accounts,
             clocks,
             prices,
+            chain,
+            delegated,
         } = parts;
         let now = clocks.now().await;
         store.install(fence.policy().clone(), now.wall).await?;
@@ -83,6 +99,8 @@ impl Delegations {
             accounts,
             clocks,
             prices,
+            chain,
+            delegated,
             accepted: Notify::new(),
         })
     }
@@ -136,16 +154,19 @@ impl Delegations {
         }
     }
 
-    /// Confirms a submission by what is true now: the policy is read back, the account judged as it was read, custody asked whose it is.
+    /// Confirms a submission by what is true now: the policy is read back, the account judged as it was read, custody asked whose it is,
+    /// and for delegations the chain read at block `at_least` or above.
     ///
     /// # Errors
-    /// The first confirmation that does not hold, by the names of [`admit`]; custody that cannot be asked.
+    /// The first confirmation that does not hold, by the names of [`admit`]; then `delegation_redeemer_mismatch`, `delegation_cap` and
+    /// the names of [`ChainGrant::judge`](delegation_fence::onchain::ChainGrant::judge); custody or a chain that cannot be asked.
     pub async fn confirm(
         &self,
         view: &View,
         submission: &Submission<'_>,
         phase: Phase,
         now: Now,
+        at_least: u64,
     ) -> Result<delegation_fence::Admitted, DelegationError> {
         let read_back = self.read_back().await;
         self.fence.confirm(&read_back)?;
@@ -170,7 +191,14 @@ impl Delegations {
             peg: None,
             now,
         };
-        Ok(admit(&confirmation, submission, phase)?)
+        let mut admitted = admit(&confirmation, submission, phase)?;
+        if let (Some(AccountKind::Eoa7702), Some(kept)) = (kind, &view.grant) {
+            let order = submission.order;
+            admitted.as_one = self
+                .confirm_on_chain(kept, order, &admitted, at_least)
+                .await?;
+        }
+        Ok(admitted)
     }
 
     /// Confirms a plan that was accepted, before its next step. What is true now counts, and the bytes are those that were accepted.
@@ -190,7 +218,9 @@ impl Delegations {
             envelope: &kept.envelope,
             order: &kept.order,
         };
-        let admitted = self.confirm(&kept.view, &submission, phase, now).await?;
+        let at_least = kept.newest_block();
+        let admitted = self.confirm(&kept.view, &submission, phase, now, at_least);
+        let admitted = admitted.await?;
         if admitted != kept.admitted {
             return Err(refusal(
                 Rule::OrderMismatch,
@@ -221,6 +251,40 @@ impl Delegations {
         let rates = prices.rates(admitted).await;
         let rates = rates.map_err(DelegationError::Prices)?;
         Ok(admitted.require_worth(&rates, prices.max_deviation())?)
+    }
+
+    /// Holds a plan against the chain as it is now, where one is read.
+    ///
+    /// # Errors
+    /// `balance_too_low`, `plan_would_revert`; a chain that cannot be read.
+    async fn require_feasible(
+        &self,
+        admitted: &delegation_fence::Admitted,
+    ) -> Result<(), DelegationError> {
+        let Some(chain) = &self.chain else {
+            return Ok(());
+        };
+        let foresight = chain.foresee(admitted).await;
+        Ok(admitted.require_feasible(foresight.map_err(DelegationError::Chain)?)?)
+    }
+
+    /// What so many wei are worth in micro US dollars, rounded up; `None` where no price of the chain's coin is read.
+    pub async fn micro_usd(&self, wei: U256) -> Option<u64> {
+        let price = self.prices.as_ref()?.native_usd().await;
+        let price = price
+            .inspect_err(|error| tracing::warn!(%error, "gas counts by its estimate"))
+            .ok()?;
+        let micro = price
+            .atoms(PRICE_DECIMALS)?
+            .checked_mul(wei)?
+            .div_ceil(U256::from(PER_MICRO_USD));
+        Some(u64::try_from(micro).unwrap_or(u64::MAX))
+    }
+
+    /// What the service pays for gas.
+    #[must_use]
+    pub const fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     fn instance(&self) -> &Instance {

@@ -21,6 +21,9 @@ pub enum DelegationError {
     /// The prices that a plan is held against cannot be read now.
     #[error("the prices of the plan's tokens cannot be read: {0}")]
     Prices(PortError),
+    /// The chain cannot say now whether a plan would succeed, or what became of an account's delegations.
+    #[error("what is asked cannot be held against the chain: {0}")]
+    Chain(PortError),
     /// What was written does not read back.
     #[error("what was written does not read back")]
     NotReadBack,
@@ -35,6 +38,7 @@ impl DelegationError {
             Self::Store(_) | Self::NotReadBack => "fence_store_unavailable",
             Self::Accounts(_) => "custody_unavailable",
             Self::Prices(_) => "prices_unavailable",
+            Self::Chain(_) => "chain_unavailable",
         }
     }
 }

@@ -6,11 +6,15 @@ mod ports;
 mod store;
 
 pub use self::{
-    delegations::{Delegations, GrantReceipt, GrantState, LOG_PAGE, Ordered, Parts, Submitted},
+    delegations::{
+        Delegations, GrantReceipt, GrantState, LOG_PAGE, OnChain, Ordered, Parts, Submitted,
+    },
     error::DelegationError,
-    ports::{Accounts, Clocks, NoAccounts, PortError, PortFuture, Prices},
+    ports::{
+        Accounts, Chain, ChainQuestion, Clocks, Foresee, NoAccounts, PortError, PortFuture, Prices,
+    },
     store::{
         Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, Lease,
-        SqliteStore, Store, StoreError, StoreFuture, View, Write,
+        SqliteStore, Store, StoreError, StoreFuture, TopUp, View, Write,
     },
 };

@@ -3,6 +3,7 @@
 mod change;
 mod kept;
 mod sqlite;
+mod top_up;
 
 use std::pin::Pin;
 
@@ -15,6 +16,7 @@ pub use self::{
     change::{Acceptance, Change, Write},
     kept::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View},
     sqlite::SqliteStore,
+    top_up::TopUp,
 };
 
 /// The answer of a store.
@@ -85,8 +87,8 @@ impl StoreError {
 /// When a write answers `Ok`, its effect survives a crash and a loss of power. When it answers [`StoreError::Unavailable`], it may or may
 /// not have happened: the caller reads again. A store holds no truth in memory.
 pub trait Store: Send + Sync + 'static {
-    /// Installs a policy. The same one again changes nothing. One of the same name replaces it only with a higher version: a policy that was
-    /// replaced does not come back, or the grants under it would.
+    /// Installs a policy. The same one again changes nothing. One of the same name is installed only with a higher version than every one before: a policy that was
+    /// replaced does not come back, also not after one of another name, or the grants under it would.
     fn install(&self, policy: Policy, at: UtcSeconds) -> StoreFuture<'_, ()>;
 
     /// The policy that is installed, as it was stored.
@@ -126,6 +128,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// What the plans of the day cost that `at` lies in, by UTC.
     fn gas_spent(&self, account: Address, at: UtcSeconds) -> StoreFuture<'_, Spent>;
+
+    /// Books coins that are about to be given to an account for its gas. What is booked counts, whatever becomes of the transfer; under the
+    /// same key again it changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] with `gas_budget_exhausted` when the budgets of the day do not cover it.
+    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()>;
 
     /// Takes the lease of an account for `holder` for `seconds` after `now`, or renews it; `None` while somebody else has it. The same holder
     /// keeps its token, a new one gets a higher one. A lease that ends later than one taken at `now` could is over: the clock was set back.

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use crate::Problem;
 
 /// Keys that must not stand in the configuration file itself.
-pub(crate) const SECRET_KEYS: [&str; 10] = [
+pub(crate) const SECRET_KEYS: [&str; 11] = [
     "private_key",
     "keystore_password",
     "okx_api_key",
@@ -18,6 +18,7 @@ pub(crate) const SECRET_KEYS: [&str; 10] = [
     "passphrase",
     "secret",
     "gas_account_key",
+    "redeemer_key",
 ];
 
 /// Fills a secret from the file that its `*_file` key names, unless the environment set it.

@@ -14,6 +14,9 @@ const NODE: (&str, &[u32]) = ("20", &[20]);
 const NEW_NODE: (&str, &[u32]) = ("22", &[22]);
 const PYTHON: (&str, &[u32]) = ("3.11", &[3, 11]);
 
+/// The test targets of `crates/judges` that need the packages.
+const TARGETS: [&str; 5] = ["foreign", "onchain", "sending", "sender", "chain_readings"];
+
 /// Installs what is missing and runs the tests that use it.
 ///
 /// # Errors
@@ -25,7 +28,8 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
         .current_dir(root)
         // With the features of the whole workspace, so that the tests before it have built all but this.
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
-        .args(["--features", "judges/foreign", "--test", "foreign"])
+        .args(["--features", "judges/foreign"])
+        .args(TARGETS.into_iter().flat_map(|target| ["--test", target]))
         .env("JUDGES_JS", &packages.js)
         .env("JUDGES_ANVIL", &packages.anvil)
         .env("JUDGES_JS_AGENT", &packages.js_agent)
@@ -192,6 +196,28 @@ fn is_at_least(line: &str, oldest: &[u32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A target that is compiled away without the feature would be green without having run anything.
+    #[test]
+    fn every_target_that_needs_the_packages_is_run() {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../judges/tests");
+        let mut needing = std::collections::BTreeSet::from(["foreign".to_owned()]);
+        for entry in fs::read_dir(tests).unwrap() {
+            let path = entry.unwrap().path();
+            let root = if path.is_dir() {
+                path.join("main.rs")
+            } else {
+                path.clone()
+            };
+            let text = fs::read_to_string(root).unwrap_or_default();
+            if text.contains(r#"#![cfg(feature = "foreign")]"#) {
+                let name = path.file_stem().unwrap().to_string_lossy();
+                needing.insert(name.into_owned());
+            }
+        }
+        assert!(needing.len() > 1);
+        assert_eq!(needing, TARGETS.map(str::to_owned).into());
+    }
 
     #[test]
     fn versions_compare_by_number() {

@@ -1,9 +1,11 @@
 //! The answers, bare.
 
 use alloy_primitives::{Address, B256, U256, hex};
-use delegation_fence::{FenceStatus, Novelty, Policy, Record, Refusal, Report, Tightest};
+use delegation_fence::{
+    AccountKind, FenceStatus, Novelty, Policy, Record, Refusal, Report, RevocationReceipt, Tightest,
+};
 use fence_server::{
-    DelegationError, GrantReceipt, GrantState, KeptSubmission, StoreError, Submitted,
+    DelegationError, GrantReceipt, GrantState, KeptSubmission, OnChain, StoreError, Submitted,
 };
 use http::StatusCode;
 use http::header::{self, HeaderMap};
@@ -67,7 +69,41 @@ pub(super) fn grant_state(state: &GrantState) -> Reply {
             body.insert(name.to_owned(), time(at));
         }
     }
+    if let Some(read) = &state.on_chain {
+        body.insert("on_chain".to_owned(), on_chain(read));
+    }
     reply::json(StatusCode::OK, Value::Object(body).to_string())
+}
+
+/// The receipt of a revocation, with what the chain says beside it.
+pub(super) fn revoked(receipt: &RevocationReceipt, read: Option<&OnChain>) -> Reply {
+    let mut body: Value = serde_json::from_str(&receipt.to_json()).unwrap_or_default();
+    if let (Some(read), Some(members)) = (read, body.as_object_mut()) {
+        members.insert("on_chain".to_owned(), on_chain(read));
+    }
+    reply::json(StatusCode::OK, body.to_string())
+}
+
+/// Without a block the chain could not be read, and nothing is known of it.
+fn on_chain(read: &OnChain) -> Value {
+    let mut body = json!({ "disabled": read.disabled });
+    let Some(members) = body.as_object_mut() else {
+        return body;
+    };
+    if let Some(block) = read.block {
+        members.insert("block_hash".to_owned(), block.hash.to_string().into());
+    }
+    if let Some(call) = &read.disable {
+        let transaction = json!({
+            "chain_id": call.chain_id,
+            "from": call.from.to_string(),
+            "to": call.to.to_string(),
+            "value": "0",
+            "data": hex::encode_prefixed(&call.data),
+        });
+        members.insert("disable_transaction".to_owned(), transaction);
+    }
+    body
 }
 
 pub(super) fn log(records: &[Record], next: Option<u64>) -> Reply {
@@ -178,10 +214,23 @@ pub(super) fn submission(kept: &KeptSubmission) -> Result<Reply, Refused> {
                 "to": clear.to.to_string(),
                 "value": clear.value.to_string(),
                 "data": hex::encode_prefixed(&clear.data),
+                "from": kept.admitted.account.to_string(),
+                "sent_by": sender_of_clear(kept),
             }),
         );
     }
     Ok(reply::json(StatusCode::OK, body.to_string()))
+}
+
+/// Who can send the transaction that clears an allowance: it counts only from the account itself.
+fn sender_of_clear(kept: &KeptSubmission) -> &'static str {
+    let grant = kept.view.grant.as_ref();
+    match grant.map(|grant| grant.signed.message().account_kind) {
+        Some(AccountKind::SubWallet) | None => {
+            "the service, which holds the account's key: it clears by itself once it can"
+        }
+        Some(_) => "the account's holder, from the account",
+    }
 }
 
 /// What is said of a plan; events that no send can have are a damaged store.

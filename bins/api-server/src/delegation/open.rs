@@ -7,12 +7,13 @@ use alloy_primitives::U256;
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use delegation_fence::{Budget, Domain, Fence, Instance, Name, Now, Policy, Refusal};
-use fence_server::{Clocks, Delegations, Parts, PortFuture, Prices, SqliteStore};
+use fence_sending::ChainClocks;
+use fence_server::{Clocks, Delegations, Foresee, Parts, PortFuture, Prices, SqliteStore};
 use plan_builder::FeeDocument;
 use plan_checks::{BasisPoints, UtcSeconds};
 use storage::sqlite::path_of;
 
-use super::{Routes, prices::TokenPrices, sending};
+use super::{Routes, prices::TokenPrices, redeemer, sending};
 use crate::config::{Config, DelegationSection, Problem, Usd};
 use crate::error::ServeError;
 
@@ -43,8 +44,9 @@ pub(crate) fn pinned(config: &Config) -> Result<Option<Pinned>, Problem> {
         domain: Domain::new(policy.chain_id(), salt),
         project_id,
     };
-    let fence =
-        Fence::new(instance, policy).map_err(|refusal| wrong("delegation.policy", refusal))?;
+    let fence = Fence::new(instance, policy)
+        .map_err(|refusal| wrong("delegation.policy", refusal))?
+        .with_service_keys(redeemer::service_keys(config));
     let plans = plans(config.fee_config())?;
     if plans.fees.version != fee_version {
         let message = format!(
@@ -77,15 +79,26 @@ pub(crate) async fn open(
     let policy = pinned.fence.policy();
     // A deviation of everything is no bound, and a server that sends nothing holds nothing against prices.
     let is_bounded = section.max_deviation() < BasisPoints::MAX;
-    let prices = match is_bounded && !routes.is_empty() {
-        true => Some(Arc::new(TokenPrices {
+    let chain = match routes.is_empty() {
+        true => None,
+        false => Some(sending::reader(config, section, policy.chain_id())?),
+    };
+    let prices = chain.clone().filter(|_| is_bounded).map(|chain| {
+        Arc::new(TokenPrices {
             defillama,
-            chain: sending::reader(config, section, policy.chain_id())?,
+            chain,
             clock: Arc::clone(&clock),
             input_decimals: policy.input_decimals(),
             max_deviation: section.max_deviation(),
-        })),
-        false => None,
+        })
+    });
+    let machine = MachineClock(clock);
+    let clocks: Arc<dyn Clocks> = match &chain {
+        Some(chain) => Arc::new(ChainClocks::new(
+            chain.clone(),
+            Arc::new(move || machine.unix()),
+        )),
+        None => Arc::new(machine),
     };
     let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
     let store = SqliteStore::open(path.with_extension("fence.db")).map_err(ServeError::Records)?;
@@ -95,8 +108,10 @@ pub(crate) async fn open(
         budget: pinned.budget,
         store: Arc::new(store),
         accounts: routes.accounts(),
-        clocks: Arc::new(MachineClock(clock)),
+        clocks,
         prices: prices.map(|prices| -> Arc<dyn Prices> { prices }),
+        chain: chain.map(|chain| -> Arc<dyn Foresee> { Arc::new(chain) }),
+        delegated: routes.chain(),
     };
     let delegations = Delegations::install(parts)
         .await
@@ -104,12 +119,18 @@ pub(crate) async fn open(
     Ok(Some(Arc::new(delegations)))
 }
 
-/// The machine's clock for both. Whoever sends reads the chain's before every step.
+/// The machine's clock for both, where nothing is sent and no chain is read.
 struct MachineClock(Arc<dyn Clock>);
+
+impl MachineClock {
+    fn unix(&self) -> u64 {
+        u64::try_from(self.0.now().as_second()).unwrap_or_default()
+    }
+}
 
 impl Clocks for MachineClock {
     fn now(&self) -> PortFuture<'_, Now> {
-        let now = u64::try_from(self.0.now().as_second()).unwrap_or_default();
+        let now = self.unix();
         Box::pin(async move { Now::offline(UtcSeconds::from_unix(now)) })
     }
 }

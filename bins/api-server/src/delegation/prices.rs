@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, address};
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use delegation_fence::{Admitted, Rates};
@@ -13,6 +13,9 @@ use plan_checks::{BasisPoints, Decimal};
 
 /// The name of the policy's chain at the source of prices.
 const PLATFORM: &str = "base";
+
+/// The chain's coin as a token: where the OP stack has it on every chain.
+const WRAPPED_COIN: Address = address!("4200000000000000000000000000000000000006");
 
 /// Oldest price that is used.
 const PRICE_AGE: Duration = Duration::from_secs(60);
@@ -67,6 +70,10 @@ impl Prices for TokenPrices {
                 output_decimals: self.decimals(output).await?,
             })
         })
+    }
+
+    fn native_usd(&self) -> PortFuture<'_, Result<Decimal, PortError>> {
+        Box::pin(self.usd(WRAPPED_COIN))
     }
 
     fn max_deviation(&self) -> BasisPoints {

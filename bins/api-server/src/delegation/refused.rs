@@ -61,7 +61,8 @@ impl Refused {
             }
             Kind::Delegation(error) => {
                 tracing::error!(code = error.code(), %error, "a request about a delegation could not be answered");
-                let message = "the records of delegations, or custody, cannot be used now";
+                let message =
+                    "the records of delegations, custody, prices or the chain cannot be used now";
                 let unavailable = StatusCode::SERVICE_UNAVAILABLE;
                 reply::named_error(unavailable, code, message, Map::new(), id)
             }

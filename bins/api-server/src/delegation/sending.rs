@@ -3,19 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use alloy_primitives::U256;
 use custody::Custody;
 use data_sources::Clock;
 use fence_sending::{
-    ChainReader, Funder, GasRules, Pace, Parts, Route, RoutedAccounts, Sendings, SubWallets,
+    ChainReader, DelegatedAccounts, Funder, GasRules, Pace, Parts, Route, RoutedAccounts, Sendings,
+    SubWallets,
 };
-use fence_server::{Accounts, Delegations, NoAccounts};
+use fence_server::{Accounts, Chain, Delegations, NoAccounts};
+use plan_checks::UtcSeconds;
 use server_config::{Problem, UpstreamMode};
 use storage::sqlite::path_of;
 use tx_sender::{
-    Chain, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender, SqliteStore, Takeover,
-    TransactionSigner, Transport,
+    Chain as Network, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender, SqliteStore,
+    Takeover, TransactionSigner, Transport,
 };
 
+use super::redeemer;
 use crate::config::{Config, DelegationSection};
 use crate::error::ServeError;
 
@@ -23,43 +27,77 @@ use crate::error::ServeError;
 const NODE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whom this server can send for.
-pub(crate) struct Routes(Vec<Arc<dyn Route>>);
+pub(crate) struct Routes {
+    routes: Vec<Arc<dyn Route>>,
+    chain: Option<Arc<dyn Chain>>,
+}
 
 impl Routes {
-    /// The sub-wallets of whoever holds their keys.
-    pub(crate) fn new(custody: Option<&Arc<dyn Custody>>) -> Self {
-        let wallets = custody.map(|custody| {
-            let route: Arc<dyn Route> = Arc::new(SubWallets::new(Arc::clone(custody)));
-            route
+    /// The sub-wallets of whoever holds their keys, and the accounts that delegate to this server's redeemer.
+    ///
+    /// # Errors
+    /// A redeemer that cannot be used, or that cannot read its chain.
+    pub(crate) fn new(
+        config: &Config,
+        custody: Option<&Arc<dyn Custody>>,
+    ) -> Result<Self, ServeError> {
+        let mut routes: Vec<Arc<dyn Route>> = Vec::new();
+        if let Some(custody) = custody {
+            routes.push(Arc::new(SubWallets::new(Arc::clone(custody))));
+        }
+        let delegated = redeemer::accounts(config)?.map(Arc::new);
+        let chain = delegated.map(|delegated| -> Arc<dyn Chain> {
+            routes.push(Arc::<DelegatedAccounts>::clone(&delegated));
+            delegated
         });
-        Self(wallets.into_iter().collect())
+        Ok(Self { routes, chain })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.routes.is_empty()
     }
 
     pub(crate) fn accounts(&self) -> Arc<dyn Accounts> {
-        match self.0.is_empty() {
+        match self.routes.is_empty() {
             true => Arc::new(NoAccounts),
-            false => Arc::new(RoutedAccounts::new(self.0.clone())),
+            false => Arc::new(RoutedAccounts::new(self.routes.clone())),
         }
+    }
+
+    /// The chain that holds redemptions to the fence.
+    pub(super) fn chain(&self) -> Option<Arc<dyn Chain>> {
+        self.chain.clone()
     }
 }
 
-/// Starts sending what was ordered, and goes on with what an earlier process has left. Nothing is sent where nobody holds a key.
+/// Starts sending what was ordered, and goes on with what an earlier process has left. Where nobody holds a key any more, nothing is signed: plans
+/// that are open are followed, halted, and an allowance that is left is reported.
 ///
 /// # Errors
-/// A key of the configuration that is missing or cannot be used.
-pub(crate) fn start(
+/// A key of the configuration that is missing or cannot be used; records that cannot be read.
+pub(crate) async fn start(
     config: &Config,
     delegations: &Arc<Delegations>,
     routes: Routes,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Sendings>, ServeError> {
-    let Some(section) = config.delegation.as_ref().filter(|_| !routes.is_empty()) else {
+    let Some(section) = &config.delegation else {
         return Ok(None);
     };
+    if routes.is_empty() {
+        // Those that are open, and none that ended.
+        let open = delegations
+            .store()
+            .sendings(UtcSeconds::from_unix(u64::MAX));
+        let open = open.await.map_err(ServeError::Fence)?.len();
+        if open == 0 {
+            return Ok(None);
+        }
+        tracing::error!(
+            plans = open,
+            "plans are open, and nobody holds their accounts' keys: set [custody]"
+        );
+    }
     let chain_id = delegations.fence().policy().chain_id();
     let nodes = nodes(config, chain_id)?;
     let confirmations = confirmations(config, section, chain_id);
@@ -72,7 +110,9 @@ pub(crate) fn start(
         let key = LocalKey::from_hex(key).map_err(wrong)?;
         gas.funder = Some(Funder {
             account: key.account(),
-            most_per_plan: alloy_primitives::U256::from(config.wallets.gas_topup_most_wei),
+            most_per_plan: U256::from(config.wallets.gas_topup_most_wei),
+            of_account: config.wallets.gas_topup_budget_usd.as_micro(),
+            of_all: config.wallets.gas_topup_total_usd.as_micro(),
         });
         signers.push(Arc::new(key));
     }
@@ -80,7 +120,7 @@ pub(crate) fn start(
         Arc::new(RpcNode::new(Arc::clone(transport)))
     };
     let usual = Policy::usual_block_time(chain_id);
-    let network = Chain {
+    let network = Network {
         id: chain_id,
         nodes: nodes.iter().map(node).collect(),
         policy: Policy {
@@ -100,7 +140,7 @@ pub(crate) fn start(
     let clock = Arc::clone(clock);
     Ok(Some(Sendings::start(Parts {
         delegations: Arc::clone(delegations),
-        routes: routes.0,
+        routes: routes.routes,
         chain,
         sender: Sender::new(records, vec![network], signers, options),
         gas,

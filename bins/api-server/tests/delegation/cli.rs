@@ -8,15 +8,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use alloy_signer_local::PrivateKeySigner;
 use api_server::config::DelegationSection;
 use clap::Parser;
-use delegation_fence::{Grant, RevocationReceipt, verify_log};
+use delegation_fence::onchain::Level;
+use delegation_fence::{Grant, Revocation, RevocationReceipt, verify_log};
 use fence_offline::{Exit, Failure, Outcome};
 use fence_online::{
     Confirm, RevokeNow, Status, SubmitGrant, confirm, revoke_now, status, submit_grant,
 };
 
+use crate::onchain::{Node, account, delegated_grant, file};
 use crate::sample::{ACCOUNT, NOW};
 use crate::served::Served;
-use crate::stage::{GRANT_ID, fence_policy, grant, sign};
+use crate::stage::{GRANT_ID, fence_policy, grant, owner, revocation, sign};
 use crate::world::Clock;
 
 /// `cast wallet import` has written it.
@@ -135,4 +137,53 @@ async fn a_permission_is_given_seen_and_ended_from_the_command_line() {
         .unwrap();
     let refused = served.post("/delegation/grants", signed).await.error();
     assert_eq!(refused, (403, "grant_revoked".to_owned()));
+}
+
+/// By the service's word, where the holder names no endpoint: gone only when a sealed block says so of every delegation.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_an_own_account_waits_for_what_the_chain_says() {
+    let node = Node::new(Level::Stock);
+    let served = Served::delegated(&node).await;
+    let own = file(delegated_grant(GRANT_ID), Level::Stock);
+    let granted = served.post("/delegation/grants", own.to_json()).await;
+    granted.ok(201);
+    let message = Revocation {
+        account: account(),
+        ..revocation(GRANT_ID, NOW).message().clone()
+    };
+    let revoked = sign(message, &owner()).to_json();
+    served
+        .post("/delegation/revocations", revoked)
+        .await
+        .ok(200);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("grant.json");
+    fs::write(&path, own.to_json()).unwrap();
+    let confirmed = async || {
+        let url = format!("http://{}", served.address);
+        let words = ["confirm", "--timeout", "0", "--url", &url, "--grant"];
+        let mut arguments: Vec<String> = words.map(str::to_owned).into();
+        arguments.push(path.display().to_string());
+        let ended = tokio::task::spawn_blocking(move || run(&arguments));
+        let ended = ended.await.unwrap();
+        ended.map_err(|failure| format!("{failure:?}")).unwrap()
+    };
+    let mut hashes = own
+        .delegations
+        .iter()
+        .map(|signed| signed.delegation.hash());
+    for _ in 0..2 {
+        let said = confirmed().await;
+        assert_eq!(said.exit, Exit::Unconfirmed);
+        let shown = format!("send this from {}: ", account());
+        assert!(said.stdout.contains(&shown), "{}", said.stdout);
+        assert!(said.stdout.contains("0x49934047"), "{}", said.stdout);
+        let next = hashes.next().unwrap();
+        node.change(|said| said.disabled.push(next));
+    }
+    let said = confirmed().await;
+    let gone = "the permission is gone: revoked at the service, and its delegations are disabled in a sealed block, by the service's word";
+    assert!(said.stdout.starts_with(gone), "{}", said.stdout);
+    assert_eq!(said.exit, Exit::Ok);
 }

@@ -9,7 +9,10 @@
 )]
 
 mod cli;
+mod delegated;
 mod limits;
+mod market;
+mod redeemed;
 mod refusals;
 mod requests;
 mod sending;
@@ -17,6 +20,8 @@ mod served;
 
 #[path = "../../../../crates/fence-server/tests/it/dying.rs"]
 mod dying;
+#[path = "../../../../crates/fence-server/tests/it/onchain.rs"]
+mod onchain;
 #[path = "../../../../crates/plan-builder/tests/swap/sample.rs"]
 #[allow(dead_code, reason = "the tests of the constructor use all of it")]
 mod sample;

@@ -489,6 +489,7 @@ async fn records_and_custody_that_are_away() {
     // Ends at its first write.
     let store = Arc::new(Dying::new(store, 1, false));
     let served = Served::over(store, DelegationSection::default(), Clock::new(), folder).await;
+    assert!(!unready(&served).await.contains(&"fence".to_owned()));
     let signed = sign(grant(GRANT_ID), &owner()).to_json();
     assert_refused(
         &served,
@@ -542,4 +543,21 @@ async fn records_and_custody_that_are_away() {
         served.get("/delegation/status").await.ok(200)["present"],
         false
     );
+    // What a server depends on is looked at every two seconds at most.
+    for _ in 0..100 {
+        if unready(&served).await.contains(&"fence".to_owned()) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("a server without its records says that it is ready");
+}
+
+/// What keeps a server from being ready.
+async fn unready(served: &Served) -> Vec<String> {
+    let said = served.get("/readyz").await.json();
+    let reasons = said["reasons"].as_array().unwrap().iter();
+    reasons
+        .map(|reason| reason["component"].as_str().unwrap().to_owned())
+        .collect()
 }

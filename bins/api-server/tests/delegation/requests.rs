@@ -268,6 +268,9 @@ async fn a_send_is_reported_as_it_was_read_back() {
     assert_eq!(clear["chain_id"], 8453);
     assert_eq!(clear["to"], crate::sample::USDC.to_string());
     assert_eq!(clear["value"], "0");
+    // Only the account's own counts, and its key is the service's.
+    assert_eq!(clear["from"], crate::sample::ACCOUNT.to_string());
+    assert!(clear["sent_by"].as_str().unwrap().contains("the service"));
     assert!(clear["data"].as_str().unwrap().starts_with("0x095ea7b3"));
     // Another plan waits until the allowance is gone.
     let next = body(&ordered(AMOUNT + 1, GRANT_ID), None).to_string();

@@ -1,5 +1,6 @@
 //! The whole round on real servers: a sub-wallet, a permission, a plan, an order, three sealed steps on the embedded chain, and the end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes, U256, address, keccak256};
@@ -8,6 +9,7 @@ use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
 use api_server::Config;
 use api_server::config::{CustodyProvider, CustodySection, DelegationSection};
+use data_sources::SystemClock;
 use delegation_fence::{
     AccountKind, Domain, Grant, Message, Name, Order, Policy, Revocation, Signature, Signed,
     TypedData, verify_log,
@@ -15,6 +17,7 @@ use delegation_fence::{
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, Reply, RpcServer, base};
 use plan_builder::{FeeDocument, Moment, Request, ports::NoSimulator, swap};
 use plan_checks::{Rail, UtcSeconds};
+use replay::Recordings;
 use serde_json::{Value, json};
 
 use crate::sample::{Aggregator, BASE, Draft, USDC, WETH};
@@ -31,20 +34,20 @@ const POLICY: &str = include_str!("../../../../docs/fence-policy.example.json");
 const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
 /// The recipient of the reviewed fee.
 const OWN: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
-const AMOUNT: u64 = 1_000_000_007;
+pub(crate) const AMOUNT: u64 = 1_000_000_007;
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.unwrap().as_secs()
 }
 
-fn policy() -> Policy {
+pub(crate) fn policy() -> Policy {
     let mut document: Value = serde_json::from_str(POLICY).unwrap();
     document["fee_config_version"] = "2026-11-01".into();
     Policy::parse(&document.to_string()).unwrap()
 }
 
-fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
+pub(crate) fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
     let typed_data = TypedData::new(Domain::new(BASE, SALT.parse().unwrap()), message).unwrap();
     let signature = key.sign_hash_sync(&typed_data.digest()).unwrap();
     Signed::new(
@@ -53,10 +56,10 @@ fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
     )
 }
 
-struct Round {
-    world: World,
-    base: DevChain,
-    wallet: Address,
+pub(crate) struct Round {
+    pub(crate) world: World,
+    pub(crate) base: DevChain,
+    pub(crate) wallet: Address,
     client: reqwest::Client,
     _rpc: RpcServer,
     _folder: tempfile::TempDir,
@@ -64,71 +67,95 @@ struct Round {
 
 impl Round {
     /// A server with custody and the fence, and the buyer's sub-wallet with tokens and without gas.
-    async fn open() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("policy.json"), policy().canonical()).unwrap();
-        std::fs::write(folder.path().join("fees.toml"), FEES).unwrap();
+    pub(crate) async fn open() -> Self {
+        Self::open_with(5 * AMOUNT, |_| {}).await
+    }
+
+    /// With so many tokens, and a configuration that a test changes.
+    pub(crate) async fn open_with(tokens: u64, change: impl FnOnce(&mut Config)) -> Self {
         let base = DevChain::with_base_stage().unwrap();
-        let rpc = base.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
-        let (path, node) = (folder.path().to_owned(), rpc.url());
-        let world = World::start(move |config: &mut Config, _| {
-            config.custody = Some(CustodySection {
-                provider: CustodyProvider::Local,
-                directory: Some(path.join("wallets")),
-                secret: Some("the operator's secret".into()),
-                secret_file: None,
-            });
-            config.wallets.gas_account_key = Some(DEV_ACCOUNTS[2].key.to_string().into());
-            config.delegation = Some(DelegationSection {
-                project_id: PROJECT.to_owned(),
-                instance_salt: SALT.to_owned(),
-                policy: Some(path.join("policy.json")),
-                policy_digest: policy().digest().to_string(),
-                max_deviation_bps: 10_000,
-                ..DelegationSection::default()
-            });
-            let fees = path.join("fees.toml").to_string_lossy().into_owned();
-            config.plans.insert("fee_config".to_owned(), fees.into());
-            let table = config.chains.0.entry("8453".to_owned()).or_default();
-            table.rpc_urls = vec![node];
-            table.mode = None;
-        })
-        .await;
-        let payment = world.buyer.payment("/sub-wallet").await;
-        let answer = world.buyer.get_paid("/sub-wallet", &payment).await;
+        let mut round = Self::start(base, change).await;
+        let payment = round.world.buyer.payment("/sub-wallet").await;
+        let answer = round.world.buyer.get_paid("/sub-wallet", &payment).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         let wallet = answer.body()["data"]["sub_wallet"]
             .as_str()
             .unwrap()
             .to_owned();
-        let round = Self {
+        round.wallet = wallet.parse().unwrap();
+        round.fund(tokens);
+        round
+    }
+
+    /// A server with custody and the fence on a chain, as far as a test does not say otherwise.
+    pub(crate) async fn start(base: DevChain, change: impl FnOnce(&mut Config)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("policy.json"), policy().canonical()).unwrap();
+        std::fs::write(folder.path().join("fees.toml"), FEES).unwrap();
+        let rpc = base.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let (path, node) = (folder.path().to_owned(), rpc.url());
+        let recordings = Recordings::embedded().unwrap();
+        let world = World::at(
+            Arc::new(SystemClock),
+            recordings,
+            move |config: &mut Config, _| {
+                config.custody = Some(CustodySection {
+                    provider: CustodyProvider::Local,
+                    directory: Some(path.join("wallets")),
+                    secret: Some("the operator's secret".into()),
+                    secret_file: None,
+                });
+                config.wallets.gas_account_key = Some(DEV_ACCOUNTS[2].key.to_string().into());
+                config.delegation = Some(DelegationSection {
+                    project_id: PROJECT.to_owned(),
+                    instance_salt: SALT.to_owned(),
+                    policy: Some(path.join("policy.json")),
+                    policy_digest: policy().digest().to_string(),
+                    max_deviation_bps: 10_000,
+                    ..DelegationSection::default()
+                });
+                let fees = path.join("fees.toml").to_string_lossy().into_owned();
+                config.plans.insert("fee_config".to_owned(), fees.into());
+                let table = config.chains.0.entry("8453".to_owned()).or_default();
+                table.rpc_urls = vec![node];
+                table.mode = None;
+                change(config);
+            },
+        )
+        .await;
+        Self {
             world,
             base,
-            wallet: wallet.parse().unwrap(),
+            wallet: Address::ZERO,
             client: reqwest::Client::new(),
             _rpc: rpc,
             _folder: folder,
-        };
+        }
+    }
+
+    /// Gives the account tokens, and nothing for gas.
+    pub(crate) fn fund(&self, tokens: u64) {
         let transfer = transferCall {
-            to: round.wallet,
-            value: U256::from(5 * AMOUNT),
+            to: self.wallet,
+            value: U256::from(tokens),
         };
         let request = json!({
             "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
             "params": [{"from": BUYER.address, "to": USDC, "data": Bytes::from(transfer.abi_encode())}],
         });
-        let Reply::Http { body, .. } = round.base.answer(request.to_string().as_bytes()) else {
+        let Reply::Http { body, .. } = self.base.answer(request.to_string().as_bytes()) else {
             panic!("no answer")
         };
         assert!(!String::from_utf8_lossy(&body).contains("error"));
-        round
+        // What was given is read at a block that others stand above.
+        self.base.mine();
     }
 
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.world.address)
     }
 
-    async fn post(&self, path: &str, body: String) -> (u16, Value) {
+    pub(crate) async fn post(&self, path: &str, body: String) -> (u16, Value) {
         let response = self
             .client
             .post(self.url(path))
@@ -140,12 +167,12 @@ impl Round {
         (status, response.json().await.unwrap())
     }
 
-    async fn get(&self, path: &str) -> String {
+    pub(crate) async fn get(&self, path: &str) -> String {
         let response = self.client.get(self.url(path)).send().await.unwrap();
         response.text().await.unwrap()
     }
 
-    fn grant(&self, delegate: Address) -> Grant {
+    pub(crate) fn grant(&self, delegate: Address) -> Grant {
         let policy = policy();
         Grant {
             account: self.wallet,
@@ -165,7 +192,7 @@ impl Round {
     }
 
     /// A plan for the sub-wallet as the rail builds it, with an order over it.
-    async fn ordered(&self, number: u8, delegate: &PrivateKeySigner) -> (Value, String) {
+    pub(crate) async fn ordered(&self, number: u8, delegate: &PrivateKeySigner) -> (Value, String) {
         let arguments = json!({
             "accountProfile": {"kind": "eoa", "address": self.wallet, "chainId": BASE},
             "chainId": BASE, "fromToken": USDC, "toToken": WETH,
@@ -231,7 +258,7 @@ impl Round {
         (body, digest)
     }
 
-    async fn ended(&self, digest: &str) -> Value {
+    pub(crate) async fn ended(&self, digest: &str) -> Value {
         for _ in 0..600 {
             let said = self.get(&format!("/delegation/submissions/{digest}")).await;
             let said: Value = serde_json::from_str(&said).unwrap();
@@ -320,4 +347,38 @@ async fn a_plan_is_sent_for_a_sub_wallet_until_its_owner_ends_it() {
         (status, &said["error"]["code"]),
         (403, &json!("grant_revoked"))
     );
+}
+
+/// A server that lost its custody follows what it has begun to its end, and says what is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_plan_comes_to_its_end_without_custody() {
+    let mut round = Round::open().await;
+    let owner = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
+    let delegate = PrivateKeySigner::random();
+    let grant = sign(round.grant(delegate.address()), &owner);
+    round.post("/delegation/grants", grant.to_json()).await;
+    let (body, digest) = round.ordered(1, &delegate).await;
+    let submitted = round.post("/delegation/submissions", body.to_string());
+    assert_eq!(submitted.await.0, 202);
+    round
+        .world
+        .restart_with(|config| config.custody = None)
+        .await;
+    let said = round.ended(&digest).await;
+    assert_eq!(said["reason"], "account_kind_unsupported", "{said}");
+    let is_left = said["allowance_read_back"] != "0";
+    let state = if is_left {
+        "halted_dirty"
+    } else {
+        "halted_clean"
+    };
+    assert_eq!(said["state"], state, "{said}");
+    if is_left {
+        let clear = &said["clear_transaction"];
+        assert_eq!(clear["from"], round.wallet.to_string(), "{said}");
+        assert!(
+            clear["sent_by"].as_str().unwrap().contains("the service"),
+            "{said}"
+        );
+    }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
+use crate::onchain::{Node, delegated_desk};
 use crate::world::{Clock, Custody, desk};
 
 pub(crate) struct Served {
@@ -93,6 +94,28 @@ impl Served {
     ) -> Self {
         let custody = Custody::new();
         let delegations = desk(Arc::clone(&store), 1, &clock, &custody).await;
+        Self::serving(store, section, clock, custody, delegations, folder).await
+    }
+
+    /// A server that redeems delegations, with the chain of a test.
+    pub(crate) async fn delegated(node: &Node) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.fence.db");
+        let store: Arc<dyn Store> = Arc::new(fence_server::SqliteStore::open(path).unwrap());
+        let (clock, custody) = (Clock::new(), Custody::delegated());
+        let delegations = delegated_desk(Arc::clone(&store), &clock, &custody, node).await;
+        let section = DelegationSection::default();
+        Self::serving(store, section, clock, custody, delegations, folder).await
+    }
+
+    async fn serving(
+        store: Arc<dyn Store>,
+        section: DelegationSection,
+        clock: Clock,
+        custody: Custody,
+        delegations: Delegations,
+        folder: TempDir,
+    ) -> Self {
         let service = serve(&config(&folder), delegations, &section)
             .await
             .unwrap();

@@ -168,6 +168,31 @@ fn what_cannot_be_used_is_named() {
         ),
         (
             "project_id",
+            "redeemer_key = '0x01'\nproject_id",
+            "delegation.redeemer_key: a secret does not belong in this file: set SVC__DELEGATION__REDEEMER_KEY",
+        ),
+        (
+            "project_id",
+            "redeemer_key_file = 'policy.json'\nproject_id",
+            "delegation.redeemer_key_file: cannot read",
+        ),
+        (
+            "project_id",
+            "enforcer = '0xfe0ce00000000000000000000000000000000001'\nproject_id",
+            "delegation.enforcer: is of no use without delegation.redeemer_key_file",
+        ),
+        (
+            "project_id",
+            "enforcer = '0xfe'\nproject_id",
+            "delegation.enforcer: expected 0x and 40 hexadecimal digits",
+        ),
+        (
+            "project_id",
+            "enforcer = '0x0000000000000000000000000000000000000000'\nproject_id",
+            "delegation.enforcer: expected the address of the enforcer, observed zero",
+        ),
+        (
+            "project_id",
             "cap = 1\nproject_id",
             "delegation.cap: unknown field",
         ),
@@ -181,4 +206,53 @@ fn what_cannot_be_used_is_named() {
     let fees = fees().replacen("version = \"", "version = \"other-", 1);
     std::fs::write(other_fees.folder.path().join("fees.toml"), fees).unwrap();
     other_fees.assert_refused("plans.fee_config: expected version");
+}
+
+/// The key of local test chains' account number 9.
+const KEY: &str = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6";
+
+#[test]
+fn the_redeemer_and_who_holds_it_are_shown() {
+    let node = "[chains.8453]\nrpc_urls = ['http://127.0.0.1:9']\n";
+    let check = |configured: &Configured, environment: &[(&str, &str)]| {
+        let output = run_on("check-config", &configured.path(), environment);
+        (
+            output.status.code(),
+            text(&output.stdout) + &text(&output.stderr),
+        )
+    };
+    let variable = "SVC__DELEGATION__REDEEMER_KEY";
+    let mut configured = Configured::new();
+    let (code, said) = check(&configured, &[(variable, KEY)]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("chains.8453.rpc_urls: is missing: plans are sent on this chain"),
+        "{said}"
+    );
+    configured.section += node;
+    let stock = "  redeemer     0xa0Ee7A142d267C1f36714E4a8F75612F20a79720, held by the framework's own enforcers";
+    let (code, said) = check(&configured, &[(variable, KEY)]);
+    assert_eq!((code, said.contains(stock)), (Some(0), true), "{said}");
+    assert!(!said.contains(&KEY[2..]));
+    let (code, said) = check(&configured, &[(variable, "0x01")]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("delegation.redeemer_key: expected a private key of 32 bytes"));
+    let file = configured.folder.path().join("redeemer");
+    std::fs::write(&file, KEY).unwrap();
+    let lines = format!(
+        "redeemer_key_file = '{}'\nenforcer = '0xfe0ce00000000000000000000000000000000001'\nproject_id",
+        file.display()
+    );
+    configured.section = configured.section.replacen("project_id", &lines, 1);
+    let (code, said) = check(&configured, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("held by the enforcer at 0x"), "{said}");
+    // Whoever settles counts its own nonces.
+    let own = [("SVC__SETTLEMENT__PRIVATE_KEY", KEY)];
+    let (code, said) = check(&configured, &own);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("delegation.redeemer_key: is the key that settles payments"),
+        "{said}"
+    );
 }

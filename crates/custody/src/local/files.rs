@@ -69,7 +69,7 @@ pub(super) fn publish(
     mut before: impl FnMut(Effect) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut random = [0_u8; 16];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
     let partial = folder.join(format!("{PARTIAL}{}", hex::encode(random)));
     before(Effect::CreatePartial)?;
     let mut file = new_file(&partial)?;

@@ -160,3 +160,52 @@ async fn typed_data_is_signed_as_its_standard_says_and_not_by_a_bare_hash() {
         wallet.address
     );
 }
+
+/// Anybody may ask whose an address is. Neither the question about a wallet nor the one about an address of nobody's reads a file that was read before,
+/// and neither opens a key: the files here are unreadable, and open under no secret.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_about_an_address_costs_neither_files_nor_keys() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wallets");
+    let alice = {
+        let custody = open(&folder, SECRET).unwrap();
+        custody.get_or_create(ALICE).await.unwrap()
+    };
+    let name = |owner: Owner| path.join(format!("eip155-196-{:#x}.json", owner.address()));
+    let whole = fs::read_to_string(name(ALICE)).unwrap();
+    let address = |number: u64| Address::from_word(U256::from(number + 1).into());
+    let wallet = |number: u64| address(number + 10_000);
+    // A file like hers, with an address of its own and a key that its address is not of.
+    let put = |number: u64| {
+        let mut file: serde_json::Value = serde_json::from_str(&whole).unwrap();
+        let owner = Owner::new(196, address(number));
+        file["owner"] = owner.to_string().into();
+        file["address"] = alloy_primitives::hex::encode(wallet(number)).into();
+        file["crypto"]["mac"] = "00".repeat(32).into();
+        fs::write(name(owner), file.to_string()).unwrap();
+        fs::set_permissions(name(owner), fs::Permissions::from_mode(0o600)).unwrap();
+        owner
+    };
+    for number in 0..200 {
+        put(number);
+    }
+    let custody = open(&folder, SECRET).unwrap();
+    for number in 0..200 {
+        // Whoever reads it from now on is refused.
+        let owner = Owner::new(196, address(number));
+        fs::set_permissions(name(owner), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    for number in 0..100 {
+        assert_eq!(custody.wallet_at(address(number + 50_000)).await, Ok(None));
+        let found = custody.wallet_at(wallet(number)).await.unwrap().unwrap();
+        assert_eq!(found.owner, Owner::new(196, address(number)));
+    }
+    // A wallet that another process made since is found, and only its file is read.
+    let owner = put(777);
+    let found = custody.wallet_at(wallet(777)).await.unwrap().unwrap();
+    assert_eq!(found.owner, owner);
+    assert_eq!(custody.wallet_at(alice.address).await, Ok(Some(alice)));
+}

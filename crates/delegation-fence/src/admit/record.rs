@@ -13,6 +13,8 @@ use crate::{Refusal, Rule, json};
 struct Stored {
     account: Eip55,
     amount: Digits,
+    #[serde(default)]
+    as_one: bool,
     chain_id: u64,
     deadline: Time,
     grant_id: Word,
@@ -41,6 +43,7 @@ impl Admitted {
         let stored = Stored {
             account: Eip55::of(self.account),
             amount: Digits(self.amount),
+            as_one: self.as_one,
             chain_id: self.chain_id,
             deadline: Time(self.deadline),
             grant_id: Word(self.grant_id),
@@ -73,6 +76,7 @@ impl Admitted {
             payload_digest: stored.payload_digest.0,
             chain_id: stored.chain_id,
             steps: stored.steps.each_ref().map(Step::from),
+            as_one: stored.as_one,
             token: stored.token.address(),
             spender: stored.spender.address(),
             amount: stored.amount.0,

@@ -73,6 +73,32 @@ impl GrantFile {
     }
 }
 
+impl From<Signed<Grant>> for GrantFile {
+    /// The file of an account that has no delegations.
+    fn from(signed: Signed<Grant>) -> Self {
+        Self {
+            signed,
+            delegations: Vec::new(),
+        }
+    }
+}
+
+impl SignedDelegation {
+    /// Reads a list of delegations, as it stands in a file.
+    ///
+    /// # Errors
+    /// `delegation_malformed`, and the rules of signatures.
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, Refusal> {
+        read_all(Some(json::parse(Rule::DelegationMalformed, text)?))
+    }
+
+    /// A list of delegations as JSON.
+    #[must_use]
+    pub fn list_to_json(list: &[Self]) -> String {
+        Value::from_iter(list.iter().map(Self::to_value)).to_string()
+    }
+}
+
 fn split(text: &str) -> Result<(Value, Vec<SignedDelegation>), Refusal> {
     let mut value = json::parse(Rule::TypedDataMalformed, text)?;
     let delegations = value

@@ -43,11 +43,14 @@ impl Read {
     /// How much of the grant's input token its router may take from the account.
     #[must_use]
     pub fn allowance(grant: &ChainGrant) -> Self {
-        let call = allowanceCall {
-            owner: grant.account,
-            spender: grant.router,
-        };
-        Self::new(grant.token, call.abi_encode())
+        Self::allowance_of(grant.token, grant.account, grant.router)
+    }
+
+    /// How much of a token `spender` may take from an account.
+    #[must_use]
+    pub fn allowance_of(token: Address, owner: Address, spender: Address) -> Self {
+        let call = allowanceCall { owner, spender };
+        Self::new(token, call.abi_encode())
     }
 
     /// The answer as a number: exactly one word. `None` for anything else, such as the nothing of an address without a contract.

@@ -16,11 +16,11 @@ use crate::{AccountKind, Grant, Policy, Refusal, Rule, TypedData, refusal::same}
 pub const CLEAR_GRACE_SECONDS: u64 = 86_400;
 
 /// The distance from the selector to the first argument's word, and so on: what `AllowedCalldata` counts from.
-const SPENDER: usize = 4;
-const AMOUNT: usize = 36;
+pub(super) const SPENDER: usize = 4;
+pub(super) const AMOUNT: usize = 36;
 /// The receiver of the router's functions is their fourth argument.
 const RECEIVER: usize = 100;
-const WORD: usize = 32;
+pub(super) const WORD: usize = 32;
 
 /// Who holds a redemption to the fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -204,7 +204,7 @@ impl ChainTerms<'_> {
             delegate: self.redeemer,
             delegator: self.grant.message().account,
             caveats,
-            salt: self.salt(purpose),
+            salt: salt(self.grant.digest(), purpose),
         }
     }
 
@@ -277,12 +277,12 @@ impl ChainTerms<'_> {
         let shapes = self.policy.shapes();
         shapes.iter().flat_map(|shape| shape.selector.0).collect()
     }
+}
 
-    fn salt(&self, purpose: Purpose) -> U256 {
-        let digest: B256 = self.grant.digest();
-        let preimage = [digest.as_slice(), purpose.as_str().as_bytes()].concat();
-        U256::from_be_bytes(keccak256(preimage).0)
-    }
+/// The salt of a grant's delegation, by the grant's digest.
+pub(super) fn salt(digest: B256, purpose: Purpose) -> U256 {
+    let preimage = [digest.as_slice(), purpose.as_str().as_bytes()].concat();
+    U256::from_be_bytes(keccak256(preimage).0)
 }
 
 fn caveat(enforcer: Address, terms: Vec<u8>) -> Caveat {

@@ -11,7 +11,7 @@ use crate::{Name, Refusal, Rule};
 /// The form of the document.
 const SCHEMA: &str = "svc.fence.policy/1";
 /// The longest life of a grant, in days, whatever a policy says.
-pub(super) const MOST_DAYS: u64 = 180;
+pub(super) const MOST_DAYS: u64 = crate::MOST_GRANT_DAYS;
 /// The only steps there are.
 const STEPS: [&str; 3] = ["approve_reset", "approve", "call"];
 

@@ -2,7 +2,7 @@
 
 use plan_checks::StepKind;
 
-use super::{Event, Fate, Sending, Transaction};
+use super::{Event, Fate, Sending, Transaction, is_effective};
 
 /// An event that does not follow from those before it: the list is not that of a send, and nothing may be done by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +52,10 @@ impl Sending {
                 self.read_back = None;
                 self.obstacle = None;
                 self.finished = false;
-                if transaction == Transaction::Step(StepKind::Call) {
+                if matches!(
+                    transaction,
+                    Transaction::Step(StepKind::Call) | Transaction::Swap
+                ) {
                     self.landed = None;
                 }
             }
@@ -83,7 +86,10 @@ impl Sending {
             Event::Landed(_) => self.executed() && !self.finished,
             Event::Halting { .. } => self.halt.is_none() && !self.executed() && !self.finished,
             Event::ReadBack { .. } => (self.halt.is_some() || self.executed()) && !self.finished,
-            Event::ClearImpossible(_) => self.owes_clear(),
+            // Said once: it stands until it is another one, or gone.
+            Event::ClearImpossible(obstacle) => {
+                self.owes_clear() && self.obstacle != Some(obstacle)
+            }
             Event::Finished => {
                 !self.finished
                     && !self.is_open()
@@ -94,24 +100,18 @@ impl Sending {
         }
     }
 
-    /// A step follows the one before it, and no step follows a halt; a clear follows the end of everything else.
+    /// A step follows the one before it or all go out together, and no step follows a halt; a clear follows the end of everything else.
     fn may_order(&self, transaction: Transaction) -> bool {
         match transaction {
             Transaction::Step(kind) => {
                 self.halt.is_none()
+                    && !self.as_one
                     && StepKind::ALL
                         .into_iter()
                         .take_while(|before| *before != kind)
-                        .all(|before| {
-                            matches!(
-                                self.fate(Transaction::Step(before)),
-                                Fate::Sealed {
-                                    effective: true,
-                                    ..
-                                }
-                            )
-                        })
+                        .all(|before| is_effective(self.step(before)))
             }
+            Transaction::Swap => self.halt.is_none() && self.as_one,
             Transaction::Clear(_) => !self.is_open() && self.owes_clear(),
         }
     }

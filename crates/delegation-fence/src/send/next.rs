@@ -17,8 +17,26 @@ impl Sending {
             return self.conclude(view);
         }
         match self.halt {
+            None if self.as_one => self.advance_at_once(view),
             None => self.advance(view),
             Some(_) => self.unwind(view),
+        }
+    }
+
+    /// All three steps in one transaction, or the reason to halt.
+    fn advance_at_once(&self, view: &View) -> Action {
+        let at = StepKind::ApproveReset;
+        let halt = |reason| Action::Append(Event::Halting { at, reason });
+        match self.swap {
+            Fate::Sealed {
+                effective: false, ..
+            } => halt(HaltReason::Reverted),
+            Fate::Void => halt(HaltReason::Displaced),
+            fate => match (self.reason_to_halt(at, view), fate) {
+                (Some(reason), _) => halt(reason),
+                (None, Fate::None) => Action::Order(Transaction::Swap),
+                (None, _) => Action::Resolve(Transaction::Swap),
+            },
         }
     }
 
@@ -75,14 +93,15 @@ impl Sending {
             return Some(HaltReason::Refused(rule));
         }
         let now = view.now.latest();
-        let is_first =
-            kind == StepKind::ApproveReset && self.fate(Transaction::Step(kind)) == Fate::None;
-        let over = if is_first {
-            now.unix() > self.deadline
-                || is_over(now.saturating_add(LEAST_LIFE_SECONDS - 1), self.valid_until)
-        } else {
-            is_over(now, self.valid_until)
-        };
+        let is_first = kind == StepKind::ApproveReset && self.step(kind) == Fate::None;
+        // The enforcer of a plan that goes out at once holds its block to the order's deadline.
+        let is_late = now.unix() > self.deadline && (is_first || self.as_one);
+        let over = is_late
+            || if is_first {
+                is_over(now.saturating_add(LEAST_LIFE_SECONDS - 1), self.valid_until)
+            } else {
+                is_over(now, self.valid_until)
+            };
         over.then_some(HaltReason::Over)
     }
 
@@ -90,7 +109,9 @@ impl Sending {
     fn unwind(&self, view: &View) -> Action {
         let open = all().find(|transaction| matches!(self.fate(*transaction), Fate::Open { .. }));
         match open {
-            Some(step @ Transaction::Step(_)) => return Action::Cancel(step),
+            Some(step @ (Transaction::Step(_) | Transaction::Swap)) => {
+                return Action::Cancel(step);
+            }
             // A clear that is on its way is wanted.
             Some(clear @ Transaction::Clear(_)) => return Action::Resolve(clear),
             None => {}

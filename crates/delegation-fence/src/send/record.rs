@@ -280,7 +280,7 @@ mod tests {
         for event in events {
             assert_eq!(Event::parse(&event.to_json()), Ok(event));
         }
-        assert_eq!(super::super::all().count(), 3 + super::super::CLEARS);
+        assert_eq!(super::super::all().count(), 4 + super::super::CLEARS);
     }
 
     #[test]

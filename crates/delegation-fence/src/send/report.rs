@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use plan_checks::{StepKind, step};
 
-use super::{Block, Fate, Sending, Transaction};
+use super::{Block, ClearObstacle, Fate, Sending, Transaction};
 use crate::Admitted;
 
 /// The state on the wire.
@@ -112,7 +112,7 @@ impl Sending {
         if self.halt.is_some() {
             return State::Halting;
         }
-        if self.steps.iter().all(|fate| *fate == Fate::None) {
+        if self.swap == Fate::None && self.steps.iter().all(|fate| *fate == Fate::None) {
             return State::Accepted;
         }
         State::Sending
@@ -133,7 +133,7 @@ impl Sending {
         let state = self.state();
         Report {
             state,
-            steps: self.steps.map(sealed),
+            steps: StepKind::ALL.map(|kind| sealed(self.step(kind))),
             halted_at: self.halt.map(|(at, _)| at),
             reason: self.halt.map(|(_, reason)| reason.as_str()),
             landed: self.landed.map(|amount| (amount, amount >= self.at_least)),
@@ -152,6 +152,12 @@ impl Sending {
                 _ => None,
             })
             .max_by_key(|(_, block)| block.number)
+    }
+
+    /// Why the service cannot clear the allowance, as it was last written.
+    #[must_use]
+    pub const fn obstacle(&self) -> Option<ClearObstacle> {
+        self.obstacle
     }
 
     /// Whether a transaction is in a sealed block.

@@ -1,11 +1,11 @@
 //! What the chain is told and asked: bounds, windows, codes and answers.
 
-use alloy_primitives::{Address, Bytes, U256};
-use delegation_fence::Rule;
+use alloy_primitives::{Address, B256, Bytes, U256};
 use delegation_fence::onchain::{
-    ALLOWED_CALLDATA, ALLOWED_TARGETS, Authorization, IMPLEMENTATION, Level, NONCE, REDEEMER, Read,
-    TIMESTAMP, judge_code,
+    ALLOWED_CALLDATA, ALLOWED_TARGETS, Authorization, ChainGrant, ChainReading, IMPLEMENTATION,
+    Level, NONCE, REDEEMER, Read, TIMESTAMP, judge_code,
 };
+use delegation_fence::{Block, Rule};
 use plan_checks::{Step, StepKind};
 
 use crate::{
@@ -92,6 +92,78 @@ fn the_code_of_the_account_is_the_frameworks() {
     assert_eq!(rule(0, Address::ZERO), Rule::AuthorizationAnyChain);
     assert_eq!(rule(BASE, SERVICE), Rule::AuthorizationImplementation);
     assert!(Authorization::new(BASE, Address::ZERO, 1).is_ok());
+}
+
+fn reading(code: Vec<u8>) -> ChainReading {
+    ChainReading {
+        block: Block {
+            number: 7,
+            hash: B256::repeat_byte(7),
+        },
+        code: code.into(),
+        nonce: U256::from(3),
+        disabled: Vec::new(),
+        allowances: Vec::new(),
+    }
+}
+
+/// Attacks 26 and 43: what a sealed block says now counts, whatever it said when the grant came.
+#[test]
+fn what_the_chain_says_now_is_held_against_the_delegations() {
+    let code = [&[0xef, 0x01, 0x00], IMPLEMENTATION.as_slice()].concat();
+    for level in LEVELS {
+        let case = Case::new(level);
+        let accepted = case.accept(&case.signed()).unwrap();
+        assert_eq!(accepted.judge(&reading(code.clone())), Ok(()));
+        let rule = |reading: &ChainReading| accepted.judge(reading).unwrap_err().rule;
+        assert_eq!(rule(&reading(Vec::new())), Rule::AccountCodeMismatch);
+        let counted_up = ChainReading {
+            nonce: U256::from(4),
+            ..reading(code.clone())
+        };
+        assert_eq!(rule(&counted_up), Rule::DelegationNonceMismatch);
+        for hash in accepted.hashes() {
+            let disabled = ChainReading {
+                disabled: vec![hash],
+                ..reading(code.clone())
+            };
+            assert_eq!(rule(&disabled), Rule::DelegationDisabled);
+            assert!(!accepted.is_over(&disabled) || accepted.ending() == [hash]);
+        }
+        let over = ChainReading {
+            disabled: accepted.ending(),
+            ..reading(code.clone())
+        };
+        assert!(accepted.is_over(&over));
+        assert_eq!(accepted.clearing(), accepted.hashes().last().copied());
+    }
+    let token = Address::repeat_byte(1);
+    for (left, expected) in [(0, Ok(())), (1, Err(Rule::RouterAllowanceOpen))] {
+        let reading = ChainReading {
+            allowances: vec![(Address::ZERO, U256::ZERO), (token, U256::from(left))],
+            ..reading(code.clone())
+        };
+        let judged = reading.require_no_allowance();
+        assert_eq!(judged.map_err(|refusal| refusal.rule), expected);
+    }
+}
+
+/// What a store kept needs no policy, and says the same.
+#[test]
+fn kept_delegations_are_those_that_were_accepted() {
+    for level in LEVELS {
+        for cap in [5_000_000_000_u64, 16_777_215] {
+            let case = Case::with_grant(level, |grant| grant.per_swap_cap = U256::from(cap));
+            let signed = case.signed();
+            let accepted = case.accept(&signed).unwrap();
+            assert_eq!(ChainGrant::restore(&case.grant, &signed), Ok(accepted));
+            let refusal = ChainGrant::restore(&case.grant, &signed[..1]).unwrap_err();
+            assert_eq!(refusal.rule, Rule::DelegationsMissing);
+        }
+        let other = Case::with_grant(level, |grant| grant.grant_id = B256::repeat_byte(9));
+        let foreign = Case::new(level).signed();
+        assert!(ChainGrant::restore(&other.grant, &foreign).is_err());
+    }
 }
 
 /// Nothing but one whole word is an answer: an address without a contract answers nothing, and means neither yes nor no.

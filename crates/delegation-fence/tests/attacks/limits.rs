@@ -1,7 +1,10 @@
 //! A holder may tighten a grant at any time, with one signature; nothing loosens it.
 
 use alloy_primitives::{Address, B256, U256};
-use delegation_fence::{Account, Limit, Novelty, Refusal, Rule, Tightest, Use};
+use delegation_fence::{
+    Account, Limit, MOST_GRANTS, MOST_TOMBSTONES, Novelty, Refusal, Rule, Tightest, Use,
+    require_room_for_grant, require_room_for_tombstone,
+};
 
 use crate::{
     sample::{ACCOUNT, NOW},
@@ -159,5 +162,21 @@ fn a_limit_by_somebody_else_is_refused() {
     assert_eq!(
         tighten(&mut account, elsewhere).unwrap_err().rule,
         Rule::AccountNotOwned
+    );
+}
+
+/// One owner's records do not grow without end, and the refusal names the way out.
+#[test]
+fn an_account_has_so_many_grants_and_tombstones() {
+    require_room_for_grant(MOST_GRANTS - 1).unwrap();
+    let refusal = require_room_for_grant(MOST_GRANTS).unwrap_err();
+    assert_eq!(refusal.rule, Rule::TooManyGrants);
+    assert!(refusal.message.contains("all"), "{refusal}");
+    require_room_for_tombstone(MOST_TOMBSTONES - 1).unwrap();
+    let refusal = require_room_for_tombstone(MOST_TOMBSTONES).unwrap_err();
+    assert_eq!(refusal.rule, Rule::TooManyRevocations);
+    assert!(
+        refusal.message.contains("revoke all grants at once"),
+        "{refusal}"
     );
 }

@@ -1,8 +1,8 @@
 //! Attacks 20, 22, 45 and 46, as far as the order decides them: one plan, one order, once.
 
 use alloy_primitives::{Address, B256, U256};
-use delegation_fence::{Budget, Domain, Novelty, Order, Phase, Rates, Rule, Spent};
-use plan_checks::BasisPoints;
+use delegation_fence::{Budget, Domain, Foresight, Novelty, Order, Phase, Rates, Rule, Spent};
+use plan_checks::{BasisPoints, StepKind};
 
 use crate::{
     sample::{NOW, STRANGER, USDC, arguments},
@@ -227,4 +227,26 @@ fn a_plan_that_promises_less_than_its_input_is_worth_is_refused() {
     admitted.amount = U256::MAX;
     let beyond = admitted.require_worth(&rates("1", "2500"), two_percent);
     assert_eq!(beyond.unwrap_err().rule, Rule::FencePrice);
+}
+
+/// What cannot end well is refused before it costs gas: too few tokens, or a step that reverts.
+#[test]
+fn a_plan_that_the_chain_would_not_execute_is_refused() {
+    let admitted = Stage::new().admit().unwrap();
+    for (balance, reverts, refused_by) in [
+        (admitted.amount, None, None),
+        (
+            admitted.amount - U256::ONE,
+            Some(StepKind::Call),
+            Some(Rule::BalanceTooLow),
+        ),
+        (
+            admitted.amount,
+            Some(StepKind::Call),
+            Some(Rule::PlanWouldRevert),
+        ),
+    ] {
+        let judged = admitted.require_feasible(Foresight { balance, reverts });
+        assert_eq!(judged.err().map(|refusal| refusal.rule), refused_by);
+    }
 }

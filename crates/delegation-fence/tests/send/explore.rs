@@ -9,12 +9,12 @@ use std::{
 use delegation_fence::{Action, State};
 use plan_checks::StepKind;
 
-use crate::world::{AMOUNT, Accidents, Move, World, admitted};
+use crate::world::{AMOUNT, Accidents, Move, World, admitted_as};
 
 /// What holds in every state.
 fn judge(world: &World) {
     assert!(world.executed(StepKind::Call) <= 1);
-    let report = world.send.report(&admitted());
+    let report = world.send.report(&admitted_as(world.as_one));
     let Action::Rest(state) = world.send.next(&world.view()) else {
         return;
     };
@@ -33,6 +33,8 @@ fn judge(world: &World) {
             assert_eq!(world.allowance(), 0);
             assert_eq!(world.executed(StepKind::Call), 1);
             assert!(report.landed.is_some());
+            let [reset, approve, call] = report.steps.map(Option::unwrap);
+            assert_eq!(world.as_one, reset == call && approve == call);
         }
         State::HaltedClean => {
             assert!(world.allowance() == 0 || world.executed(StepKind::Approve) == 0);
@@ -111,11 +113,13 @@ fn explore(start: World) -> usize {
     numbers.len()
 }
 
-/// From no allowance, and from one that is there before the plan.
+/// From no allowance, and from one that is there before the plan; in three transactions, and in one.
 fn explore_both(accidents: Accidents, least: usize) {
     for allowance in [0, AMOUNT + 2] {
-        let states = explore(World::new(allowance, accidents));
-        assert!(states > least, "{states}");
+        for (as_one, least) in [(false, least), (true, least / 10)] {
+            let states = explore(World::sent_as(as_one, allowance, accidents));
+            assert!(states > least, "{states} {as_one}");
+        }
     }
 }
 
@@ -152,18 +156,20 @@ fn every_state_with_a_policy_or_a_way_to_clear_that_changes_and_changes_back() {
     explore_both(accidents, 1_000);
 }
 
-/// Without trouble a plan is sent in nine steps of the process.
+/// Without trouble a plan is sent in nine steps of the process, or in fewer where the chain executes all of it at once.
 #[test]
 fn a_plan_is_sent() {
-    let mut world = World::new(0, Accidents::NONE);
-    for _ in 0..40 {
-        world.make(Move::Act(crate::world::Heard::Something));
-        if world
-            .moves()
-            .contains(&Move::Mine(crate::world::Effect::Full))
-        {
-            world.make(Move::Mine(crate::world::Effect::Full));
+    for as_one in [false, true] {
+        let mut world = World::sent_as(as_one, 0, Accidents::NONE);
+        for _ in 0..40 {
+            world.make(Move::Act(crate::world::Heard::Something));
+            if world
+                .moves()
+                .contains(&Move::Mine(crate::world::Effect::Full))
+            {
+                world.make(Move::Mine(crate::world::Effect::Full));
+            }
         }
+        assert_eq!(world.send.state(), State::Done);
     }
-    assert_eq!(world.send.state(), State::Done);
 }

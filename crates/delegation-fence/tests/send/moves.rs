@@ -52,7 +52,7 @@ impl World {
             moves.push(Move::Mine(Effect::Full));
             if self.failures > 0 {
                 moves.push(Move::Mine(Effect::Reverted));
-                if next == STEPS[2] {
+                if next == STEPS[2] || next == Transaction::Swap {
                     moves.push(Move::Mine(Effect::Partial));
                 }
             }

@@ -32,6 +32,7 @@ pub(crate) fn event(kind: u8, which: u8) -> Event {
         0 => RESET,
         1 => APPROVE,
         2 => CALL,
+        6 => Transaction::Swap,
         other => Transaction::Clear(other - 3),
     };
     match kind {
@@ -166,6 +167,12 @@ fn an_allowance_that_cannot_be_cleared_is_said_with_what_clears_it() {
     send.apply(&Event::ClearImpossible(ClearObstacle::Paused))
         .unwrap();
     assert_eq!(send.next(&paused), Action::Rest(State::HaltedDirty));
+    // It is said once: a list with the same obstacle twice is none of a send.
+    assert!(
+        send.apply(&Event::ClearImpossible(ClearObstacle::Paused))
+            .is_err()
+    );
+    assert_eq!(send.obstacle(), Some(ClearObstacle::Paused));
     let report = send.report(&admitted);
     assert!(!report.allowance_cleared());
     assert_eq!(report.allowance_read_back.unwrap().0, U256::from(AMOUNT));
@@ -333,4 +340,72 @@ fn words_are_stable() {
             "allowance_unexpected"
         ]
     );
+}
+
+/// Where the chain executes all steps at once, one block is the block of all of them, and a revert is of all of them.
+#[test]
+fn one_transaction_fills_all_three_steps() {
+    let admitted = crate::world::admitted_as(true);
+    let swap = Transaction::Swap;
+    let now = view(Ok(()), 900, Ok(()));
+    let mut send = Sending::new(&admitted);
+    assert_eq!(send.next(&now), Action::Order(swap));
+    assert!(send.apply(&Event::Ordered(RESET)).is_err());
+    send.apply(&Event::Ordered(swap)).unwrap();
+    assert_eq!(send.state(), State::Sending);
+    assert_eq!(send.next(&now), Action::Resolve(swap));
+
+    let mut reverted = send.clone();
+    reverted
+        .apply(&Event::Sealed {
+            transaction: swap,
+            hash: B256::repeat_byte(9),
+            block: Block {
+                number: 3,
+                hash: B256::ZERO,
+            },
+            effective: false,
+            allowance: U256::ZERO,
+        })
+        .unwrap();
+    let halting = Event::Halting {
+        at: StepKind::ApproveReset,
+        reason: HaltReason::Reverted,
+    };
+    assert_eq!(reverted.next(&now), Action::Append(halting));
+    let steps = reverted.report(&admitted).steps.map(Option::unwrap);
+    assert!(steps.iter().all(|(_, _, effective)| !effective));
+
+    send.apply(&sealed(swap, 3, 0)).unwrap();
+    let steps = send.report(&admitted).steps.map(Option::unwrap);
+    assert!(steps.iter().all(|step| *step == steps[0]));
+    assert!(send.is_sealed(swap) && !send.is_sealed(RESET));
+    assert_eq!(send.next(&now), Action::ReadLanding);
+    send.apply(&Event::Landed(U256::from(1))).unwrap();
+    assert_eq!(send.next(&now), Action::ReadAllowance);
+    send.apply(&read(0)).unwrap();
+    assert_eq!(send.next(&now), Action::Append(Event::Finished));
+    send.apply(&Event::Finished).unwrap();
+    assert_eq!(send.state(), State::Done);
+    // Its block is gone: nothing of it is believed any more.
+    send.apply(&Event::Gone(swap)).unwrap();
+    assert_eq!(send.report(&admitted).steps, [None; 3]);
+    assert_eq!(send.next(&now), Action::Resolve(swap));
+}
+
+/// The enforcer holds the one transaction to the order's deadline: past it, what is open is cancelled.
+#[test]
+fn the_orders_deadline_ends_one_transaction_that_is_open() {
+    let mut admitted = crate::world::admitted_as(true);
+    admitted.deadline = UtcSeconds::from_unix(900);
+    let ordered = [Event::Ordered(Transaction::Swap)];
+    let mut send = Sending::replay(&admitted, &ordered).unwrap();
+    let late = view(Ok(()), 901, Ok(()));
+    let halting = Event::Halting {
+        at: StepKind::ApproveReset,
+        reason: HaltReason::Over,
+    };
+    assert_eq!(send.next(&late), Action::Append(halting));
+    send.apply(&halting).unwrap();
+    assert_eq!(send.next(&late), Action::Cancel(Transaction::Swap));
 }

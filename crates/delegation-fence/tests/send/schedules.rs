@@ -3,7 +3,7 @@
 use delegation_fence::{Action, Event, Sending, State};
 use proptest::prelude::*;
 
-use crate::world::{AMOUNT, Accidents, Heard, Move, World, admitted};
+use crate::world::{AMOUNT, Accidents, Heard, Move, World, admitted_as};
 
 const ALL_KINDS: Accidents = Accidents {
     reorganisations: 4,
@@ -12,9 +12,9 @@ const ALL_KINDS: Accidents = Accidents {
     failures: 8,
 };
 
-fn check(choices: &[u16], allowance: u64) -> Result<(), TestCaseError> {
-    let admitted = admitted();
-    let mut world = World::new(allowance, ALL_KINDS);
+fn check(choices: &[u16], allowance: u64, as_one: bool) -> Result<(), TestCaseError> {
+    let admitted = admitted_as(as_one);
+    let mut world = World::sent_as(as_one, allowance, ALL_KINDS);
     let mut events: Vec<Event> = Vec::new();
     for choice in choices {
         let moves = world.moves();
@@ -56,8 +56,9 @@ proptest! {
     fn every_schedule_comes_to_an_end(
         choices in proptest::collection::vec(any::<u16>(), 0..160),
         allowance in prop_oneof![Just(0), Just(AMOUNT + 2)],
+        as_one in any::<bool>(),
     ) {
-        check(&choices, allowance)?;
+        check(&choices, allowance, as_one)?;
     }
 }
 
@@ -66,9 +67,10 @@ proptest! {
     #[test]
     fn an_event_out_of_order_changes_nothing(
         choices in proptest::collection::vec(any::<u16>(), 0..60),
-        strange in proptest::collection::vec((0..9_u8, 0..6_u8), 1..20),
+        strange in proptest::collection::vec((0..9_u8, 0..7_u8), 1..20),
+        as_one in any::<bool>(),
     ) {
-        let mut world = World::new(0, ALL_KINDS);
+        let mut world = World::sent_as(as_one, 0, ALL_KINDS);
         for choice in choices {
             let moves = world.moves();
             world.make(moves[usize::from(choice) % moves.len()]);

@@ -76,10 +76,12 @@ enum Time {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct World {
+    /// Whether the three steps are one transaction.
+    pub(crate) as_one: bool,
     pub(crate) send: Sending,
     /// What the process holds in memory alone: an order that is written, and not handed over yet.
     handing: Option<Transaction>,
-    sent: [Sent; 3 + MOST_CLEARS as usize],
+    sent: [Sent; 4 + MOST_CLEARS as usize],
     chain: Vec<Mined>,
     /// Where the events say that transactions are.
     believed: Vec<(usize, Mined)>,
@@ -97,6 +99,10 @@ pub(crate) struct World {
 }
 
 pub(crate) fn admitted() -> Admitted {
+    admitted_as(false)
+}
+
+pub(crate) fn admitted_as(as_one: bool) -> Admitted {
     let step = |kind| Step {
         kind,
         to: Address::repeat_byte(1),
@@ -110,6 +116,7 @@ pub(crate) fn admitted() -> Admitted {
         payload_digest: B256::repeat_byte(5),
         chain_id: 8453,
         steps: StepKind::ALL.map(step),
+        as_one,
         token: Address::repeat_byte(6),
         spender: Address::repeat_byte(7),
         amount: U256::from(AMOUNT),
@@ -124,12 +131,13 @@ pub(crate) fn admitted() -> Admitted {
 }
 
 impl World {
-    /// `allowance_before`: what the router was allowed before the plan.
-    pub(crate) fn new(allowance_before: u64, accidents: Accidents) -> Self {
+    /// A world in which the three steps are one transaction, or three. `allowance_before`: what the router was allowed before the plan.
+    pub(crate) fn sent_as(as_one: bool, allowance_before: u64, accidents: Accidents) -> Self {
         Self {
-            send: Sending::new(&admitted()),
+            as_one,
+            send: Sending::new(&admitted_as(as_one)),
             handing: None,
-            sent: [Sent::Never; 3 + MOST_CLEARS as usize],
+            sent: [Sent::Never; 4 + MOST_CLEARS as usize],
             chain: Vec::new(),
             believed: Vec::new(),
             allowance_before,
@@ -175,7 +183,7 @@ impl World {
                 match (mined.transaction, mined.effect) {
                     (_, Effect::Reverted) => allowance,
                     (Transaction::Step(StepKind::Approve), _) => AMOUNT,
-                    (Transaction::Step(StepKind::Call), Effect::Partial) => 1,
+                    (Transaction::Step(StepKind::Call) | Transaction::Swap, Effect::Partial) => 1,
                     _ => 0,
                 }
             })
@@ -188,9 +196,7 @@ impl World {
     pub(crate) fn executed(&self, kind: StepKind) -> usize {
         self.chain
             .iter()
-            .filter(|mined| {
-                mined.transaction == Transaction::Step(kind) && mined.effect != Effect::Reverted
-            })
+            .filter(|mined| is_of(mined.transaction, kind) && mined.effect != Effect::Reverted)
             .count()
     }
 
@@ -306,10 +312,16 @@ impl World {
             self.believed
                 .iter()
                 .map(|(_, mined)| mined)
-                .any(|m| m.transaction == Transaction::Step(kind) && m.effect != Effect::Reverted)
+                .any(|m| is_of(m.transaction, kind) && m.effect != Effect::Reverted)
         };
         match transaction {
+            Transaction::Swap => {
+                assert!(self.as_one, "one transaction was ordered for three");
+                assert!(!self.revoked && !self.other_policy && !self.halted);
+                assert_eq!(self.time, Time::Early);
+            }
             Transaction::Step(kind) => {
+                assert!(!self.as_one, "three transactions were ordered for one");
                 assert!(!self.revoked, "{kind:?} was ordered after the revocation");
                 assert!(
                     !self.other_policy,
@@ -397,9 +409,15 @@ impl World {
     }
 }
 
+/// Whether a transaction is this step, or all of them.
+fn is_of(transaction: Transaction, kind: StepKind) -> bool {
+    matches!(transaction, Transaction::Swap) || transaction == Transaction::Step(kind)
+}
+
 fn every() -> impl Iterator<Item = Transaction> {
     STEPS
         .into_iter()
+        .chain([Transaction::Swap])
         .chain((0..MOST_CLEARS).map(Transaction::Clear))
 }
 

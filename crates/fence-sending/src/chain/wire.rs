@@ -56,6 +56,9 @@ pub(super) struct WireReceipt {
     gas_used: U64,
     #[serde(default)]
     effective_gas_price: Option<U256>,
+    /// What a rollup takes for the transaction's data (OP stack).
+    #[serde(default, rename = "l1Fee")]
+    l1_fee: Option<U256>,
     pub(super) logs: Vec<WireLog>,
 }
 
@@ -76,7 +79,9 @@ impl WireReceipt {
 
     pub(super) fn cost(&self) -> U256 {
         let price = self.effective_gas_price.unwrap_or_default();
-        price.saturating_mul(U256::from(self.gas_used.to::<u64>()))
+        price
+            .saturating_mul(U256::from(self.gas_used.to::<u64>()))
+            .saturating_add(self.l1_fee.unwrap_or_default())
     }
 }
 

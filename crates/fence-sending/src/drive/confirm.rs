@@ -4,7 +4,10 @@ use delegation_fence::{AccountKind, ClearObstacle, Now, Phase, Rule, State, Tran
 use fence_server::DelegationError;
 
 use super::{Driver, Standing};
-use crate::{Fault, Route, SealedBlock, gas::Funds};
+use crate::{
+    Estimate, Fault, Route, SealedBlock,
+    gas::{Funds, Purpose},
+};
 
 impl Driver {
     /// What does not hold any more, by its rule.
@@ -44,16 +47,31 @@ impl Driver {
         let Some(route) = self.route(standing) else {
             return not_permitted;
         };
-        if let Err(obstacle) = route.call(admitted, Transaction::Clear(0)) {
+        let call = match route.call(&standing.kept, Transaction::Clear(0)) {
+            Ok(call) => call,
+            Err(obstacle) => return Ok(Err(obstacle)),
+        };
+        if let Err(obstacle) = route.clear_obstacle(&standing.kept, sealed).await? {
             return Ok(Err(obstacle));
         }
         let Some(signer) = route.signer(admitted.account).await? else {
             return not_permitted;
         };
-        let gas = &self.shared.gas;
-        let (chain, sender) = (&self.shared.chain, &self.shared.sender);
-        let (payer, least) = (signer.account(), gas.approval);
-        let funds = gas.fund(chain, sender, admitted, payer, least, sealed.block);
+        let (gas, payer) = (&self.shared.gas, signer.account());
+        // A token that is paused, or that has barred the account, says so before anything is signed.
+        let estimate = self
+            .shared
+            .chain
+            .estimate(payer, call.to, &call.input, sealed.block);
+        let overhead = route.overhead();
+        match estimate.await? {
+            Estimate::Gas(needed) if gas.limit(needed, false, overhead).is_some() => {}
+            Estimate::Gas(_) | Estimate::Reverts => return Ok(Err(ClearObstacle::Paused)),
+        }
+        let least = gas.approval.saturating_add(overhead);
+        let funds = self
+            .shared
+            .fund(admitted, payer, Purpose::Clearing, least, sealed.block);
         Ok(match funds.await? {
             Funds::Enough | Funds::Coming => Ok(()),
             Funds::Missing => Err(ClearObstacle::NoGas),

@@ -1,7 +1,14 @@
 //! What became of a transaction that was ordered.
 
+use std::sync::Arc;
+
+use alloy_primitives::{Address, Bytes};
+use delegation_fence::onchain::ChainGrant;
 use delegation_fence::{Block, Event, Transaction};
-use tx_sender::{Inclusion, Lane, Record, SenderError, State};
+use fence_server::KeptSubmission;
+use tx_sender::{
+    Inclusion, Lane, Record, SenderError, SignError, SignFuture, State, TransactionSigner, Unsigned,
+};
 
 use super::{Driver, Standing, Turn};
 use crate::Fault;
@@ -91,21 +98,44 @@ impl Driver {
         }
     }
 
-    /// The lane of the account's transactions. Without a signer it is the account's own, on which then nothing is signed.
+    /// The lane of the account's transactions. Without a signer it is that of who has signed before: what was signed is followed to its end
+    /// there, and nothing is signed.
     async fn lane(&self, standing: &Standing) -> Result<Lane, Fault> {
         let admitted = &standing.kept.admitted;
         let signer = match self.route(standing) {
             Some(route) => route.signer(admitted.account).await?,
             None => None,
         };
-        let account = signer.as_ref().map(|signer| signer.account());
-        if let Some(signer) = signer {
-            self.shared.sender.add_signer(signer);
-        }
+        let signer = signer.unwrap_or_else(|| Arc::new(Nobody(sent_by(&standing.kept))));
+        let account = signer.account();
+        self.shared.sender.add_signer(signer);
         Ok(Lane {
             chain_id: admitted.chain_id,
-            account: account.unwrap_or(admitted.account),
+            account,
         })
+    }
+}
+
+/// Who signs the transactions of a plan: the account itself, or who redeems its delegations.
+fn sent_by(kept: &KeptSubmission) -> Address {
+    let grant = kept.view.grant.as_ref();
+    let delegated = grant.and_then(|grant| {
+        let typed_data = grant.signed.typed_data();
+        ChainGrant::restore(typed_data, &grant.delegations).ok()
+    });
+    delegated.map_or(kept.admitted.account, |grant| grant.redeemer())
+}
+
+/// Stands for the key of an account that nobody has any more.
+struct Nobody(Address);
+
+impl TransactionSigner for Nobody {
+    fn account(&self) -> Address {
+        self.0
+    }
+
+    fn sign<'a>(&'a self, _: &'a Unsigned) -> SignFuture<'a, Bytes> {
+        Box::pin(async { Err(SignError::Unavailable) })
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use alloy_primitives::Address;
 use custody::{Custody, CustodyError, Purpose, lend};
-use delegation_fence::{AccountKind, Admitted, ClearObstacle, Transaction};
+use delegation_fence::{AccountKind, ClearObstacle, Transaction};
+use fence_server::KeptSubmission;
 use tx_sender::TransactionSigner;
 
 use super::{Call, Route, RouteFault, RouteFuture, own_call};
@@ -42,9 +43,14 @@ impl Route for SubWallets {
         })
     }
 
-    /// The service can always clear: the key is there, whatever became of the grant.
-    fn call(&self, admitted: &Admitted, transaction: Transaction) -> Result<Call, ClearObstacle> {
-        Ok(own_call(admitted, transaction))
+    /// The service can always clear: the key is there, whatever became of the grant. The account makes one call at a time.
+    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
+        match transaction {
+            Transaction::Swap => Err(ClearObstacle::NotPermitted),
+            Transaction::Step(_) | Transaction::Clear(_) => {
+                Ok(own_call(&kept.admitted, transaction))
+            }
+        }
     }
 }
 

@@ -9,6 +9,8 @@
     reason = "test code"
 )]
 
+mod chain;
+mod gas;
 mod kills;
 mod memory;
 mod mortal;

@@ -8,7 +8,7 @@ use alloy_primitives::{Address, B256};
 use delegation_fence::{Entry, Event, Policy, Record, Spent, Transaction, Use};
 use fence_server::{
     Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptSubmission, Lease, Store,
-    StoreError, StoreFuture, View, Write,
+    StoreError, StoreFuture, TopUp, View, Write,
 };
 use plan_checks::UtcSeconds;
 
@@ -26,6 +26,7 @@ struct Inner {
     ended: BTreeMap<B256, u64>,
     plans: BTreeMap<B256, Plan>,
     order: Vec<B256>,
+    top_ups: Vec<TopUp>,
     /// Steps that were ordered although they must not be.
     violations: Vec<String>,
 }
@@ -37,6 +38,7 @@ struct Plan {
     is_open: bool,
     changed: u64,
     used: Option<UtcSeconds>,
+    gas: u64,
 }
 
 fn done<'a, T: Send + 'a>(result: Result<T, StoreError>) -> StoreFuture<'a, T> {
@@ -92,10 +94,11 @@ impl Inner {
         }
         for change in write.changes {
             match change {
-                Change::Grant(received) => {
+                Change::Grant(received, delegations) => {
                     let kept = KeptGrant {
                         signed: received.signed().clone(),
                         owner: received.owner(),
+                        delegations,
                         received_at: write.at,
                     };
                     self.grants.insert(received.grant().grant_id, kept);
@@ -109,6 +112,7 @@ impl Inner {
                     let digest = acceptance.admitted.payload_digest;
                     self.order.push(digest);
                     let plan = Plan {
+                        gas: acceptance.budget.of_plan,
                         acceptance: *acceptance,
                         at: write.at,
                         events: Vec::new(),
@@ -152,7 +156,11 @@ impl Inner {
                         plan.used.get_or_insert(write.at);
                     }
                 }
-                Change::Limit(_) | Change::Gas { .. } => {}
+                Change::Gas {
+                    payload_digest,
+                    micro_usd,
+                } => self.plans.get_mut(&payload_digest).unwrap().gas = micro_usd,
+                Change::Limit(_) => {}
             }
         }
         self.version += 1;
@@ -200,7 +208,7 @@ impl Memory {
             envelope,
             admitted,
             accepted_at: plan.at,
-            gas_micro_usd: 0,
+            gas_micro_usd: plan.gas,
             is_open: plan.is_open,
             events: plan.events.clone(),
         })
@@ -253,6 +261,23 @@ impl Store for Memory {
 
     fn gas_spent(&self, _: Address, _: UtcSeconds) -> StoreFuture<'_, Spent> {
         done(Ok(Spent::default()))
+    }
+
+    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
+        let mut inner = self.0.lock().unwrap();
+        if inner.top_ups.iter().any(|known| known.key == top_up.key) {
+            return done(Ok(()));
+        }
+        let given = inner.top_ups.iter().map(|known| known.micro_usd).sum();
+        let given = Spent {
+            of_account: given,
+            of_all: given,
+        };
+        let judged = top_up.require_budget(given);
+        if judged.is_ok() {
+            inner.top_ups.push(top_up);
+        }
+        done(judged.map_err(|refusal| StoreError::Refused(Box::new(refusal))))
     }
 
     fn acquire(

@@ -279,6 +279,13 @@ impl fence::Store for MortalFence {
         self.store.gas_spent(account, at)
     }
 
+    fn book_top_up(&self, top_up: fence::TopUp) -> fence::StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let book = async { self.store.book_top_up(top_up).await };
+            self.fuse.guard(book).await
+        })
+    }
+
     fn acquire(
         &self,
         account: Address,

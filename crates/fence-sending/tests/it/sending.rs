@@ -1,11 +1,15 @@
 //! A whole order, and what stops one.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use alloy_primitives::U256;
-use delegation_fence::{ClearObstacle, Rule, State, Transaction};
+use delegation_fence::{ClearObstacle, Event, Rule, State, Transaction};
 use plan_checks::StepKind;
+use serde_json::json;
 
 use crate::mortal::Fuse;
-use crate::stage::{AMOUNT, World, edited_policy, wallet};
+use crate::stage::{AMOUNT, World, edited_policy, reverts, wallet};
 
 #[tokio::test(start_paused = true)]
 async fn a_whole_order_is_sealed_in_three_steps() {
@@ -196,21 +200,123 @@ async fn an_allowance_that_the_service_cannot_clear_is_reported_with_the_bytes_t
     assert!(world.report(plan).allowance_cleared());
 }
 
-/// What would revert is not signed.
-#[tokio::test(start_paused = true)]
-async fn a_call_that_would_revert_is_not_signed_and_the_allowance_is_cleared() {
-    let world = World::new();
-    let plan = world.accept_edited(|draft| {
-        // The venue has no rate for it.
+/// A plan whose call reverts: the venue has no rate for it.
+fn accept_reverting(world: &World) -> alloy_primitives::B256 {
+    world.accept_edited(|draft| {
         let leg = &mut draft.call._swapData[1];
         leg.callData = [&[0x5f, 0x3b, 0xd1, 0xc8][..], &[0; 32 * 8]]
             .concat()
             .into();
+    })
+}
+
+/// What would revert costs no approval.
+#[tokio::test(start_paused = true)]
+async fn a_plan_whose_call_would_revert_does_not_begin() {
+    let world = World::new();
+    let plan = accept_reverting(&world);
+    let _process = world.process(Fuse::eternal()).await;
+    assert_eq!(world.ended(plan).await, State::HaltedClean);
+    let report = world.report(plan);
+    assert_eq!(report.reason, Some("step_would_revert"));
+    assert_eq!(report.halted_at, Some(StepKind::ApproveReset));
+    assert!(world.chain.transactions().is_empty());
+}
+
+/// Where no node simulates, each step is still estimated before it is signed.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_would_revert_is_not_signed_and_the_allowance_is_cleared() {
+    let world = World::new();
+    world.instead(|request| {
+        let unknown = json!({ "error": { "code": -32601, "message": "no such method" } });
+        (request["method"] == "eth_simulateV1").then_some(unknown)
     });
+    let plan = accept_reverting(&world);
     let _process = world.process(Fuse::eternal()).await;
     assert_eq!(world.ended(plan).await, State::HaltedClean);
     let report = world.report(plan);
     assert_eq!(report.reason, Some("step_would_revert"));
     assert_eq!(report.halted_at, Some(StepKind::Call));
     assert_eq!((world.allowance(), world.swaps()), (U256::ZERO, 0));
+}
+
+/// The obstacle is on the chain: the token is paused, or has barred the account. It is said once, looked at again, and cleared when it is gone.
+#[tokio::test(start_paused = true)]
+async fn a_clear_that_reverts_is_said_once_and_made_when_it_no_longer_does() {
+    let world = World::new();
+    let plan = world.accept();
+    let _process = world.process(Fuse::eternal()).await;
+    world
+        .until("the approval", |world| {
+            world.allowance() == U256::from(AMOUNT)
+        })
+        .await;
+    world.instead(|request| {
+        let is_estimate = request["method"] == "eth_estimateGas";
+        let data = request["params"][0]["data"].as_str().unwrap_or_default();
+        let clears = data.starts_with("0x095ea7b3") && data.ends_with(&"0".repeat(64));
+        (is_estimate && clears).then(reverts)
+    });
+    world.revoke();
+    world
+        .until("the report", |world| {
+            world.state(plan) == State::HaltedDirty
+        })
+        .await;
+    let said = |world: &World| {
+        let events = world.store.kept(plan).unwrap().events;
+        let obstacles = events
+            .iter()
+            .filter(|event| matches!(event, Event::ClearImpossible(_)))
+            .count();
+        (obstacles, events.len())
+    };
+    let before = said(&world);
+    assert_eq!(before.0, 1);
+    for _ in 0..600 {
+        world.block().await;
+    }
+    assert_eq!(said(&world), before);
+    assert_eq!(world.state(plan), State::HaltedDirty);
+
+    *world.node.instead.lock().unwrap() = None;
+    assert_eq!(world.ended(plan).await, State::HaltedClean);
+    assert_eq!(world.allowance(), U256::ZERO);
+}
+
+/// The account's key is gone while its approval is on its way: what was signed is followed to its end, and the allowance that is left is said.
+async fn left_behind(lose: impl Fn(&mut World)) {
+    let mut world = World::new();
+    let plan = world.accept();
+    let process = world.process(Fuse::eternal()).await;
+    let approve = Transaction::Step(StepKind::Approve);
+    world
+        .until("the approval", |world| {
+            let events = world.store.kept(plan).unwrap().events;
+            events.contains(&Event::Ordered(approve)) && !world.chain.waiting().is_empty()
+        })
+        .await;
+    process.fuse.blow();
+    drop(process);
+    lose(&mut world);
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    let _process = world.process(Fuse::eternal()).await;
+    world
+        .until("the report", |world| {
+            world.state(plan) == State::HaltedDirty
+        })
+        .await;
+    let report = world.report(plan);
+    assert_eq!(report.allowance_read_back.unwrap().0, U256::from(AMOUNT));
+    assert!(report.clear_transaction.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_allowance_is_reported_when_the_key_is_gone() {
+    left_behind(|world| world.route.keyless.store(true, Ordering::SeqCst)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_allowance_is_reported_when_nobody_knows_how_to_send_for_the_account() {
+    left_behind(|world| world.routed = false).await;
 }

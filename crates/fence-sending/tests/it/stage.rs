@@ -9,16 +9,16 @@ use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
 use delegation_fence::{
-    AccountKind, Admitted, Budget, ClearObstacle, Confirmation, Domain, Fence, Grant, Instance,
-    Message, Name, Now, Order, Phase, Policy, ReadBack, Report, Signature, Signed, State,
-    Submission, Transaction, TypedData, admit,
+    AccountKind, Budget, ClearObstacle, Confirmation, Domain, Fence, Grant, Instance, Message,
+    Name, Now, Order, Phase, Policy, ReadBack, Report, Signature, Signed, State, Submission,
+    Transaction, TypedData, admit,
 };
 use dev_chain::{DEV_ACCOUNTS, DevChain, Mining, Reply, base};
 use fence_sending::{
     Call, ChainClocks, ChainReader, GasRules, Pace, Parts, Route, RouteFuture, RoutedAccounts,
     Sendings, own_call,
 };
-use fence_server::{Acceptance, Change, Delegations, Store as _};
+use fence_server::{Acceptance, Change, Delegations, KeptSubmission, Prices, Store as _};
 use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -70,6 +70,16 @@ pub(crate) struct InProcess {
     chain: Arc<Mutex<DevChain>>,
     /// Whether it answers.
     pub(crate) up: Arc<std::sync::atomic::AtomicBool>,
+    /// What it answers in the chain's place.
+    pub(crate) instead: Arc<Mutex<Option<Instead>>>,
+}
+
+/// The answer to a request, without its envelope, where it is not the chain's.
+pub(crate) type Instead = Box<dyn Fn(&Value) -> Option<Value> + Send>;
+
+/// What a node says of a call that reverts.
+pub(crate) fn reverts() -> Value {
+    json!({ "error": { "code": 3, "message": "execution reverted" } })
 }
 
 impl InProcess {
@@ -77,6 +87,7 @@ impl InProcess {
         Self {
             chain: Arc::new(Mutex::new(chain.clone())),
             up: Arc::new(true.into()),
+            instead: Arc::default(),
         }
     }
 }
@@ -92,6 +103,14 @@ impl Transport for InProcess {
             if !self.up.load(std::sync::atomic::Ordering::SeqCst) {
                 return Err(NodeFault::Unreachable);
             }
+            if let Some(instead) = self.instead.lock().unwrap().as_ref() {
+                let request: Value = serde_json::from_slice(&body).unwrap();
+                if let Some(mut answer) = instead(&request) {
+                    answer["jsonrpc"] = "2.0".into();
+                    answer["id"] = request["id"].clone();
+                    return Ok(answer.to_string().into_bytes());
+                }
+            }
             let reply = self.chain.lock().unwrap().answer(&body);
             match reply {
                 Reply::Http { body, .. } => Ok(body),
@@ -105,6 +124,8 @@ impl Transport for InProcess {
 pub(crate) struct TestRoute {
     pub(crate) owner: Mutex<Option<Address>>,
     pub(crate) clears: Mutex<Result<(), ClearObstacle>>,
+    /// Whether nobody has the key any more.
+    pub(crate) keyless: std::sync::atomic::AtomicBool,
 }
 
 impl Route for TestRoute {
@@ -118,15 +139,16 @@ impl Route for TestRoute {
     }
 
     fn signer(&self, _: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>> {
+        let keyless = self.keyless.load(std::sync::atomic::Ordering::SeqCst);
         let signer: Arc<dyn TransactionSigner> = Arc::new(HashSigner::new(wallet()));
-        Box::pin(async move { Ok(Some(signer)) })
+        Box::pin(async move { Ok(Some(signer).filter(|_| !keyless)) })
     }
 
-    fn call(&self, admitted: &Admitted, transaction: Transaction) -> Result<Call, ClearObstacle> {
+    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
         if let Transaction::Clear(_) = transaction {
             (*self.clears.lock().unwrap())?;
         }
-        Ok(own_call(admitted, transaction))
+        Ok(own_call(&kept.admitted, transaction))
     }
 }
 
@@ -138,6 +160,9 @@ pub(crate) struct World {
     pub(crate) route: Arc<TestRoute>,
     pub(crate) gas: GasRules,
     pub(crate) takeover: Takeover,
+    pub(crate) prices: Option<Arc<dyn Prices>>,
+    /// Whether the processes know how to send for accounts.
+    pub(crate) routed: bool,
     pub(crate) plans: Mutex<u8>,
     start: Instant,
 }
@@ -245,7 +270,7 @@ impl World {
         };
         let owner = owner();
         let received = fence().receive(sign(grant, &owner), owner.address(), now);
-        let change = Change::Grant(Box::new(received.unwrap()));
+        let change = Change::Grant(Box::new(received.unwrap()), Vec::new());
         store.put(wallet().address(), now.wall, change);
         Self {
             node: InProcess::new(&chain),
@@ -255,9 +280,12 @@ impl World {
             route: Arc::new(TestRoute {
                 owner: Mutex::new(Some(owner.address())),
                 clears: Mutex::new(Ok(())),
+                keyless: false.into(),
             }),
             gas: GasRules::default(),
             takeover: Takeover::WhenOver,
+            prices: None,
+            routed: true,
             plans: Mutex::new(0),
             start,
         }
@@ -432,11 +460,13 @@ impl World {
             }),
             accounts: Arc::new(RoutedAccounts::new(vec![Arc::clone(&route)])),
             clocks: Arc::new(ChainClocks::new(chain.clone(), Arc::clone(&clock))),
-            prices: None,
+            prices: self.prices.clone(),
+            chain: None,
+            delegated: None,
         });
         let sendings = Sendings::start(Parts {
             delegations: Arc::new(delegations.await.unwrap()),
-            routes: vec![route],
+            routes: Vec::from_iter(self.routed.then_some(route)),
             chain,
             sender: sender.clone(),
             gas: self.gas.clone(),
@@ -500,6 +530,11 @@ impl World {
 
     pub(crate) fn weth(&self) -> U256 {
         self.chain.balance_of(WETH, wallet().address()).unwrap()
+    }
+
+    /// Puts a node in the chain's place, as far as it answers something.
+    pub(crate) fn instead(&self, answers: impl Fn(&Value) -> Option<Value> + Send + 'static) {
+        *self.node.instead.lock().unwrap() = Some(Box::new(answers));
     }
 
     /// How often the router's swap was executed with effect.

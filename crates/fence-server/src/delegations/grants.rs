@@ -1,13 +1,14 @@
 //! Grants, limits and revocations: receiving them, and saying what became of them.
 
 use alloy_primitives::{Address, B256, U256};
+use delegation_fence::onchain::{GrantFile, SignedDelegation};
 use delegation_fence::{
-    AccountKind, Grant, Limit, Novelty, Now, ReceivedRevocation, Record, Refusal, Revocation,
-    RevocationReceipt, Rule, Signed, Tightest,
+    AccountKind, Grant, Limit, Message, Novelty, Now, ReceivedRevocation, Record, Refusal,
+    Revocation, RevocationReceipt, Rule, Signed, Tightest,
 };
 use plan_checks::UtcSeconds;
 
-use super::{ATTEMPTS, Delegations, LOG_PAGE, refusal};
+use super::{ATTEMPTS, Delegations, LOG_PAGE, OnChain, refusal};
 use crate::{Change, DelegationError, StoreError, View, Write};
 
 /// A grant that was received.
@@ -32,31 +33,46 @@ pub struct GrantState {
     pub expires_at: Option<UtcSeconds>,
     /// Since when it is revoked.
     pub revoked_at: Option<UtcSeconds>,
+    /// What the chain says of its delegations now; `None` for a grant that has none.
+    pub on_chain: Option<OnChain>,
 }
 
 impl Delegations {
-    /// Receives a grant. The same grant again changes nothing.
+    /// Receives a grant, with the delegations of an `eoa7702` account. The same grant again changes nothing.
     ///
     /// # Errors
-    /// (a) The fence does not read back; then the names of [`Fence::receive`](delegation_fence::Fence::receive); `grant_revoked`,
-    /// `grant_id_taken`. Records or custody that cannot be used.
+    /// (a) The fence does not read back; then the names of [`Fence::receive`](delegation_fence::Fence::receive),
+    /// `grant_delegate_is_service` where the delegate is a wallet of custody's, the names of `delegation_*`, `account_code_mismatch`,
+    /// `router_allowance_open`; `grant_revoked`, `grant_id_taken`. Records, custody or a chain that cannot be used.
     pub async fn receive_grant(
         &self,
-        signed: Signed<Grant>,
+        file: impl Into<GrantFile>,
     ) -> Result<GrantReceipt, DelegationError> {
+        let GrantFile {
+            signed,
+            delegations,
+        } = file.into();
         self.fence.confirm(&self.read_back().await)?;
+        self.require_readable(&signed)?;
         let grant = signed.message().clone();
         let now = self.now().await;
         let owner = self.signer_of(&grant).await?;
         let received = self.fence.receive(signed, owner, now)?;
+        self.judge_delegate(&grant).await?;
+        let typed_data = received.signed().typed_data();
+        self.judge_delegations(typed_data, &delegations).await?;
         for _ in 0..ATTEMPTS {
             let view = self.store.view(grant.account, grant.grant_id, None).await?;
             let mut account = self.restore(&view)?;
             let novelty = account.receive(received.clone())?;
-            if novelty == Novelty::New {
-                let change = Change::Grant(Box::new(received.clone()));
-                if !self.write(&view, change, now).await? {
-                    continue;
+            match &view.grant {
+                Some(kept) => require_same(&kept.delegations, &delegations)?,
+                None => {
+                    let received = Box::new(received.clone());
+                    let change = Change::Grant(received, delegations.clone());
+                    if !self.write(&view, change, now).await? {
+                        continue;
+                    }
                 }
             }
             let policy = self.fence.policy();
@@ -79,6 +95,7 @@ impl Delegations {
         &self,
         signed: Signed<Limit>,
     ) -> Result<(Tightest, U256), DelegationError> {
+        self.require_readable(&signed)?;
         let now = self.now().await;
         let (of, grant_id) = (signed.message().account, signed.message().grant_id);
         for _ in 0..ATTEMPTS {
@@ -113,6 +130,7 @@ impl Delegations {
         &self,
         signed: Signed<Revocation>,
     ) -> Result<RevocationReceipt, DelegationError> {
+        self.require_readable(&signed)?;
         let now = self.now().await;
         let (of, grant_id) = (signed.message().account, signed.message().grant_id);
         for _ in 0..ATTEMPTS {
@@ -181,6 +199,7 @@ impl Delegations {
                     kind: None,
                     expires_at: None,
                     revoked_at,
+                    on_chain: None,
                 }),
                 _ => Err(not_found(grant_id).into()),
             };
@@ -195,6 +214,7 @@ impl Delegations {
             kind: Some(grant.account_kind),
             expires_at: Some(UtcSeconds::from_unix(grant.expires_at)),
             revoked_at,
+            on_chain: self.read_on_chain(kept).await,
         })
     }
 
@@ -222,6 +242,30 @@ impl Delegations {
         let last = records.last().filter(|_| is_full);
         let next = last.map(|record| record.seq().saturating_add(1));
         Ok((records, next))
+    }
+
+    /// The delegate of an account that the chain fences holds a key that the service does not hold.
+    async fn judge_delegate(&self, grant: &Grant) -> Result<(), DelegationError> {
+        if grant.account_kind == AccountKind::Eoa7702
+            && self.accounts.owner(grant.delegate).await?.is_some()
+        {
+            return Err(refusal(
+                Rule::GrantDelegateIsService,
+                "the delegate is a wallet whose key the service holds, which must not order what it sends",
+                "a key that the service does not hold",
+                grant.delegate,
+            )
+            .into());
+        }
+        Ok(())
+    }
+
+    /// What can be judged without records and custody is judged first: nobody has them looked at with bytes that no key has signed for this
+    /// service.
+    fn require_readable<M: Message>(&self, signed: &Signed<M>) -> Result<(), Refusal> {
+        let domain = signed.typed_data().domain();
+        self.instance().domain.require(domain)?;
+        signed.signer().map(|_| ())
     }
 
     /// A revocation of what is ended already may be of any time: it changes nothing.
@@ -290,6 +334,23 @@ impl Delegations {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// A grant that is known has the delegations that it came with. Another signature over the same one is no other delegation.
+fn require_same(kept: &[SignedDelegation], given: &[SignedDelegation]) -> Result<(), Refusal> {
+    let hashes = |list: &[SignedDelegation]| {
+        let hashes = list.iter().map(|signed| signed.delegation.hash());
+        hashes.collect::<std::collections::BTreeSet<_>>()
+    };
+    if hashes(kept) == hashes(given) {
+        return Ok(());
+    }
+    Err(refusal(
+        Rule::GrantIdTaken,
+        "the grant came with other delegations before; sign a new grant with a new id",
+        "the delegations that it came with",
+        "others",
+    ))
 }
 
 /// Whether a revocation says nothing new.

@@ -63,7 +63,7 @@ impl Delegations {
     ///
     /// # Errors
     /// The first confirmation that does not hold, by the names of [`admit`](delegation_fence::admit), then `order_too_small`,
-    /// `gas_budget_exhausted` and `fence_price`. Records, custody or prices that cannot be used.
+    /// `gas_budget_exhausted`, `fence_price`, `balance_too_low` and `plan_would_revert`. Records, custody, prices or a chain that cannot be used.
     pub async fn submit(&self, ordered: &Ordered) -> Result<Submitted, DelegationError> {
         let plan = ordered.payload_digest();
         for _ in 0..ATTEMPTS {
@@ -143,11 +143,14 @@ impl Delegations {
         now: Now,
     ) -> Result<Admitted, DelegationError> {
         let submission = ordered.as_submission();
-        let admitted = self.confirm(view, &submission, Phase::Begin, now).await?;
+        let admitted = self
+            .confirm(view, &submission, Phase::Begin, now, 0)
+            .await?;
         self.budget.require_size(&admitted)?;
         let spent = self.store.gas_spent(ordered.account, now.wall).await?;
         self.budget.require_gas(spent)?;
         self.require_worth(&admitted).await?;
+        self.require_feasible(&admitted).await?;
         Ok(admitted)
     }
 

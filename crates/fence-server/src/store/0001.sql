@@ -19,7 +19,7 @@ CREATE TABLE account (
     until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What was signed stays as it came: rows of these three are never changed and never deleted.
+-- What was signed stays as it came: rows of these three are never changed, and deleted only where a limit says nothing beside the tightest.
 CREATE TABLE permission (
     account TEXT NOT NULL,
     grant_id TEXT NOT NULL,

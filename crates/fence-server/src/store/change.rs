@@ -1,6 +1,7 @@
 //! What is written about an account.
 
 use alloy_primitives::{Address, B256};
+use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{
     Admitted, Budget, Entry, Event, HaltReason, LogEvent, Order, ReceivedGrant, ReceivedLimit,
     Revocation, Rule, Signed, Transaction,
@@ -27,8 +28,8 @@ pub struct Write {
 /// One change, with its record in the grant's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A grant that was received.
-    Grant(Box<ReceivedGrant>),
+    /// A grant that was received, with its delegations.
+    Grant(Box<ReceivedGrant>, Vec<SignedDelegation>),
     /// A limit that was received.
     Limit(Box<ReceivedLimit>),
     /// The end of a grant; with the id of 32 zero bytes, of every grant of the account that was issued until then. The first end of a grant
@@ -90,7 +91,7 @@ impl Change {
             ..Entry::new(at, event)
         };
         match self {
-            Self::Grant(received) => {
+            Self::Grant(received, _) => {
                 Some((received.grant().grant_id, Entry::new(at, LogEvent::Granted)))
             }
             Self::Limit(received) => {

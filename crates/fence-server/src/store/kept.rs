@@ -1,6 +1,7 @@
 //! What the store gives back.
 
 use alloy_primitives::{Address, B256, U256};
+use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{
     Account, Admitted, Event, Grant, Instance, Limit, Now, Order, OutOfOrder, Policy, ReadBack,
     Refusal, Sending, Signed, Transaction, Use,
@@ -40,6 +41,8 @@ pub struct KeptGrant {
     pub signed: Signed<Grant>,
     /// Whose key had to sign it.
     pub owner: Address,
+    /// The delegations that came with it (`eoa7702`).
+    pub delegations: Vec<SignedDelegation>,
     /// When it came.
     pub received_at: UtcSeconds,
 }
@@ -73,7 +76,7 @@ pub struct View {
     pub grant_id: B256,
     /// The grant, if it came.
     pub grant: Option<KeptGrant>,
-    /// Everything that tightened it, in the order in which it came.
+    /// The tightest of everything that tightened it: at most one limit for each member.
     pub limits: Vec<KeptLimit>,
     /// Its end, also of a grant that never came.
     pub ended: Option<Ended>,
@@ -96,7 +99,7 @@ impl View {
         let mut account = Account::new(self.account);
         if let Some(grant) = &self.grant {
             account.receive(instance.restore_grant(grant.signed.clone(), grant.owner)?)?;
-            for limit in self.tightest_limits() {
+            for limit in tightest_of(&self.limits) {
                 // Its time was judged when it came, by the clock of that time.
                 let then = limit
                     .received_at
@@ -128,24 +131,22 @@ impl View {
     }
 }
 
-impl View {
-    /// Of any number of limits the few that say the most: for each member the one with the lowest value.
-    fn tightest_limits(&self) -> Vec<&KeptLimit> {
-        let lowest = |value: fn(&Limit) -> U256| {
-            let of = move |kept: &&KeptLimit| value(kept.signed.message());
-            // Zero says nothing.
-            let said = self.limits.iter().filter(move |kept| !of(kept).is_zero());
-            said.min_by_key(of)
-        };
-        [
-            lowest(|limit| limit.per_swap_cap),
-            lowest(|limit| U256::from(limit.max_swaps)),
-            lowest(|limit| limit.outflow_24h),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
+/// Of any number of limits the few that say the most: for each member the one with the lowest value.
+pub(super) fn tightest_of(limits: &[KeptLimit]) -> Vec<&KeptLimit> {
+    let lowest = |value: fn(&Limit) -> U256| {
+        let of = move |kept: &&KeptLimit| value(kept.signed.message());
+        // Zero says nothing.
+        let said = limits.iter().filter(move |kept| !of(kept).is_zero());
+        said.min_by_key(of)
+    };
+    [
+        lowest(|limit| limit.per_swap_cap),
+        lowest(|limit| U256::from(limit.max_swaps)),
+        lowest(|limit| limit.outflow_24h),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// A plan that was ordered, and what happened to it.
@@ -180,6 +181,16 @@ impl KeptSubmission {
         Sending::replay(&self.admitted, &self.events)
     }
 
+    /// The number of the newest block that a transaction of the plan was seen in; 0 before the first one.
+    #[must_use]
+    pub fn newest_block(&self) -> u64 {
+        let numbers = self.events.iter().filter_map(|event| match event {
+            Event::Sealed { block, .. } => Some(block.number),
+            _ => None,
+        });
+        numbers.max().unwrap_or_default()
+    }
+
     /// The write of the next event, on the condition that nothing was written about the account since this was read and that the lease is
     /// still held. Counts the plan when its third step is ordered, and says when nothing is left to be done.
     ///
@@ -188,7 +199,10 @@ impl KeptSubmission {
     pub fn append(&self, event: Event, lease: Lease, at: UtcSeconds) -> Result<Write, OutOfOrder> {
         let mut sending = self.sending()?;
         sending.apply(&event)?;
-        let counts = event == Event::Ordered(Transaction::Step(StepKind::Call));
+        let counts = matches!(
+            event,
+            Event::Ordered(Transaction::Step(StepKind::Call) | Transaction::Swap)
+        );
         Ok(Write {
             account: self.admitted.account,
             version: self.view.version,

@@ -1,5 +1,6 @@
 //! The records in a SQLite file.
 
+mod bounds;
 mod read;
 mod write;
 
@@ -11,12 +12,18 @@ use plan_checks::UtcSeconds;
 use rusqlite::{Connection, Transaction, TransactionBehavior, types::Type};
 use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
 
-use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write};
+use super::{
+    InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, TopUp, View, Write,
+};
 
 /// A file of the fence's records (`x4fe`).
 const FORMAT: Format = Format {
     application_id: 0x7834_6665,
-    migrations: &[include_str!("0001.sql")],
+    migrations: &[
+        include_str!("0001.sql"),
+        include_str!("0002.sql"),
+        include_str!("0003.sql"),
+    ],
 };
 
 const SETTINGS: Settings = Settings {
@@ -185,6 +192,14 @@ impl Store for SqliteStore {
     fn gas_spent(&self, account: Address, at: UtcSeconds) -> StoreFuture<'_, Spent> {
         self.run("gas spent", move |connection| {
             Ok(read::gas_spent(connection, account, at)?)
+        })
+    }
+
+    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
+        self.run("book", move |connection| {
+            let transaction = writing(connection)?;
+            bounds::book_top_up(&transaction, &top_up)?;
+            Ok(transaction.commit()?)
         })
     }
 

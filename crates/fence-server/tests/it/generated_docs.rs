@@ -33,7 +33,7 @@ fn the_documented_codes_are_those_of_the_rules() {
         (
             Class::Unavailable,
             "503",
-            "cannot be judged now; `fence_store_unavailable`, `custody_unavailable` and `prices_unavailable` too",
+            "cannot be judged now; `fence_store_unavailable`, `custody_unavailable`, `prices_unavailable` and `chain_unavailable` too",
         ),
     ];
     let mut table = "| status | meaning | codes |\n|---|---|---|\n".to_owned();

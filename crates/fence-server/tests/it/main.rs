@@ -8,9 +8,13 @@
     reason = "test code"
 )]
 
+mod bounds;
+mod costs;
 mod crashes;
+mod delegated;
 mod dying;
 mod generated_docs;
+mod onchain;
 mod operations;
 mod stage;
 mod store;

@@ -63,12 +63,25 @@ pub(crate) fn fence_policy(version: u64) -> Policy {
     Policy::parse(&document.to_string()).unwrap()
 }
 
+/// A policy of another name.
+pub(crate) fn named_policy(name: &str, version: u64) -> Policy {
+    let text = fence_policy(version).canonical().to_owned();
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    document["name"] = name.into();
+    Policy::parse(&document.to_string()).unwrap()
+}
+
 pub(crate) fn fence() -> Fence {
     Fence::new(instance(), fence_policy(1)).unwrap()
 }
 
 pub(crate) fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
-    let typed_data = TypedData::new(instance().domain, message).unwrap();
+    sign_in(instance().domain, message, key)
+}
+
+/// In the domain of another service.
+pub(crate) fn sign_in<M: Message>(domain: Domain, message: M, key: &PrivateKeySigner) -> Signed<M> {
+    let typed_data = TypedData::new(domain, message).unwrap();
     let signature = key.sign_hash_sync(&typed_data.digest()).unwrap();
     let signature = Signature::from_bytes(&signature.as_bytes()).unwrap();
     Signed::new(typed_data, signature)
@@ -210,9 +223,13 @@ impl Shelf {
         }
     }
 
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("service.fence.db")
+    }
+
     /// Another handle on the same file, as of another process.
     pub(crate) fn open(&self) -> SqliteStore {
-        SqliteStore::open(self.folder.path().join("service.fence.db")).unwrap()
+        SqliteStore::open(self.path()).unwrap()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
 const OTHER_ID: B256 = B256::repeat_byte(0x23);
 
 fn granted(grant_id: B256) -> Change {
-    Change::Grant(Box::new(received(grant(grant_id))))
+    Change::Grant(Box::new(received(grant(grant_id))), Vec::new())
 }
 
 fn ended(grant_id: B256, ended_at: u64) -> Change {

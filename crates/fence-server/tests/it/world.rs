@@ -6,10 +6,10 @@ use std::sync::{
 };
 
 use alloy_primitives::{Address, B256};
-use delegation_fence::{AccountKind, Admitted, Fence, Now, Rates, Record, verify_log};
+use delegation_fence::{AccountKind, Admitted, Fence, Foresight, Now, Rates, Record, verify_log};
 use fence_server::{
-    Accounts, Clocks, DelegationError, Delegations, Ordered, Parts, PortError, PortFuture, Prices,
-    SqliteStore, Store,
+    Accounts, Clocks, DelegationError, Delegations, Foresee, Ordered, Parts, PortError, PortFuture,
+    Prices, SqliteStore, Store,
 };
 use plan_checks::BasisPoints;
 
@@ -42,25 +42,39 @@ impl Clocks for Clock {
 /// Custody of one sub-wallet. It can be away, and the wallet can change hands.
 #[derive(Clone)]
 pub(crate) struct Custody {
+    sends_delegated: bool,
     pub(crate) is_away: Arc<AtomicBool>,
     pub(crate) owner: Arc<Mutex<Address>>,
+    /// How often it was asked.
+    pub(crate) asked: Arc<AtomicU64>,
 }
 
 impl Custody {
     pub(crate) fn new() -> Self {
         Self {
+            sends_delegated: false,
             is_away: Arc::default(),
             owner: Arc::new(Mutex::new(owner().address())),
+            asked: Arc::default(),
+        }
+    }
+
+    /// Beside a key that redeems the delegations of accounts that sign for themselves.
+    pub(crate) fn delegated() -> Self {
+        Self {
+            sends_delegated: true,
+            ..Self::new()
         }
     }
 }
 
 impl Accounts for Custody {
     fn sends_for(&self, kind: AccountKind) -> bool {
-        kind == AccountKind::SubWallet
+        kind == AccountKind::SubWallet || (self.sends_delegated && kind == AccountKind::Eoa7702)
     }
 
     fn owner(&self, account: Address) -> PortFuture<'_, Result<Option<Address>, PortError>> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         let owner = *self.owner.lock().unwrap();
         let answer = if self.is_away.load(Ordering::SeqCst) {
             Err(PortError {
@@ -104,6 +118,19 @@ impl Prices for Market {
 
     fn max_deviation(&self) -> BasisPoints {
         BasisPoints::new(200).unwrap()
+    }
+}
+
+/// A chain by its word: what an account holds and which step reverts, or none that answers.
+#[derive(Clone)]
+pub(crate) struct Oracle(pub(crate) Arc<Mutex<Option<Foresight>>>);
+
+impl Foresee for Oracle {
+    fn foresee<'a>(&'a self, _: &'a Admitted) -> PortFuture<'a, Result<Foresight, PortError>> {
+        let foresight = self.0.lock().unwrap().ok_or_else(|| PortError {
+            reason: "no node answers".to_owned(),
+        });
+        Box::pin(async move { foresight })
     }
 }
 
@@ -176,7 +203,19 @@ pub(crate) async fn priced_desk(
     custody: &Custody,
     prices: Option<Arc<dyn Prices>>,
 ) -> Delegations {
-    let parts = Parts {
+    let parts = desk_parts(store, version, clock, custody, prices);
+    Delegations::install(parts).await.unwrap()
+}
+
+/// What a desk is made of, for a test that wants something else.
+pub(crate) fn desk_parts(
+    store: Arc<dyn Store>,
+    version: u64,
+    clock: &Clock,
+    custody: &Custody,
+    prices: Option<Arc<dyn Prices>>,
+) -> Parts {
+    Parts {
         fence: Fence::new(instance(), fence_policy(version)).unwrap(),
         plans: policy(),
         budget: BUDGET,
@@ -184,8 +223,9 @@ pub(crate) async fn priced_desk(
         accounts: Arc::new(custody.clone()),
         clocks: Arc::new(clock.clone()),
         prices,
-    };
-    Delegations::install(parts).await.unwrap()
+        chain: None,
+        delegated: None,
+    }
 }
 
 /// A plan of an amount, ordered under a grant.

@@ -2,14 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::{Address, Bytes, address, hex, keccak256};
+use alloy_primitives::{Address, B256, Bytes, address, hex, keccak256};
 use alloy_sol_types::SolValue as _;
+use delegation_fence::Signature;
 use delegation_fence::onchain::{Authorization, IMPLEMENTATION, MANAGER};
 use dev_chain::base::CHAIN_ID;
 use judges::{Account, Anvil, JudgeError, Toolchain, judge};
+use keystore::Key;
 use serde_json::{Value, json};
 
-use crate::stage::{ENFORCER, INTERPOSED, sign};
+/// Where the tests put the project's own enforcer.
+pub(crate) const ENFORCER: Address = address!("fe0ce00000000000000000000000000000000001");
+
+/// A contract that makes a call of its own whenever it is called: a venue of the attacker's.
+pub(crate) const INTERPOSED: Address = address!("1e00000000000000000000000000000000000001");
 
 /// Deploys what the framework's authors published and puts it where it stands on Base. The addresses are those of their package.
 pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
@@ -56,6 +62,11 @@ pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
         let code = runtime_code(name);
         chain.set_code(address, &code).await.unwrap();
     }
+}
+
+pub(crate) fn sign(account: Account, digest: B256) -> Signature {
+    let key = Key::from_text(account.private_key).unwrap();
+    Signature::from_bytes(&key.sign(digest).unwrap()).unwrap()
 }
 
 /// Read now: a test with another artifact needs no build.

@@ -5,17 +5,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use alloy_primitives::{Address, B256, Bytes, U256, address, b256, keccak256};
 use alloy_sol_types::{SolCall as _, SolValue as _, sol};
 use delegation_fence::onchain::{Call, ChainGrant, ChainTerms, Level, MANAGER, Purpose};
-use delegation_fence::{
-    AccountKind, Domain, Grant, Name, Order, Policy, Signature, Signed, TypedData,
-};
+use delegation_fence::{AccountKind, Domain, Grant, Name, Order, Policy, Signed, TypedData};
 use dev_chain::base::{CHAIN_ID, EXCHANGE, ROUTER, USDC, WETH};
 use judges::{Account, Anvil, TestToken, Toolchain, TransactionReceipt};
-use keystore::Key;
 use serde_json::{Value, json};
 
 use crate::base_chain::{self, TRADER};
 use crate::install::install;
-pub(crate) use crate::install::{point, reason, runtime_code};
+pub(crate) use crate::install::{ENFORCER, INTERPOSED, point, reason, runtime_code, sign};
 pub(crate) use crate::plans::{approval, output, packed, steps, swap};
 
 sol! {
@@ -48,12 +45,6 @@ pub(crate) const STRANGER: Account = Account {
     address: address!("90F79bf6EB2c4f870365E785982E1f101E93b906"),
     private_key: "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6",
 };
-/// Where the tests put the project's own enforcer.
-pub(crate) const ENFORCER: Address = address!("fe0ce00000000000000000000000000000000001");
-
-/// A contract that makes a call of its own whenever it is called: a venue of the attacker's.
-pub(crate) const INTERPOSED: Address = address!("1e00000000000000000000000000000000000001");
-
 pub(crate) const USD: u64 = 1_000_000;
 pub(crate) const SINGLE: B256 = B256::ZERO;
 pub(crate) const BATCH: B256 =
@@ -271,11 +262,6 @@ pub(crate) fn sign_order_in(domain: Domain, order: &Order, key: Account) -> Sign
     let typed_data = TypedData::new(domain, order.clone()).unwrap();
     let signature = sign(key, typed_data.digest());
     Signed::new(typed_data, signature)
-}
-
-pub(crate) fn sign(account: Account, digest: B256) -> Signature {
-    let key = Key::from_text(account.private_key).unwrap();
-    Signature::from_bytes(&key.sign(digest).unwrap()).unwrap()
 }
 
 pub(crate) fn grant(policy: &Policy, account: Address, cap: u64) -> TypedData<Grant> {

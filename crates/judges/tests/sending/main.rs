@@ -14,6 +14,10 @@
 #[path = "../foreign/base_chain.rs"]
 #[allow(dead_code, reason = "the tests of plans use all of it")]
 mod base_chain;
+mod delegated;
+#[path = "../onchain/install.rs"]
+#[allow(dead_code, reason = "the tests of contracts use all of it")]
+mod install;
 #[path = "../../../plan-builder/tests/swap/sample.rs"]
 #[allow(dead_code, reason = "the tests of the constructor use all of it")]
 mod sample;

@@ -5,17 +5,18 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::{SolCall as _, sol};
+use delegation_fence::onchain::{ChainTerms, GrantFile, Level, SignedDelegation};
 use delegation_fence::{
-    AccountKind, Admitted, Budget, ClearObstacle, Domain, Event, Fence, Grant, Instance, Message,
-    Name, Order, Policy, Report, Revocation, Signature, Signed, State, Transaction, TypedData,
+    AccountKind, Budget, ClearObstacle, Domain, Event, Fence, Grant, Instance, Message, Name,
+    Order, Policy, Report, Revocation, Signature, Signed, State, Transaction, TypedData,
 };
 use dev_chain::base::{CHAIN_ID, ROUTER, USDC};
 use fence_sending::{
-    Call, ChainClocks, ChainReader, GasRules, Pace, Parts, Route, RouteFuture, RoutedAccounts,
-    Sendings, own_call,
+    Call, ChainClocks, ChainReader, DelegatedAccounts, GasRules, Pace, Parts, Route, RouteFuture,
+    RoutedAccounts, Sendings, own_call,
 };
-use fence_server::{Delegations, Ordered, Store};
-use judges::{Anvil, Rpc, Toolchain};
+use fence_server::{DelegationError, Delegations, KeptSubmission, OnChain, Ordered, Store};
+use judges::{Account, Anvil, Rpc, Toolchain};
 use plan_builder::{Moment, Request, ports::NoSimulator, swap};
 use plan_checks::{Rail, UtcSeconds};
 use serde::de::DeserializeOwned;
@@ -27,6 +28,7 @@ use tx_sender::{
 };
 
 use crate::base_chain::{self, TRADER};
+use crate::install;
 use crate::sample::{Aggregator, Draft, WETH, policy};
 
 sol! {
@@ -41,7 +43,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Stage {
     anvil: Anvil,
-    delegations: Arc<Delegations>,
+    owner: keystore::Key,
+    pub(crate) file: GrantFile,
+    pub(crate) delegations: Arc<Delegations>,
     store: Arc<dyn Store>,
     _sendings: Sendings,
     _folder: TempDir,
@@ -59,15 +63,11 @@ impl Route for Trader {
     }
 
     fn signer(&self, _: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>> {
-        Box::pin(async {
-            let key = LocalKey::from_hex(&TRADER.private_key.into()).unwrap();
-            let signer: Arc<dyn TransactionSigner> = Arc::new(key);
-            Ok(Some(signer))
-        })
+        Box::pin(async { Ok(Some(local_key(TRADER))) })
     }
 
-    fn call(&self, admitted: &Admitted, transaction: Transaction) -> Result<Call, ClearObstacle> {
-        Ok(own_call(admitted, transaction))
+    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
+        Ok(own_call(&kept.admitted, transaction))
     }
 }
 
@@ -99,10 +99,47 @@ fn sign<M: Message>(message: M, key: &keystore::Key) -> Signed<M> {
     Signed::new(typed_data, Signature::from_bytes(&signature).unwrap())
 }
 
+/// The delegations of the grant, signed by its account.
+fn delegations(grant: &TypedData<Grant>, level: Level) -> Vec<SignedDelegation> {
+    let policy = fence_policy();
+    let terms = ChainTerms {
+        grant,
+        policy: &policy,
+        redeemer: Account::SETTLER.address,
+        level,
+        nonce: U256::ZERO,
+    };
+    let promised = terms.delegations().unwrap().into_iter();
+    promised
+        .map(|(_, delegation)| {
+            let signature = install::sign(TRADER, delegation.digest(CHAIN_ID));
+            delegation.sign_with(signature)
+        })
+        .collect()
+}
+
+fn local_key(account: Account) -> Arc<dyn TransactionSigner> {
+    Arc::new(LocalKey::from_hex(&account.private_key.into()).unwrap())
+}
+
 impl Stage {
+    /// An account whose key the service has.
     pub(crate) async fn open() -> Self {
+        Self::open_as(None).await
+    }
+
+    /// An account with the framework's code, whose key the service does not have.
+    pub(crate) async fn delegated(level: Level) -> Self {
+        Self::open_as(Some(level)).await
+    }
+
+    async fn open_as(level: Option<Level>) -> Self {
         let toolchain = Toolchain::from_env().unwrap();
         let anvil = base_chain::start(&toolchain).await;
+        if level.is_some() {
+            install::install(&toolchain, &anvil).await;
+            install::point(&anvil, TRADER, 0).await;
+        }
         let _: Value = anvil
             .rpc()
             .call("evm_setAutomine", json!([false]))
@@ -131,7 +168,20 @@ impl Stage {
         let store: Arc<dyn Store> = Arc::new(store);
         let chain = ChainReader::new(CHAIN_ID, vec![node], 1);
         let clock: Arc<dyn Fn() -> u64 + Send + Sync> = Arc::new(now);
-        let route: Arc<dyn Route> = Arc::new(Trader);
+        let delegated = level.map(|level| {
+            let redeemer = local_key(Account::SETTLER);
+            let tokens = vec![WETH, Address::repeat_byte(0x77)];
+            Arc::new(DelegatedAccounts::new(
+                chain.clone(),
+                redeemer,
+                level,
+                tokens,
+            ))
+        });
+        let route: Arc<dyn Route> = match &delegated {
+            Some(delegated) => Arc::<DelegatedAccounts>::clone(delegated),
+            None => Arc::new(Trader),
+        };
         let delegations = Delegations::install(fence_server::Parts {
             fence: Fence::new(instance(), fence_policy()).unwrap(),
             plans: policy(),
@@ -145,12 +195,17 @@ impl Stage {
             accounts: Arc::new(RoutedAccounts::new(vec![Arc::clone(&route)])),
             clocks: Arc::new(ChainClocks::new(chain.clone(), Arc::clone(&clock))),
             prices: None,
+            chain: None,
+            delegated: delegated.map(|delegated| -> Arc<dyn fence_server::Chain> { delegated }),
         });
         let delegations = Arc::new(delegations.await.unwrap());
         let policy = fence_policy();
         let grant = Grant {
             account: TRADER.address,
-            account_kind: AccountKind::SubWallet,
+            account_kind: match level {
+                Some(_) => AccountKind::Eoa7702,
+                None => AccountKind::SubWallet,
+            },
             chain_id: CHAIN_ID,
             policy_name: policy.name().clone(),
             rules_digest: policy.digest(),
@@ -163,10 +218,19 @@ impl Stage {
             not_before: now() - 5,
             expires_at: now() + 86_400,
         };
-        delegations
-            .receive_grant(sign(grant, &key(0x51)))
-            .await
-            .unwrap();
+        let owner = match level {
+            Some(_) => keystore::Key::from_text(TRADER.private_key).unwrap(),
+            None => key(0x51),
+        };
+        let signed = sign(grant, &owner);
+        let file = GrantFile {
+            delegations: match level {
+                Some(level) => self::delegations(signed.typed_data(), level),
+                None => Vec::new(),
+            },
+            signed,
+        };
+        delegations.receive_grant(file.clone()).await.unwrap();
         let sendings = Sendings::start(Parts {
             delegations: Arc::clone(&delegations),
             routes: vec![route],
@@ -175,12 +239,15 @@ impl Stage {
             gas: GasRules::default(),
             pace: Pace {
                 look: Duration::from_millis(200),
+                rest: Duration::from_millis(500),
                 ..Pace::default()
             },
             clock,
         });
         Self {
             anvil,
+            owner,
+            file,
             delegations,
             store,
             _sendings: sendings,
@@ -198,6 +265,11 @@ impl Stage {
 
     /// A plan for the account as the rail builds it, ordered and accepted.
     pub(crate) async fn accept(&self, number: u8) -> B256 {
+        self.try_accept(number).await.unwrap()
+    }
+
+    /// As [`Self::accept`], unless it is refused.
+    pub(crate) async fn try_accept(&self, number: u8) -> Result<B256, DelegationError> {
         let arguments = json!({
             "accountProfile": {"kind": "eoa", "address": TRADER.address, "chainId": CHAIN_ID},
             "chainId": CHAIN_ID, "fromToken": USDC, "toToken": WETH,
@@ -253,8 +325,8 @@ impl Stage {
             envelope,
             order: sign(order, &key(0x52)),
         };
-        self.delegations.submit(&ordered).await.unwrap();
-        digest
+        self.delegations.submit(&ordered).await?;
+        Ok(digest)
     }
 
     pub(crate) async fn revoke(&self) {
@@ -265,13 +337,75 @@ impl Stage {
             project_id: instance().project_id,
             revoked_at: now(),
         };
-        let signed = sign(revocation, &key(0x51));
+        let signed = sign(revocation, &self.owner);
         self.delegations.receive_revocation(signed).await.unwrap();
+    }
+
+    /// What the chain says of the grant's delegations.
+    pub(crate) async fn on_chain(&self) -> OnChain {
+        let read = self.delegations.on_chain(TRADER.address, GRANT_ID);
+        read.await.unwrap().unwrap()
+    }
+
+    /// The account sends something itself.
+    pub(crate) async fn account_sends(&self, to: Address, data: &Bytes) {
+        let receipt = self.anvil.transact(TRADER, to, data).await.unwrap();
+        assert!(!receipt.status.is_zero());
+    }
+
+    /// The account sends something that no block has yet.
+    pub(crate) async fn account_submits(&self, to: Address, data: &Bytes) {
+        let call = json!([{"from": TRADER.address, "to": to, "data": data, "gas": "0x7a120"}]);
+        let _: B256 = self.call("eth_sendTransaction", call).await;
+    }
+
+    pub(crate) async fn set_code(&self, code: &[u8]) {
+        let code = Bytes::copy_from_slice(code);
+        self.anvil.set_code(TRADER.address, &code).await.unwrap();
+    }
+
+    pub(crate) async fn head(&self) -> u64 {
+        let number: String = self.call("eth_blockNumber", json!([])).await;
+        u64::from_str_radix(number.trim_start_matches("0x"), 16).unwrap()
+    }
+
+    /// Waits until a block counts as sealed.
+    pub(crate) async fn sealed_above(&self, number: u64) {
+        let began = std::time::Instant::now();
+        while self.head().await <= number {
+            assert!(began.elapsed() < PATIENCE);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    pub(crate) async fn mine(&self) {
+        let _: Value = self.call("evm_mine", json!([])).await;
+    }
+
+    pub(crate) async fn stop_mining(&self) {
+        let _: Value = self.call("evm_setIntervalMining", json!([0])).await;
+    }
+
+    pub(crate) async fn go_on_mining(&self) {
+        let _: Value = self.call("evm_setIntervalMining", json!([1])).await;
     }
 
     pub(crate) async fn report(&self, plan: B256) -> Report {
         let kept = self.store.submission(plan).await.unwrap().unwrap();
         kept.sending().unwrap().report(&kept.admitted)
+    }
+
+    /// Waits for a state that is no end.
+    pub(crate) async fn rests_in(&self, plan: B256, state: State) {
+        let began = std::time::Instant::now();
+        loop {
+            let report = self.report(plan).await;
+            if report.state == state {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{report:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     pub(crate) async fn ended(&self, plan: B256) -> State {

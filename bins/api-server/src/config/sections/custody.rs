@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use server_config::{lenient, read_secret_file};
 
-use super::problem;
+use super::{Usd, problem};
 use crate::config::Problem;
 
 /// `[custody]`: who holds the keys of sub-wallets. Without the section there are no sub-wallets.
@@ -60,6 +60,9 @@ impl CustodySection {
     }
 }
 
+/// The most that any configuration lets the gas account give in a day.
+const MOST_TOPUPS: Usd = Usd::whole(10_000);
+
 /// `[wallets]`: what sub-wallets do, and who pays their gas.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -73,6 +76,10 @@ pub struct WalletsSection {
     /// The most that it gives for one plan, in wei.
     #[serde(deserialize_with = "lenient::scalar")]
     pub gas_topup_most_wei: u64,
+    /// The most that it gives for the plans of one owner in a day.
+    pub gas_topup_budget_usd: Usd,
+    /// The most that it gives for all plans in a day.
+    pub gas_topup_total_usd: Usd,
 }
 
 impl Default for WalletsSection {
@@ -82,6 +89,8 @@ impl Default for WalletsSection {
             gas_account_key: None,
             gas_account_key_file: None,
             gas_topup_most_wei: 500_000_000_000_000,
+            gas_topup_budget_usd: Usd::whole(2),
+            gas_topup_total_usd: Usd::whole(50),
         }
     }
 }
@@ -103,11 +112,47 @@ impl WalletsSection {
                 problem(problems, "wallets.chains", message);
             }
         }
+        if self.gas_topup_total_usd > MOST_TOPUPS {
+            let message = "expected at most 10000: a key of a server should not be able to give more in a day";
+            problem(problems, "wallets.gas_topup_total_usd", message);
+        }
+        if self.gas_topup_budget_usd > self.gas_topup_total_usd {
+            let message =
+                "expected at most gas_topup_total_usd: one owner cannot be given more than all";
+            problem(problems, "wallets.gas_topup_budget_usd", message);
+        }
         if let Some(key) = &self.gas_account_key
             && tx_sender::LocalKey::from_hex(key).is_err()
         {
             let message = "expected a private key of 32 bytes as hexadecimal digits";
             problem(problems, "wallets.gas_account_key", message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_gas_account_gives_is_bounded() {
+        for (of_owner, of_all, key) in [
+            (2, 50, None),
+            (50, 50, None),
+            (10_000, 10_000, None),
+            (51, 50, Some("wallets.gas_topup_budget_usd")),
+            (2, 10_001, Some("wallets.gas_topup_total_usd")),
+        ] {
+            let section = WalletsSection {
+                gas_topup_budget_usd: Usd::whole(of_owner),
+                gas_topup_total_usd: Usd::whole(of_all),
+                ..WalletsSection::default()
+            };
+            let mut problems = Vec::new();
+            section.check(&mut problems);
+            let said: Vec<String> = problems.iter().map(|it| format!("{it:?}")).collect();
+            assert_eq!(said.len(), usize::from(key.is_some()), "{said:?}");
+            assert!(said.concat().contains(key.unwrap_or_default()), "{said:?}");
         }
     }
 }

@@ -3,12 +3,15 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use alloy_primitives::B256;
+use alloy_primitives::{Address, B256};
 use delegation_fence::Name;
 use plan_checks::BasisPoints;
+use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
-use server_config::{Problem, lenient};
+use server_config::addresses::ConfiguredAddress;
+use server_config::{Problem, lenient, read_secret_file};
+use tx_sender::TransactionSigner as _;
 
 use super::problem;
 
@@ -32,6 +35,12 @@ pub struct DelegationSection {
     pub gas_budget_usd_per_account: Usd,
     /// What the gas of all plans may cost in a day.
     pub gas_budget_usd: Usd,
+    /// The key that redeems the delegations of `eoa7702` accounts and pays their gas; without one the service takes no such grant.
+    pub redeemer_key: Option<SecretString>,
+    /// The file that holds it.
+    pub redeemer_key_file: Option<PathBuf>,
+    /// The project's own enforcer on the policy's chain; without one delegations are held by the framework's own.
+    pub enforcer: Option<ConfiguredAddress>,
     /// How many blocks stand above one that counts; that of the chain's own table when absent, and 1 without either.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
@@ -63,6 +72,9 @@ impl Default for DelegationSection {
             gas_estimate_usd: Usd::micro(50_000),
             gas_budget_usd_per_account: Usd::whole(1),
             gas_budget_usd: Usd::whole(20),
+            redeemer_key: None,
+            redeemer_key_file: None,
+            enforcer: None,
             confirmations: None,
             max_deviation_bps: 200,
             posts_per_minute: 60,
@@ -79,6 +91,18 @@ impl DelegationSection {
         if let Some(policy) = &mut self.policy {
             *policy = folder.join(&policy);
         }
+    }
+
+    pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
+        let file = self.redeemer_key_file.as_deref();
+        let key = &mut self.redeemer_key;
+        read_secret_file("delegation.redeemer_key", key, file, problems);
+    }
+
+    /// The address of the key that redeems.
+    pub(crate) fn redeemer(&self) -> Option<Address> {
+        let key = self.redeemer_key.as_ref()?;
+        Some(tx_sender::LocalKey::from_hex(key).ok()?.account())
     }
 
     /// How far a plan's minimum may be below what current prices promise.
@@ -110,6 +134,23 @@ impl DelegationSection {
                     "expected 0x and 64 hexadecimal digits, not all zero",
                 );
             }
+        }
+        if self.redeemer_key.is_some() && self.redeemer().is_none() {
+            let message = "expected a private key of 32 bytes as hexadecimal digits";
+            problem(problems, "delegation.redeemer_key", message);
+        }
+        match self.enforcer.as_ref().map(ConfiguredAddress::get) {
+            None => {}
+            Some(Err(fault)) => problem(problems, "delegation.enforcer", fault.to_string()),
+            Some(Ok(enforcer)) if enforcer.is_zero() => {
+                let message = "expected the address of the enforcer, observed zero";
+                problem(problems, "delegation.enforcer", message);
+            }
+            Some(Ok(_)) if self.redeemer_key.is_none() && self.redeemer_key_file.is_none() => {
+                let message = "is of no use without delegation.redeemer_key_file: nobody redeems";
+                problem(problems, "delegation.enforcer", message);
+            }
+            Some(Ok(_)) => {}
         }
         if BasisPoints::new(self.max_deviation_bps).is_none() {
             let message = "expected at most 10000 basis points";
@@ -157,7 +198,7 @@ impl Usd {
         Self(micro)
     }
 
-    const fn whole(dollars: u64) -> Self {
+    pub(super) const fn whole(dollars: u64) -> Self {
         Self(dollars.saturating_mul(1_000_000))
     }
 

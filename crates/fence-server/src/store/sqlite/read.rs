@@ -1,6 +1,7 @@
 //! What is read.
 
 use alloy_primitives::{Address, B256, U256};
+use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
 use plan_checks::UtcSeconds;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -8,7 +9,12 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{damaged, number, unsigned};
 use crate::store::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View};
 
-const DAY_SECONDS: u64 = 86_400;
+pub(super) const DAY_SECONDS: u64 = 86_400;
+
+/// Looked for every few seconds: each half is read from an index, so that what ended long ago costs nothing.
+const SENDINGS: &str = "SELECT payload_digest, accepted_at FROM submission WHERE is_open = 1 \
+     UNION SELECT payload_digest, accepted_at FROM submission WHERE changed_at >= ?1 \
+     ORDER BY accepted_at, payload_digest";
 
 pub(super) fn installed(connection: &Connection) -> rusqlite::Result<Option<InstalledPolicy>> {
     connection
@@ -48,7 +54,10 @@ pub(super) fn view(
         version,
         grant_id,
         grant: grant(moment, of, grant_id)?,
-        limits: limits(moment, of, grant_id)?,
+        limits: limits(moment, of, grant_id)?
+            .into_iter()
+            .map(|(_, limit)| limit)
+            .collect(),
         ended: ended(moment, of, grant_id)?,
         ended_all: ended(moment, of, B256::ZERO)?,
         uses: uses(moment, of, grant_id)?,
@@ -59,25 +68,32 @@ pub(super) fn view(
 
 fn grant(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<Option<KeptGrant>> {
     moment
-        .prepare_cached("SELECT signed, owner, received_at FROM permission WHERE account = ?1 AND grant_id = ?2")?
+        .prepare_cached("SELECT signed, owner, received_at, delegations FROM permission WHERE account = ?1 AND grant_id = ?2")?
         .query_row(key(of, grant_id), |row| {
             Ok(KeptGrant {
                 signed: Signed::parse(&text(row, 0)?).map_err(damaged)?,
                 owner: word(row, 1)?,
                 received_at: UtcSeconds::from_unix(seconds(row, 2)?),
+                delegations: SignedDelegation::parse_list(&text(row, 3)?).map_err(damaged)?,
             })
         })
         .optional()
 }
 
-fn limits(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<Vec<KeptLimit>> {
+/// The limits of a grant, each with its row.
+pub(super) fn limits(
+    moment: &Connection,
+    of: Address,
+    grant_id: B256,
+) -> rusqlite::Result<Vec<(i64, KeptLimit)>> {
     moment
-        .prepare_cached("SELECT signed, received_at FROM tightening WHERE account = ?1 AND grant_id = ?2 ORDER BY id")?
+        .prepare_cached("SELECT id, signed, received_at FROM tightening WHERE account = ?1 AND grant_id = ?2 ORDER BY id")?
         .query_map(key(of, grant_id), |row| {
-            Ok(KeptLimit {
-                signed: Signed::parse(&text(row, 0)?).map_err(damaged)?,
-                received_at: UtcSeconds::from_unix(seconds(row, 1)?),
-            })
+            let limit = KeptLimit {
+                signed: Signed::parse(&text(row, 1)?).map_err(damaged)?,
+                received_at: UtcSeconds::from_unix(seconds(row, 2)?),
+            };
+            Ok((row.get(0)?, limit))
         })?
         .collect()
 }
@@ -201,10 +217,7 @@ pub(super) fn sendings(
     ended_since: UtcSeconds,
 ) -> rusqlite::Result<Vec<B256>> {
     connection
-        .prepare_cached(
-            "SELECT payload_digest FROM submission WHERE is_open = 1 OR changed_at >= ?1 \
-             ORDER BY accepted_at, payload_digest",
-        )?
+        .prepare_cached(SENDINGS)?
         .query_map([number(ended_since.unix())], |row| word(row, 0))?
         .collect()
 }
@@ -255,4 +268,31 @@ where
     T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
     text(row, column)?.parse().map_err(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use storage::sqlite::Worker;
+
+    use super::*;
+    use crate::store::sqlite::{FORMAT, SETTINGS};
+
+    /// The question is asked every few seconds: it must not become slower with every plan that was ever sent.
+    #[test]
+    fn what_there_is_to_do_is_found_without_going_through_all_plans() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.fence.db");
+        drop(Worker::shared(path.clone(), &FORMAT, &SETTINGS).unwrap());
+        let connection = Connection::open(path).unwrap();
+        let mut explained = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {SENDINGS}"))
+            .unwrap();
+        let plan: Vec<String> = explained
+            .query_map([0], |row| row.get(3))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        assert!(!plan.is_empty());
+        assert!(!plan.iter().any(|line| line.contains("SCAN")), "{plan:?}");
+    }
 }

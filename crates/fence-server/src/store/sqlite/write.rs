@@ -1,40 +1,45 @@
 //! What is written. Every function runs in one transaction that holds the write lock.
 
 use alloy_primitives::{Address, B256};
-use delegation_fence::{Entry, Head, LogEvent, Policy};
+use delegation_fence::onchain::SignedDelegation;
+use delegation_fence::{Entry, Head, LogEvent, Policy, Refusal};
 use plan_checks::UtcSeconds;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
 
 use super::{
-    Done, damaged, number,
+    Done, bounds, damaged, number,
     read::{self, key, seconds, text, word},
 };
 use crate::store::{Acceptance, Change, Lease, StoreError, Write};
 
 pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSeconds) -> Done<()> {
     let installed = transaction
-        .prepare_cached("SELECT name, base, version, digest FROM policy ORDER BY id DESC LIMIT 1")?
-        .query_row([], |row| {
-            Ok((
-                text(row, 0)?,
-                text(row, 1)?,
-                seconds(row, 2)?,
-                text(row, 3)?,
-            ))
-        })
+        .prepare_cached("SELECT name, digest FROM policy ORDER BY id DESC LIMIT 1")?
+        .query_row([], |row| Ok((text(row, 0)?, text(row, 1)?)))
         .optional()?;
     let (name, digest) = (policy.name().to_string(), policy.digest().to_string());
-    if let Some((old_name, old_base, old_version, old_digest)) = installed {
-        if (&old_name, &old_digest) == (&name, &digest) {
-            return Ok(());
+    if installed.is_some_and(|(old_name, old_digest)| {
+        (old_name, old_digest) == (name.clone(), digest.clone())
+    }) {
+        return Ok(());
+    }
+    // Not only the last one counts: the grants under any policy that was replaced would come back with it.
+    let newest = transaction
+        .prepare_cached(
+            "SELECT name, digest FROM policy WHERE base = ?1 AND version >= ?2 \
+             ORDER BY version DESC, id DESC LIMIT 1",
+        )?
+        .query_row(
+            params![policy.base_name(), number(policy.version())],
+            |row| Ok((text(row, 0)?, text(row, 1)?)),
+        )
+        .optional()?;
+    if let Some((old_name, old_digest)) = newest {
+        return Err(StoreError::PolicyNotNewer {
+            installed: format!("{old_name} {old_digest}"),
+            offered: format!("{name} {digest}"),
         }
-        if old_base == policy.base_name() && policy.version() <= old_version {
-            return Err(StoreError::PolicyNotNewer {
-                installed: format!("{old_name} {old_digest}"),
-                offered: format!("{name} {digest}"),
-            }
-            .into());
-        }
+        .into());
     }
     transaction
         .prepare_cached(
@@ -83,13 +88,14 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
     let account = write.account;
     let at = number(write.at.unix());
     match change {
-        Change::Grant(received) => {
+        Change::Grant(received, delegations) => {
             let grant = received.grant();
+            bounds::require_room_for_grant(transaction, account, write.at)?;
             let [account, grant_id] = key(account, grant.grant_id);
             transaction
                 .prepare_cached(
-                    "INSERT INTO permission (account, grant_id, owner, issued_at, signed, received_at) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    "INSERT INTO permission (account, grant_id, owner, issued_at, signed, received_at, delegations) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                 )?
                 .execute(params![
                     account,
@@ -98,6 +104,7 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
                     number(grant.issued_at),
                     received.signed().to_json(),
                     at,
+                    SignedDelegation::list_to_json(delegations),
                 ])?;
         }
         Change::Limit(received) => {
@@ -107,6 +114,7 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
                     "INSERT INTO tightening (account, grant_id, signed, received_at) VALUES (?1, ?2, ?3, ?4)",
                 )?
                 .execute(params![account, grant_id, received.signed().to_json(), at])?;
+            bounds::keep_tightest(transaction, write.account, received.limit().grant_id)?;
         }
         Change::End {
             grant_id,
@@ -154,6 +162,10 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
     Ok(())
 }
 
+pub(super) fn refused(refusal: Refusal) -> StoreError {
+    StoreError::Refused(Box::new(refusal))
+}
+
 fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance) -> Done<()> {
     let Acceptance {
         order,
@@ -163,9 +175,7 @@ fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance)
         budget,
     } = acceptance;
     let spent = read::gas_spent(transaction, write.account, write.at)?;
-    budget
-        .require_gas(spent)
-        .map_err(|refusal| StoreError::Refused(Box::new(refusal)))?;
+    budget.require_gas(spent).map_err(refused)?;
     let [account, grant_id] = key(write.account, admitted.grant_id);
     let at = number(write.at.unix());
     let inserted = transaction
@@ -213,6 +223,9 @@ fn end(
     let is_of_all = grant_id.is_zero();
     if known.is_some_and(|known| !is_of_all || known.at >= ended_at) {
         return Ok(());
+    }
+    if !is_of_all {
+        bounds::require_room_for_end(transaction, account, grant_id)?;
     }
     end_one(transaction, write, grant_id, ended_at, signed)?;
     if !is_of_all {

@@ -1,0 +1,282 @@
+//! What is read through several nodes, of which one lies, lags or is on another fork; and what counts as received.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::{Address, B256, U256, address, b256};
+use delegation_fence::Block;
+use fence_sending::{ChainReader, ReadFault};
+use serde_json::{Value, json};
+use tx_sender::{NodeFault, Transport};
+
+const TOKEN: Address = address!("4200000000000000000000000000000000000006");
+const ACCOUNT: Address = Address::repeat_byte(0xaa);
+const OTHER: Address = Address::repeat_byte(0xbb);
+const TRANSACTION: B256 = B256::repeat_byte(0x77);
+const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+
+/// A node by its word: its newest block, the fork that it is on, the allowance that it tells, the logs of the transaction.
+#[derive(Clone)]
+struct Told {
+    head: u64,
+    fork: u8,
+    allowance: u64,
+    logs: Vec<Value>,
+    l1_fee: Option<&'static str>,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self {
+            head: 100,
+            fork: 0,
+            allowance: 7,
+            logs: Vec::new(),
+            l1_fee: None,
+        }
+    }
+}
+
+impl Told {
+    fn hash(&self, number: u64) -> B256 {
+        // Forks part after block 50.
+        let fork = if number > 50 { self.fork } else { 0 };
+        B256::from((U256::from(number) << 8) | U256::from(fork))
+    }
+
+    fn block(&self, number: u64) -> Value {
+        if number > self.head {
+            return Value::Null;
+        }
+        json!({ "number": format!("{number:#x}"), "hash": self.hash(number), "timestamp": format!("{:#x}", number * 2) })
+    }
+
+    fn answer(&self, request: &Value) -> Value {
+        let params = &request["params"];
+        match request["method"].as_str().unwrap() {
+            "eth_getBlockByNumber" => match params[0].as_str().unwrap() {
+                "latest" => self.block(self.head),
+                number => self.block(u64::from_str_radix(&number[2..], 16).unwrap()),
+            },
+            "eth_call" => {
+                let hash: B256 = params[1]["blockHash"].as_str().unwrap().parse().unwrap();
+                match (1..=self.head).any(|number| self.hash(number) == hash) {
+                    true => json!(B256::from(U256::from(self.allowance))),
+                    false => Value::Null,
+                }
+            }
+            "eth_getTransactionReceipt" => {
+                let mut receipt = json!({
+                    "transactionHash": TRANSACTION, "blockNumber": "0x32", "blockHash": self.hash(50),
+                    "gasUsed": "0x64", "effectiveGasPrice": "0x3", "logs": self.logs,
+                });
+                if let Some(fee) = self.l1_fee {
+                    receipt["l1Fee"] = fee.into();
+                }
+                receipt
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+struct Node(Mutex<Told>);
+
+impl Transport for Node {
+    fn exchange(
+        &self,
+        _: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        let request: Value = serde_json::from_slice(&body).unwrap();
+        let result = self.0.lock().unwrap().answer(&request);
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+        Box::pin(async move { Ok(answer.to_string().into_bytes()) })
+    }
+}
+
+fn reader(nodes: &[Told]) -> ChainReader {
+    let node = |told: &Told| -> Arc<dyn Transport> { Arc::new(Node(Mutex::new(told.clone()))) };
+    ChainReader::new(8453, nodes.iter().map(node).collect(), 1)
+}
+
+async fn sealed(nodes: &[Told]) -> Result<u64, ReadFault> {
+    let sealed = reader(nodes).sealed(0).await;
+    sealed.map(|sealed| sealed.block.number)
+}
+
+/// Blocks that one node makes up are sealed by nobody, wherever it stands in the configuration.
+#[tokio::test]
+async fn a_node_that_runs_ahead_defines_nothing() {
+    let liar = Told {
+        head: 1_000,
+        ..Told::default()
+    };
+    for nodes in [
+        [liar.clone(), Told::default()],
+        [Told::default(), liar.clone()],
+    ] {
+        assert_eq!(sealed(&nodes).await, Ok(99));
+    }
+}
+
+/// One that lags holds the reading back, and what needs a later block waits for it.
+#[tokio::test]
+async fn a_node_that_lags_holds_the_reading_back() {
+    let laggard = Told {
+        head: 80,
+        ..Told::default()
+    };
+    let nodes = [Told::default(), laggard];
+    assert_eq!(sealed(&nodes).await, Ok(79));
+    let behind = reader(&nodes).sealed(90).await.unwrap_err();
+    assert!(
+        matches!(
+            behind,
+            ReadFault::Behind {
+                needed: 90,
+                sealed: 79,
+                ..
+            }
+        ),
+        "{behind}"
+    );
+}
+
+#[tokio::test]
+async fn of_two_forks_neither_is_believed() {
+    let fork = Told {
+        fork: 1,
+        ..Told::default()
+    };
+    let nodes = [Told::default(), fork];
+    let fault = sealed(&nodes).await.unwrap_err();
+    assert!(
+        matches!(fault, ReadFault::Contradiction { number: 99, .. }),
+        "{fault}"
+    );
+}
+
+/// An allowance that one node makes up, of a block that all have, is believed by nobody: a false zero would end a plan with money left open.
+#[tokio::test]
+async fn an_allowance_counts_when_no_node_contradicts() {
+    let block = Block {
+        number: 99,
+        hash: Told::default().hash(99),
+    };
+    let liar = Told {
+        allowance: 0,
+        ..Told::default()
+    };
+    for nodes in [
+        [liar.clone(), Told::default()],
+        [Told::default(), liar.clone()],
+    ] {
+        let read = reader(&nodes).allowance(TOKEN, ACCOUNT, OTHER, block).await;
+        let fault = read.unwrap_err();
+        assert!(
+            matches!(fault, ReadFault::Contradiction { number: 99, .. }),
+            "{fault}"
+        );
+    }
+    // One that does not have the block says nothing.
+    let laggard = Told {
+        head: 80,
+        allowance: 0,
+        ..Told::default()
+    };
+    let chain = reader(&[laggard, Told::default()]);
+    let read = chain.allowance(TOKEN, ACCOUNT, OTHER, block);
+    assert_eq!(read.await, Ok(U256::from(7)));
+}
+
+fn transfer(token: Address, from: Address, to: Address, amount: u64) -> Value {
+    json!({
+        "address": token,
+        "topics": [TRANSFER, from.into_word(), to.into_word()],
+        "data": B256::from(U256::from(amount)),
+    })
+}
+
+/// What landed is what arrived in the account by the token's own logs.
+#[tokio::test]
+async fn what_was_received_is_what_the_tokens_own_logs_say() {
+    let approval = json!({
+        "address": TOKEN,
+        "topics": [B256::repeat_byte(1), OTHER.into_word(), ACCOUNT.into_word()],
+        "data": B256::from(U256::from(9)),
+    });
+    let unindexed = json!({ "address": TOKEN, "topics": [TRANSFER], "data": B256::ZERO });
+    for (what, logs, received) in [
+        ("all of it", vec![transfer(TOKEN, OTHER, ACCOUNT, 100)], 100),
+        // The router sent 100, and the token kept 3 of them.
+        (
+            "a fee on transfer",
+            vec![
+                transfer(TOKEN, OTHER, ACCOUNT, 97),
+                transfer(TOKEN, OTHER, OTHER, 3),
+            ],
+            97,
+        ),
+        (
+            "another token's log",
+            vec![transfer(OTHER, OTHER, ACCOUNT, 100)],
+            0,
+        ),
+        (
+            "somebody else's",
+            vec![transfer(TOKEN, ACCOUNT, OTHER, 100)],
+            0,
+        ),
+        // From the account to itself nothing arrives.
+        (
+            "a transfer to itself",
+            vec![transfer(TOKEN, ACCOUNT, ACCOUNT, 100)],
+            0,
+        ),
+        (
+            "some of it given away",
+            vec![
+                transfer(TOKEN, OTHER, ACCOUNT, 100),
+                transfer(TOKEN, ACCOUNT, OTHER, 40),
+            ],
+            60,
+        ),
+        ("another event", vec![approval], 0),
+        ("an event without parties", vec![unindexed], 0),
+    ] {
+        let chain = reader(&[Told {
+            logs,
+            ..Told::default()
+        }]);
+        let block = Block {
+            number: 50,
+            hash: Told::default().hash(50),
+        };
+        let read = chain.received(TOKEN, ACCOUNT, TRANSACTION, block).await;
+        assert_eq!(read, Ok(Some(U256::from(received))), "{what}");
+        let elsewhere = Block {
+            hash: B256::ZERO,
+            ..block
+        };
+        let read = chain.received(TOKEN, ACCOUNT, TRANSACTION, elsewhere).await;
+        assert_eq!(read, Ok(None), "{what}");
+    }
+}
+
+/// A rollup takes a fee for the transaction's data beside its gas.
+#[tokio::test]
+async fn a_cost_has_the_fee_of_the_rollup_in_it() {
+    let block = Block {
+        number: 50,
+        hash: Told::default().hash(50),
+    };
+    for (l1_fee, cost) in [(None, 300), (Some("0x2a"), 342)] {
+        let chain = reader(&[Told {
+            l1_fee,
+            ..Told::default()
+        }]);
+        let read = chain.cost(TRANSACTION, block).await;
+        assert_eq!(read, Ok(Some(U256::from(cost))));
+    }
+}

@@ -1,0 +1,176 @@
+//! What the gas of plans costs, and who pays it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use alloy_primitives::{Address, U256};
+use alloy_sol_types::{SolCall as _, sol};
+use delegation_fence::{Admitted, Rates, State};
+use dev_chain::{DEV_ACCOUNTS, base};
+use fence_sending::Funder;
+use fence_server::{PortError, PortFuture, Prices};
+use plan_checks::{BasisPoints, Decimal};
+use serde_json::json;
+
+use crate::mortal::Fuse;
+use crate::sample::USDC;
+use crate::stage::{AMOUNT, World, wallet};
+
+sol! {
+    function transfer(address to, uint256 value) external returns (bool);
+}
+
+/// The chain's coin at 2,500 dollars.
+struct Coin;
+
+impl Prices for Coin {
+    fn rates<'a>(&'a self, _: &'a Admitted) -> PortFuture<'a, Result<Rates, PortError>> {
+        Box::pin(async {
+            Ok(Rates {
+                input_usd: "0.0001".parse().unwrap(),
+                input_decimals: 6,
+                output_usd: "2500".parse().unwrap(),
+                output_decimals: 18,
+            })
+        })
+    }
+
+    fn max_deviation(&self) -> BasisPoints {
+        BasisPoints::new(9_999).unwrap()
+    }
+
+    fn native_usd(&self) -> PortFuture<'_, Result<Decimal, PortError>> {
+        Box::pin(async { Ok("2500".parse().unwrap()) })
+    }
+}
+
+fn micro_usd(wei: U256) -> u64 {
+    let micro = (wei * U256::from(2_500_000_000_u64)).div_ceil(U256::from(10_u64.pow(18)));
+    micro.to()
+}
+
+fn funder(most_per_plan: u64, of_account: u64) -> Funder {
+    Funder {
+        account: DEV_ACCOUNTS[2].address,
+        most_per_plan: U256::from(most_per_plan),
+        of_account,
+        of_all: u64::MAX,
+    }
+}
+
+/// An account without coins.
+fn empty() -> World {
+    World::with(|builder| builder.account(wallet().address(), U256::ZERO))
+}
+
+/// What the chain took from the account: what its transactions have cost.
+fn spent(world: &World, before: U256) -> U256 {
+    before - world.chain.native_balance(wallet().address())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_account_without_tokens_sends_nothing() {
+    let away = transferCall {
+        to: DEV_ACCOUNTS[3].address,
+        value: U256::from(base::USDC_FUNDS),
+    };
+    let world =
+        World::with(|builder| builder.call(wallet().address(), USDC, away.abi_encode().into()));
+    let plan = world.accept();
+    let _process = world.process(Fuse::eternal()).await;
+    assert_eq!(world.ended(plan).await, State::HaltedClean);
+    let report = world.report(plan);
+    assert_eq!(report.reason, Some("balance_too_low"));
+    assert!(world.chain.transactions().is_empty());
+}
+
+/// The estimate of a plan is for usual times: what counts in the budget afterwards is what the chain took.
+#[tokio::test(start_paused = true)]
+async fn a_plan_counts_with_what_its_gas_has_cost() {
+    let mut costs = Vec::new();
+    for times in [1_u64, 100] {
+        let mut world = World::with(|builder| builder.base_fee(20_000_000 * times));
+        world.prices = Some(Arc::new(Coin));
+        let before = world.chain.native_balance(wallet().address());
+        let plan = world.accept();
+        let _process = world.process(Fuse::eternal()).await;
+        assert_eq!(world.ended(plan).await, State::Done);
+        let kept = world.store.kept(plan).unwrap();
+        assert_eq!(kept.gas_micro_usd, micro_usd(spent(&world, before)));
+        costs.push(kept.gas_micro_usd);
+    }
+    assert!(costs[1] > costs[0] * 10, "{costs:?}");
+}
+
+/// What an account was given and did not use has cost the service as well.
+#[tokio::test(start_paused = true)]
+async fn a_top_up_counts_whole() {
+    let mut world = empty();
+    world.prices = Some(Arc::new(Coin));
+    world.gas.funder = Some(funder(u64::MAX, u64::MAX));
+    let before = world.chain.native_balance(DEV_ACCOUNTS[2].address);
+    let plan = world.accept();
+    let _process = world.process(Fuse::eternal()).await;
+    assert_eq!(world.ended(plan).await, State::Done);
+    let given = before - world.chain.native_balance(DEV_ACCOUNTS[2].address);
+    assert!(world.chain.native_balance(wallet().address()) > U256::ZERO);
+    let kept = world.store.kept(plan).unwrap();
+    assert_eq!(kept.gas_micro_usd, micro_usd(given));
+}
+
+#[tokio::test(start_paused = true)]
+async fn top_ups_stop_at_the_budget_of_the_day() {
+    let mut world = empty();
+    world.prices = Some(Arc::new(Coin));
+    world.gas.funder = Some(funder(u64::MAX, 1));
+    let plan = world.accept();
+    let _process = world.process(Fuse::eternal()).await;
+    assert_eq!(world.ended(plan).await, State::HaltedClean);
+    assert_eq!(world.report(plan).reason, Some("plan_expired"));
+    assert!(world.chain.transactions().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_an_exhausted_funder_nothing_is_sent() {
+    let mut world = World::with(|builder| {
+        builder
+            .account(wallet().address(), U256::ZERO)
+            .account(DEV_ACCOUNTS[2].address, U256::ONE)
+    });
+    world.gas.funder = Some(funder(u64::MAX, u64::MAX));
+    let plan = world.accept();
+    let _process = world.process(Fuse::eternal()).await;
+    assert_eq!(world.ended(plan).await, State::HaltedClean);
+    assert!(world.chain.transactions().is_empty());
+}
+
+/// The account's coins are gone when its allowance is to be cleared, long after the plan is over. What was given, or promised, for the steps
+/// takes nothing from what is given for the clearing.
+#[tokio::test(start_paused = true)]
+async fn a_clearing_is_paid_for_after_the_plans_end() {
+    let mut world = World::new();
+    world.gas.funder = Some(funder(10_u64.pow(16), u64::MAX));
+    let plan = world.accept();
+    let fuse = Fuse::eternal();
+    let process = world.process(Arc::clone(&fuse)).await;
+    world
+        .until("the approval", |world| {
+            world.allowance() == U256::from(AMOUNT)
+        })
+        .await;
+    fuse.blow();
+    drop(process);
+    // Somebody took them out; what comes from now on is there.
+    let (chain, account) = (world.chain.clone(), wallet().address());
+    let taken = chain.native_balance(account);
+    world.instead(move |request| {
+        let asked: Option<Address> = request["params"][0].as_str()?.parse().ok();
+        let left = chain.native_balance(account).saturating_sub(taken);
+        (request["method"] == "eth_getBalance" && asked == Some(account))
+            .then(|| json!({ "result": left }))
+    });
+    tokio::time::sleep(Duration::from_secs(200)).await;
+    let _process = world.process(Fuse::eternal()).await;
+    assert_eq!(world.ended(plan).await, State::HaltedClean);
+    assert_eq!((world.allowance(), world.swaps()), (U256::ZERO, 0));
+}

@@ -1,0 +1,165 @@
+//! Accounts whose delegations the chain enforces (`eoa7702`): what it says of them now.
+
+use alloy_primitives::{Address, B256};
+use delegation_fence::{
+    AccountKind, Admitted, Block, Grant, Order, Rule, Signed, TypedData,
+    onchain::{Call, ChainGrant, ChainReading, ChainTerms, Level, SignedDelegation, judge_code},
+};
+
+use super::{Delegations, refusal};
+use crate::{Chain, ChainQuestion, DelegationError, KeptGrant};
+
+/// What the chain says of a grant's delegations, read now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnChain {
+    /// The block that was read; `None` when the chain could not be read, so that nothing is known of it.
+    pub block: Option<Block>,
+    /// Whether everything is disabled that has to be for the permission to be over.
+    pub disabled: bool,
+    /// What the account sends next to disable what is left: one delegation, at the manager.
+    pub disable: Option<Call>,
+}
+
+impl Delegations {
+    /// Holds the delegations that come with a grant against what the grant promises and what the chain says.
+    ///
+    /// # Errors
+    /// `delegation_unexpected` where the kind of account has none; `account_code_mismatch`, the names of [`ChainTerms::accept`] and
+    /// [`ChainGrant::judge`], `router_allowance_open` at the stock level; a chain that cannot be read.
+    pub(super) async fn judge_delegations(
+        &self,
+        grant: &TypedData<Grant>,
+        given: &[SignedDelegation],
+    ) -> Result<(), DelegationError> {
+        let message = grant.message();
+        if message.account_kind != AccountKind::Eoa7702 {
+            return match given.len() {
+                0 => Ok(()),
+                count => Err(refusal(
+                    Rule::DelegationUnexpected,
+                    "an account of this kind has no delegations",
+                    "none",
+                    count,
+                )
+                .into()),
+            };
+        }
+        let chain = self.delegated()?;
+        let policy = self.fence.policy();
+        let level = chain.level();
+        let mut tokens = Vec::new();
+        if level == Level::Stock {
+            tokens.push(policy.input_token());
+            tokens.extend(chain.tokens());
+        }
+        let asked = ChainQuestion {
+            account: message.account,
+            hashes: given
+                .iter()
+                .map(|signed| signed.delegation.hash())
+                .collect(),
+            tokens,
+            router: policy.router(),
+            at_least: 0,
+        };
+        let reading = read(chain, asked).await?;
+        judge_code(&reading.code)?;
+        let terms = ChainTerms {
+            grant,
+            policy,
+            redeemer: chain.redeemer(),
+            level,
+            nonce: reading.nonce,
+        };
+        terms.accept(given)?.judge(&reading)?;
+        Ok(reading.require_no_allowance()?)
+    }
+
+    /// Holds an admitted plan against the delegations of its grant and what the chain says of them now. Returns whether the plan goes out
+    /// as one transaction.
+    pub(super) async fn confirm_on_chain(
+        &self,
+        kept: &KeptGrant,
+        order: &Signed<Order>,
+        admitted: &Admitted,
+        at_least: u64,
+    ) -> Result<bool, DelegationError> {
+        let chain = self.delegated()?;
+        let grant = ChainGrant::restore(kept.signed.typed_data(), &kept.delegations)?;
+        let own = (chain.redeemer(), chain.level());
+        if (grant.redeemer(), grant.level()) != own {
+            return Err(refusal(
+                Rule::DelegationRedeemerMismatch,
+                "the delegations are for another redeemer or enforcer than the service has now; sign a new grant",
+                format_args!("{} {:?}", own.0, own.1),
+                format_args!("{} {:?}", grant.redeemer(), grant.level()),
+            )
+            .into());
+        }
+        grant.redemptions(&admitted.steps, order)?;
+        let asked = ChainQuestion {
+            account: admitted.account,
+            hashes: grant.hashes(),
+            tokens: Vec::new(),
+            router: admitted.spender,
+            at_least,
+        };
+        grant.judge(&read(chain, asked).await?)?;
+        Ok(grant.level() != Level::Stock)
+    }
+
+    /// What the chain says of a grant's delegations now; `None` for a grant that has none, and for one that never came.
+    ///
+    /// # Errors
+    /// Records that cannot be used.
+    pub async fn on_chain(
+        &self,
+        of: Address,
+        grant_id: B256,
+    ) -> Result<Option<OnChain>, DelegationError> {
+        let view = self.store.view(of, grant_id, None).await?;
+        Ok(match &view.grant {
+            Some(kept) => self.read_on_chain(kept).await,
+            None => None,
+        })
+    }
+
+    /// Delegations are read as they were kept, whatever policy is installed.
+    pub(super) async fn read_on_chain(&self, kept: &KeptGrant) -> Option<OnChain> {
+        let grant = ChainGrant::restore(kept.signed.typed_data(), &kept.delegations).ok()?;
+        let asked = ChainQuestion {
+            account: grant.account(),
+            hashes: grant.ending(),
+            tokens: Vec::new(),
+            router: self.fence.policy().router(),
+            at_least: 0,
+        };
+        let reading = match self.delegated() {
+            Ok(chain) => read(chain, asked).await.ok(),
+            Err(_) => None,
+        };
+        let already = reading.as_ref().map(|reading| reading.disabled.as_slice());
+        let rest = grant.disable_each(already.unwrap_or_default());
+        Some(OnChain {
+            block: reading.as_ref().map(|reading| reading.block),
+            disabled: reading.is_some_and(|reading| grant.is_over(&reading)),
+            disable: rest.into_iter().next(),
+        })
+    }
+
+    fn delegated(&self) -> Result<&dyn Chain, DelegationError> {
+        self.delegated.as_deref().ok_or_else(|| {
+            refusal(
+                Rule::AccountKindUnsupported,
+                "this service reads no chain for accounts of this kind",
+                "a kind of account that it sends for",
+                AccountKind::Eoa7702.as_str(),
+            )
+            .into()
+        })
+    }
+}
+
+async fn read(chain: &dyn Chain, asked: ChainQuestion) -> Result<ChainReading, DelegationError> {
+    chain.read(asked).await.map_err(DelegationError::Chain)
+}

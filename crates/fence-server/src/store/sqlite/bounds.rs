@@ -1,0 +1,128 @@
+//! What bounds the records of one account. Every function runs in the transaction of the write that it bounds.
+
+use alloy_primitives::{Address, B256};
+use delegation_fence::{MOST_GRANT_DAYS, Spent, require_room_for_tombstone};
+use plan_checks::UtcSeconds;
+use rusqlite::{Connection, Transaction, params};
+
+use super::{
+    Done, number,
+    read::{self, DAY_SECONDS, key, seconds},
+    write::refused,
+};
+use crate::store::{KeptLimit, TopUp, kept::tightest_of};
+
+/// # Errors
+/// `too_many_grants`
+pub(super) fn require_room_for_grant(
+    transaction: &Transaction<'_>,
+    account: Address,
+    now: UtcSeconds,
+) -> Done<()> {
+    let live = live_grants(transaction, account, now)?;
+    Ok(delegation_fence::require_room_for_grant(live).map_err(refused)?)
+}
+
+/// There is always room for the end of a grant that came.
+///
+/// # Errors
+/// `too_many_revocations`
+pub(super) fn require_room_for_end(
+    transaction: &Transaction<'_>,
+    account: Address,
+    grant_id: B256,
+) -> Done<()> {
+    if is_granted(transaction, account, grant_id)? {
+        return Ok(());
+    }
+    let kept = tombstones(transaction, account)?;
+    Ok(require_room_for_tombstone(kept).map_err(refused)?)
+}
+
+/// Drops the limits of a grant that say nothing beside the tightest of each member.
+pub(super) fn keep_tightest(
+    transaction: &Transaction<'_>,
+    account: Address,
+    grant_id: B256,
+) -> Done<()> {
+    let (ids, limits): (Vec<i64>, Vec<KeptLimit>) = read::limits(transaction, account, grant_id)?
+        .into_iter()
+        .unzip();
+    let kept = tightest_of(&limits);
+    for (id, limit) in ids.iter().zip(&limits) {
+        if !kept.contains(&limit) {
+            transaction
+                .prepare_cached("DELETE FROM tightening WHERE id = ?1")?
+                .execute([id])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn book_top_up(transaction: &Transaction<'_>, top_up: &TopUp) -> Done<()> {
+    let known = transaction
+        .prepare_cached("SELECT 1 FROM top_up WHERE key = ?1")?
+        .exists([&top_up.key])?;
+    if known {
+        return Ok(());
+    }
+    let given = given(transaction, top_up.account, top_up.at)?;
+    top_up.require_budget(given).map_err(refused)?;
+    transaction
+        .prepare_cached("INSERT INTO top_up (key, account, at, micro_usd) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![
+            top_up.key,
+            top_up.account.to_string(),
+            number(top_up.at.unix()),
+            number(top_up.micro_usd),
+        ])?;
+    Ok(())
+}
+
+/// How many grants of an account are neither revoked nor older than a grant may live.
+fn live_grants(connection: &Connection, of: Address, now: UtcSeconds) -> rusqlite::Result<u64> {
+    let oldest = now
+        .unix()
+        .saturating_sub(MOST_GRANT_DAYS.saturating_mul(DAY_SECONDS));
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM permission WHERE account = ?1 AND issued_at >= ?2 AND grant_id NOT IN \
+             (SELECT grant_id FROM ending WHERE account = ?1)",
+        )?
+        .query_row(params![of.to_string(), number(oldest)], |row| seconds(row, 0))
+}
+
+fn is_granted(connection: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM permission WHERE account = ?1 AND grant_id = ?2")?
+        .exists(key(of, grant_id))
+}
+
+/// How many grants of an account were revoked that never came.
+fn tombstones(connection: &Connection, of: Address) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM ending WHERE account = ?1 AND grant_id <> ?2 AND grant_id NOT IN \
+             (SELECT grant_id FROM permission WHERE account = ?1)",
+        )?
+        .query_row(key(of, B256::ZERO), |row| seconds(row, 0))
+}
+
+/// What was given for gas in the day that `at` lies in.
+fn given(connection: &Connection, account: Address, at: UtcSeconds) -> rusqlite::Result<Spent> {
+    let day = read::day_of(at);
+    connection
+        .prepare_cached(
+            "SELECT coalesce(sum(micro_usd) FILTER (WHERE account = ?1), 0), coalesce(sum(micro_usd), 0) \
+             FROM top_up WHERE at >= ?2 AND at < ?3",
+        )?
+        .query_row(
+            params![account.to_string(), number(day), number(day.saturating_add(DAY_SECONDS))],
+            |row| {
+                Ok(Spent {
+                    of_account: seconds(row, 0)?,
+                    of_all: seconds(row, 1)?,
+                })
+            },
+        )
+}
