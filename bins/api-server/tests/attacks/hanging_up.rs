@@ -116,6 +116,5 @@ async fn forgeries_whose_callers_hang_up_leave_bounded_rows() {
     }
     // One more is looked at for the address's own share.
     assert!((1..=LOOKED_AT + 1).contains(&rows), "{rows} rows");
-    // Who can pay is served beside them, as soon as somebody's credit covers the work.
     assert_eq!(world.paid(), 0);
 }
