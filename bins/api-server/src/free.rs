@@ -34,6 +34,8 @@ const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
 const ICO: HeaderValue = HeaderValue::from_static("image/x-icon");
 /// A probe every few milliseconds must not become a call to the facilitator each.
 const READINESS_KEPT: Duration = Duration::from_secs(2);
+/// How long a scrape waits for what the settler says of its account and of the clocks.
+const SCRAPE_PATIENCE: Duration = Duration::from_secs(4);
 
 /// The free endpoints. Documents are rendered once.
 pub(crate) struct Free {
@@ -99,7 +101,8 @@ impl Free {
             "/readyz" => self.readyz(processor).await,
             "/status" => self.status(processor, sources).await,
             "/freshness" => json_now(StatusCode::OK, &freshness(sources, sources.now()).await),
-            "/metrics" => metrics(processor, sources).await,
+            // A look at the settler has a large future, which every answer would carry.
+            "/metrics" => Box::pin(self.metrics(processor, sources)).await,
             "/openapi.json" => reply::json(StatusCode::OK, self.documents().openapi.clone()),
             "/.well-known/x402" => reply::json(StatusCode::OK, self.documents().well_known.clone()),
             "/icon.svg" => {
@@ -262,6 +265,38 @@ impl Free {
             }),
         )
     }
+
+    /// The metrics, with the gauges that are read when they are asked for.
+    async fn metrics<S: Settler, J: Journal, W: Worker>(
+        &self,
+        processor: &PaymentProcessor<S, J, W>,
+        sources: &Sources,
+    ) -> Reply {
+        // Whoever scrapes and asks nothing else sees the gas account and the clocks as well. A settler that hangs leaves the
+        // last figures.
+        let dependencies = self.dependencies(processor);
+        let _ = tokio::time::timeout(SCRAPE_PATIENCE, dependencies).await;
+        let journal = processor.journal();
+        // A journal that cannot be read leaves its last figures; `/readyz` names it.
+        if let Ok(counts) = journal.open_counts().await {
+            observe::open_payments(&counts);
+        }
+        if let Ok(bytes) = journal.size_bytes() {
+            observe::ledger_bytes(bytes);
+        }
+        let upstreams = sources.all().into_iter();
+        observe::upstreams(upstreams.flat_map(|upstream| upstream.health()));
+        sources.measure_limits();
+        sources.probes.measure();
+        match observe::metrics() {
+            Some(handle) => {
+                let media_type =
+                    HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+                reply::with_body(StatusCode::OK, media_type, Bytes::from(handle.render()))
+            }
+            None => reply::with_body(StatusCode::OK, TEXT, Bytes::new()),
+        }
+    }
 }
 
 fn source_row(source: &SourceHealth, mode: Mode) -> Value {
@@ -363,32 +398,6 @@ fn observe_readiness(readiness: &Readiness) {
         } => observe::settlements_left(Some(0)),
         // Nobody has looked at the account.
         Readiness::NotReady { .. } => {}
-    }
-}
-
-/// The metrics, with the gauges that are read when they are asked for.
-async fn metrics<S: Settler, J: Journal, W: Worker>(
-    processor: &PaymentProcessor<S, J, W>,
-    sources: &Sources,
-) -> Reply {
-    let journal = processor.journal();
-    // A journal that cannot be read leaves its last figures; `/readyz` names it.
-    if let Ok(counts) = journal.open_counts().await {
-        observe::open_payments(&counts);
-    }
-    if let Ok(bytes) = journal.size_bytes() {
-        observe::ledger_bytes(bytes);
-    }
-    let upstreams = sources.all().into_iter();
-    observe::upstreams(upstreams.flat_map(|upstream| upstream.health()));
-    sources.measure_limits();
-    sources.probes.measure();
-    match observe::metrics() {
-        Some(handle) => {
-            let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-            reply::with_body(StatusCode::OK, media_type, Bytes::from(handle.render()))
-        }
-        None => reply::with_body(StatusCode::OK, TEXT, Bytes::new()),
     }
 }
 

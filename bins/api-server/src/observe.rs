@@ -91,6 +91,7 @@ fn start_at_zero() {
     gauge!(table::PAID_CALLS_IN_FLIGHT).increment(0.0);
     // Zero would say that the account is empty.
     settlements_left(None);
+    gauge!(table::GAS_BALANCE_WEI).set(f64::NAN);
     clock_difference(0);
 }
 
@@ -344,6 +345,7 @@ mod tests {
             assert_eq!(value(&text, series), Some("0"), "{series}");
         }
         assert_eq!(value(&text, "svc_settlements_left"), Some("NaN"));
+        assert_eq!(value(&text, "svc_gas_balance_wei"), Some("NaN"));
         let build = concat!(
             "svc_build_info{version=\"",
             env!("CARGO_PKG_VERSION"),

@@ -119,6 +119,8 @@ impl Service<AnySettler, SqliteLedger> {
             let records = TransactionRecords::open(path).map_err(ServeError::Records)?;
             settlement.records = Some(Arc::new(records));
         }
+        // The settler's series exist from here on.
+        observe::metrics();
         let settler = AnySettler::connect(settlement, &terms).await?;
         let custody = open_custody(config).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;

@@ -7,6 +7,8 @@ use crate::{Cost, Refill};
 pub(crate) struct Bucket {
     /// Thousandths of a millionth of a dollar, so that every millisecond refills a whole number.
     level: u64,
+    /// What was taken beyond the level, in the same unit. What comes in pays it first.
+    owed: u64,
     /// When the level was brought up to date, in milliseconds.
     at: u64,
 }
@@ -18,6 +20,7 @@ impl Bucket {
     pub(crate) fn full(refill: &Refill, now_ms: u64) -> Self {
         Self {
             level: scaled(refill.capacity),
+            owed: 0,
             at: now_ms,
         }
     }
@@ -28,6 +31,7 @@ impl Bucket {
         let level = scaled(left).saturating_add(gained);
         Self {
             level: level.min(scaled(refill.capacity)),
+            owed: 0,
             at: now_ms,
         }
     }
@@ -41,19 +45,24 @@ impl Bucket {
                 self.level = level;
                 Ok(())
             }
-            None => Err(wait_seconds(needed.saturating_sub(self.level), refill)),
+            None => {
+                let missing = needed.saturating_sub(self.level);
+                Err(wait_seconds(missing.saturating_add(self.owed), refill))
+            }
         }
     }
 
     /// Gives back what was taken and not spent. The level never rises above the capacity.
     pub(crate) fn give_back(&mut self, refill: &Refill, cost: Cost) {
-        let level = self.level.saturating_add(scaled(cost));
-        self.level = level.min(scaled(refill.capacity));
+        self.gain(refill, scaled(cost));
     }
 
-    /// Takes as much of `cost` as is there.
+    /// Takes `cost`, whether it is there or not. What is not there is owed.
     pub(crate) fn drain(&mut self, cost: Cost) {
-        self.level = self.level.saturating_sub(scaled(cost));
+        let needed = scaled(cost);
+        let missing = needed.saturating_sub(self.level);
+        self.level = self.level.saturating_sub(needed);
+        self.owed = self.owed.saturating_add(missing);
     }
 
     /// What can be taken now.
@@ -67,11 +76,14 @@ impl Bucket {
         let elapsed = now_ms.saturating_sub(self.at);
         // A millisecond refills `per_second` thousandths of a millionth.
         let gained = elapsed.saturating_mul(refill.per_second.as_micro_usd());
-        self.level = self
-            .level
-            .saturating_add(gained)
-            .min(scaled(refill.capacity));
+        self.gain(refill, gained);
         self.at = now_ms;
+    }
+
+    fn gain(&mut self, refill: &Refill, gained: u64) {
+        let level = self.level.saturating_add(gained.saturating_sub(self.owed));
+        self.owed = self.owed.saturating_sub(gained);
+        self.level = level.min(scaled(refill.capacity));
     }
 }
 

@@ -137,28 +137,72 @@ impl Newcomers {
         }
     }
 
-    /// Gives back what of `taken` was not spent. What was spent beyond it comes out of the pool, as far as that holds it.
-    /// Returns who has paid how much, for whoever writes it down.
+    /// Takes more for a call, until `cost` is taken in all, as if nothing had been taken before.
+    ///
+    /// # Errors
+    /// [`OutOfCredit`], and what was taken before stays taken.
+    pub fn extend(
+        &mut self,
+        taken: Taken,
+        address: Option<IpAddr>,
+        cost: Cost,
+        now_ms: u64,
+    ) -> (Taken, Result<(), OutOfCredit>) {
+        if taken.cost >= cost {
+            return (taken, Ok(()));
+        }
+        let Taken {
+            purse,
+            cost: before,
+        } = taken;
+        self.put_back(purse, before);
+        match self.take(address, cost, now_ms) {
+            Ok(taken) => (taken, Ok(())),
+            Err(out) => {
+                self.take_again(purse, before);
+                let cost = before;
+                (Taken { purse, cost }, Err(out))
+            }
+        }
+    }
+
+    /// Gives back what of `taken` was not spent. What was spent beyond it comes out of the pool. What the pool does
+    /// not hold it owes: nothing can be taken from it until that has come in. Returns who has paid how much, for whoever writes it down.
     pub fn give_back(&mut self, taken: Taken, spent: Cost) -> Spent {
         let beyond = spent.minus(taken.cost);
         self.pool.drain(beyond);
         let rest = taken.cost.minus(spent);
+        self.put_back(taken.purse, rest);
         match taken.purse {
-            Purse::Pool => {
-                self.pool.give_back(&self.rules.pool, rest);
-                Spent {
-                    pool: spent,
-                    address: None,
-                }
-            }
+            Purse::Pool => Spent {
+                pool: spent,
+                address: None,
+            },
+            Purse::Address(address) => Spent {
+                pool: beyond,
+                address: Some((address, spent.minus(beyond))),
+            },
+        }
+    }
+
+    fn put_back(&mut self, purse: Purse, cost: Cost) {
+        match purse {
+            Purse::Pool => self.pool.give_back(&self.rules.pool, cost),
             Purse::Address(address) => {
                 // A share that was forgotten since is full again.
                 if let Some(share) = self.shares.get_mut(&address) {
-                    share.give_back(&self.rules.address, rest);
+                    share.give_back(&self.rules.address, cost);
                 }
-                Spent {
-                    pool: beyond,
-                    address: Some((address, spent.minus(beyond))),
+            }
+        }
+    }
+
+    fn take_again(&mut self, purse: Purse, cost: Cost) {
+        match purse {
+            Purse::Pool => self.pool.drain(cost),
+            Purse::Address(address) => {
+                if let Some(share) = self.shares.get_mut(&address) {
+                    share.drain(cost);
                 }
             }
         }

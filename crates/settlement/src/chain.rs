@@ -30,7 +30,7 @@ pub use self::find::Finding;
 pub(crate) use self::find::proof;
 pub(crate) use self::judge::State;
 pub(crate) use self::proof::Proof;
-pub(crate) use self::rpc::{Head, Rpc, RpcFault, TransactionOutcome};
+pub(crate) use self::rpc::{Head, METHODS, Rpc, RpcFault, TransactionOutcome};
 pub use self::search::LogSearch;
 pub(crate) use self::transfer::calldata;
 use crate::http::Http;

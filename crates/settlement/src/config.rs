@@ -11,12 +11,13 @@ use thiserror::Error;
 use tx_sender::{MemoryStore, Store, TransactionSigner};
 use x402_wire::{Authorization, AuthorizationKey, Payment, Scheme, SignatureStanding, Terms};
 
+use crate::chain::METHODS;
 use crate::http::Http;
 use crate::onchain;
 use crate::{
-    Cause, ChainOptions, ChainReader, Facilitator, GasPolicy, Okx, OkxCredentials, OnchainSettler,
-    Readiness, Reconciliation, Settlement, SettlementError, Settler, Verification, WithChain,
-    observe,
+    Call, Cause, ChainOptions, ChainReader, Facilitator, GasPolicy, Okx, OkxCredentials,
+    OnchainSettler, Readiness, Reconciliation, Settlement, SettlementError, Settler, Verification,
+    WithChain, observe,
 };
 
 /// Who settles: `settlement.mode`.
@@ -178,6 +179,7 @@ impl AnySettler {
         let network = terms.network;
         let chain = match &config.rpc_url {
             Some(url) => {
+                observe::start_rpc(&METHODS);
                 let urls: Vec<_> = std::iter::once(url)
                     .chain(&config.more_rpc_urls)
                     .cloned()
@@ -190,6 +192,7 @@ impl AnySettler {
         };
         match mode {
             Mode::Facilitator => {
+                observe::start_facilitator(&[Call::Supported, Call::Verify, Call::Settle]);
                 let url = config
                     .facilitator_url
                     .ok_or(missing("settlement.facilitator_url"))?;
@@ -201,6 +204,13 @@ impl AnySettler {
                 )))
             }
             Mode::Okx => {
+                let calls = [
+                    Call::Supported,
+                    Call::Verify,
+                    Call::Settle,
+                    Call::SettleStatus,
+                ];
+                observe::start_facilitator(&calls);
                 let url = config.okx_base_url.as_deref().unwrap_or(OKX_BASE_URL);
                 let credentials = config.okx.ok_or(missing("settlement.okx_api_key"))?;
                 let okx = Okx::with_http(http, url, credentials, network, timeouts)?;

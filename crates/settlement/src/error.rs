@@ -328,6 +328,35 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether somebody was asked about a payment, and the payment itself may be why the answer decides nothing. `false` of
+    /// what stands in everybody's way: no connection, a cached list, the settling account, the clocks, the assets.
+    #[must_use]
+    pub fn is_about_the_payment(&self) -> bool {
+        match self {
+            Self::Timeout { call, .. }
+            | Self::Interrupted { call }
+            | Self::Oversize { call, .. }
+            | Self::Status { call, .. }
+            | Self::Malformed { call, .. }
+            | Self::Contradiction { call, .. }
+            | Self::Pending { call, .. }
+            | Self::Broker { call, .. }
+            | Self::Rpc { call, .. }
+            | Self::Inconclusive { call, .. } => *call != Call::Supported,
+            Self::UsedElsewhere | Self::NotLocated => true,
+            Self::Unreachable { .. }
+            | Self::Chain { .. }
+            | Self::Asset(_)
+            | Self::UnknownAsset { .. }
+            | Self::NoGas { .. }
+            | Self::Held(_)
+            | Self::Records(_)
+            | Self::QueueTooLong { .. }
+            | Self::Clock { .. }
+            | Self::ExactUnsupported { .. } => false,
+        }
+    }
+
     /// A stable code for logs and metrics.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -6,6 +6,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use alloy_sol_types::{SolCall as _, SolEvent as _, sol};
 use dev_chain::{DevChain, GAS_PAYER, Reply, USDC, USDG, USDT0};
 use serde_json::{Value, json};
+use x402_wire::Scheme;
 
 use crate::payment::Key;
 
@@ -20,11 +21,16 @@ sol! {
     ) external;
 }
 
+/// Who is paid instead after a restart with other terms.
+pub const OTHER_PAYEE: Address = Address::new(hex!("fB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
+
 /// A payment that reached a facilitator.
 #[derive(Debug, Clone)]
 pub struct Presented {
     /// Which authorization.
     pub key: Key,
+    /// Whether it is a promise of the broker's, which no chain knows.
+    pub is_deferred: bool,
     calldata: Bytes,
 }
 
@@ -54,14 +60,18 @@ impl Presented {
             nonce: key.nonce,
             signature: hex::decode(text("/signature")?).ok()?.into(),
         };
+        let scheme = body
+            .pointer("/paymentRequirements/scheme")
+            .and_then(Value::as_str);
         Some(Self {
             key,
+            is_deferred: scheme == Some(Scheme::AggrDeferred.as_str()),
             calldata: call.abi_encode().into(),
         })
     }
 }
 
-/// Money that moved from a payer to the payee by an authorization.
+/// Money that moved from a payer to a payee by an authorization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charge {
     /// Which authorization.
@@ -145,7 +155,7 @@ impl Bank {
         u64::try_from(failed.count()).unwrap_or(u64::MAX)
     }
 
-    /// Everything that the payee was paid by authorizations, oldest first.
+    /// Everything that a payee was paid by authorizations, oldest first.
     pub fn charges(&self) -> Vec<Charge> {
         let topics = json!([[Transfer::SIGNATURE_HASH, AuthorizationUsed::SIGNATURE_HASH]]);
         let filter = json!({
@@ -194,7 +204,7 @@ fn charges_in(logs: &[Value]) -> Vec<Charge> {
                 nonce: second,
             };
             used.entry((transaction, payer)).or_default().push(key);
-        } else if Address::from_word(second) == PAYEE {
+        } else if [PAYEE, OTHER_PAYEE].contains(&Address::from_word(second)) {
             let amount = member("data").and_then(|text| text.parse::<U256>().ok());
             let amount = amount.and_then(|amount| u64::try_from(amount).ok());
             moved.push((transaction, payer, amount.unwrap_or_default()));

@@ -139,7 +139,7 @@ struct Buying<'a> {
 
 impl Buying<'_> {
     async fn run(&mut self) -> Result<(), SiegeError> {
-        let Some(offer) = self.offer().await else {
+        let Some(mut offer) = self.offer().await else {
             return Ok(());
         };
         let mut payment = self.sign(&offer)?;
@@ -159,7 +159,14 @@ impl Buying<'_> {
                     }
                     return Ok(());
                 }
-                Told::SignNew => payment = self.sign(&offer)?,
+                // The terms may have changed.
+                Told::SignNew => {
+                    match self.offer().await {
+                        Some(now) => offer = now,
+                        None => return Ok(()),
+                    }
+                    payment = self.sign(&offer)?;
+                }
                 Told::Again(after) => {
                     if !self.field.sleep(after).await {
                         return Ok(());

@@ -46,6 +46,12 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     join("wallets that burn gas", pace(1, 300, 1_000), |a| {
         Box::pin(payments::burning(a))
     });
+    join("promises that nobody keeps", pace(1, 80, 300), |a| {
+        Box::pin(payments::deferred(a))
+    });
+    join("delegated accounts that refuse", pace(1, 200, 800), |a| {
+        Box::pin(payments::refusing(a))
+    });
     join("payments of others elsewhere", pace(1, 40, 160), |a| {
         Box::pin(payments::elsewhere(a))
     });
@@ -66,6 +72,9 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     });
     join("max_age=0 on new symbols", pace(2, 30, 120), |a| {
         Box::pin(requests::new_symbols(a))
+    });
+    join("histories without an end", pace(2, 100, 400), |a| {
+        Box::pin(requests::histories(a))
     });
     join("refused prompts", pace(1, 200, 800), |a| {
         Box::pin(requests::prompts(a))

@@ -43,8 +43,9 @@ pub async fn open(bank: Bank, weather: Arc<Weather>) -> io::Result<SocketAddr> {
 impl Facilitator {
     async fn answer(&self, asked: Asked) -> Reply {
         if asked.target == "/supported" {
-            let kind = json!({"x402Version": 2, "scheme": "exact", "network": "eip155:196"});
-            let body = json!({"kinds": [kind], "extensions": [], "signers": {}});
+            let kinds = ["exact", "aggr_deferred"]
+                .map(|scheme| json!({"x402Version": 2, "scheme": scheme, "network": "eip155:196"}));
+            let body = json!({"kinds": kinds, "extensions": [], "signers": {}});
             return Reply::json(200, body.to_string());
         }
         let Some(payment) = Presented::read(&asked.body) else {
@@ -53,6 +54,9 @@ impl Facilitator {
             return Reply::json(200, body.to_string());
         };
         match asked.target.as_str() {
+            "/verify" if payment.is_deferred => self.verify_deferred(&payment),
+            // Nobody's promise is any good here: what is served for one is served unpaid.
+            "/settle" if payment.is_deferred => refusal("invalid_payload"),
             "/verify" => self.verify(&payment).await,
             "/settle" => self.settle(&payment).await,
             _ => Reply::json(404, "{}"),
@@ -79,6 +83,25 @@ impl Facilitator {
             // Valid, it says, whatever it is.
             14..17 => Reply::json(200, r#"{"isValid":true}"#),
             _ => Reply::json(200, whole()),
+        }
+    }
+
+    fn verify_deferred(&self, payment: &Presented) -> Reply {
+        let invalid = || {
+            Reply::json(
+                200,
+                r#"{"isValid":false,"invalidReason":"invalid_payload"}"#,
+            )
+        };
+        let Some(mut chance) = self.strike(payment, "verify") else {
+            return invalid();
+        };
+        match chance.below(100) {
+            0..5 => Reply::json(500, "<html>gateway</html>"),
+            5..8 => Reply::Drop,
+            // Valid, it says.
+            8..30 => Reply::json(200, r#"{"isValid":true}"#),
+            _ => invalid(),
         }
     }
 

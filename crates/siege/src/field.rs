@@ -30,6 +30,8 @@ pub struct Field {
     pub rich: Vec<Wallet>,
     /// Wallets with just enough for one cheap call.
     pub poor: Vec<Wallet>,
+    /// Keys with money whose accounts have delegated to code that refuses whatever they sign.
+    pub refusing: Vec<Wallet>,
     phase: watch::Sender<Phase>,
     offers: Mutex<HashMap<String, Offer>>,
     heard: Mutex<Vec<Signed>>,
@@ -47,6 +49,7 @@ impl Field {
         seed: u64,
         rich: Vec<Wallet>,
         poor: Vec<Wallet>,
+        refusing: Vec<Wallet>,
     ) -> Self {
         Self {
             api,
@@ -55,6 +58,7 @@ impl Field {
             record: Record::default(),
             rich,
             poor,
+            refusing,
             phase: watch::Sender::new(Phase::Peace),
             offers: Mutex::default(),
             heard: Mutex::default(),
@@ -72,8 +76,11 @@ impl Field {
         self.phase.send_replace(phase);
     }
 
-    /// The paid API is being killed, or listens again.
+    /// The paid API is being killed, or listens again, perhaps with other terms.
     pub fn interrupted(&self) {
+        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        offers.clear();
+        drop(offers);
         self.interruptions.fetch_add(1, Ordering::Relaxed);
     }
 

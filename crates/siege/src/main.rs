@@ -35,7 +35,7 @@ struct Arguments {
     /// Who settles.
     #[arg(long, value_enum, default_value_t = Settlement::Facilitator)]
     settlement: Settlement,
-    /// How often the paid API is killed and started again. Its memory is measured after the last time.
+    /// How often both servers are killed and started again. Their memory is measured after the last time.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=20))]
     kills: u32,
 }

@@ -48,6 +48,7 @@ impl fmt::Display for Key {
 pub struct Offer {
     resource: Value,
     options: Vec<PaymentRequirements>,
+    deferred: Vec<PaymentRequirements>,
 }
 
 impl Offer {
@@ -56,12 +57,29 @@ impl Offer {
         let header = answer.headers.get(PAYMENT_REQUIRED)?;
         let challenge = decode_header(header.as_bytes()).ok()?;
         let challenge: PaymentRequired = serde_json::from_str(&challenge).ok()?;
-        let mut options = challenge.accepts;
-        options.retain(|option| option.scheme == Scheme::Exact);
+        let (options, deferred) = challenge
+            .accepts
+            .into_iter()
+            .partition(|option| option.scheme == Scheme::Exact);
         Some(Self {
             resource: serde_json::to_value(challenge.resource).ok()?,
             options,
+            deferred,
         })
+    }
+
+    /// The same offer, paid with a promise of the broker's.
+    #[must_use]
+    pub fn deferred(&self) -> Self {
+        Self {
+            options: self.deferred.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether there is anything to pay with.
+    pub fn is_empty(&self) -> bool {
+        self.options.is_empty()
     }
 
     /// The same offer for another query of the same route.

@@ -33,7 +33,7 @@ pub struct Scale {
     pub calm: Duration,
     /// Who settles.
     pub settlement: Settlement,
-    /// How often the paid API is killed in the first half of the siege.
+    /// How often both servers are killed in the first third of the siege.
     pub kills: u32,
     /// What is tolerated.
     pub tolerance: Tolerance,
@@ -93,6 +93,8 @@ const USUAL: u8 = 6;
 const FLAKY: u8 = 4;
 /// Honest buyers that pay from contract wallets.
 const CONTRACTS: u8 = 2;
+/// Honest buyers whose accounts have delegated to code.
+const DELEGATED: u8 = 2;
 /// Honest agents at the rail.
 const AGENTS: u64 = 3;
 
@@ -117,7 +119,8 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
     let accounts = cast.accounts();
     let mut world = World::open(programs, &accounts, scale.settlement, weather.clone()).await?;
     let (api, rail) = (world.api.address(), world.rail.address());
-    let field = Arc::new(Field::new(api, rail, seed, cast.rich, cast.poor));
+    let field = Field::new(api, rail, seed, cast.rich, cast.poor, cast.refusing);
+    let field = Arc::new(field);
     warm_up(&field, &cast.buyers).await?;
 
     let mut buyers = JoinSet::new();
@@ -193,7 +196,8 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
     })
 }
 
-/// Kills the paid API so often within a time, at moments that the seed chooses, and starts it again at once.
+/// Kills the paid API and then the agent rail so often within a time, at moments that the seed chooses, and starts each again at
+/// once.
 async fn kill_and_start(
     world: &mut World,
     field: &Field,
@@ -209,17 +213,22 @@ async fn kill_and_start(
         field.interrupted();
         world.kill_and_start_api()?;
         field.interrupted();
+        world.kill_and_start_rail()?;
         tokio::time::sleep(share.saturating_sub(before)).await;
     }
     tokio::time::sleep(share).await;
     Ok(())
 }
 
+/// The kind of buyers whose accounts have delegated to code.
+const DELEGATED_KIND: &str = "delegated";
+
 /// Who takes part.
 struct Cast {
     buyers: Vec<Buyer>,
     rich: Vec<Wallet>,
     poor: Vec<Wallet>,
+    refusing: Vec<Wallet>,
 }
 
 impl Cast {
@@ -243,6 +252,7 @@ impl Cast {
             ("usual", USUAL, &usual, 0),
             ("flaky", FLAKY, &usual, 2),
             ("contract", CONTRACTS, &usual, 0),
+            (DELEGATED_KIND, DELEGATED, &usual, 0),
         ] {
             for (number, wallet) in (0_u8..).zip(wallets(count)?) {
                 let address = format!("10.0.{}.{number}", kind.len());
@@ -263,6 +273,7 @@ impl Cast {
             buyers,
             rich: wallets(3)?,
             poor: wallets(8)?,
+            refusing: wallets(2)?,
         })
     }
 
@@ -273,7 +284,13 @@ impl Cast {
 
     fn accounts(&self) -> Accounts {
         let buyers = self.buyers.iter().map(|buyer| &buyer.wallet);
+        let delegated = self
+            .buyers
+            .iter()
+            .filter(|buyer| buyer.name.starts_with(DELEGATED_KIND));
         Accounts {
+            delegated: delegated.map(|buyer| buyer.wallet.address()).collect(),
+            refusing: self.refusing.iter().map(Wallet::address).collect(),
             contracts: buyers.clone().filter_map(Wallet::contract).collect(),
             rich: buyers.chain(&self.rich).map(Wallet::address).collect(),
             poor: self.poor.iter().map(Wallet::address).collect(),
@@ -378,6 +395,18 @@ mod tests {
         let line = r#"svc_payments_open{state="in_flight"} 3"#;
         assert_eq!(open_in(line), Some(("in_flight".to_owned(), 3)));
         assert_eq!(open_in("# TYPE svc_payments_open gauge"), None);
+    }
+
+    #[test]
+    fn delegated_accounts_buy_and_attack() {
+        let accounts = Cast::draw(1).unwrap().accounts();
+        let count = |of: &[alloy_primitives::Address]| u8::try_from(of.len()).unwrap();
+        assert_eq!(
+            (count(&accounts.delegated), count(&accounts.refusing)),
+            (DELEGATED, 2)
+        );
+        let rich = |account| accounts.rich.contains(account);
+        assert!(accounts.delegated.iter().all(rich));
     }
 
     #[test]

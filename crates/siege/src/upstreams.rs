@@ -1,17 +1,19 @@
 //! Recorded upstreams that fail, and that count how often they are asked.
 
-use std::collections::BTreeMap;
+mod quotas;
+
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use alloy_primitives::{Address, hex};
 use bytes::Bytes;
-use data_sources::{Families, UpstreamSpec};
 use http::{HeaderMap, HeaderValue, Method, header};
 use replay::{Recordings, ReplayServer};
 use serde_json::Value;
 
+use self::quotas::family;
+pub use self::quotas::{DAILY, Quota, quotas};
 use crate::SiegeError;
 use crate::bank::PAYEE;
 use crate::client::{Client, Request};
@@ -26,6 +28,8 @@ const RECORDED_RECIPIENT: Address = dev_chain::PAYEE.address;
 pub struct Call {
     /// Whom it was for.
     pub host: String,
+    /// Which of the host's limits covers it, where it has several; empty when that is not known.
+    pub family: &'static str,
     /// When, since the beginning of the siege.
     pub at: Duration,
     /// What the upstream counts it for.
@@ -34,32 +38,8 @@ pub struct Call {
     pub is_model: bool,
 }
 
-/// How often a host may be asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quota {
-    /// Whom.
-    pub host: String,
-    /// Weight of the calls in any stretch of time of this length.
-    pub limit: u32,
-    /// That length.
-    pub window: Duration,
-}
-
-/// What hosts themselves say that they allow, where they do; otherwise our adapters' own limits count.
-const PUBLISHED: [(&str, u32, u64); 6] = [
-    ("api.coingecko.com", 30, 60),
-    ("api.gopluslabs.io", 30, 60),
-    ("api.hyperliquid.xyz", 1_200, 60),
-    ("api.dexscreener.com", 300, 60),
-    ("iris-api.circle.com", 35, 1),
-    ("li.quest", 75, 7_200),
-];
-
-/// Upstreams with a quota of a day in the paid API's configuration: the adapter's name, its host, and the calls. Kills must
-/// not make it more.
-pub const DAILY: [(&str, &str, u32); 1] = [("coinpaprika", "api.coinpaprika.com", 60)];
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Hosts without whom honest buyers and agents get nothing.
+const KEPT_SELLING: [&str; 2] = ["web3.okx.com", "li.quest"];
 
 /// Hosts of models, of which only the crowd wants something.
 const MODELS: [&str; 5] = [
@@ -130,6 +110,7 @@ impl Proxy {
         let host = path.split(['/', '?']).next().unwrap_or_default().to_owned();
         let is_model = asked.method == Method::POST && MODELS.contains(&host.as_str());
         let call = Call {
+            family: family(path),
             weight: weight(&host, &asked.body),
             at: self.start.elapsed(),
             is_model,
@@ -143,11 +124,15 @@ impl Proxy {
         if self.weather.is_calm() {
             return self.recorded(&asked, is_model).await;
         }
+        let may_hold = !KEPT_SELLING.contains(&path.split(['/', '?']).next().unwrap_or_default());
         let mut chance = self.weather.chance(&format!("upstream {number}"));
         match chance.below(100) {
+            // Both stop the adapter for a long time, so not of those without whom honest buyers get nothing.
+            96..98 if may_hold => too_many(None),
+            98..100 if may_hold => Reply::json(402, r#"{"error":"the plan is used up"}"#),
             0..2 => Reply::json(500, r#"{"error":"internal"}"#),
             2..3 => Reply::json(503, "<html>"),
-            3..4 => too_many(),
+            3..4 => too_many(Some("1")),
             4..5 => Reply::Drop,
             5..6 => Reply::Silence,
             6..8 => match self.recorded(&asked, is_model).await {
@@ -222,11 +207,12 @@ fn paid_to_us(body: Bytes) -> Bytes {
     }
 }
 
-fn too_many() -> Reply {
-    let soon = (header::RETRY_AFTER, HeaderValue::from_static("1"));
+/// Too many calls, with or without saying when there may be more.
+fn too_many(retry_after: Option<&'static str>) -> Reply {
+    let soon = retry_after.map(|after| (header::RETRY_AFTER, HeaderValue::from_static(after)));
     Reply::Whole {
         status: 429,
-        headers: HeaderMap::from_iter([soon]),
+        headers: HeaderMap::from_iter(soon),
         body: Bytes::from_static(b"{}"),
     }
 }
@@ -255,82 +241,22 @@ fn weight(host: &str, body: &[u8]) -> u32 {
     }
 }
 
-/// How often each host may be asked: as it says itself, or else as our adapters allow themselves.
-pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
-    let mut quotas: BTreeMap<String, Quota> = BTreeMap::new();
-    for spec in specs {
-        for (at, (_, url)) in spec.urls.iter().enumerate() {
-            let host = url.trim_start_matches("https://");
-            let host = host.split('/').next().unwrap_or_default().to_owned();
-            let rates = spec.families.each(spec.urls.iter().map(|(key, _)| *key));
-            let rates: Vec<_> = match spec.families {
-                Families::EachAddress(_) => rates.skip(at).take(1).collect(),
-                Families::One(_) | Families::Groups(_) => rates.collect(),
-            };
-            let limit = rates
-                .iter()
-                .map(|(_, rate)| rate.weight)
-                .fold(0, u32::saturating_add);
-            let seconds = rates.iter().map(|(_, rate)| rate.seconds).max();
-            let window = Duration::from_secs(seconds.unwrap_or(60).into());
-            let quota = quotas.entry(host.clone()).or_insert(Quota {
-                host,
-                limit: 0,
-                window,
-            });
-            quota.limit = quota.limit.saturating_add(limit);
-        }
-    }
-    for (host, limit, seconds) in PUBLISHED {
-        let quota = Quota {
-            host: host.to_owned(),
-            limit,
-            window: Duration::from_secs(seconds),
-        };
-        quotas.insert(host.to_owned(), quota);
-    }
-    let daily = DAILY.map(|(_, host, limit)| Quota {
-        host: host.to_owned(),
-        limit,
-        window: DAY,
-    });
-    quotas.into_values().chain(daily).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use api_server::Sources;
-
     use super::*;
 
     #[test]
-    fn quotas_are_those_of_hosts_or_else_of_adapters() {
-        let quotas = quotas(&Sources::specs());
-        let of = |host: &str| quotas.iter().find(|quota| quota.host == host).unwrap();
-        assert_eq!(of("api.coingecko.com").limit, 30);
-        assert_eq!(of("li.quest").window, Duration::from_secs(7_200));
-        // The six families of one host together.
-        assert_eq!(of("web3.okx.com").limit, 600);
-        // Each address of its own.
-        assert_eq!(of("eth.blockscout.com").limit, 120);
-        let daily: Vec<_> = quotas.iter().filter(|quota| quota.window == DAY).collect();
-        assert_eq!((daily.len(), daily[0].limit), (1, 60));
-        for (name, host, _) in DAILY {
-            let spec = Sources::specs().into_iter().find(|spec| spec.name == name);
-            let urls = spec.unwrap().urls;
-            assert!(urls.iter().all(|(_, url)| url.contains(host)), "{host}");
-        }
-        // What adapters allow themselves is never more than what hosts allow.
-        for spec in Sources::specs() {
-            let rates = spec.families.each(spec.urls.iter().map(|(key, _)| *key));
-            for ((_, rate), (_, url)) in rates.zip(spec.urls) {
-                let host = url.trim_start_matches("https://");
-                if let Some((_, limit, seconds)) = PUBLISHED.iter().find(|(name, ..)| *name == host)
-                {
-                    assert_eq!(*seconds, u64::from(rate.seconds), "{host}");
-                    assert!(rate.weight <= *limit, "{host}");
-                }
-            }
+    fn too_many_calls_are_told_with_and_without_a_time() {
+        for after in [None, Some("1")] {
+            let Reply::Whole {
+                status, headers, ..
+            } = too_many(after)
+            else {
+                panic!("an answer")
+            };
+            let told = headers.get(header::RETRY_AFTER);
+            assert_eq!(status, 429);
+            assert_eq!(told.map(|told| told.to_str().unwrap()), after);
         }
     }
 

@@ -1,22 +1,22 @@
 //! The servers, as they are shipped, and everything that they depend on, on the loopback interface.
 
-use std::fmt::Write as _;
+mod config;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
-use api_server::Sources;
 use bench::process::Server;
-use data_sources::evm::PUBLIC_ENDPOINTS;
 use dev_chain::{DevChain, GAS_PAYER, USDC, USDG, USDT0};
 use tempfile::TempDir;
 
+use self::config::{ApiConfig, LISTEN, rail_config, terms};
 use crate::SiegeError;
-use crate::bank::{Bank, PAYEE};
+use crate::bank::Bank;
 use crate::judge::Held;
-use crate::upstreams::{DAILY, Upstreams};
+use crate::upstreams::Upstreams;
 use crate::weather::Weather;
 use crate::{facilitator, node};
 
@@ -39,6 +39,10 @@ pub struct Accounts {
     pub poor: Vec<Address>,
     /// Contract wallets and their owners; they are among the rich.
     pub contracts: Vec<(Address, Address)>,
+    /// Keys' accounts among the rich that have delegated (EIP-7702) to code which calls every signature valid.
+    pub delegated: Vec<Address>,
+    /// And to code that refuses every one. They have money, too.
+    pub refusing: Vec<Address>,
 }
 
 /// Who settles payments.
@@ -62,6 +66,22 @@ pub const BURNING_WALLETS: [(Address, &[u8]); 2] = [
         &hex!("43600116"),
     ),
 ];
+
+/// Code that calls every signature valid: `return EIP1271_MAGIC`.
+const CREDULOUS: (Address, &[u8]) = (
+    address!("00000000000000000000000000000000000b0125"),
+    &hex!("631626ba7e60e01b60005260206000f3"),
+);
+/// Code that refuses whatever it is asked: `revert`.
+const REFUSING: (Address, &[u8]) = (
+    address!("00000000000000000000000000000000000b0126"),
+    &hex!("60006000fd"),
+);
+
+/// The account runs the code at this address (EIP-7702).
+fn delegated_to(code: Address) -> Bytes {
+    [&[0xef, 0x01, 0x00], code.as_slice()].concat().into()
+}
 
 /// `if (expression == 0) return EIP1271_MAGIC; while (true) {}`.
 fn burning_code(expression: &[u8]) -> Bytes {
@@ -90,8 +110,11 @@ pub struct World {
     /// When dependencies fail.
     pub weather: Arc<Weather>,
     settlement: Settlement,
-    api_program: PathBuf,
+    programs: PathBuf,
     files: TempDir,
+    api_config: ApiConfig,
+    /// How often the paid API was killed.
+    kills: u32,
 }
 
 impl World {
@@ -123,45 +146,57 @@ impl World {
                 gas_key.display()
             ),
         };
-        let api = ApiConfig {
+        let api_config = ApiConfig {
+            terms: terms(0),
             settles,
             rpc: format!("http://{rpc}"),
             proxy: proxy.clone(),
             ledger: files.path().join("service.db"),
             key,
         };
-        let api = api.to_toml();
-        let api = write(&files, API_CONFIG, &api)?;
+        let api = write(&files, API_CONFIG, &api_config.to_toml())?;
         write(&files, "fees.toml", &bench::swap::fees())?;
-        let rail = write(&files, "mcp-server.toml", &rail_config(&proxy))?;
-        let start = |name: &str, config: &Path| {
-            let arguments = ["serve".as_ref(), "--config".as_ref(), config.as_os_str()];
-            Server::start(&programs.join(name), arguments)
-        };
+        let storage = files.path().join("rail.db");
+        let rail = write(&files, RAIL_CONFIG, &rail_config(&proxy, &storage))?;
         Ok(Self {
-            api: start("api-server", &api)?,
-            rail: start("mcp-server", &rail)?,
+            api: start(programs, "api-server", &api)?,
+            rail: start(programs, "mcp-server", &rail)?,
             bank,
             upstreams,
             weather,
             settlement,
-            api_program: programs.join("api-server"),
+            programs: programs.to_owned(),
             files,
+            api_config,
+            kills: 0,
         })
     }
 
-    /// Kills the paid API, and starts it again where it listened.
+    /// Kills the paid API, and starts it again where it listened. After every other time it has another payee and other assets.
     ///
     /// # Errors
     /// When it does not start again.
     pub fn kill_and_start_api(&mut self) -> Result<(), SiegeError> {
-        let path = self.files.path().join(API_CONFIG);
-        let text = fs::read_to_string(&path)?;
-        let listen = format!("listen = \"{}\"", self.api.address());
-        write(&self.files, API_CONFIG, &text.replace(LISTEN, &listen))?;
+        self.kills = self.kills.saturating_add(1);
+        self.api_config.terms = terms(self.kills);
+        let text = self.api_config.to_toml();
+        let config = listening_at(&self.api, &text);
+        let config = write(&self.files, API_CONFIG, &config)?;
         self.api.kill()?;
-        let arguments = ["serve".as_ref(), "--config".as_ref(), path.as_os_str()];
-        self.api = Server::start(&self.api_program, arguments)?;
+        self.api = start(&self.programs, "api-server", &config)?;
+        Ok(())
+    }
+
+    /// Kills the agent rail, and starts it again where it listened.
+    ///
+    /// # Errors
+    /// When it does not start again.
+    pub fn kill_and_start_rail(&mut self) -> Result<(), SiegeError> {
+        let text = fs::read_to_string(self.files.path().join(RAIL_CONFIG))?;
+        let config = listening_at(&self.rail, &text);
+        let config = write(&self.files, RAIL_CONFIG, &config)?;
+        self.rail.kill()?;
+        self.rail = start(&self.programs, "mcp-server", &config)?;
         Ok(())
     }
 
@@ -197,6 +232,16 @@ impl World {
     }
 }
 
+fn start(programs: &Path, name: &str, config: &Path) -> Result<Server, SiegeError> {
+    let arguments = ["serve".as_ref(), "--config".as_ref(), config.as_os_str()];
+    Ok(Server::start(&programs.join(name), arguments)?)
+}
+
+/// The configuration of a server that listens where it listens now.
+fn listening_at(server: &Server, config: &str) -> String {
+    config.replace(LISTEN, &format!("listen = \"{}\"", server.address()))
+}
+
 fn chain(accounts: &Accounts) -> Result<DevChain, SiegeError> {
     let mut builder = DevChain::builder().chain_196_assets();
     for (wallet, owner) in &accounts.contracts {
@@ -205,10 +250,22 @@ fn chain(accounts: &Accounts) -> Result<DevChain, SiegeError> {
     for (wallet, expression) in BURNING_WALLETS {
         builder = builder.code(wallet, burning_code(expression));
     }
+    for (at, code) in [CREDULOUS, REFUSING] {
+        builder = builder.code(at, Bytes::from_static(code));
+    }
+    for (of, code) in [
+        (&accounts.delegated, CREDULOUS.0),
+        (&accounts.refusing, REFUSING.0),
+    ] {
+        for account in of {
+            builder = builder.code(*account, delegated_to(code));
+        }
+    }
     let burning = BURNING_WALLETS.map(|(wallet, _)| wallet).to_vec();
     for (holders, amount) in [
         (&accounts.rich, RICH),
         (&burning, RICH),
+        (&accounts.refusing, RICH),
         (&accounts.poor, POOR),
     ] {
         for holder in holders {
@@ -230,163 +287,5 @@ fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError>
 
 /// The file of the paid API's configuration.
 const API_CONFIG: &str = "api-server.toml";
-/// Where it listens at first: at any port.
-const LISTEN: &str = "listen = \"127.0.0.1:0\"";
-
-/// What differs from run to run in the configuration of the paid API.
-struct ApiConfig {
-    /// Who settles, as lines of `[settlement]`.
-    settles: String,
-    rpc: String,
-    proxy: String,
-    ledger: PathBuf,
-    /// The file with the key that every upstream takes.
-    key: PathBuf,
-}
-
-impl ApiConfig {
-    /// Short time limits and a small pool, so that minutes show what otherwise takes hours. Upstreams are live ones to the
-    /// server: it keeps its budgets.
-    fn to_toml(&self) -> String {
-        let Self {
-            settles,
-            rpc,
-            proxy,
-            ..
-        } = self;
-        let (ledger, key) = (self.ledger.display(), self.key.display());
-        let mut text = format!(
-            r#"
-[server]
-{LISTEN}
-client_address_header = "x-forwarded-for"
-max_connections = 600
-header_timeout_seconds = 4
-body_timeout_seconds = 4
-write_timeout_seconds = 4
-
-[payment]
-pay_to = "{PAYEE}"
-settle_budget_seconds = 8
-
-[settlement]
-{settles}
-rpc_url = "{rpc}"
-timeout_ms = 3000
-reconcile_seconds = 1
-
-[credit]
-pool_micro_usd = {POOL_MICRO_USD}
-pool_refill_micro_usd_per_second = {REFILL_MICRO_USD}
-
-[storage]
-url = "sqlite://{ledger}"
-
-[datasets]
-news = false
-yields = false
-
-[log]
-filter = "off"
-"#
-        );
-        for spec in Sources::specs() {
-            // Writing to a `String` cannot fail.
-            let _ = writeln!(
-                text,
-                "\n[upstreams.{}]\ntimeout_ms = 2000\napi_key_file = \"{key}\"",
-                spec.name
-            );
-            if spec.name == "okx" {
-                let _ = writeln!(
-                    text,
-                    "secret_key_file = \"{key}\"\npassphrase_file = \"{key}\""
-                );
-            }
-            for (name, _, calls) in DAILY {
-                if name == spec.name {
-                    let _ = writeln!(text, "daily_quota = {calls}");
-                }
-            }
-            for (name, url) in spec.urls {
-                let _ = writeln!(text, "{name} = \"{}\"", through(proxy, url));
-            }
-        }
-        for (id, [url, _]) in PUBLIC_ENDPOINTS {
-            let url = through(proxy, url);
-            let _ = writeln!(text, "\n[chains.{id}]\nrpc_urls = [\"{url}\"]");
-        }
-        text
-    }
-}
-
-fn rail_config(proxy: &str) -> String {
-    let [lifi, circle, clob, gamma, hyperliquid] = [
-        "https://li.quest/v1",
-        "https://iris-api.circle.com",
-        "https://clob.polymarket.com",
-        "https://gamma-api.polymarket.com",
-        "https://api.hyperliquid.xyz",
-    ]
-    .map(|url| through(proxy, url));
-    format!(
-        r#"
-[server]
-listen = "127.0.0.1:0"
-client_address_header = "x-forwarded-for"
-max_connections = 600
-header_timeout_seconds = 4
-body_timeout_seconds = 4
-write_timeout_seconds = 4
-
-[plans]
-fee_config = "fees.toml"
-
-[log]
-filter = "off"
-
-[upstreams.lifi]
-base_url = "{lifi}"
-timeout_ms = 4000
-
-[upstreams.circle]
-base_url = "{circle}"
-
-[upstreams.polymarket]
-clob_url = "{clob}"
-gamma_url = "{gamma}"
-
-[upstreams.hyperliquid]
-base_url = "{hyperliquid}"
-"#
-    )
-}
-
-fn through(proxy: &str, url: &str) -> String {
-    let host_and_path = url.strip_prefix("https://").unwrap_or(url);
-    format!("{proxy}/{host_and_path}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_outside_this_machine_is_configured() {
-        let api = ApiConfig {
-            settles: "facilitator_url = \"http://127.0.0.1:1\"".to_owned(),
-            rpc: "http://127.0.0.1:2".to_owned(),
-            proxy: "http://127.0.0.1:3".to_owned(),
-            ledger: "/x.db".into(),
-            key: "/x.key".into(),
-        };
-        for text in [api.to_toml(), rail_config("http://127.0.0.1:3")] {
-            assert!(!text.contains("https://"), "{text}");
-            let urls = text.split("http://").skip(1);
-            assert!(urls.clone().count() > 4);
-            for url in urls {
-                assert!(url.starts_with("127.0.0.1:"), "{url}");
-            }
-        }
-    }
-}
+/// The file of the agent rail's.
+const RAIL_CONFIG: &str = "mcp-server.toml";

@@ -102,7 +102,8 @@ fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
 
 /// A short siege of the programs that the tests have built: a release build of its own would take longer than all tests.
 /// `--tests` gives the build the features of the tests, so that it adds only the programs that no test has needed.
-/// Its seed is always the same, so that a run that fails can be repeated.
+/// Its seed is always the same, so that a run that fails can be repeated. The second round lets the paid API settle by itself, and
+/// kills both servers.
 fn short_siege() -> Result<(), XtaskError> {
     command::run(&mut cargo([
         "build",
@@ -112,12 +113,16 @@ fn short_siege() -> Result<(), XtaskError> {
         "--locked",
     ]))?;
     let program = target()?.join("debug").join("siege");
-    command::run(
-        command::program(program)
-            .current_dir(root())
-            .args(["--quick", "--seed", "1"]),
-    )
+    for further in SHORT_SIEGES {
+        let mut siege = command::program(&program);
+        siege.current_dir(root()).args(["--quick", "--seed", "1"]);
+        command::run(siege.args(further))?;
+    }
+    Ok(())
 }
+
+/// What each round of the short siege adds.
+const SHORT_SIEGES: [&[&str]; 2] = [&[], &["--settlement", "onchain", "--kills", "2"]];
 
 /// Tests the crate that is a workspace of its own, and builds the server that is composed with it. Its target folder lies within the
 /// usual one.

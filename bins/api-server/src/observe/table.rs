@@ -13,6 +13,7 @@ pub(super) const OPEN: &str = "svc_payments_open";
 pub(super) const CREDIT_REFUSALS: &str = "svc_credit_refusals_total";
 pub(super) const LEDGER_BYTES: &str = "svc_ledger_bytes";
 pub(super) const SETTLEMENTS_LEFT: &str = "svc_settlements_left";
+pub(super) const GAS_BALANCE_WEI: &str = "svc_gas_balance_wei";
 pub(super) const CLOCK_DIFFERENCE: &str = "svc_clock_difference_seconds";
 pub(super) const UPSTREAM_UP: &str = "svc_upstream_up";
 pub(super) const UPSTREAM_STATE: &str = "svc_upstream_state";
@@ -42,7 +43,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Some are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 29] = [
+pub(super) const METRICS: [Metric; 30] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -59,7 +60,7 @@ pub(super) const METRICS: [Metric; 29] = [
         name: PAID_CALL_SECONDS,
         kind: Histogram,
         labels: &["operation"],
-        help: "time to answer of calls that were served for the first time. Exists for an operation from the first such call on",
+        help: "time to answer of calls that were served for the first time. The one histogram that does not exist from the start: an operation's series begins with its first such call",
     },
     Metric {
         name: PAID_CALLS_IN_FLIGHT,
@@ -107,13 +108,19 @@ pub(super) const METRICS: [Metric; 29] = [
         name: SETTLEMENTS_LEFT,
         kind: Gauge,
         labels: &[],
-        help: "settlements that the gas account can still pay at the present fee, as `/readyz` or `/status` last saw it; `NaN` before, and where somebody else settles",
+        help: "settlements that the gas account can still pay at the present fee, looked up by `/metrics`, `/readyz` and `/status`, at most every 2 s; `NaN` before, and where somebody else settles",
+    },
+    Metric {
+        name: GAS_BALANCE_WEI,
+        kind: Gauge,
+        labels: &[],
+        help: "what the gas account holds, in the smallest unit of the chain's coin; as old as `svc_settlements_left`, and `NaN` where that is",
     },
     Metric {
         name: CLOCK_DIFFERENCE,
         kind: Gauge,
         labels: &[],
-        help: "seconds by which the machine's clock is ahead of the chain's where they contradict each other, as `/readyz` or `/status` last saw it; 0 while they agree",
+        help: "seconds by which the machine's clock is ahead of the chain's where they contradict each other; as old as `svc_settlements_left`; 0 while they agree",
     },
     Metric {
         name: UPSTREAM_UP,
@@ -173,13 +180,13 @@ pub(super) const METRICS: [Metric; 29] = [
         name: "svc_facilitator_seconds",
         kind: Histogram,
         labels: &["call", "outcome"],
-        help: "time that the facilitator or the broker took for one call; `outcome` is `ok` or `error`. Exists from the first call on",
+        help: "time that the facilitator or the broker took for one call; `outcome` is `ok` or `error`",
     },
     Metric {
         name: "svc_rpc_seconds",
         kind: Histogram,
         labels: &["method", "outcome"],
-        help: "time that the nodes of the settlement took for one call. Exists from the first call on",
+        help: "time that the nodes of the settlement took for one call",
     },
     Metric {
         name: "svc_sender_depth",

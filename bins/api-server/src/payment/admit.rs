@@ -3,12 +3,15 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use alloy_primitives::Address;
+use credit::OutOfCredit;
 use ledger::Journal;
+use route_catalog::Operation;
 use settlement::{Settler, Verification};
 use tokio::sync::OwnedSemaphorePermit;
-use x402_wire::Payment;
+use x402_wire::{Payment, Scheme};
 
 use super::advice::unreadable;
+use super::claim::Claimed;
 use super::credit_book::{CreditBook, Hold};
 use super::in_flight::Presence;
 use super::match_offer::{Matched, Proof};
@@ -46,20 +49,15 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             self.learn_credit(payer).await?;
         }
         let (presence, others) = self.shared.in_flight.enter(payer, proven);
-        let class = call.request.operation.route().work;
-        let hold = Hold::take(
-            &self.shared.credit,
-            proven.then_some(payer),
-            call.request.client,
-            class,
-            self.now_ms(),
-        )
-        .map_err(|out| {
-            observe::credit_refused(class);
-            Refusal::OutOfCredit {
-                retry_after_seconds: out.retry_after_seconds,
-            }
-        })?;
+        // The broker's word proves nobody.
+        let is_provable = payment.scheme() == Scheme::Exact && self.settler().reads_chain();
+        let (book, client) = (&self.shared.credit, call.request.client);
+        let (operation, now_ms) = (call.request.operation, self.now_ms());
+        let hold = match proven || !is_provable {
+            true => Hold::take(book, proven.then_some(payer), client, operation, now_ms),
+            false => Hold::take_to_verify(book, client, operation, now_ms),
+        };
+        let hold = hold.map_err(|out| out_of_credit(operation, out))?;
         // Nobody knows what a payer without credit can pay when its balance cannot be read.
         if others > 0 && !hold.is_of_payer() && !self.settler().reads_chain() {
             return Err(Refusal::OneCallAtATime.into());
@@ -125,6 +123,19 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
+    /// After a verification by the chain: a payer whose signature only that could judge pays from its own credit, as others do.
+    /// The newcomers' pool has held what the verification costs, and perhaps no more.
+    pub(super) async fn hold_for_proven(&self, claimed: &mut Claimed) -> Result<(), Refusal> {
+        if !claimed.open.awaits_proof() {
+            return Ok(());
+        }
+        let payer = claimed.payment.payer();
+        // A credit that cannot be read is none.
+        let _ = self.learn_credit(payer).await;
+        let held = claimed.open.prove(payer, self.now_ms());
+        held.map_err(|out| out_of_credit(claimed.work.operation, out))
+    }
+
     /// Reads the payer's credit the first time it is needed.
     pub(super) async fn learn_credit(&self, payer: Address) -> Result<(), Refusal> {
         if self.credit().knows(payer) {
@@ -142,5 +153,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) fn credit(&self) -> MutexGuard<'_, CreditBook> {
         let credit = &self.shared.credit;
         credit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn out_of_credit(operation: Operation, out: OutOfCredit) -> Refusal {
+    observe::credit_refused(operation.route().work);
+    Refusal::OutOfCredit {
+        retry_after_seconds: out.retry_after_seconds,
     }
 }

@@ -5,14 +5,14 @@
 //! held before its work begins, so that calls at the same time cannot spend the same credit.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_primitives::Address;
 use credit::{Cost, Newcomers, OutOfCredit, Refill, Rules, Taken};
 use data_sources::Usage;
 use hashlink::LruCache;
 use ledger::{Missing, Spent};
-use route_catalog::WorkClass;
+use route_catalog::{MostCalls, Operation, WorkClass};
 
 /// What uncharged work costs, and what there is to pay for it.
 #[derive(Debug, Clone, Copy)]
@@ -31,20 +31,18 @@ pub(crate) struct CreditPolicy {
     pub(crate) cap: Cost,
 }
 
-/// Upstream calls that are held for one call of a data route. Few routes make as many.
-const HELD_UPSTREAM_CALLS: u32 = 8;
-/// Model calls that are held for one call of a model route: the first model, and one that it falls back to.
-const HELD_MODEL_CALLS: u32 = 2;
-
 impl CreditPolicy {
-    /// The most that is held for one call.
-    fn held_for(&self, work: WorkClass) -> Cost {
-        let work = match work {
-            WorkClass::Data => self.upstream_call.times(HELD_UPSTREAM_CALLS),
-            WorkClass::Model => self.model_call.times(HELD_MODEL_CALLS),
+    /// The most that is held for one call: a verification, and all that its work may ask of others.
+    pub(super) fn held_for(&self, operation: Operation) -> Cost {
+        let MostCalls { upstream, model } = operation.most_calls();
+        let own = match operation.route().work {
             WorkClass::Transaction => self.transaction,
+            WorkClass::Data | WorkClass::Model => Cost::ZERO,
         };
-        work.plus(self.verification)
+        self.verification
+            .plus(self.upstream_call.times(upstream))
+            .plus(self.model_call.times(model))
+            .plus(own)
     }
 
     /// What the verification and the work that was done have cost.
@@ -137,11 +135,27 @@ impl CreditBook {
         account.map_or(Cost::ZERO, |account| account.add(amount, cap))
     }
 
+    /// Holds so much of a payer's credit, if it has enough that is not held yet.
+    fn hold_of_payer(&mut self, payer: Address, cost: Cost) -> Option<Purse> {
+        let account = self.payers.get_mut(&payer)?;
+        if account.credit.minus(account.held) < cost {
+            return None;
+        }
+        account.held = account.held.plus(cost);
+        Some(Purse::Payer { payer, cost })
+    }
+
     /// Takes what a payer's call turns out to have cost after it has ended.
     pub(super) fn charge(&mut self, payer: Address, cost: Cost) {
         if let Some(account) = self.payers.get_mut(&payer) {
             account.take(cost);
         }
+    }
+
+    /// What is left in the newcomers' pool, in millionths of a dollar.
+    #[cfg(test)]
+    pub(super) fn left_in_pool(&mut self, now_ms: u64) -> u64 {
+        self.newcomers.left_in_pool(now_ms).as_micro_usd()
     }
 
     /// What is known of a payer's credit, and how much of it is held, in millionths of a dollar.
@@ -162,7 +176,7 @@ pub(super) struct Earning {
 
 impl Earning {
     pub(super) fn begin(book: &Arc<Mutex<CreditBook>>, payer: Address, amount: Cost) -> Self {
-        let mut state = book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(book);
         let added = state.earn(payer, amount);
         drop(state);
         Self {
@@ -180,17 +194,27 @@ impl Earning {
 
 impl Drop for Earning {
     fn drop(&mut self) {
-        let mut state = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.book);
         if let Some(account) = state.payers.get_mut(&self.payer) {
             account.take(self.added);
         }
     }
 }
 
+fn lock(book: &Mutex<CreditBook>) -> MutexGuard<'_, CreditBook> {
+    book.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What is held for one call. It is given back when it is dropped, unless it was spent.
 pub(super) struct Hold {
     book: Arc<Mutex<CreditBook>>,
     purse: Option<Purse>,
+    /// Where the call comes from.
+    client: Option<IpAddr>,
+    /// The most that the call can cost. Before its payer is proven, less than that may be held.
+    most: Cost,
+    /// Whether its payer will be proven by a verification.
+    awaits_proof: bool,
 }
 
 enum Purse {
@@ -204,24 +228,79 @@ impl Hold {
         book: &Arc<Mutex<CreditBook>>,
         payer: Option<Address>,
         client: Option<IpAddr>,
-        work: WorkClass,
+        operation: Operation,
         now_ms: u64,
     ) -> Result<Self, OutOfCredit> {
-        let mut state = book.lock().unwrap_or_else(PoisonError::into_inner);
-        let cost = state.policy.held_for(work);
-        let account = payer.and_then(|payer| Some((payer, state.payers.get_mut(&payer)?)));
-        let purse = match account {
-            Some((payer, account)) if account.credit.minus(account.held) >= cost => {
-                account.held = account.held.plus(cost);
-                Purse::Payer { payer, cost }
-            }
-            _ => Purse::Newcomers(state.newcomers.take(client, cost, now_ms)?),
+        let mut state = lock(book);
+        let most = state.policy.held_for(operation);
+        let own = payer.and_then(|payer| state.hold_of_payer(payer, most));
+        let purse = match own {
+            Some(own) => own,
+            None => Purse::Newcomers(state.newcomers.take(client, most, now_ms)?),
         };
         drop(state);
         Ok(Self {
             book: Arc::clone(book),
             purse: Some(purse),
+            client,
+            most,
+            awaits_proof: false,
         })
+    }
+
+    /// Holds of the newcomers' what a call can cost whose payer a verification proves or refuses. When they do not have so
+    /// much, the verification alone is held: the payer's own credit may cover the rest ([`prove`](Self::prove)).
+    pub(super) fn take_to_verify(
+        book: &Arc<Mutex<CreditBook>>,
+        client: Option<IpAddr>,
+        operation: Operation,
+        now_ms: u64,
+    ) -> Result<Self, OutOfCredit> {
+        let mut state = lock(book);
+        let CreditPolicy { verification, .. } = state.policy;
+        let most = state.policy.held_for(operation);
+        let taken = state.newcomers.take(client, most, now_ms);
+        let taken = match taken {
+            Ok(taken) => taken,
+            Err(_) => state.newcomers.take(client, verification, now_ms)?,
+        };
+        drop(state);
+        Ok(Self {
+            book: Arc::clone(book),
+            purse: Some(Purse::Newcomers(taken)),
+            client,
+            most,
+            awaits_proof: true,
+        })
+    }
+
+    /// Whether [`prove`](Self::prove) is still to be called.
+    pub(super) fn awaits_proof(&self) -> bool {
+        self.awaits_proof
+    }
+
+    /// The payer is proven: from here on its own credit pays, if it has enough. Otherwise the newcomers' must hold all of it.
+    ///
+    /// # Errors
+    /// Neither has enough. What was held stays held.
+    pub(super) fn prove(&mut self, payer: Address, now_ms: u64) -> Result<(), OutOfCredit> {
+        self.awaits_proof = false;
+        let book = Arc::clone(&self.book);
+        let mut state = lock(&book);
+        let Some(Purse::Newcomers(taken)) = self.purse.take() else {
+            return Ok(());
+        };
+        if let Some(own) = state.hold_of_payer(payer, self.most) {
+            // Nothing of it was spent.
+            let _ = state.newcomers.give_back(taken, Cost::ZERO);
+            self.purse = Some(own);
+            return Ok(());
+        }
+        let (taken, extended) = state
+            .newcomers
+            .extend(taken, self.client, self.most, now_ms);
+        self.purse = Some(Purse::Newcomers(taken));
+        extended
     }
 
     /// Whether the payer's own credit covers the call.
@@ -238,7 +317,7 @@ impl Hold {
         let Some(purse) = self.purse.take() else {
             return Spent::NOTHING;
         };
-        let mut state = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.book);
         match purse {
             Purse::Payer { payer, cost } => {
                 if let Some(account) = state.payers.get_mut(&payer) {
@@ -267,24 +346,4 @@ impl Drop for Hold {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_spent_of_an_earning_that_is_taken_back_is_owed() {
-        let cost = Cost::micro_usd;
-        let mut account = Account::default();
-        let added = account.add(cost(2_000), cost(5_000));
-        assert_eq!(added, cost(2_000));
-        // Its record cannot be written, and meanwhile a call has spent some of it.
-        account.take(added);
-        account.take(cost(100));
-        assert_eq!((account.credit, account.owed), (Cost::ZERO, cost(100)));
-        assert_eq!(account.add(cost(2_000), cost(5_000)), cost(2_000));
-        assert_eq!((account.credit, account.owed), (cost(1_900), Cost::ZERO));
-        // The cap counts for what is kept, not for what is owed.
-        account.take(cost(2_000));
-        assert_eq!(account.add(cost(900), cost(500)), cost(600));
-        assert_eq!((account.credit, account.owed), (cost(500), Cost::ZERO));
-    }
-}
+mod tests;

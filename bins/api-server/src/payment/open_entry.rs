@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use credit::Cost;
+use alloy_primitives::Address;
+use credit::{Cost, OutOfCredit};
 use ledger::{EntryId, Journal, LedgerError, Spent};
 use settlement::Settler;
 use tokio::sync::OwnedSemaphorePermit;
@@ -12,7 +13,14 @@ use super::in_flight::{ExpectedSettlement, Presence};
 use super::{PaymentProcessor, Worker};
 
 /// Pauses, in seconds, between tries to write down what became of an entry.
-pub(super) const TRY_AGAIN_AFTER: [u64; 6] = [1, 2, 5, 15, 60, 300];
+const TRY_AGAIN_AFTER: [u64; 6] = [1, 2, 5, 15, 60, 300];
+
+/// The pauses between the tries. The last one is repeated: while nothing can be written, the entry keeps its owner and its
+/// place, however long that takes.
+pub(super) fn pauses() -> impl Iterator<Item = u64> + Send {
+    let [.., last] = TRY_AGAIN_AFTER;
+    TRY_AGAIN_AFTER.into_iter().chain(std::iter::repeat(last))
+}
 
 /// An entry that a call has claimed. With it go the call's place, its credit and its mark as owned, until the entry's fate is
 /// written down: so there are never more open entries than places.
@@ -42,6 +50,19 @@ impl OpenEntry {
         }
     }
 
+    /// Whether the newcomers hold what the call can cost only until its payer is proven.
+    pub(super) fn awaits_proof(&self) -> bool {
+        self.hold.as_ref().is_some_and(Hold::awaits_proof)
+    }
+
+    /// The payer is proven, and its own credit pays if it has enough.
+    pub(super) fn prove(&mut self, payer: Address, now_ms: u64) -> Result<(), OutOfCredit> {
+        match &mut self.hold {
+            Some(hold) => hold.prove(payer, now_ms),
+            None => Ok(()),
+        }
+    }
+
     /// Gives back what the call may have cost and did not, and returns who pays for what it did cost.
     pub(super) fn spend(&mut self, spent: Cost) -> Spent {
         let hold = self.hold.take();
@@ -63,7 +84,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.shared.tasks.spawn(async move {
             // All of it: a block that only reads the id would drop the rest at once.
             let _owned = open;
-            for seconds in TRY_AGAIN_AFTER {
+            for seconds in pauses() {
                 let closing = processor.pause(seconds).await;
                 let written = processor.try_release(entry, &reason, spent).await;
                 if written != Written::NotYet || closing {

@@ -1,6 +1,7 @@
 //! Before the phases: the payment that a request's head carries. Nothing here waits.
 
 use http::{HeaderMap, HeaderValue};
+use route_catalog::Next;
 use x402_wire::{PaymentPayload, Reason};
 
 use super::Declined;
@@ -15,10 +16,12 @@ fn payment_header(headers: &HeaderMap) -> Result<&HeaderValue, Declined> {
     let mut values = headers.get_all(x402_wire::header::PAYMENT_SIGNATURE).iter();
     match (values.next(), values.next()) {
         (Some(value), None) => Ok(value),
+        // Any of them may be of a payment that is settled: a new one could be a second charge.
         (Some(_), Some(_)) => Err(Declined::new(
             Reason::DuplicatePaymentHeader,
-            "expected one PAYMENT-SIGNATURE header, observed several",
-        )),
+            "expected one PAYMENT-SIGNATURE header, observed several; send one of them alone",
+        )
+        .advising(Next::SendSameAgain { after_seconds: 1 })),
         (None, _) if headers.contains_key(x402_wire::header::X_PAYMENT) => Err(Declined::new(
             Reason::UnsupportedX402V1,
             "X-PAYMENT is the header of x402 v1; pay with x402 v2 in PAYMENT-SIGNATURE",

@@ -13,7 +13,7 @@ use x402_wire::{Payment, Reason, SettlementResponse};
 use super::call::Presented;
 use super::claim::Claimed;
 use super::credit_book::Earning;
-use super::open_entry::{OpenEntry, TRY_AGAIN_AFTER, Written};
+use super::open_entry::{OpenEntry, Written, pauses};
 use super::work::Answered;
 use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
 use crate::observe;
@@ -207,7 +207,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.shared.tasks.spawn(async move {
             // All of it: a block that only reads the id would drop the rest at once.
             let _owned = open;
-            for seconds in TRY_AGAIN_AFTER {
+            for seconds in pauses() {
                 // At shutdown there is one last try, at once.
                 let closing = processor.pause(seconds).await;
                 let marked = processor.mark_unknown(entry, transaction.clone(), &cause);
@@ -241,11 +241,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let (processor, charge) = (self.clone(), charge.clone());
         self.shared.tasks.spawn(async move {
             let _look = processor.shared.looks.begin(entry);
-            for seconds in TRY_AGAIN_AFTER {
+            for seconds in pauses() {
                 // At shutdown there is one last try, at once.
                 let closing = processor.pause(seconds).await;
-                if processor.try_record(entry, &charge).await != Written::NotYet || closing {
+                if processor.try_record(entry, &charge).await != Written::NotYet {
                     return;
+                }
+                if closing {
+                    break;
                 }
             }
             let transaction = Some(charge.stored.transaction);

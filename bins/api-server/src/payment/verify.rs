@@ -1,9 +1,10 @@
 //! Phase: would the payment settle now, as far as only a remote party can tell?
 
+use credit::Cost;
 use data_sources::Usage;
 use ledger::Journal;
 use route_catalog::Next;
-use settlement::{Settler, Verification};
+use settlement::{Cause, Settler, Verification};
 use x402_wire::{Payment, Reason};
 
 use super::call::Presented;
@@ -18,34 +19,53 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) async fn verify(&self, mut claimed: Box<Claimed>) -> Result<Verified, Ended> {
         // A settler that asks over HTTP has large futures.
         match Box::pin(self.ask_settler(&mut claimed)).await {
-            Verification::Valid => {
+            Err(cause) => Err(Box::pin(self.unverified(*claimed, cause, Cost::ZERO)).await),
+            Ok(Verification::Valid) => {
                 claimed.open.presence.prove();
-                Ok(Verified(claimed))
+                let held = Box::pin(self.hold_for_proven(&mut claimed)).await;
+                match held {
+                    Ok(()) => Ok(Verified(claimed)),
+                    Err(refusal) => Err(Box::pin(self.unaffordable(*claimed, refusal)).await),
+                }
             }
-            Verification::Invalid { reason, message } => {
+            Ok(Verification::Invalid { reason, message }) => {
                 Err(Box::pin(self.invalid(*claimed, reason, message)).await)
             }
-            Verification::Unavailable { cause } => {
-                tracing::debug!(entry = %claimed.open.id, %cause, "a payment cannot be verified");
-                let released =
-                    self.release(claimed.open, "verification_unavailable", credit::Cost::ZERO);
-                Box::pin(released).await;
-                Err(Refusal::SettlementUnavailable.into())
+            Ok(Verification::Unavailable { cause }) => {
+                // A payload that makes somebody fail costs as much as one that makes them refuse.
+                let spent = match cause.is_about_the_payment() {
+                    true => self.shared.policy.credit.spent(Usage::default()),
+                    false => Cost::ZERO,
+                };
+                Err(Box::pin(self.unverified(*claimed, cause, spent)).await)
             }
         }
     }
 
-    async fn ask_settler(&self, claimed: &mut Claimed) -> Verification {
+    async fn unverified(&self, claimed: Claimed, cause: Cause, spent: Cost) -> Ended {
+        tracing::debug!(entry = %claimed.open.id, %cause, "a payment cannot be verified");
+        let released = self.release(claimed.open, "verification_unavailable", spent);
+        released.await;
+        Refusal::SettlementUnavailable.into()
+    }
+
+    /// What the settler says; an error when it was not asked about the payment.
+    async fn ask_settler(&self, claimed: &mut Claimed) -> Result<Verification, Cause> {
         let settler = self.settler();
         if settler.pays_gas() {
             let (expected, others) = self.shared.in_flight.expect_settlement();
-            if let Err(cause) = settler.affords(others).await {
-                return Verification::Unavailable { cause };
-            }
+            settler.affords(others).await?;
             claimed.open.settlement = Some(expected);
         }
         let (payment, committed) = (&claimed.payment, claimed.committed);
-        settler.verify(payment, committed, self.now()).await
+        Ok(settler.verify(payment, committed, self.now()).await)
+    }
+
+    /// The payment would settle, and nobody's credit covers the work. It is as good as before.
+    async fn unaffordable(&self, claimed: Claimed, refusal: Refusal) -> Ended {
+        let spent = self.shared.policy.credit.spent(Usage::default());
+        self.release(claimed.open, "out_of_credit", spent).await;
+        refusal.into()
     }
 
     async fn invalid(&self, claimed: Claimed, reason: Reason, message: Option<String>) -> Ended {

@@ -43,7 +43,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let meter = Meter::new();
         let work = self.shared.worker.answer(&claimed.work, claimed.request);
         let ended = timeout(budget, meter.scope(work)).await;
-        let spent = self.shared.policy.credit.spent(meter.usage());
+        let usage = meter.usage();
+        let spent = self.shared.policy.credit.spent(usage);
+        let operation = claimed.work.operation;
+        if spent > self.shared.policy.credit.held_for(operation) {
+            tracing::debug!(%operation, ?usage, "a call has asked for more than was held for it");
+        }
         let (refusal, reason) = match ended {
             Ok(Ok(answer)) => {
                 return Ok(Answered {

@@ -210,7 +210,7 @@ async fn until_dry(world: &World, buyer: &Buyer, target: &str, status: u16) -> u
 }
 
 /// A world whose model does what a scenario says, with an attacker (the buyer of the world) and somebody honest, both with
-/// money. Each call of a model costs 2,000, a verification 100, and the pool holds 10,000.
+/// money. Each call of a model costs 2,000, a verification 100, and the pool holds 12,300.
 async fn with_models(
     scenario: &str,
     change: impl FnOnce(&mut Config, &ReplayServer),
@@ -224,7 +224,7 @@ async fn with_models(
     let recordings = Recordings::embedded().unwrap().with_scenario(scenario);
     let world = World::made_of(chain, recordings, |config, replay| {
         small_pool(config);
-        config.credit.pool_micro_usd = 10_000;
+        config.credit.pool_micro_usd = 12_300;
         change(config, replay);
     })
     .await;
@@ -245,7 +245,7 @@ async fn prompts_that_end_without_citations_are_paid_for_by_credit() {
     let (world, honest) = with_models("openai_responses_uncited", |_config, _replay| {}).await;
     let refused = until_dry(&world, &world.buyer, "/llm-research?prompt=riddle", 503).await;
     let asked = world.replay.served("openai/responses_uncited.json");
-    // 4,100 are held for a call and 2,100 of them spent.
+    // 6,200 are held for a call, of which three models can be asked, and 2,100 of them spent.
     assert_eq!((asked, refused), (3, 3));
     is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
     let newcomer = paid_from(&world.buyer, "192.0.2.7", &world.price()).await;
@@ -258,7 +258,8 @@ async fn image_prompts_that_the_provider_refuses_are_paid_for_by_credit() {
     let (world, honest) = with_models(scenario, |_config, _replay| {}).await;
     let refused = until_dry(&world, &world.buyer, "/generate-meme?prompt=riddle", 422).await;
     let asked = world.replay.served("openai/images_moderation_blocked.json");
-    assert_eq!((asked, refused), (3, 3));
+    // 3,700 are held for a call.
+    assert_eq!((asked, refused), (5, 5));
     is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
 }
 
@@ -274,7 +275,7 @@ async fn a_second_paid_model_is_paid_for_by_credit_too() {
     .await;
     let refused = until_dry(&world, &world.buyer, "/llm-research?prompt=riddle", 503).await;
     let asked = world.replay.served("openai/responses_incomplete.json");
-    // All of the 4,100 that are held for a call are spent.
+    // Of the 6,200 that are held for a call 4,100 are spent.
     assert_eq!((asked, refused), (2, 2));
     is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
 }

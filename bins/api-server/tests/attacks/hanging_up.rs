@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use reqwest::Method;
+use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::support::World;
+use crate::support::buyer::header_of;
 
 /// Splitmix64: the moments of a run follow from its seed.
 struct Moments(u64);
@@ -22,6 +25,17 @@ impl Moments {
 
 const CALLS: u64 = 60;
 
+/// Sends a call over a connection of its own.
+async fn send(world: &World, target: &str, payment: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(world.address).await.unwrap();
+    let head = format!(
+        "GET {target} HTTP/1.1\r\nhost: {}\r\npayment-signature: {payment}\r\n\r\n",
+        world.address
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
+
 #[tokio::test]
 async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
     let seed = std::env::var("HANG_UP_SEED").map_or(196, |seed| seed.parse().unwrap());
@@ -31,12 +45,7 @@ async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
     let mut moments = Moments(seed);
     for call in 0..CALLS {
         let payment = world.buyer.payment(&target).await;
-        let mut stream = TcpStream::connect(world.address).await.unwrap();
-        let head = format!(
-            "GET {target} HTTP/1.1\r\nhost: {}\r\npayment-signature: {payment}\r\n\r\n",
-            world.address
-        );
-        stream.write_all(head.as_bytes()).await.unwrap();
+        let stream = send(&world, &target, &payment).await;
         // Half of the moments lie before the call has come far.
         let turns = match call % 2 {
             0 => moments.next(12),
@@ -60,4 +69,52 @@ async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
         assert_eq!(answer.status, 200, "after {turns} turns: {}", answer.text);
         assert_eq!(world.paid(), 2000 * (call + 1), "after {turns} turns");
     }
+}
+
+/// Only a chain can judge such signatures, so each that is looked at leaves a row. How many are looked at is bounded by the
+/// newcomers' pool, whether their callers wait for the answer or not.
+#[tokio::test]
+async fn forgeries_whose_callers_hang_up_leave_bounded_rows() {
+    const LOOKED_AT: u64 = 40;
+    let world = World::start(|config, _rpc| {
+        config.credit.verification_micro_usd = 25_000;
+        config.credit.pool_micro_usd = 25_000 * LOOKED_AT;
+        config.credit.pool_refill_micro_usd_per_second = 1;
+        config.credit.address_share_micro_usd = 26_000;
+        config.credit.address_refill_micro_usd_per_second = 1;
+    })
+    .await;
+    let target = world.price();
+    let mut moments = Moments(196);
+    let mut forged = Vec::new();
+    for _ in 0..4 * LOOKED_AT {
+        let draft = world.buyer.draft(Method::GET, &target).await;
+        let mut payment = world.buyer.signed(&draft);
+        payment["payload"]["signature"] = json!(format!("0x{}", "ab".repeat(66)));
+        let stream = send(&world, &target, &header_of(&payment)).await;
+        for _ in 0..moments.next(200) {
+            tokio::task::yield_now().await;
+        }
+        drop(stream);
+        forged.push(payment);
+    }
+    let began = Instant::now();
+    let mut rows = 0;
+    for payment in &forged {
+        let mut state = world.look_up(payment).await["state"].clone();
+        while state == "in_flight" {
+            assert!(
+                began.elapsed() < Duration::from_secs(10),
+                "nobody owns the payment"
+            );
+            state = world.look_up(payment).await["state"].clone();
+        }
+        match state.as_str() {
+            Some("released") => rows += 1,
+            state => assert_eq!(state, Some("not_seen")),
+        }
+    }
+    // One more is looked at for the address's own share.
+    assert!((1..=LOOKED_AT + 1).contains(&rows), "{rows} rows");
+    assert_eq!(world.paid(), 0);
 }

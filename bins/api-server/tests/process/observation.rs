@@ -106,7 +106,7 @@ async fn the_free_endpoints_answer() {
         metrics.contains("\nsvc_payments_settled_total 1\n"),
         "{metrics}"
     );
-    // The settler was asked by `/readyz` above; the other gauges are read when they are scraped.
+    // Gauges are read when they are scraped.
     let value = |series: &str| -> f64 {
         let line = metrics.lines().find(|line| line.starts_with(series));
         let (_, value) = line.unwrap().rsplit_once(' ').unwrap();
@@ -228,8 +228,50 @@ async fn an_empty_gas_account_has_no_settlements_left() {
     )
     .unwrap();
     let server = Server::start(&config, &[]).await;
+    // Seen by a scraper that asks nothing else.
+    let metrics = world.buyer.get(&server, "/metrics").await.text;
+    for series in ["svc_settlements_left 0", "svc_gas_balance_wei 0"] {
+        assert!(metrics.contains(&format!("\n{series}\n")), "{metrics}");
+    }
     let ready = world.buyer.get(&server, "/readyz").await;
     assert_eq!(ready.status, 503, "{}", ready.text);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_scrapes_only_the_metrics_sees_the_gas_account() {
+    let world = World::new(Mining::Auto).await;
+    let server = Server::start(&world.config(""), &[]).await;
     let metrics = world.buyer.get(&server, "/metrics").await.text;
-    assert!(metrics.contains("\nsvc_settlements_left 0\n"), "{metrics}");
+    for series in ["svc_settlements_left ", "svc_gas_balance_wei "] {
+        let line = metrics.lines().find(|line| line.starts_with(series));
+        let (_, value) = line.unwrap().rsplit_once(' ').unwrap();
+        assert!(value.parse::<f64>().unwrap() > 0.0, "{series}: {value}");
+    }
+    // So do the times of calls that nobody has made yet.
+    for series in [
+        "svc_rpc_seconds_count{method=\"eth_sendRawTransaction\",outcome=\"error\"} 0",
+        "svc_clock_difference_seconds 0",
+    ] {
+        assert!(metrics.contains(&format!("\n{series}\n")), "{metrics}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clocks_that_disagree_are_a_reason_and_a_gauge() {
+    let world = World::new(Mining::Auto).await;
+    let server = Server::start(&world.config(""), &[]).await;
+    world.chain.advance_time(3_600);
+    world.chain.mine();
+    let ready = world.buyer.get(&server, "/readyz").await;
+    assert_eq!(ready.status, 503, "{}", ready.text);
+    let reasons = ready.body()["reasons"].clone();
+    assert_eq!(reasons[0]["component"], "settlement", "{reasons}");
+    let reason = reasons[0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("the machine's clock says "), "{reason}");
+    let metrics = world.buyer.get(&server, "/metrics").await.text;
+    let series = "svc_clock_difference_seconds ";
+    let line = metrics.lines().find(|line| line.starts_with(series));
+    let apart: f64 = line.unwrap()[series.len()..].parse().unwrap();
+    // The chain is ahead.
+    assert!((-3_700.0..-3_500.0).contains(&apart), "{apart}");
 }

@@ -212,3 +212,54 @@ fn what_was_spent_says_who_has_paid_it() {
     restored.restore_share(address, without(rules.address, u64::MAX), 0, 0);
     assert!(restored.take(Some(address), cost(1), 0).is_err());
 }
+
+/// Nobody can spend more than the pool has and gets, however much calls cost that were held too little for.
+#[test]
+fn what_the_pool_does_not_hold_is_owed() {
+    let cost = Cost::micro_usd;
+    let mut newcomers = Newcomers::new(RULES, 0);
+    let first = newcomers.take(None, cost(1_000), 0).unwrap();
+    newcomers.give_back(first, cost(1_500));
+    assert_eq!(newcomers.left_in_pool(0), Cost::ZERO);
+    // 500 are owed, and ten come in each second.
+    let refused = newcomers.take(None, cost(100), 0).unwrap_err();
+    assert_eq!(refused.retry_after_seconds, 60);
+    assert_eq!(newcomers.left_in_pool(50_000), Cost::ZERO);
+    assert_eq!(newcomers.left_in_pool(51_000), cost(10));
+    // What others give back pays as well.
+    let second = newcomers.take(None, cost(10), 51_000).unwrap();
+    newcomers.give_back(second, cost(40));
+    assert_eq!(newcomers.left_in_pool(54_000), Cost::ZERO);
+    assert_eq!(newcomers.left_in_pool(55_000), cost(10));
+}
+
+#[test]
+fn more_is_taken_for_a_call_or_nothing_changes() {
+    let cost = Cost::micro_usd;
+    let mut newcomers = Newcomers::new(RULES, 0);
+    let taken = newcomers.take(address(1), cost(100), 0).unwrap();
+    let (taken, extended) = newcomers.extend(taken, address(1), cost(900), 0);
+    assert_eq!((taken.cost(), extended), (cost(900), Ok(())));
+    assert_eq!(newcomers.left_in_pool(0), cost(100));
+    // Less is no change.
+    let (taken, extended) = newcomers.extend(taken, address(1), cost(100), 0);
+    assert_eq!((taken.cost(), extended), (cost(900), Ok(())));
+    let (taken, extended) = newcomers.extend(taken, address(1), cost(1_001), 0);
+    assert_eq!(taken.cost(), cost(900));
+    assert_eq!(extended.unwrap_err().retry_after_seconds, 1);
+    assert_eq!(newcomers.left_in_pool(0), cost(100));
+    // From the share, too, while the pool is dry.
+    let rest = newcomers.take(None, cost(100), 0).unwrap();
+    let own = newcomers.take(address(2), cost(50), 0).unwrap();
+    let (own, extended) = newcomers.extend(own, address(2), cost(150), 0);
+    assert_eq!((own.cost(), extended), (cost(150), Ok(())));
+    let (own, extended) = newcomers.extend(own, address(2), cost(201), 0);
+    assert!(extended.is_err());
+    let of = |last| address(last).unwrap();
+    assert_eq!(newcomers.left_in_share(of(2), 0), cost(50));
+    for taken in [taken, rest, own] {
+        newcomers.give_back(taken, Cost::ZERO);
+    }
+    assert_eq!(newcomers.left_in_pool(0), cost(1_000));
+    assert_eq!(newcomers.left_in_share(of(2), 0), cost(200));
+}

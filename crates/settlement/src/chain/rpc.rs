@@ -19,6 +19,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
+pub(crate) use self::endpoints::METHODS;
 use self::endpoints::{Endpoint, InOrder};
 pub(crate) use self::fault::RpcFault;
 use self::fault::fault;

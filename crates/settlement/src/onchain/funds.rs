@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use tx_sender::{Fees, Market};
 
-use crate::Cause;
 use crate::chain::{Head, Rpc, RpcFault};
+use crate::{Cause, observe};
 
 /// How old a reading may be. Paid calls come in crowds, and none of them needs its own.
 const KEEP: Duration = Duration::from_secs(1);
@@ -47,6 +47,7 @@ impl Funds {
             return reading.clone();
         }
         let balance = rpc.coin_balance(account).await.map_err(RpcFault::cause)?;
+        observe::gas_balance(balance);
         let reading = if balance.is_zero() {
             Err(Cause::NoGas { account, balance })
         } else {

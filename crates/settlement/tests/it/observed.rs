@@ -17,7 +17,7 @@ use crate::facilitator::{refused, settled};
 use crate::payments::{Draft, NOW, USDC, USDT0, payment, terms, timeouts};
 use crate::stage::{Stage, json, with_status};
 
-/// Counts the samples of every histogram.
+/// Counts the samples of every histogram that exists.
 #[derive(Debug, Default, Clone)]
 struct Samples(Arc<Mutex<BTreeMap<String, usize>>>);
 
@@ -46,6 +46,7 @@ impl Recorder for Samples {
     fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
         let labels: Vec<_> = key.labels().map(|label| label.value()).collect();
         let name = format!("{} {}", key.name(), labels.join(" "));
+        self.0.lock().unwrap().entry(name.clone()).or_default();
         Histogram::from_arc(Arc::new(Sample(self.clone(), name)))
     }
 }
@@ -65,6 +66,14 @@ async fn every_call_is_timed_with_its_outcome() {
         ..SettlementConfig::default()
     };
     let settler = AnySettler::connect(config, &terms()).await.unwrap();
+    // Every series exists before its first call, so that an alarm on the first one can fire.
+    for name in [
+        "svc_facilitator_seconds verify ok",
+        "svc_facilitator_seconds settle error",
+        "svc_rpc_seconds eth_sendRawTransaction error",
+    ] {
+        assert_eq!(samples.0.lock().unwrap().get(name), Some(&0), "{name}");
+    }
     stage.plays("/verify", [json(r#"{"isValid":true}"#)]);
     stage.plays(
         "/settle",
@@ -93,7 +102,7 @@ async fn every_call_is_timed_with_its_outcome() {
     ] {
         assert_eq!(counts.get(name), Some(&expected), "{name}: {counts:?}");
     }
-    assert!(counts.contains_key("svc_rpc_seconds eth_call ok"));
+    assert!(counts["svc_rpc_seconds eth_call ok"] > 0);
     assert!(
         counts.keys().all(|name| !name.contains("other")),
         "{counts:?}"

@@ -69,6 +69,37 @@ pub(super) async fn burning(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
+/// A promise of the broker's (`aggr_deferred`) that the broker does not know of. Where nobody lists the scheme it is not offered.
+pub(super) async fn deferred(mut attacker: Attacker) -> Acted {
+    let rich = attacker.field.rich.clone();
+    let field = attacker.field.clone();
+    let (Some(wallet), Some(offer)) = (
+        attacker.chance.pick(&rich),
+        field.offer(&mut attacker.client, CHEAP).await,
+    ) else {
+        return Ok(attacker);
+    };
+    let offer = offer.deferred();
+    if !offer.is_empty() {
+        let seconds = crate::buyer::VALID_SECONDS;
+        let payment = wallet.sign(&offer, CHEAP, seconds, &mut attacker.chance)?;
+        attacker.pay(&payment, CHEAP).await;
+    }
+    Ok(attacker)
+}
+
+/// A good signature of a key whose account has delegated (EIP-7702) to code that refuses it.
+pub(super) async fn refusing(mut attacker: Attacker) -> Acted {
+    let refusing = attacker.field.refusing.clone();
+    let Some(wallet) = attacker.chance.pick(&refusing) else {
+        return Ok(attacker);
+    };
+    if let Some(payment) = attacker.signed(wallet, CHEAP).await? {
+        attacker.pay(&payment, CHEAP).await;
+    }
+    Ok(attacker)
+}
+
 /// A good signature of an account that has never held anything.
 pub(super) async fn throw_away(mut attacker: Attacker) -> Acted {
     let wallet = Wallet::draw(&mut attacker.chance)?;

@@ -33,6 +33,20 @@ pub(super) async fn new_symbols(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
+/// Histories of accounts that nobody has asked for yet: the dearest calls of a venue whose limit is counted by weight.
+pub(super) async fn histories(mut attacker: Attacker) -> Acted {
+    let rich = attacker.field.rich.clone();
+    let Some(wallet) = attacker.chance.pick(&rich) else {
+        return Ok(attacker);
+    };
+    let account = new_token(&mut attacker.chance);
+    let target = format!("/hl-transaction-history?address={account}&limit=1&max_age=0");
+    if let Some(payment) = attacker.signed(wallet, &target).await? {
+        attacker.pay(&payment, &target).await;
+    }
+    Ok(attacker)
+}
+
 /// Research that ends without citations, and images that are refused.
 pub(super) async fn prompts(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();

@@ -225,13 +225,17 @@ pub(super) fn quotas(calls: &[Call], quotas: &[Quota]) -> Finding {
     for quota in quotas {
         let mut asked: Vec<(Duration, u32)> = calls
             .iter()
-            .filter(|call| call.host == quota.host)
+            .filter(|call| call.host == quota.host && counts_in(call, quota))
             .map(|call| (call.at, call.weight))
             .collect();
         asked.sort_unstable();
         let seen = heaviest(&asked, quota.window);
+        let family = match quota.family {
+            "" => String::new(),
+            family => format!(" ({family})"),
+        };
         let text = format!(
-            "{}: {seen} of {} in {} s",
+            "{}{family}: {seen} of {} in {} s",
             quota.host,
             quota.limit,
             quota.window.as_secs()
@@ -265,6 +269,11 @@ pub(super) fn quotas(calls: &[Call], quotas: &[Quota]) -> Finding {
         ),
         broken,
     }
+}
+
+/// Whether a limit covers a call of its host. A call of which that is not known counts everywhere.
+fn counts_in(call: &Call, quota: &Quota) -> bool {
+    quota.family.is_empty() || call.family.is_empty() || call.family == quota.family
 }
 
 /// The most weight in any stretch of time of this length; `asked` is in the order of time.
@@ -327,18 +336,15 @@ pub(super) fn idle_work(evidence: &Evidence) -> Finding {
 }
 
 pub(super) fn plans(plans: &[String]) -> Finding {
-    let broken: Vec<String> = plans
-        .iter()
-        .filter(|got| !got.is_empty())
-        .cloned()
-        .collect();
+    let refused = plans.iter().filter(|got| !got.is_empty());
+    let mut broken: Vec<String> = refused.cloned().collect();
+    let got = plans.len().saturating_sub(broken.len());
+    if plans.is_empty() {
+        broken.push("no honest agent got a plan or a refusal of the rail's own".to_owned());
+    }
     Finding {
         promise: PLANS,
-        measured: format!(
-            "{} of {}",
-            plans.len().saturating_sub(broken.len()),
-            plans.len()
-        ),
+        measured: format!("{got} of {}", plans.len()),
         broken,
     }
 }

@@ -74,6 +74,7 @@ fn peaceful() -> Evidence {
         pool: 100_000,
         quotas: vec![Quota {
             host: "a.example".to_owned(),
+            family: "",
             limit: 10,
             window: Duration::from_secs(1),
         }],
@@ -102,6 +103,7 @@ fn peaceful() -> Evidence {
 fn call(number: u64) -> Call {
     Call {
         host: "a.example".to_owned(),
+        family: "",
         at: Duration::from_millis(number * 100),
         weight: 1,
         is_model: false,
@@ -264,6 +266,31 @@ fn a_quota_that_is_exceeded_in_any_window_is_caught() {
     assert_eq!(names(&broken_by(heavy)), [QUOTAS]);
 }
 
+/// What one limit of a host leaves is not there for another one.
+#[test]
+fn each_limit_of_a_host_is_judged_by_itself() {
+    let with = |limits: [u32; 2], families: [&'static str; 2]| {
+        broken(|evidence| {
+            let quota = evidence.quotas.remove(0);
+            let of = |(family, limit)| Quota {
+                family,
+                limit,
+                ..quota.clone()
+            };
+            evidence.quotas = ["one", "two"].into_iter().zip(limits).map(of).collect();
+            for (number, call) in (0_usize..).zip(&mut evidence.calls) {
+                call.family = families[number % 2];
+            }
+        })
+    };
+    assert_eq!(with([5, 5], ["one", "two"]), []);
+    let broken = with([9, 1], ["one", "two"]);
+    assert_eq!(names(&broken), [QUOTAS]);
+    assert!(broken[0].1[0].contains("(two): 5 of 1"), "{broken:?}");
+    // Of a call that is none of them nobody can say that it was allowed.
+    assert_eq!(names(&with([5, 5], ["one", ""])), [QUOTAS]);
+}
+
 #[test]
 fn work_for_nothing_beyond_its_budget_is_caught() {
     let calls = |evidence: &mut Evidence, calls| {
@@ -327,6 +354,13 @@ fn slow_answers_to_the_honest_are_caught() {
 #[test]
 fn an_agent_without_a_plan_is_caught() {
     let broken = broken(|evidence| evidence.seen.plans.push("rate_limited".to_owned()));
+    assert_eq!(names(&broken), [PLANS]);
+}
+
+/// None of none is no promise that was kept.
+#[test]
+fn a_siege_without_an_honest_agent_is_caught() {
+    let broken = broken(|evidence| evidence.seen.plans.clear());
     assert_eq!(names(&broken), [PLANS]);
 }
 

@@ -1,5 +1,6 @@
 //! `[credit]`: what work may cost that nobody has paid for.
 
+use route_catalog::{Operation, WorkClass};
 use serde::Deserialize;
 use server_config::lenient;
 
@@ -80,6 +81,18 @@ impl CreditSection {
                 }
             }
         }
+        let (dearest, held) = self.dearest();
+        for (holder, holds) in [
+            ("credit.pool_micro_usd", self.pool_micro_usd),
+            ("credit.cap_micro_usd", self.cap_micro_usd),
+        ] {
+            let costs_fit = self.costs().iter().all(|(_, cost)| *cost <= holds);
+            if costs_fit && holds < held {
+                let path = dearest.route().path;
+                let message = format!("expected at least {held}, so that a call of {path} fits");
+                problem(problems, holder, message);
+            }
+        }
         let least = self
             .upstream_call_micro_usd
             .saturating_add(self.verification_micro_usd);
@@ -89,6 +102,29 @@ impl CreditSection {
             );
             problem(problems, "credit.address_share_micro_usd", message);
         }
+    }
+
+    /// The operation whose call holds most before its work, and how much that is.
+    fn dearest(&self) -> (Operation, u64) {
+        let held = |operation: Operation| {
+            let calls = operation.most_calls();
+            let own = match operation.route().work {
+                WorkClass::Transaction => self.transaction_micro_usd,
+                WorkClass::Data | WorkClass::Model => 0,
+            };
+            let upstream = self
+                .upstream_call_micro_usd
+                .saturating_mul(calls.upstream.into());
+            let models = self.model_call_micro_usd.saturating_mul(calls.model.into());
+            self.verification_micro_usd
+                .saturating_add(upstream)
+                .saturating_add(models)
+                .saturating_add(own)
+        };
+        let all = Operation::ALL.into_iter();
+        let held = all.map(|operation| (operation, held(operation)));
+        held.max_by_key(|(_, held)| *held)
+            .unwrap_or((Operation::Swap, 0))
     }
 
     /// What one uncharged piece of work costs, by key.
@@ -154,6 +190,32 @@ mod tests {
                 "credit.cap_micro_usd: expected at least 6000000, so that credit.model_call_micro_usd fits",
             ]
         );
+    }
+
+    /// A call that no purse can hold would never be served to anybody.
+    #[test]
+    fn the_dearest_call_has_to_fit_into_the_pool_and_under_the_cap() {
+        let usual = CreditSection::default();
+        let (dearest, held) = usual.dearest();
+        let section = CreditSection {
+            pool_micro_usd: held - 1,
+            cap_micro_usd: held - 1,
+            ..usual
+        };
+        let path = dearest.route().path;
+        let expected = |key: &str| {
+            format!("credit.{key}: expected at least {held}, so that a call of {path} fits")
+        };
+        assert_eq!(
+            problems(&section),
+            [expected("pool_micro_usd"), expected("cap_micro_usd")]
+        );
+        let section = CreditSection {
+            pool_micro_usd: held,
+            cap_micro_usd: held,
+            ..section
+        };
+        assert_eq!(problems(&section), [""; 0]);
     }
 
     #[test]

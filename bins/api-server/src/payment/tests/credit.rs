@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use alloy_primitives::Address;
 use ledger::{Journal, State};
-use settlement::Settlement;
+use settlement::{Settlement, Verification};
+use x402_wire::Reason;
 
 use super::payer::Payer;
 use super::script::{Reconciles, Script, Settles, Work, unreachable};
@@ -143,13 +145,14 @@ async fn a_settlement_is_credited_once_however_often_it_is_found() {
     stage.journal.break_call("settle");
     for _ in 0..3 {
         refused(stage.buy(&payment).await);
-        stage.finish().await;
+        tokio::time::sleep(Duration::from_secs(100)).await;
     }
     // What has ended without a known outcome is paid for.
     let left = 1_000 - VERIFICATION;
     assert_eq!(stage.known_credit(&payer), Some((left, 0)));
     assert_eq!(stage.credit(&payer).await, left);
     stage.journal.mend();
+    stage.finish().await;
     assert!(served(stage.buy(&payment).await).again);
     assert_eq!(stage.known_credit(&payer), Some((left + 1_000, 0)));
     assert_eq!(stage.credit(&payer).await, left + 1_000);
@@ -172,4 +175,84 @@ async fn a_settlement_is_credited_once_when_an_old_list_names_it_again() {
     }
     assert_eq!(stage.known_credit(&payer), Some((2_000 - VERIFICATION, 0)));
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Settled);
+}
+
+/// Leaves less in the newcomers' pool than one call holds, and more than a verification costs.
+async fn dry_the_pool(stage: &Stage) {
+    Script::set(&stage.script.work, Work::Refuses);
+    refused(stage.buy(&stage.sign(&Payer::new(9))).await);
+    let out = refused(stage.buy(&stage.sign(&Payer::new(8))).await);
+    assert!(matches!(out, Refusal::OutOfCredit { .. }), "{out:?}");
+    Script::set(&stage.script.work, Work::Answers);
+}
+
+/// Whoever has paid before is not touched by others' abuse, whatever its signature looks like.
+#[tokio::test(start_paused = true)]
+async fn a_proven_wallet_is_served_from_its_own_credit_while_the_pool_is_dry() {
+    let stage = Stage::with(Script::default(), HELD);
+    let wallet = Address::repeat_byte(0xcc);
+    served(stage.buy(&stage.of_wallet(0xcc)).await);
+    assert_eq!(stage.credit_of(wallet).await, 1_000);
+    dry_the_pool(&stage).await;
+    let missing = stage.missing_of_pool().await;
+    Script::set(&stage.script.work, Work::Never);
+    let payment = stage.of_wallet(0xcc);
+    let mut call = Box::pin(stage.buy(&payment));
+    begin(&mut call).await;
+    let account = || stage.processor.credit().account(wallet);
+    assert_eq!(account(), Some((1_000, HELD)));
+    // Its refused work is paid for by itself, and not by the pool.
+    refused(call.await);
+    let left = 1_000 - VERIFICATION;
+    assert_eq!(account(), Some((left, 0)));
+    assert_eq!(stage.credit_of(wallet).await, left);
+    assert_eq!(stage.missing_of_pool().await, missing);
+    Script::set(&stage.script.work, Work::Answers);
+    assert!(!served(stage.buy(&stage.of_wallet(0xcc)).await).again);
+
+    // A wallet without credit is a newcomer: the pool pays for its verification, and does not hold its work.
+    stage.script.forget();
+    let payment = stage.of_wallet(0xcd);
+    let out = refused(stage.buy(&payment).await);
+    assert!(matches!(out, Refusal::OutOfCredit { .. }), "{out:?}");
+    assert_eq!(
+        (stage.script.asked("verify"), stage.script.asked("work")),
+        (1, 0)
+    );
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+    assert_eq!(stage.missing_of_pool().await, missing + VERIFICATION);
+    // With what has come in since, it is served.
+    stage.script.pass(300);
+    assert!(!served(stage.buy(&stage.of_wallet(0xcd)).await).again);
+}
+
+/// A forger spends the newcomers' and never the credit of the wallet in whose name it writes.
+#[tokio::test(start_paused = true)]
+async fn forgeries_in_the_name_of_a_wallet_leave_its_credit_alone() {
+    let stage = Stage::with(Script::default(), HELD);
+    let wallet = Address::repeat_byte(0xcc);
+    served(stage.buy(&stage.of_wallet(0xcc)).await);
+    let invalid = Verification::Invalid {
+        reason: Reason::InvalidExactEvmPayloadSignature,
+        message: None,
+    };
+    Script::set(&stage.script.verifies, invalid);
+    let mut forged = 0;
+    while let Refusal::Declined(_) = refused(stage.buy(&stage.of_wallet(0xcc)).await) {
+        forged += 1;
+    }
+    // As many as the pool holds, and then none is verified any more.
+    assert_eq!(forged, HELD / VERIFICATION);
+    assert_eq!(stage.missing_of_pool().await, HELD);
+    assert_eq!(stage.credit_of(wallet).await, 1_000);
+}
+
+/// What only the broker's word stands for earns and spends no credit of the payer's.
+#[tokio::test(start_paused = true)]
+async fn without_a_chain_nobody_proves_a_wallet() {
+    let stage = Stage::with(Script::with_chain(false), HELD);
+    served(stage.buy(&stage.of_wallet(0xcc)).await);
+    dry_the_pool(&stage).await;
+    let out = refused(stage.buy(&stage.of_wallet(0xcc)).await);
+    assert!(matches!(out, Refusal::OutOfCredit { .. }), "{out:?}");
 }

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use ledger::State;
 use route_catalog::Next;
-use settlement::{Reconciliation, Settlement, Verification};
+use settlement::{Call, Cause, Reconciliation, Settlement, Verification};
 use x402_wire::{PaymentPayload, Reason};
 
 use super::payer::Payer;
 use super::script::{Reconciles, Script, Settles, unreachable};
 use super::stage::{Stage, VERIFICATION, declined, refused, served};
+use crate::payment::Refusal;
 
 fn unknown() -> Settles {
     Settles::As(Settlement::Unknown {
@@ -170,4 +171,40 @@ async fn a_refused_verification_is_paid_for_by_credit() {
         assert_eq!(stage.missing_of_pool().await, missing);
     }
     assert_eq!(stage.script.asked("work"), 0);
+}
+
+/// A payload that makes the facilitator fail costs it a call as well. Where nobody could be asked, nobody pays.
+#[tokio::test(start_paused = true)]
+async fn a_verification_that_fails_is_paid_for_by_credit_when_somebody_was_asked() {
+    let call = Call::Verify;
+    let failed = Cause::Status { call, status: 500 };
+    let late = Cause::Timeout {
+        call,
+        after: Duration::from_secs(1),
+    };
+    let unsupported = Cause::Status {
+        call: Call::Supported,
+        status: 500,
+    };
+    for (cause, cost) in [
+        (failed, VERIFICATION),
+        (late, VERIFICATION),
+        (Cause::Unreachable { call }, 0),
+        (unsupported, 0),
+    ] {
+        let (stage, payer) = (Stage::new(), Payer::new(1));
+        stage.make_regular(&payer).await;
+        let unavailable = Verification::Unavailable {
+            cause: cause.clone(),
+        };
+        Script::set(&stage.script.verifies, unavailable);
+        let payment = stage.sign(&payer);
+        let ended = refused(stage.buy(&payment).await);
+        assert!(matches!(ended, Refusal::SettlementUnavailable), "{ended:?}");
+        assert_eq!(stage.credit(&payer).await, 1_000 - cost, "{cause}");
+        assert_eq!(stage.script.asked("work"), 0);
+        // The payment is as good as before.
+        Script::set(&stage.script.verifies, Verification::Valid);
+        assert!(!served(stage.buy(&payment).await).again);
+    }
 }

@@ -29,12 +29,6 @@ fn rejected() -> Settles {
     })
 }
 
-/// A contract wallet's payment. Its signature is longer than a key's.
-fn of_wallet(stage: &Stage, number: u8) -> PaymentPayload {
-    let wallet = alloy_primitives::Address::repeat_byte(number);
-    written(wallet, &stage.order(), &[7; 66])
-}
-
 /// A payment with a session key of the broker's.
 fn deferred(stage: &Stage) -> PaymentPayload {
     let order = Order {
@@ -98,10 +92,10 @@ async fn a_known_payment_is_answered_when_its_window_is_over() {
 #[tokio::test(start_paused = true)]
 async fn a_wallets_known_payment_needs_none_of_the_unproven_places() {
     let stage = Stage::with(Script::with_gate(1), 1_000_000);
-    let known = of_wallet(&stage, 0xcc);
+    let known = stage.of_wallet(0xcc);
     assert!(!served(stage.buy(&known).await).again);
     // All places wait for an answer of the settler.
-    let waiting: Vec<_> = (0..MAX_UNPROVEN).map(|_| of_wallet(&stage, 0xcd)).collect();
+    let waiting: Vec<_> = (0..MAX_UNPROVEN).map(|_| stage.of_wallet(0xcd)).collect();
     let mut calls: Vec<_> = waiting
         .iter()
         .map(|payment| Box::pin(stage.buy(payment)))
@@ -110,7 +104,7 @@ async fn a_wallets_known_payment_needs_none_of_the_unproven_places() {
         let none = tokio::time::timeout(Duration::from_millis(1), call).await;
         assert!(none.is_err());
     }
-    let new = refused(stage.buy(&of_wallet(&stage, 0xcc)).await);
+    let new = refused(stage.buy(&stage.of_wallet(0xcc)).await);
     assert!(matches!(new, Refusal::TooManyCalls), "{new:?}");
     assert!(served(stage.buy(&known).await).again);
     // A payer with a key needs no such place.
@@ -256,7 +250,7 @@ async fn nothing_is_said_of_a_payment_while_the_journal_cannot_be_read() {
 #[tokio::test(start_paused = true)]
 async fn a_payment_is_not_replaced_while_another_call_carries_it() {
     let stage = Stage::with(Script::with_gate(0), 1_000_000);
-    let payment = of_wallet(&stage, 0xcc);
+    let payment = stage.of_wallet(0xcc);
     let mut first = Box::pin(stage.buy(&payment));
     let waiting = tokio::time::timeout(Duration::from_secs(1), &mut first).await;
     assert!(waiting.is_err());
@@ -267,7 +261,7 @@ async fn a_payment_is_not_replaced_while_another_call_carries_it() {
     stage.script.gate.add_permits(1);
     assert!(!served(first.await).again);
     // When nobody carries it any more, an unknown payment whose window is over is replaced.
-    let late = of_wallet(&stage, 0xcc);
+    let late = stage.of_wallet(0xcc);
     stage.script.pass(100);
     assert_eq!(declined(stage.buy(&late).await).next, Next::SignNew);
     assert_eq!(stage.record(&late).await, None);

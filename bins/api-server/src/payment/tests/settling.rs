@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use alloy_primitives::Address;
 use ledger::State;
 use route_catalog::{ErrorCode, Next};
 use settlement::{Reconciliation, Settlement, Verification};
@@ -239,6 +240,20 @@ async fn a_transaction_that_turns_out_to_have_failed_is_paid_for_by_credit() {
     }
 }
 
+/// The wallet has proven that it pays, so it pays for what it has broken, and not the newcomers.
+#[tokio::test(start_paused = true)]
+async fn a_wallets_failed_transaction_is_paid_for_by_the_wallet() {
+    let stage = Stage::new();
+    let wallet = Address::repeat_byte(0xcc);
+    served(stage.buy(&stage.of_wallet(0xcc)).await);
+    Script::set(&stage.script.settles, failed());
+    declined(stage.buy(&stage.of_wallet(0xcc)).await);
+    let left = 1_000 - VERIFICATION - TRANSACTION;
+    assert_eq!(stage.credit_of(wallet).await, left);
+    assert_eq!(stage.processor.credit().account(wallet), Some((left, 0)));
+    assert_eq!(stage.missing_of_pool().await, 0);
+}
+
 /// Until its fate is written down, a claimed payment has its call's place: there are never more open entries than places.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
@@ -255,6 +270,49 @@ async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
     assert_eq!(shared.places.available_permits(), MAX_IN_FLIGHT);
     assert!(shared.in_flight.is_empty());
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+}
+
+/// However long the journal takes no write: what is not written down yet has its place and its owner.
+#[tokio::test(start_paused = true)]
+async fn a_place_is_kept_for_as_long_as_the_journal_takes_no_write() {
+    for (call, settles, ends) in [
+        ("release", rejected(), State::Released),
+        ("mark_unknown", failed(), State::Unknown),
+        ("settle", Settles::Taken, State::Settled),
+    ] {
+        let (stage, payer) = (Stage::new(), Payer::new(1));
+        Script::set(&stage.script.settles, settles);
+        stage.journal.break_call(call);
+        let payment = stage.sign(&payer);
+        let _ = stage.buy(&payment).await;
+        let shared = &stage.processor.shared;
+        for minute in 1..=20 {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            assert_eq!(
+                (
+                    shared.places.available_permits(),
+                    shared.in_flight.entries().len()
+                ),
+                (MAX_IN_FLIGHT - 1, 1),
+                "{call}: after {minute} minutes"
+            );
+        }
+        stage.journal.mend();
+        stage.finish().await;
+        assert_eq!(shared.places.available_permits(), MAX_IN_FLIGHT, "{call}");
+        assert_eq!(stage.record(&payment).await.unwrap().state, ends, "{call}");
+    }
+}
+
+/// A server that ends does not wait for a journal that takes no write.
+#[tokio::test(start_paused = true)]
+async fn closing_tries_once_more_and_ends() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    stage.journal.break_call("settle");
+    served(stage.buy(&stage.sign(&payer)).await);
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let closed = tokio::time::timeout(Duration::from_secs(1), stage.processor.close());
+    closed.await.unwrap();
 }
 
 /// Work that nobody can be charged for is not begun.

@@ -114,7 +114,7 @@ fn no_schedule_breaks_a_promise() {
 }
 
 /// Journal calls of a server, each of which fails before and after it takes effect.
-const JOURNAL_CALLS: [&str; 14] = [
+const JOURNAL_CALLS: [&str; 15] = [
     "reserve",
     "find",
     "look_up",
@@ -122,6 +122,7 @@ const JOURNAL_CALLS: [&str; 14] = [
     "settle",
     "release",
     "mark_unknown",
+    "mark_undecidable",
     "undecided",
     "credit",
     "debit",
@@ -132,7 +133,7 @@ const JOURNAL_CALLS: [&str; 14] = [
 ];
 
 /// What else goes wrong, and what else becomes of a payment, as notes say it.
-const EVENTS: [&str; 38] = [
+const EVENTS: [&str; 40] = [
     "journal: start_work is lost",
     "worker: refuses",
     "worker: knows nothing of it",
@@ -169,6 +170,8 @@ const EVENTS: [&str; 38] = [
     "forged long for",
     "twice",
     "answered, again: true",
+    "(aggr_deferred) for",
+    "newcomers: ",
     "server: crashes",
     "server: stops",
 ];

@@ -14,7 +14,7 @@ use route_catalog::{Catalog, CatalogConfig, Operation};
 use x402_wire::{Asset, Network, PaymentPayload, PaymentRequirements, Scheme, Terms};
 
 use super::model_journal::ModelJournal;
-use super::payer::{Order, Payer};
+use super::payer::{Order, Payer, written};
 use super::script::{Script, ScriptedSettler, ScriptedWorker};
 use crate::payment::{
     CreditPolicy, Declined, Delivered, Ended, PaidCall, PaymentPolicy, PaymentProcessor, Refusal,
@@ -23,7 +23,7 @@ use crate::payment::{
 
 /// What a call costs that ends without a paid answer.
 pub(super) const VERIFICATION: u64 = 100;
-/// What is held for a call of a data route.
+/// What is held for a call of the cheapest operation.
 pub(super) const HELD: u64 = 900;
 /// What a transaction costs that has failed.
 pub(super) const TRANSACTION: u64 = 500;
@@ -62,12 +62,13 @@ fn policy(pool: u64) -> PaymentPolicy {
         capacity: cost(capacity),
         per_second: cost(per_second),
     };
+    let calls = u64::from(Operation::CryptoNews.most_calls().upstream);
     PaymentPolicy {
         settle_budget_seconds: 40,
         settle_guard: Duration::from_secs(60),
         transaction_retention: Duration::from_secs(90 * 86_400),
         credit: CreditPolicy {
-            upstream_call: cost(100),
+            upstream_call: cost((HELD - VERIFICATION) / calls),
             model_call: cost(2_500),
             verification: cost(VERIFICATION),
             transaction: cost(TRANSACTION),
@@ -157,6 +158,11 @@ impl Stage {
         }
     }
 
+    /// A contract wallet's payment. Its signature is longer than a key's.
+    pub(super) fn of_wallet(&self, number: u8) -> PaymentPayload {
+        written(Address::repeat_byte(number), &self.order(), &[7; 66])
+    }
+
     pub(super) fn sign(&self, payer: &Payer) -> PaymentPayload {
         payer.sign(&self.order())
     }
@@ -195,7 +201,11 @@ impl Stage {
     }
 
     pub(super) async fn credit(&self, payer: &Payer) -> u64 {
-        self.journal.credit(payer.address()).await.unwrap()
+        self.credit_of(payer.address()).await
+    }
+
+    pub(super) async fn credit_of(&self, payer: Address) -> u64 {
+        self.journal.credit(payer).await.unwrap()
     }
 
     /// What the journal says is missing of the newcomers' pool.

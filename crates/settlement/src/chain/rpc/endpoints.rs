@@ -210,7 +210,7 @@ impl Service<RequestPacket> for InOrder {
 }
 
 /// The methods that this crate calls.
-const METHODS: [&str; 13] = [
+pub(crate) const METHODS: [&str; 13] = [
     "eth_call",
     "eth_chainId",
     "eth_estimateGas",

@@ -45,6 +45,13 @@ pub(super) struct Signed {
     pub(super) told_to_sign_new: bool,
 }
 
+impl Signed {
+    /// Whether a batch of the broker's pays, of which the chain cannot tell.
+    pub(super) fn is_deferred(&self) -> bool {
+        self.order.option.scheme == Scheme::AggrDeferred
+    }
+}
+
 /// One wanted answer: what was signed for it, and what came of it.
 pub(super) struct Purchase {
     pub(super) wanted: Wanted,
@@ -139,10 +146,12 @@ impl<J: Journal> Buyer<J> {
             return None;
         };
         let offer = process.catalog.offer(wanted.operation);
-        let exact = offer
-            .options()
-            .filter(|option| option.scheme == Scheme::Exact);
-        let options: Vec<_> = exact.collect();
+        let scheme = match world.chance.one_in(4) {
+            true => Scheme::AggrDeferred,
+            false => Scheme::Exact,
+        };
+        let options = offer.options().filter(|option| option.scheme == scheme);
+        let options: Vec<_> = options.collect();
         let option = world.chance.pick(&options).clone();
         // The least is what the work and the settlement may take.
         let least = 51 + world.chance.below(8);
@@ -158,8 +167,9 @@ impl<J: Journal> Buyer<J> {
         };
         world.note(|| {
             format!(
-                "buyer: signs {} for {wanted:?}, {seconds} s",
-                name(order.nonce)
+                "buyer: signs {} ({}) for {wanted:?}, {seconds} s",
+                name(order.nonce),
+                order.option.scheme.as_str()
             )
         });
         Some(Signed {

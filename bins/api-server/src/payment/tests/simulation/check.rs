@@ -12,7 +12,7 @@ use super::chain::{Transfer, name};
 use super::journal::at_once;
 use super::payers::Account;
 use super::server::{Heard, Process, Server, Wanted};
-use super::world::World;
+use super::world::{World, policy};
 use crate::payment::{MAX_IN_FLIGHT, MAX_UNPROVEN};
 
 /// Where the last requests of a schedule come from.
@@ -74,7 +74,9 @@ fn check_purchase(world: &World, purchase: &Purchase) {
         .iter()
         .any(|signed| signed.sent_for.len() > 1);
     let refused = purchase.gave_up.as_deref();
+    let on_the_brokers_word = purchase.signed.iter().any(Signed::is_deferred);
     let excused = misused
+        || on_the_brokers_word
         || !world.reads_chain
         || !can_pay(world, purchase)
         || refused.is_some_and(|why| why.starts_with("not_found"));
@@ -101,6 +103,7 @@ async fn check_payment<J: Journal>(
     delivered: &Delivered,
 ) {
     let (world, nonce) = (&server.world, signed.order.nonce);
+    let reads_chain = world.reads_chain && !signed.is_deferred();
     let key = signed.payment.authorization_key().unwrap();
     let record = at_once(server.journal.look_up(&key)).unwrap();
     let state = record.as_ref().map(|record| record.state);
@@ -118,9 +121,9 @@ async fn check_payment<J: Journal>(
             check_transaction(world, nonce, record.as_ref(), &transfer);
             fetch_again(server, signed, delivered).await;
         }
-        Some(State::Undecidable) if !world.reads_chain => {}
+        Some(State::Undecidable) if !reads_chain => {}
         // Given back on the word of a facilitator.
-        Some(State::Released) if !world.reads_chain => {}
+        Some(State::Released) if !reads_chain => {}
         state => world.violation(format!("{} was charged and is {state:?}", name(nonce))),
     }
 }
@@ -168,6 +171,57 @@ pub(super) fn check_stopped<J: Journal>(server: &Server<J>, process: &Process<J>
     if !shared.in_flight.is_empty() {
         world.violation("calls are counted as in flight that have ended".to_owned());
     }
+}
+
+/// A process that begins goes on with what is missing of the newcomers' pool, as the journal has it.
+pub(super) fn check_pool_at_start<J: Journal>(server: &Server<J>, process: &Process<J>) {
+    let world = &server.world;
+    let pool = policy().credit.newcomers.pool;
+    let missing = at_once(server.journal.missing(world.now())).unwrap().pool;
+    let left = process.left_in_pool(world);
+    if missing > 0 {
+        world.note(|| format!("newcomers: {missing} are missing at the start"));
+    }
+    // The journal counts in whole seconds, and a moment may have passed since it was read.
+    let capacity = pool.capacity.as_micro_usd();
+    let most = capacity.saturating_sub(missing) + SECONDS_APART * pool.per_second.as_micro_usd();
+    if left > most {
+        world.violation(format!(
+            "the newcomers' pool has {left} at the start, and {missing} of {capacity} are missing"
+        ));
+    }
+}
+
+/// What newcomers have spent in one process is missing in the next one, when the journal has taken every write.
+pub(super) fn check_pool_goes_on<J: Journal>(
+    server: &Server<J>,
+    stopped: PoolAtStop,
+    process: &Process<J>,
+) {
+    let world = &server.world;
+    let per_second = policy().credit.newcomers.pool.per_second.as_micro_usd();
+    let since = world.now().saturating_sub(stopped.at) + SECONDS_APART;
+    let (left, most) = (
+        process.left_in_pool(world),
+        stopped.left + since * per_second,
+    );
+    if left > most {
+        world.violation(format!(
+            "the newcomers' pool had {} when a process stopped, and {left} in the next one",
+            stopped.left
+        ));
+    }
+}
+
+/// How far two readings of the pool may be apart in time.
+const SECONDS_APART: u64 = 2;
+
+/// What was left in the newcomers' pool when a process had stopped.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PoolAtStop {
+    pub(super) left: u64,
+    /// Unix seconds.
+    pub(super) at: u64,
 }
 
 /// The credit of a payer, as a process that has stopped has counted it.

@@ -1,7 +1,7 @@
 //! Who pays: accounts with a key, and a contract wallet, whose signature only the chain can judge.
 
 use alloy_primitives::{Address, B256, Bytes};
-use x402_wire::PaymentPayload;
+use x402_wire::{PaymentPayload, Scheme};
 
 use crate::payment::tests::payer::{Order, Payer, written};
 
@@ -24,6 +24,11 @@ pub(super) fn wallet_signature(nonce: B256) -> Bytes {
         .into()
 }
 
+/// The signature of a session key that the broker takes for an authorization, whoever pays.
+pub(super) fn session_signature(nonce: B256) -> Bytes {
+    [nonce.as_slice(), nonce.as_slice(), &[3]].concat().into()
+}
+
 impl Account {
     pub(super) fn address(&self) -> Address {
         match self {
@@ -34,6 +39,9 @@ impl Account {
 
     pub(super) fn sign(&self, order: &Order) -> PaymentPayload {
         match self {
+            _ if order.option.scheme == Scheme::AggrDeferred => {
+                written(self.address(), order, &session_signature(order.nonce))
+            }
             Self::Key(payer) => payer.sign(order),
             Self::Wallet => written(WALLET, order, &wallet_signature(order.nonce)),
         }

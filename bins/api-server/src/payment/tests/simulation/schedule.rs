@@ -106,8 +106,8 @@ async fn operate<J: Journal>(server: &Arc<Server<J>>, accounts: &[Arc<Account>])
             .await;
     }
     // Now and then so long that payments become undecidable meanwhile.
-    let seconds = match world.chance.one_in(5) {
-        true => 1_500,
+    let seconds = match world.chance.one_in(4) {
+        true => 3_000,
         false => world.chance.between(10, 300),
     };
     world.sleep(seconds).await;

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use data_sources::Clock as _;
 use http_body_util::BodyExt;
 use ledger::{Journal, RequestBinding};
 use route_catalog::{Catalog, Operation};
 use serde_json::Value;
 use x402_wire::PaymentPayload;
 
+use super::check::{PoolAtStop, check_pool_at_start, check_pool_goes_on};
 use super::journal::FaultyJournal;
 use super::settler::SimulatedSettler;
 use super::worker::SimulatedWorker;
@@ -113,11 +115,22 @@ impl<J: Journal> Process<J> {
     }
 }
 
+impl<J> Process<J> {
+    /// What is left in the newcomers' pool, in millionths of a dollar.
+    pub(super) fn left_in_pool(&self, world: &World) -> u64 {
+        let now_ms = u64::try_from(world.clock.now().as_millisecond()).unwrap();
+        let mut credit = self.processor.shared.credit.lock().unwrap();
+        credit.left_in_pool(now_ms)
+    }
+}
+
 /// Where the callers find the process that runs at the moment, if one does.
 pub(super) struct Server<J> {
     pub(super) world: Arc<World>,
     pub(super) journal: Arc<J>,
     running: Mutex<Option<Arc<Process<J>>>>,
+    /// What the last process has left in the newcomers' pool; `None` when it has crashed.
+    pool: Mutex<Option<PoolAtStop>>,
 }
 
 impl<J: Journal> Server<J> {
@@ -126,6 +139,7 @@ impl<J: Journal> Server<J> {
             world,
             journal: Arc::new(journal),
             running: Mutex::new(None),
+            pool: Mutex::new(None),
         }
     }
 
@@ -142,6 +156,12 @@ impl<J: Journal> Server<J> {
     pub(super) async fn start(&self, catalog: Arc<Catalog>) {
         let process = Process::start(&self.world, &self.journal, catalog).await;
         self.world.note(|| "server: starts".to_owned());
+        check_pool_at_start(self, &process);
+        let stopped = self.pool.lock().unwrap().take();
+        // A write that has failed is lost.
+        if let Some(stopped) = stopped.filter(|_| self.world.rates.journal == 0) {
+            check_pool_goes_on(self, stopped, &process);
+        }
         self.swap(Some(Arc::new(process)));
     }
 
@@ -165,6 +185,11 @@ impl<J: Journal> Server<J> {
             let what = "a process that is asked to stop does not stop within an hour";
             self.world.violation(what.to_owned());
         }
+        let stopped = PoolAtStop {
+            left: process.left_in_pool(&self.world),
+            at: self.world.now(),
+        };
+        *self.pool.lock().unwrap() = Some(stopped);
         process.life.crash();
         Some(process)
     }

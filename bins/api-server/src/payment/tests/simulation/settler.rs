@@ -4,7 +4,7 @@ use std::future::pending;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, U256, hex};
 use settlement::{
     Call, Cause, DECISION_MARGIN_SECONDS, Readiness, Receipt, Reconciliation, Settlement, Settler,
     Verification,
@@ -12,7 +12,7 @@ use settlement::{
 use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
 
 use super::chain::{By, EXPIRY_MARGIN_SECONDS, name};
-use super::payers::{is_wallet, wallet_signature};
+use super::payers::{is_wallet, session_signature, wallet_signature};
 use super::world::{Life, World};
 
 pub(super) struct SimulatedSettler {
@@ -43,6 +43,12 @@ fn over() -> Reason {
     Reason::InvalidExactEvmPayloadAuthorizationValidBefore
 }
 
+/// Whether a batch of the broker's pays: then nobody else can execute the authorization, its payer cannot cancel it, and the
+/// chain tells nothing.
+fn is_deferred(payment: &Payment) -> bool {
+    payment.scheme() == Scheme::AggrDeferred
+}
+
 fn ends(payment: &Payment) -> u64 {
     u64::try_from(payment.authorization().valid_before).unwrap()
 }
@@ -50,6 +56,11 @@ fn ends(payment: &Payment) -> u64 {
 impl SimulatedSettler {
     async fn step(&self) {
         self.life.step(&self.world).await;
+    }
+
+    /// Whether the chain decides what became of a payment.
+    fn reads_chain_for(&self, payment: &Payment) -> bool {
+        self.world.reads_chain && !is_deferred(payment)
     }
 
     fn goes_wrong(&self) -> bool {
@@ -102,7 +113,7 @@ impl SimulatedSettler {
             "not sent" => Settlement::NotSent {
                 cause: Cause::Unreachable { call: Call::Settle },
             },
-            "failed" if world.reads_chain => Settlement::Failed {
+            "failed" if self.reads_chain_for(payment) => Settlement::Failed {
                 transaction: world.chain.fail(payment, world.now()),
                 reason: Reason::TransactionFailed,
             },
@@ -112,7 +123,7 @@ impl SimulatedSettler {
                 let reason = Reason::InvalidExactEvmTransactionSimulationFailed;
                 let message = None;
                 // Without a chain nobody contradicts it.
-                if !world.reads_chain {
+                if !self.reads_chain_for(payment) {
                     return Settlement::Rejected { reason, message };
                 }
                 match world.chain.transfer(nonce, world.now()) {
@@ -138,7 +149,11 @@ impl SimulatedSettler {
     /// Others get to see the authorization.
     fn publish(&self, payment: &Payment) {
         let world = &self.world;
-        let (now, strangers) = (world.now(), world.rates.strangers);
+        let now = world.now();
+        let strangers = match is_deferred(payment) {
+            true => 0,
+            false => world.rates.strangers,
+        };
         if world.chain.publish(payment, now, &world.chance, strangers) {
             let nonce = payment.authorization().nonce;
             world.note(|| format!("stranger: will execute {}", name(nonce)));
@@ -148,7 +163,7 @@ impl SimulatedSettler {
     /// Its payer cancels an authorization that it has sent, at any time from now on.
     fn perhaps_cancel(&self, payment: &Payment) {
         let world = &self.world;
-        if world.goes_wrong(world.rates.cancellations) {
+        if !is_deferred(payment) && world.goes_wrong(world.rates.cancellations) {
             let at = world.now() + world.chance.below(200);
             world.chain.cancel_later(payment, at);
             let nonce = payment.authorization().nonce;
@@ -161,9 +176,9 @@ impl SimulatedSettler {
     }
 
     /// Found out before anything was sent, or told by a facilitator that holds the authorization.
-    fn refused_by_token(&self) -> Settlement {
+    fn refused_by_token(&self, payment: &Payment) -> Settlement {
         let (reason, message) = (Reason::InsufficientFunds, None);
-        match self.world.reads_chain && self.world.chance.one_in(2) {
+        match self.reads_chain_for(payment) && self.world.chance.one_in(2) {
             true => Settlement::StillOpen { reason, message },
             false => Settlement::Rejected { reason, message },
         }
@@ -277,10 +292,14 @@ impl Settler for SimulatedSettler {
         let needed = committed.saturating_add(payment.requirements().amount);
         let signed = match payment.check_signature() {
             Ok(SignatureStanding::Recovered) => true,
+            Ok(SignatureStanding::Session) => {
+                let session = hex::encode_prefixed(session_signature(nonce));
+                payment.payload().signature().as_str() == session
+            }
             _ => is_wallet(payer) && payment.wallet_signature() == Some(wallet_signature(nonce)),
         };
         let is_used = world.chain.transfer(nonce, now).is_some()
-            || world.reads_chain && world.chain.is_cancelled(nonce, now);
+            || self.reads_chain_for(payment) && world.chain.is_cancelled(nonce, now);
         let invalid = if is_used {
             Some(used())
         } else if !signed {
@@ -316,7 +335,7 @@ impl Settler for SimulatedSettler {
                 message: None,
             };
         }
-        if world.reads_chain && world.chain.is_cancelled(nonce, now) {
+        if self.reads_chain_for(payment) && world.chain.is_cancelled(nonce, now) {
             let reason = Reason::Cancelled;
             let message = None;
             return Settlement::Rejected { reason, message };
@@ -326,7 +345,7 @@ impl Settler for SimulatedSettler {
             true => self.settle_oddly(payment).await,
             false => match world.chain.execute(payment, now) {
                 Some(transaction) => Settlement::Settled(Receipt::of(payment, transaction)),
-                None => self.refused_by_token(),
+                None => self.refused_by_token(payment),
             },
         };
         world.note(|| format!("settler: {} is {}", name(nonce), outcome.outcome()));
@@ -352,7 +371,7 @@ impl Settler for SimulatedSettler {
                 _ => return self.undecided(transaction),
             }
         }
-        let outcome = match self.world.reads_chain {
+        let outcome = match self.reads_chain_for(payment) {
             true => self.reconcile_by_chain(payment, transaction),
             false => self.reconcile_by_memory(payment, transaction),
         };

@@ -189,7 +189,7 @@ pub(super) fn policy() -> PaymentPolicy {
         settle_guard: Duration::from_secs(60),
         transaction_retention: Duration::from_secs(90 * 86_400),
         credit: CreditPolicy {
-            upstream_call: cost(100),
+            upstream_call: cost(400),
             model_call: cost(2_500),
             verification: cost(100),
             transaction: cost(500),

@@ -1,0 +1,94 @@
+//! The most that the work behind each operation asks of others.
+
+use crate::Operation;
+
+/// Requests that one call of an operation makes at most, when nothing that it reads is kept already.
+///
+/// A server holds credit for so many before it begins the work. A request that fails and is sent again counts once: how often
+/// requests fail is not the caller's to choose. What reads kept data alone counts as one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MostCalls {
+    /// Requests to upstreams of data, and looks at work that a model has in hand.
+    pub upstream: u32,
+    /// Requests that set a model to work.
+    pub model: u32,
+}
+
+impl Operation {
+    /// The most requests that one call of the operation makes.
+    pub const fn most_calls(self) -> MostCalls {
+        let (upstream, model) = match self {
+            // One dataset.
+            Self::CryptoNews
+            | Self::YieldAlpha
+            | Self::CreateYieldWatch
+            | Self::CancelYieldWatch
+            | Self::ListYieldWatch
+            | Self::AuditYieldWatch => (1, 0),
+            // One list or quote, with another source for it.
+            Self::AllTokens
+            | Self::SupportedTokens
+            | Self::Approve
+            | Self::Swap
+            | Self::DefiAnalytics
+            | Self::YieldFarmingHistorical => (2, 0),
+            // Pages of posts, a few lists side by side, a market with its book and candles.
+            Self::FilteredNews
+            | Self::TrendingAltcoins
+            | Self::TwitterSummary
+            | Self::MarketAlpha
+            | Self::HyperliquidMarket
+            | Self::YieldMarkets => (4, 0),
+            // Three quotes, the pools, and a trade both ways.
+            Self::Price => (6, 0),
+            // Three sources one after the other, some with a search first.
+            Self::TokenDetails => (8, 0),
+            // Pages of posts, and who leads opinions about each of seven tokens; two scans and the holders.
+            Self::KolSentiment | Self::TokenSecurity => (10, 0),
+            // Pages of three kinds; every chain of a protocol.
+            Self::HlTransactionHistory | Self::YieldFarmingActive => (14, 0),
+            // Scans, holders, the price, and trades of two sizes.
+            Self::VetToken => (22, 0),
+            // Four venues, a coin and two moods; one for each of the venue's exchanges.
+            Self::TokenAlpha | Self::HyperliquidAccount => (24, 0),
+            // One for each of sixteen exchanges, beside bonds and volatility.
+            Self::RwaPulse => (26, 0),
+            // Four venues and one for each of the twenty largest markets; one for each instrument, some from a second source.
+            Self::FundingRates | Self::TradfiData => (30, 0),
+            // Every chain, by its nodes and its explorer, where the index is silent.
+            Self::Portfolio | Self::IdleCapital | Self::SubWallet => (48, 0),
+            // What a coin, its venues, its scans, its price and its pools take together.
+            Self::TokenDeepDive => (56, 0),
+            // A portfolio, and the gas of every chain.
+            Self::YieldRecommendations => (68, 0),
+            // Two nodes of every chain are searched; then every contract and selector is looked up. The sections of a report.
+            Self::TxExplainer | Self::MegaReport => (80, 0),
+            // One model after the other while they fail; an image is asked for until it is drawn.
+            Self::LlmResearch => (1, 3),
+            Self::GenerateMeme => (16, 1),
+            Self::AutoSwap
+            | Self::AutoBridge
+            | Self::AutoWithdraw
+            | Self::AutoDefiInvest
+            | Self::AutoDefiWithdraw
+            | Self::YieldCopilot => (16, 0),
+        };
+        MostCalls { upstream, model }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WorkClass;
+
+    #[test]
+    fn models_are_asked_by_the_routes_that_are_for_them() {
+        for operation in Operation::ALL {
+            let MostCalls { upstream, model } = operation.most_calls();
+            let is_of_models = operation.route().work == WorkClass::Model;
+            assert_eq!(model > 0, is_of_models, "{operation}");
+            assert!(upstream > 0, "{operation}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! How often upstreams may be asked.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use data_sources::{Families, UpstreamSpec};
+
+/// How often a host may be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quota {
+    /// Whom.
+    pub host: String,
+    /// Which of its limits, where it has several; empty for one over everything.
+    pub family: &'static str,
+    /// Weight of the calls in any stretch of time of this length.
+    pub limit: u32,
+    /// That length.
+    pub window: Duration,
+}
+
+/// What hosts themselves say that they allow, where they do; otherwise our adapters' own limits count.
+const PUBLISHED: [(&str, u32, u64); 6] = [
+    ("api.coingecko.com", 30, 60),
+    ("api.gopluslabs.io", 30, 60),
+    ("api.hyperliquid.xyz", 1_200, 60),
+    ("api.dexscreener.com", 300, 60),
+    ("iris-api.circle.com", 35, 1),
+    ("li.quest", 75, 7_200),
+];
+
+/// Hosts with several limits: what the paths begin with that each of them covers, and its name in our adapter. The first that
+/// fits counts.
+const FAMILIES: [(&str, &str, &str); 10] = [
+    ("web3.okx.com", "/api/v6/dex/market/social", "social"),
+    ("web3.okx.com", "/api/v6/dex/market", "market"),
+    ("web3.okx.com", "/api/v6/dex/aggregator", "aggregator"),
+    ("web3.okx.com", "/api/v6/dex/balance", "balances"),
+    ("web3.okx.com", "/api/v6/security", "security"),
+    ("web3.okx.com", "/api/v6/defi", "defi"),
+    ("fapi.binance.com", "/futures/data", "statistics"),
+    ("fapi.binance.com", "/fapi", "market"),
+    ("www.okx.com", "/api/v5/rubik", "statistics"),
+    ("www.okx.com", "/api/v5/public", "public"),
+];
+
+/// Upstreams with a quota of a day in the paid API's configuration: the adapter's name, its host, and the calls. Kills must
+/// not make it more.
+pub const DAILY: [(&str, &str, u32); 1] = [("coinpaprika", "api.coinpaprika.com", 60)];
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The limit that covers a call of `host/path`.
+pub(super) fn family(target: &str) -> &'static str {
+    let fits = |(host, path, _): &&(&str, &str, &'static str)| {
+        let rest = target.strip_prefix(host);
+        rest.is_some_and(|rest| rest.starts_with(path))
+    };
+    FAMILIES
+        .iter()
+        .find(fits)
+        .map_or("", |(_, _, family)| family)
+}
+
+/// How often each host may be asked: as it says itself, or else as our adapters allow themselves, each of their limits by itself.
+pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
+    let mut quotas: BTreeMap<(String, &'static str), Quota> = BTreeMap::new();
+    for spec in specs {
+        for (at, (key, url)) in spec.urls.iter().enumerate() {
+            let host = url.trim_start_matches("https://");
+            let host = host.split('/').next().unwrap_or_default().to_owned();
+            let rates = spec.families.each(spec.urls.iter().map(|(key, _)| *key));
+            let rates: Vec<_> = match spec.families {
+                Families::One(_) => rates.map(|(_, rate)| ("", rate)).collect(),
+                Families::EachAddress(_) => {
+                    rates.skip(at).take(1).map(|(_, rate)| ("", rate)).collect()
+                }
+                // Some have a limit for each of their hosts, which is then named like the address.
+                Families::Groups(_) => rates
+                    .filter(|(family, _)| family == key || spec.urls.len() == 1)
+                    .map(|(family, rate)| (if family == *key { "" } else { family }, rate))
+                    .collect(),
+            };
+            for (family, rate) in rates {
+                let window = Duration::from_secs(rate.seconds.into());
+                // Two adapters may ask the same host; each keeps to its own limit.
+                let quota = quotas.entry((host.clone(), family)).or_insert(Quota {
+                    host: host.clone(),
+                    family,
+                    limit: 0,
+                    window,
+                });
+                quota.limit = quota.limit.saturating_add(rate.weight);
+            }
+        }
+    }
+    for (host, limit, seconds) in PUBLISHED {
+        quotas.retain(|(known, _), _| known != host);
+        let quota = Quota {
+            host: host.to_owned(),
+            family: "",
+            limit,
+            window: Duration::from_secs(seconds),
+        };
+        quotas.insert((host.to_owned(), ""), quota);
+    }
+    let daily = DAILY.map(|(_, host, limit)| Quota {
+        host: host.to_owned(),
+        family: "",
+        limit,
+        window: DAY,
+    });
+    quotas.into_values().chain(daily).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use api_server::Sources;
+
+    use super::*;
+
+    #[test]
+    fn quotas_are_those_of_hosts_or_else_of_adapters() {
+        let quotas = quotas(&Sources::specs());
+        let of = |host: &str| quotas.iter().find(|quota| quota.host == host).unwrap();
+        assert_eq!(of("api.coingecko.com").limit, 30);
+        assert_eq!(of("li.quest").window, Duration::from_secs(7_200));
+        // Each family of one host by itself.
+        let of_okx = |family: &str| {
+            let mut of_host = quotas.iter().filter(|quota| quota.host == "web3.okx.com");
+            of_host.find(|quota| quota.family == family).unwrap().limit
+        };
+        assert_eq!((of_okx("market"), of_okx("security")), (240, 60));
+        // Every limit that a host has among others is that of some path, and no path is of a limit that is none.
+        let mut named: Vec<_> = FAMILIES.iter().map(|(host, _, of)| (*host, *of)).collect();
+        let mut limits: Vec<_> = quotas
+            .iter()
+            .filter(|quota| !quota.family.is_empty())
+            .map(|quota| (quota.host.as_str(), quota.family))
+            .collect();
+        named.sort_unstable();
+        limits.sort_unstable();
+        assert_eq!(named, limits);
+        // Each address of its own.
+        assert_eq!(of("eth.blockscout.com").limit, 120);
+        let daily: Vec<_> = quotas.iter().filter(|quota| quota.window == DAY).collect();
+        assert_eq!((daily.len(), daily[0].limit), (1, 60));
+        for (name, host, _) in DAILY {
+            let spec = Sources::specs().into_iter().find(|spec| spec.name == name);
+            let urls = spec.unwrap().urls;
+            assert!(urls.iter().all(|(_, url)| url.contains(host)), "{host}");
+        }
+        // What adapters allow themselves is never more than what hosts allow.
+        for spec in Sources::specs() {
+            let rates = spec.families.each(spec.urls.iter().map(|(key, _)| *key));
+            for ((_, rate), (_, url)) in rates.zip(spec.urls) {
+                let host = url.trim_start_matches("https://");
+                if let Some((_, limit, seconds)) = PUBLISHED.iter().find(|(name, ..)| *name == host)
+                {
+                    assert_eq!(*seconds, u64::from(rate.seconds), "{host}");
+                    assert!(rate.weight <= *limit, "{host}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_belongs_to_the_limit_that_fits_first() {
+        for (target, expected) in [
+            ("web3.okx.com/api/v6/dex/market/price", "market"),
+            ("web3.okx.com/api/v6/dex/market/social/news", "social"),
+            ("fapi.binance.com/fapi/v1/premiumIndex?symbol=A", "market"),
+            ("fapi.binance.com/elsewhere", ""),
+            ("li.quest/v1/quote", ""),
+        ] {
+            assert_eq!(family(target), expected, "{target}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The configurations of the servers.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use api_server::Sources;
+use data_sources::evm::PUBLIC_ENDPOINTS;
+use x402_wire::Asset;
+
+use super::{POOL_MICRO_USD, REFILL_MICRO_USD};
+use crate::bank::{OTHER_PAYEE, PAYEE};
+use crate::upstreams::DAILY;
+
+/// Where both listen at first: at any port.
+pub(super) const LISTEN: &str = "listen = \"127.0.0.1:0\"";
+
+/// What differs from run to run in the configuration of the paid API.
+#[derive(Debug)]
+pub(super) struct ApiConfig {
+    /// Who is paid, and in what, as lines of `[payment]`.
+    pub(super) terms: String,
+    /// Who settles, as lines of `[settlement]`.
+    pub(super) settles: String,
+    pub(super) rpc: String,
+    pub(super) proxy: String,
+    pub(super) ledger: PathBuf,
+    /// The file with the key that every upstream takes.
+    pub(super) key: PathBuf,
+}
+
+impl ApiConfig {
+    /// Short time limits and a small pool, so that minutes show what otherwise takes hours. Upstreams are live ones to the
+    /// server: it keeps its budgets.
+    pub(super) fn to_toml(&self) -> String {
+        let Self {
+            terms,
+            settles,
+            rpc,
+            proxy,
+            ..
+        } = self;
+        let (ledger, key) = (self.ledger.display(), self.key.display());
+        let mut text = format!(
+            r#"
+[server]
+{LISTEN}
+client_address_header = "x-forwarded-for"
+max_connections = 600
+header_timeout_seconds = 4
+body_timeout_seconds = 4
+write_timeout_seconds = 4
+
+[payment]
+settle_budget_seconds = 8
+{terms}
+
+[settlement]
+{settles}
+rpc_url = "{rpc}"
+timeout_ms = 3000
+reconcile_seconds = 1
+
+[credit]
+pool_micro_usd = {POOL_MICRO_USD}
+pool_refill_micro_usd_per_second = {REFILL_MICRO_USD}
+
+[storage]
+url = "sqlite://{ledger}"
+
+[datasets]
+news = false
+yields = false
+
+[log]
+filter = "off"
+"#
+        );
+        for spec in Sources::specs() {
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(
+                text,
+                "\n[upstreams.{}]\ntimeout_ms = 2000\napi_key_file = \"{key}\"",
+                spec.name
+            );
+            if spec.name == "okx" {
+                let _ = writeln!(
+                    text,
+                    "secret_key_file = \"{key}\"\npassphrase_file = \"{key}\""
+                );
+            }
+            for (name, _, calls) in DAILY {
+                if name == spec.name {
+                    let _ = writeln!(text, "daily_quota = {calls}");
+                }
+            }
+            for (name, url) in spec.urls {
+                let _ = writeln!(text, "{name} = \"{}\"", through(proxy, url));
+            }
+        }
+        for (id, [url, _]) in PUBLIC_ENDPOINTS {
+            let url = through(proxy, url);
+            let _ = writeln!(text, "\n[chains.{id}]\nrpc_urls = [\"{url}\"]");
+        }
+        text
+    }
+}
+
+/// Who is paid, and in which assets, after so many kills: payments for the terms before are known all the same.
+pub(super) fn terms(kills: u32) -> String {
+    let assets = Asset::chain_196();
+    let (payee, left_out) = match kills % 2 {
+        0 => (PAYEE, 0),
+        _ => (OTHER_PAYEE, 1),
+    };
+    let mut text = format!("pay_to = \"{payee}\"\n");
+    for Asset {
+        address,
+        name,
+        version,
+    } in assets.iter().skip(left_out)
+    {
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(
+            text,
+            "[[payment.assets]]\naddress = \"{address}\"\nname = \"{name}\"\nversion = \"{version}\""
+        );
+    }
+    text
+}
+
+pub(super) fn rail_config(proxy: &str, storage: &Path) -> String {
+    let storage = storage.display();
+    let [lifi, circle, clob, gamma, hyperliquid] = [
+        "https://li.quest/v1",
+        "https://iris-api.circle.com",
+        "https://clob.polymarket.com",
+        "https://gamma-api.polymarket.com",
+        "https://api.hyperliquid.xyz",
+    ]
+    .map(|url| through(proxy, url));
+    format!(
+        r#"
+[server]
+listen = "127.0.0.1:0"
+client_address_header = "x-forwarded-for"
+max_connections = 600
+header_timeout_seconds = 4
+body_timeout_seconds = 4
+write_timeout_seconds = 4
+
+[plans]
+fee_config = "fees.toml"
+
+[storage]
+url = "sqlite://{storage}"
+
+[log]
+filter = "off"
+
+[upstreams.lifi]
+base_url = "{lifi}"
+timeout_ms = 4000
+
+[upstreams.circle]
+base_url = "{circle}"
+
+[upstreams.polymarket]
+clob_url = "{clob}"
+gamma_url = "{gamma}"
+
+[upstreams.hyperliquid]
+base_url = "{hyperliquid}"
+"#
+    )
+}
+
+fn through(proxy: &str, url: &str) -> String {
+    let host_and_path = url.strip_prefix("https://").unwrap_or(url);
+    format!("{proxy}/{host_and_path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_outside_this_machine_is_configured() {
+        let api = ApiConfig {
+            terms: terms(0),
+            settles: "facilitator_url = \"http://127.0.0.1:1\"".to_owned(),
+            rpc: "http://127.0.0.1:2".to_owned(),
+            proxy: "http://127.0.0.1:3".to_owned(),
+            ledger: "/x.db".into(),
+            key: "/x.key".into(),
+        };
+        for text in [
+            api.to_toml(),
+            rail_config("http://127.0.0.1:3", Path::new("/rail.db")),
+        ] {
+            assert!(!text.contains("https://"), "{text}");
+            let urls = text.split("http://").skip(1);
+            assert!(urls.clone().count() > 4);
+            for url in urls {
+                assert!(url.starts_with("127.0.0.1:"), "{url}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_other_kill_changes_payee_and_assets() {
+        let (first, second) = (terms(0), terms(1));
+        assert_eq!(terms(2), first);
+        assert!(first.contains(&PAYEE.to_string()) && !second.contains(&PAYEE.to_string()));
+        assert!(second.contains(&OTHER_PAYEE.to_string()));
+        let assets = |terms: &str| terms.matches("[[payment.assets]]").count();
+        assert_eq!((assets(&first), assets(&second)), (3, 2));
+    }
+}
