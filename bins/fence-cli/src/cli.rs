@@ -135,7 +135,7 @@ pub(crate) enum LimitCommand {
     New(limit::New),
     /// Sign a limit with a key file
     #[command(after_help = EXIT_CODES)]
-    Sign(limit::Sign),
+    Sign(limit::SignLimit),
     /// Put the signature of a wallet beside a limit
     #[command(after_help = EXIT_CODES)]
     Attach(limit::Attach),

@@ -108,7 +108,7 @@ pub fn new(arguments: &New) -> Result<Outcome, Failure> {
 
 /// `limit sign`.
 #[derive(Debug, Args)]
-pub struct Sign {
+pub struct SignLimit {
     /// What is signed, and by whom
     #[command(flatten)]
     pub sign: signing::Sign,
@@ -121,7 +121,7 @@ pub struct Sign {
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
-pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
+pub fn sign(arguments: &SignLimit) -> Result<Outcome, Failure> {
     // A limit tightens: without the policy's decimals it is said in the smallest unit.
     let chosen = arguments.policy.choose(&Settings::load()?).ok();
     let policy = chosen.as_ref().map(|chosen| &chosen.policy);

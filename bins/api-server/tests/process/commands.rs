@@ -80,7 +80,7 @@ fn the_demo_shows_its_steps_and_ends() {
         "   201 active\n",
         "   dry run      admitted, nothing sent\n",
         "   approve_reset success 0x",
-        "   call         success 0x",
+        "   call          success 0x",
         "   balance      1000.000000 USDC\n",
         "   balance      800.000000 USDC\n",
         "   allowance    200.000000 USDC, when the owner signs\n",
