@@ -1,12 +1,14 @@
-//! `api-server demo`: a paid call from end to end, with nothing but this binary.
+//! `api-server demo`: a paid call from end to end, and a round of the fence, with nothing but this binary.
 //!
-//! The server is the production one: the same composition, the on-chain settler, the SQLite ledger. What stands in for
-//! the world is an embedded chain that runs a real EIP-3009 token, and recorded upstream answers served over HTTP.
+//! The servers are the production one: the same composition, the on-chain settler, the SQLite ledger, custody and the sender of plans.
+//! What stands in for the world are embedded chains that run real tokens and the interface of the aggregator's router, and recorded
+//! upstream answers served over HTTP. The fence has a server of its own, because its chain is not one of the recorded ones.
 
 mod buyer;
+mod fence;
 mod transcript;
 
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +22,9 @@ use replay::{RecordingError, Recordings, ReplayServer};
 use secrecy::SecretString;
 use thiserror::Error;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
+pub use self::fence::{EmbeddedPlan, FenceStage, FenceStageError};
 use crate::Sources;
 use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
 use crate::error::ServeError;
@@ -37,6 +41,10 @@ pub(crate) enum DemoError {
     Serve(#[from] ServeError),
     #[error("{0}")]
     Io(#[from] io::Error),
+    #[error("the fence: {0}")]
+    Fence(#[from] FenceStageError),
+    #[error("a task of the demo ended: {0}")]
+    Task(#[from] tokio::task::JoinError),
     #[error("the buyer: {0}")]
     Buyer(#[from] buyer::BuyerError),
     #[error("step {step}: expected {expected}, observed {observed}")]
@@ -131,14 +139,34 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
         drop(stopped.await);
     }));
 
+    // Custody derives keys, which takes seconds: meanwhile the paid call is shown.
+    let staging = tokio::spawn(FenceStage::open());
     let buyer = buyer::Buyer::new(BUYER, address)?;
-    let shown = transcript::show(&buyer, &chain, &mut io::stdout()).await;
-    if shown.is_ok() && !once {
-        transcript::invite(&buyer, &mut io::stdout()).await?;
-        shutdown_signal().await;
-    }
+    let mut out = io::stdout();
+    let shown = match transcript::show(&buyer, &chain, &mut out).await {
+        Ok(()) => fenced(staging, &buyer, once, &mut out).await,
+        Err(broken) => Err(broken),
+    };
     drop(stop);
     drop(server.await);
+    shown
+}
+
+/// The fence's part; then both servers go on until Ctrl-C, or end at once.
+async fn fenced(
+    staging: JoinHandle<Result<FenceStage, FenceStageError>>,
+    buyer: &buyer::Buyer,
+    once: bool,
+    out: &mut impl Write,
+) -> Result<(), DemoError> {
+    let stage = staging.await??;
+    let shown = fence::show(&stage, out).await;
+    if shown.is_ok() && !once {
+        transcript::invite(buyer, out).await?;
+        fence::invite(&stage, out)?;
+        shutdown_signal().await;
+    }
+    stage.close().await;
     shown
 }
 

@@ -31,7 +31,7 @@ mod sources;
 
 pub use cli::run_cli;
 pub use config::{Config, ConfigError};
-pub use demo::{recorded_clock, replay_upstreams};
+pub use demo::{EmbeddedPlan, FenceStage, FenceStageError, recorded_clock, replay_upstreams};
 pub use error::ServeError;
 pub use serve::{Parts, Service, serve, serve_signed_by};
 pub use server_config::start_log;

@@ -6,7 +6,7 @@ use fence_offline::{grant, key, limit, log, onchain, order, plan, policy, revoke
 
 /// Permit, review and end: signs permissions offline and verifies plans before anything is signed.
 ///
-/// No command opens a socket, but for those that are marked (network): `submit`, `revoke confirm`, `revoke now`, `status`,
+/// No command opens a socket, but for those that are marked (network): `submit`, `revoke confirm`, `revoke now`, `status`, `log fetch`,
 /// `onchain read-back` and `onchain clear-allowance`.
 #[derive(Debug, Parser)]
 #[command(name = "fence-cli", version, after_help = EXIT_CODES, max_term_width = 100)]
@@ -135,7 +135,7 @@ pub(crate) enum LimitCommand {
     New(limit::New),
     /// Sign a limit with a key file
     #[command(after_help = EXIT_CODES)]
-    Sign(limit::Sign),
+    Sign(limit::SignLimit),
     /// Put the signature of a wallet beside a limit
     #[command(after_help = EXIT_CODES)]
     Attach(limit::Attach),
@@ -155,6 +155,9 @@ pub(crate) enum OrderCommand {
     /// Put the signature of a wallet beside an order
     #[command(after_help = EXIT_CODES)]
     Attach(order::Attach),
+    /// Give a signed order with its plan to the service, and wait for what becomes of it (network)
+    #[command(after_help = EXIT_CODES)]
+    Submit(fence_online::SubmitOrder),
 }
 
 #[derive(Debug, Subcommand)]
@@ -178,6 +181,9 @@ pub(crate) enum OnchainCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LogCommand {
+    /// Read the whole log of a grant (network)
+    #[command(after_help = EXIT_CODES)]
+    Fetch(fence_online::FetchLog),
     /// Check that no record of a grant's log was changed, left out or put elsewhere
     #[command(after_help = EXIT_CODES)]
     Verify(log::Verify),

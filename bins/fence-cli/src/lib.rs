@@ -64,9 +64,12 @@ fn run(command: Command) -> Outcome {
         Command::Order { command } => of_order(&command),
         Command::Onchain { command } => of_chain(&command),
         Command::Status(arguments) => ended(fence_online::status(&arguments), arguments.json),
-        Command::Log {
-            command: LogCommand::Verify(arguments),
-        } => ended(log::verify(&arguments), arguments.json),
+        Command::Log { command } => match command {
+            LogCommand::Fetch(arguments) => {
+                ended(fence_online::fetch_log(&arguments), arguments.json)
+            }
+            LogCommand::Verify(arguments) => ended(log::verify(&arguments), arguments.json),
+        },
         Command::Plan { command } => match command {
             PlanCommand::Show(arguments) => plan::show(&arguments),
             PlanCommand::Verify(arguments) => plan::verify(&arguments),
@@ -116,7 +119,7 @@ fn of_revocation(command: &RevokeCommand) -> Outcome {
 fn of_limit(command: &LimitCommand) -> Outcome {
     match command {
         LimitCommand::New(arguments) => ended(limit::new(arguments), arguments.json),
-        LimitCommand::Sign(arguments) => ended(limit::sign(arguments), arguments.json),
+        LimitCommand::Sign(arguments) => ended(limit::sign(arguments), arguments.sign.json),
         LimitCommand::Attach(arguments) => ended(limit::attach(arguments), arguments.json),
         LimitCommand::Submit(arguments) => {
             ended(fence_online::submit_limit(arguments), arguments.json)
@@ -129,6 +132,9 @@ fn of_order(command: &OrderCommand) -> Outcome {
         OrderCommand::New(arguments) => ended(order::new(arguments), arguments.json),
         OrderCommand::Sign(arguments) => ended(order::sign(arguments), arguments.json),
         OrderCommand::Attach(arguments) => ended(order::attach(arguments), arguments.json),
+        OrderCommand::Submit(arguments) => {
+            ended(fence_online::submit_order(arguments), arguments.json)
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod paid;
 mod plans;
 mod settling;
 mod site;
+mod tool;
 mod unpaid;
 
 use std::time::Duration;
@@ -86,11 +87,13 @@ pub enum Group {
     Mcp,
     /// Settlements by transactions of our own, with 1, 8 and 64 in flight.
     Settling,
+    /// Size and start of `fence-cli`.
+    Tool,
 }
 
 impl Group {
     /// All of them, in the order in which they are taken.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Unpaid,
         Self::Paid,
         Self::Growth,
@@ -99,6 +102,7 @@ impl Group {
         Self::Plans,
         Self::Mcp,
         Self::Settling,
+        Self::Tool,
     ];
 }
 
@@ -119,6 +123,7 @@ pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report
             Group::Plans => plans::run(effort, &mut report).await?,
             Group::Mcp => mcp::run(site, effort, &mut report).await?,
             Group::Settling => settling::run(site, effort, &mut report).await?,
+            Group::Tool => tool::run(site, &mut report)?,
         }
     }
     Ok(report)

@@ -209,6 +209,9 @@ impl Signing {
             require_signer(expected, beside)?;
         }
         say(words);
+        if let Some(warning) = key_files::open_to_others(&path) {
+            say(&warning);
+        }
         if !self.yes && !terminal::confirm("Sign this?")? {
             return Err(Refused::new("not_confirmed", "nothing was signed").into());
         }

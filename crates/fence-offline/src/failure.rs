@@ -32,6 +32,16 @@ impl Failure {
     }
 }
 
+/// In one line, for a sentence of another command.
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(refused) => write!(f, "{}: {}", refused.check, refused.message),
+            Self::Error(error, _) => f.write_str(error),
+        }
+    }
+}
+
 /// Ends a command: its outcome, or what its failure prints.
 pub fn ended(result: Result<Outcome, Failure>, as_json: bool) -> Outcome {
     result.unwrap_or_else(|failure| failure.into_outcome(as_json))

@@ -166,7 +166,9 @@ pub fn inspect(arguments: &Inspect) -> Result<Outcome, Failure> {
             })?
         }
         Revocation::PRIMARY_TYPE => described::<Revocation>(&text, summary::of_revocation)?,
-        Limit::PRIMARY_TYPE => described::<Limit>(&text, summary::of_limit)?,
+        Limit::PRIMARY_TYPE => described::<Limit>(&text, |typed_data, signer| {
+            summary::of_limit(typed_data, None, signer)
+        })?,
         _ => described::<Order>(&text, summary::of_order)?,
     };
     if arguments.json {

@@ -1,6 +1,25 @@
 //! Where key files lie.
 
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use crate::Printable;
+
+/// A warning about a key file that others than its owner may use: cast writes such files. Whoever can read one can try passwords on it.
+#[must_use]
+pub(crate) fn open_to_others(path: &Path) -> Option<String> {
+    let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let mode = metadata.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then(|| {
+        let file = path.display().to_string();
+        format!(
+            "warning: {} has the mode {mode:04o}: others than its owner may use it (chmod 600 ends that)\n",
+            Printable(&file)
+        )
+    })
+}
 
 /// Where `cast wallet` keeps its key files.
 #[must_use]

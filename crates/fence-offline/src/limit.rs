@@ -7,7 +7,7 @@ use clap::Args;
 use delegation_fence::{Grant, Limit, TypedData};
 use plan_checks::UtcSeconds;
 
-pub use crate::signing::{Attach, Sign};
+pub use crate::signing::Attach;
 use crate::{
     Failure, Outcome, Refused,
     document::{Destination, Document, hashes},
@@ -96,7 +96,7 @@ pub fn new(arguments: &New) -> Result<Outcome, Failure> {
     let typed_data = TypedData::new(document.typed_data.domain().clone(), limit)?;
     let words = format!(
         "{}\nNot signed. Next: fence-cli limit sign, or a wallet and fence-cli limit attach\n",
-        summary::of_limit(&typed_data, None)
+        summary::of_limit(&typed_data, Some(&policy), None)
     );
     let outcome = arguments.destination.deliver(
         &typed_data.to_json(),
@@ -106,12 +106,28 @@ pub fn new(arguments: &New) -> Result<Outcome, Failure> {
     Ok(outcome.after_saying(&words))
 }
 
+/// `limit sign`.
+#[derive(Debug, Args)]
+pub struct SignLimit {
+    /// What is signed, and by whom
+    #[command(flatten)]
+    pub sign: signing::Sign,
+    /// The policy of the grant, for the token's decimals
+    #[command(flatten)]
+    pub policy: PolicyArguments,
+}
+
 /// Signs a limit with a key file.
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
-pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
-    signing::sign::<Limit>(arguments, summary::of_limit)
+pub fn sign(arguments: &SignLimit) -> Result<Outcome, Failure> {
+    // A limit tightens: without the policy's decimals it is said in the smallest unit.
+    let chosen = arguments.policy.choose(&Settings::load()?).ok();
+    let policy = chosen.as_ref().map(|chosen| &chosen.policy);
+    signing::sign::<Limit>(&arguments.sign, |typed_data, signer| {
+        summary::of_limit(typed_data, policy, signer)
+    })
 }
 
 /// Puts the signature of a wallet beside a limit.

@@ -5,7 +5,10 @@ mod emit;
 mod verify;
 mod words;
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use plan_checks::UtcSeconds;
@@ -17,7 +20,7 @@ pub use self::{
     emit::Emit,
     verify::{Verify, verify},
 };
-use crate::{Exit, Outcome, Printable, Refused, now, source};
+use crate::{Exit, Failure, Outcome, Printable, Refused, now, source};
 
 /// `plan show`.
 #[derive(Debug, Args)]
@@ -51,6 +54,15 @@ pub fn show(arguments: &Show) -> Outcome {
          `fence-cli plan verify` judges them against the request.\n",
     );
     Outcome::ok(said)
+}
+
+/// The envelope of a file, byte for byte, whatever the rail's answer wraps around it. Nothing is judged.
+///
+/// # Errors
+/// A file that cannot be read; `plan_malformed`; the rail's own refusal.
+pub fn envelope(path: &Path) -> Result<String, Failure> {
+    let text = source::read(path)?;
+    Ok(plan_of(&text)?.into_owned())
 }
 
 fn parse(plan: &str) -> Result<Value, Refused> {

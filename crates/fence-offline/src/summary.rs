@@ -111,15 +111,23 @@ pub fn of_revocation(typed_data: &TypedData<Revocation>, signer: Option<Address>
     lines.0 + &screen(typed_data)
 }
 
-/// A limit.
-pub fn of_limit(typed_data: &TypedData<Limit>, signer: Option<Address>) -> String {
+/// A limit. Amounts are in the token's own unit where a policy is given, with the number that is signed beside it: a limit names no
+/// policy.
+pub fn of_limit(
+    typed_data: &TypedData<Limit>,
+    policy: Option<&Policy>,
+    signer: Option<Address>,
+) -> String {
+    const NONE: &str = "no limit of its own";
     let limit = typed_data.message();
-    let bound = |number: U256| {
-        if number.is_zero() {
-            "no limit of its own".to_owned()
-        } else {
-            number.to_string()
-        }
+    let amount = |atoms: U256| match policy {
+        _ if atoms.is_zero() => NONE.to_owned(),
+        Some(_) => format!("{} ({atoms} of the smallest unit)", in_token(policy, atoms)),
+        None => in_token(None, atoms),
+    };
+    let swaps = match limit.max_swaps {
+        0 => NONE.to_owned(),
+        most => most.to_string(),
     };
     let mut lines = Lines::default();
     lines
@@ -127,15 +135,9 @@ pub fn of_limit(typed_data: &TypedData<Limit>, signer: Option<Address>) -> Strin
         .push_str("A grant made tighter; nothing loosens it but a new grant\n\n");
     lines.add("account", limit.account);
     lines.add("grant id", limit.grant_id);
-    lines.add(
-        "per swap",
-        format_args!("{} (smallest unit)", bound(limit.per_swap_cap)),
-    );
-    lines.add("swaps", bound(U256::from(limit.max_swaps)));
-    lines.add(
-        "per 24 hours",
-        format_args!("{} (smallest unit)", bound(limit.outflow_24h)),
-    );
+    lines.add("per swap", amount(limit.per_swap_cap));
+    lines.add("swaps", swaps);
+    lines.add("per 24 hours", amount(limit.outflow_24h));
     lines.add("issued at", time(limit.issued_at));
     if let Some(signer) = signer {
         lines.add("signed by", signer);
@@ -205,7 +207,8 @@ fn until(grant: &Grant) -> String {
 }
 
 /// An amount of the policy's input token.
-fn in_token(policy: Option<&Policy>, amount: U256) -> String {
+#[must_use]
+pub fn in_token(policy: Option<&Policy>, amount: U256) -> String {
     match policy {
         Some(policy) => format!(
             "{} {}",

@@ -9,7 +9,8 @@ const BASE: u64 = 8453;
 
 /// An amount of a token. Of a token that is not known here the smallest unit is shown, with the token's address, because its
 /// own word for its decimals and name proves nothing.
-pub(crate) fn amount(chain_id: Option<u64>, token: Address, amount: U256) -> String {
+#[must_use]
+pub fn amount(chain_id: Option<u64>, token: Address, amount: U256) -> String {
     match known(chain_id, token) {
         Some((symbol, decimals)) => format!("{} {symbol}", decimal(amount, decimals)),
         None => format!("{amount} of the smallest unit of token {token}"),

@@ -167,7 +167,17 @@ impl Answer {
                 Exit::Network,
             ));
         }
-        Err(Refused::new(code, format!("the service refuses: {message}")).into())
+        let refused = Refused::new(code, format!("the service refuses: {message}"));
+        Err(Refused {
+            expected: text("expected").map(str::to_owned),
+            observed: text("observed").map(str::to_owned),
+            details: text("check")
+                .map(|check| format!("check: {check}"))
+                .into_iter()
+                .collect(),
+            ..refused
+        }
+        .into())
     }
 }
 

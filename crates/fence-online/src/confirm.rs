@@ -90,8 +90,18 @@ pub(crate) struct Target {
     is_on_chain: bool,
     /// Its delegations, where the file has them.
     delegations: Option<ChainGrant>,
-    /// Where the chain is read, where the holder names an endpoint.
-    node: Option<Node>,
+    /// Who reads the chain.
+    reader: ChainReader,
+}
+
+/// Who reads the chain.
+enum ChainReader {
+    /// The service: the holder names no endpoint, or nothing of the grant is on a chain.
+    Service,
+    /// This tool, at the endpoint that the holder names.
+    Own(Node),
+    /// Nobody: the holder names an endpoint, and the file does not say what to read there. Why not.
+    Nobody(String),
 }
 
 /// What was read last.
@@ -105,7 +115,8 @@ pub(crate) struct Readings {
 
 impl Target {
     /// # Errors
-    /// An endpoint that cannot be one. Delegations that are not those of the grant are left out: a revocation does not wait for them.
+    /// An endpoint that cannot be one. Delegations that are not those of the grant are no error here, because a revocation does not
+    /// wait for them; what they leave unread is not confirmed.
     pub(crate) fn of(
         document: &Document<Grant>,
         own: &OwnReading,
@@ -113,21 +124,22 @@ impl Target {
     ) -> Result<Self, Failure> {
         let grant = document.typed_data.message();
         let is_on_chain = grant.account_kind == AccountKind::Eoa7702;
-        let policy = own.policy.choose(settings).ok();
-        let delegations = policy
-            .filter(|_| is_on_chain)
-            .and_then(|chosen| of_document(document, &chosen.policy).ok());
+        let delegations = own
+            .policy
+            .choose(settings)
+            .and_then(|chosen| of_document(document, &chosen.policy));
         let url = own.rpc_url.as_ref().or(settings.rpc_url.as_ref());
-        let node = url
-            .filter(|_| delegations.is_some())
-            .map(|url| Node::new(url, own.confirmations))
-            .transpose()?;
+        let reader = match (url.filter(|_| is_on_chain), &delegations) {
+            (None, _) => ChainReader::Service,
+            (Some(url), Ok(_)) => ChainReader::Own(Node::new(url, own.confirmations)?),
+            (Some(_), Err(failure)) => ChainReader::Nobody(failure.to_string()),
+        };
         Ok(Self {
             account: grant.account,
             grant_id: grant.grant_id,
             is_on_chain,
-            delegations,
-            node,
+            delegations: delegations.ok().filter(|_| is_on_chain),
+            reader,
         })
     }
 
@@ -146,24 +158,25 @@ impl Target {
 
     fn read(&self, client: &Client) -> Result<Readings, Failure> {
         let service = ReadBack::fetch(client, self.account, self.grant_id)?;
-        let chain = match (&self.node, &self.delegations) {
-            (Some(node), Some(delegations)) => Some(node.state(delegations)?),
+        let chain = match (&self.reader, &self.delegations) {
+            (ChainReader::Own(node), Some(delegations)) => Some(node.state(delegations)?),
             _ => None,
         };
         Ok(Readings { service, chain })
     }
 
-    /// Revoked at the service, and for an account with delegation code disabled on the chain: by the holder's own reading where there
-    /// is one, otherwise by the service's word.
+    /// Revoked at the service, and for an account with delegation code disabled on the chain: by the holder's own reading where an
+    /// endpoint is named, otherwise by the service's word.
     fn is_gone(&self, read: &Readings) -> bool {
         let Some(service) = &read.service else {
             return false;
         };
         service.is_revoked()
             && (!self.is_on_chain
-                || match &read.chain {
-                    Some(chain) => chain.is_over(),
-                    None => service.is_disabled(),
+                || match (&read.chain, &self.reader) {
+                    (Some(chain), _) => chain.is_over(),
+                    (None, ChainReader::Service) => service.is_disabled(),
+                    (None, _) => false,
                 })
     }
 
@@ -177,6 +190,9 @@ impl Target {
                 members.insert("chain".to_owned(), json!(read.chain));
                 let rest = self.disable(read).filter(|_| !gone);
                 members.insert("disable_transaction".to_owned(), json!(rest));
+                if let ChainReader::Nobody(why) = &self.reader {
+                    members.insert("chain_not_read".to_owned(), json!(why));
+                }
             }
             return Outcome::json(&answer, exit);
         }
@@ -210,11 +226,20 @@ impl Target {
                 Printable(&service.state)
             );
         }
-        let disable = self.disable(read).map_or_else(
+        let transaction = self.disable(read);
+        let send = |transaction| format!("send this from {}: {transaction}", self.account);
+        if let ChainReader::Nobody(why) = &self.reader {
+            let rest = transaction.map(|transaction| format!("; {}", send(transaction)));
+            return format!(
+                "the permission is NOT confirmed as gone: the service has ended it, but the chain was not read at the endpoint that is \
+                 named, because the grant's file does not say what to read: {}{}",
+                Printable(why),
+                rest.unwrap_or_default()
+            );
+        }
+        let disable = transaction.map_or_else(
             || "the grant's file has no delegations of it, and the service gives no transaction that disables them".to_owned(),
-            |transaction| {
-format!("send this from {}: {transaction}", self.account)
-            },
+            send,
         );
         format!(
             "the permission is NOT gone yet: the service has ended it, but its delegations are not disabled on the chain; {disable}"

@@ -17,7 +17,7 @@ use fence_offline::{
 use crate::{
     client::Server,
     confirm::{OwnReading, Target},
-    submit::{keep_receipt, send_revocation},
+    submit::{keep_receipt, send_revocation, without_receipt},
 };
 
 /// `revoke now`.
@@ -87,15 +87,17 @@ pub fn revoke_now(arguments: &RevokeNow) -> Result<Outcome, Failure> {
         .signing
         .sign(typed_data, signer, &words, &settings)?;
     let receipt = send_revocation(&client, &signed)?;
-    keep_receipt(arguments.receipt.as_ref(), &receipt)?;
+    // A receipt that cannot be kept is said after the line on which everything depends.
+    let kept = keep_receipt(arguments.receipt.as_ref(), &receipt);
     let patience = Duration::from_secs(arguments.timeout);
-    match target.wait(&client, patience) {
-        Ok(read) => Ok(target.told(&read, arguments.json)),
+    let told = match target.wait(&client, patience) {
+        Ok(read) => target.told(&read, arguments.json),
         // It was accepted; whether it counts could not be read.
-        Err(Failure::Error(error, _)) => Ok(Outcome::error(
+        Err(Failure::Error(error, _)) => Outcome::error(
             format!("the revocation was accepted, but NOT confirmed by reading back: {error}"),
             Exit::Unconfirmed,
-        )),
-        Err(refused) => Err(refused),
-    }
+        ),
+        Err(refused) => refused.into_outcome(arguments.json),
+    };
+    Ok(without_receipt(told, kept))
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use delegation_fence::{Grant, Limit, Revocation, Signed, onchain::GrantFile};
 use fence_offline::{
-    Exit, Failure, Outcome, Printable, document::Document, output, settings::Settings,
+    Exit, Failure, Outcome, Printable, document::Document, output, policy::PolicyArguments,
+    settings::Settings, summary,
 };
 use serde_json::Value;
 
@@ -77,15 +78,17 @@ pub fn submit_revocation(arguments: &SubmitRevocation) -> Result<Outcome, Failur
     let client = arguments.server.connect(&Settings::load()?)?;
     let signed = Document::<Revocation>::read(&arguments.input)?.signed()?;
     let answer = send_revocation(&client, &signed)?;
-    keep_receipt(arguments.receipt.as_ref(), &answer)?;
-    if arguments.json {
-        return Ok(Outcome::json(&answer, Exit::Ok));
-    }
-    Ok(Outcome::ok(format!(
-        "the service says {} since {}; fence-cli revoke confirm reads it back\n",
-        Printable(&member_text(&answer, "state")),
-        Printable(&member_text(&answer, "revoked_at")),
-    )))
+    let kept = keep_receipt(arguments.receipt.as_ref(), &answer);
+    let told = if arguments.json {
+        Outcome::json(&answer, Exit::Ok)
+    } else {
+        Outcome::ok(format!(
+            "the service says {} since {}; fence-cli revoke confirm reads it back\n",
+            Printable(&member_text(&answer, "state")),
+            Printable(&member_text(&answer, "revoked_at")),
+        ))
+    };
+    Ok(without_receipt(told, kept))
 }
 
 /// `limit submit`.
@@ -97,6 +100,9 @@ pub struct SubmitLimit {
     /// Which server
     #[command(flatten)]
     pub server: Server,
+    /// The policy of the grant, for the token's decimals
+    #[command(flatten)]
+    pub policy: PolicyArguments,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -107,7 +113,8 @@ pub struct SubmitLimit {
 /// # Errors
 /// As [`submit_grant`].
 pub fn submit_limit(arguments: &SubmitLimit) -> Result<Outcome, Failure> {
-    let client = arguments.server.connect(&Settings::load()?)?;
+    let settings = Settings::load()?;
+    let client = arguments.server.connect(&settings)?;
     let signed = Document::<Limit>::read(&arguments.input)?.signed()?;
     let answer = client
         .post("/delegation/limits", &signed.to_json())?
@@ -115,13 +122,24 @@ pub fn submit_limit(arguments: &SubmitLimit) -> Result<Outcome, Failure> {
     if arguments.json {
         return Ok(Outcome::json(&answer, Exit::Ok));
     }
-    let text = |member: &str| member_text(&answer, member);
+    // A limit tightens: words in the smallest unit must not keep it from the service.
+    let policy = arguments.policy.choose(&settings).ok();
+    let amount = |member: &str| match answer.get(member) {
+        Some(Value::Null) => "no limit".to_owned(),
+        given => given
+            .and_then(Value::as_str)
+            .and_then(|digits| digits.parse().ok())
+            .map_or_else(
+                || member_text(&answer, member),
+                |atoms| summary::in_token(policy.as_ref().map(|chosen| &chosen.policy), atoms),
+            ),
+    };
     Ok(Outcome::ok(format!(
-        "the service counts for the grant {}: per swap {}, swaps {}, per 24 hours {} (0: no limit of its own)\n",
+        "the service counts for the grant {}: per swap {}, swaps {}, per 24 hours {}\n",
         signed.message().grant_id,
-        Printable(&text("per_swap_cap")),
-        Printable(&text("max_swaps")),
-        Printable(&text("outflow_24h")),
+        Printable(&amount("per_swap_cap")),
+        Printable(&amount("max_swaps")),
+        Printable(&amount("outflow_24h")),
     )))
 }
 
@@ -146,7 +164,20 @@ pub(crate) fn keep_receipt(path: Option<&PathBuf>, answer: &Value) -> Result<(),
     }
 }
 
-fn member_text(answer: &Value, member: &str) -> String {
+/// What was said, and after it that the receipt could not be kept. Success becomes a file error.
+pub(crate) fn without_receipt(mut told: Outcome, kept: Result<(), Failure>) -> Outcome {
+    if let Err(failure) = kept {
+        told.stderr.push_str(&format!(
+            "error: the receipt was not kept: {failure}; the same command with another --receipt gets it again\n"
+        ));
+        if told.exit == Exit::Ok {
+            told.exit = Exit::File;
+        }
+    }
+    told
+}
+
+pub(crate) fn member_text(answer: &Value, member: &str) -> String {
     match answer.get(member) {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),

@@ -1,7 +1,8 @@
-"""Hashes and signs typed data of the fence with eth-account, and writes policies in canonical form with rfc8785.
+"""Hashes and signs typed data of the fence with eth-account, opens key files with it, and writes documents in canonical form with rfc8785.
 
-in:  {messages: [{private_key, typed_data}], policies: [document]}
-out: {messages: [{domain_separator, message_hash, digest, signature, signer}], policies: [canonical text]}
+in:  {messages: [{private_key, typed_data, ours}], documents: [document], key_files: [{file, password}]}
+out: {messages: [{domain_separator, message_hash, digest, signature, signer, our_signer}], documents: [canonical text],
+      key_files: [address]}
 """
 
 import json
@@ -23,12 +24,14 @@ def judge(message):
         "digest": "0x" + keccak(joined).hex(),
         "signature": "0x" + bytes(signed.signature).hex(),
         "signer": Account.recover_message(signable, signature=signed.signature),
+        "our_signer": Account.recover_message(signable, signature=message["ours"]),
     }
 
 
 order = json.load(sys.stdin)
 verdict = {
     "messages": [judge(message) for message in order["messages"]],
-    "policies": [rfc8785.dumps(policy).decode() for policy in order["policies"]],
+    "documents": [rfc8785.dumps(document).decode() for document in order["documents"]],
+    "key_files": [Account.from_key(Account.decrypt(key["file"], key["password"])).address for key in order["key_files"]],
 }
 json.dump(verdict, sys.stdout)

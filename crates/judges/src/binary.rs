@@ -32,6 +32,14 @@ pub(crate) async fn build(package: &'static str) -> Result<PathBuf, JudgeError> 
         })
 }
 
+/// The command-line tool `fence-cli` of this workspace, built now.
+///
+/// # Errors
+/// When cargo cannot build it.
+pub async fn fence_cli() -> Result<PathBuf, JudgeError> {
+    build("fence-cli").await
+}
+
 /// The address in the line that a server says it with.
 pub(crate) fn listening(line: &str) -> Option<String> {
     let (_, address) = line.split_once("listening on http://")?;

@@ -12,6 +12,7 @@ mod token;
 mod toolchain;
 
 pub use anvil::{Account, Anvil, PAYEE};
+pub use binary::fence_cli;
 pub use client::{Answer, Client, Order, Outcome, Receipt, SpendControls};
 pub use error::JudgeError;
 pub use mcp_server::{McpProgram, McpServer, McpServerConfig};

@@ -86,10 +86,10 @@ fn slow(session: &mut Session) {
     session.step("bans, licences, sources", |_| licences::check(&root()));
 }
 
-/// Builds the servers as they are shipped, then runs a program against them. Standard output is that program's alone.
+/// Builds the programs as they are shipped, then runs a program against them. Standard output is that program's alone.
 fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
     // One after the other: built together, features of one would be switched on in the other.
-    for package in ["api-server", "mcp-server", program] {
+    for package in ["api-server", "mcp-server", "fence-cli", program] {
         command::run(cargo(["build", "--release", "--locked", "--package"]).arg(package))?;
     }
     let program = target()?.join("release").join(program);

@@ -8,7 +8,7 @@ use alloy_signer_local::PrivateKeySigner;
 use bytes::Bytes;
 use dev_chain::DevAccount;
 use http::Request;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
@@ -76,15 +76,31 @@ impl Buyer {
         target: &str,
         payment: Option<&str>,
     ) -> Result<Answer, BuyerError> {
-        let stream = TcpStream::connect(self.server).await?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        tokio::spawn(connection);
-        let mut request = Request::get(target).header(http::header::HOST, self.server.to_string());
+        let mut request = Request::get(target);
         if let Some(payment) = payment {
             request = request.header(header::PAYMENT_SIGNATURE, payment);
         }
+        self.ask(request, String::new()).await
+    }
+
+    /// Posts a JSON text.
+    pub(crate) async fn post(&self, target: &str, body: String) -> Result<Answer, BuyerError> {
+        let json = (http::header::CONTENT_TYPE, "application/json");
+        self.ask(Request::post(target).header(json.0, json.1), body)
+            .await
+    }
+
+    async fn ask(
+        &self,
+        request: http::request::Builder,
+        body: String,
+    ) -> Result<Answer, BuyerError> {
+        let stream = TcpStream::connect(self.server).await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection);
+        let request = request.header(http::header::HOST, self.server.to_string());
         let response = sender
-            .send_request(request.body(Empty::<Bytes>::new())?)
+            .send_request(request.body(Full::new(Bytes::from(body)))?)
             .await?;
         let status = response.status().as_u16();
         let challenge = match response.headers().get(header::PAYMENT_REQUIRED) {

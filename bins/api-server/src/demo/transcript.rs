@@ -161,14 +161,14 @@ pub(super) async fn invite(buyer: &Buyer, out: &mut impl Write) -> Result<(), De
     Ok(out.flush()?)
 }
 
-fn settled(number: u8, answer: &Answer) -> Result<String, DemoError> {
+pub(super) fn settled(number: u8, answer: &Answer) -> Result<String, DemoError> {
     match &answer.receipt {
         Some(receipt) if answer.status == 200 && receipt.success => Ok(receipt.transaction.clone()),
         _ => Err(step(number, "200 with a receipt", &answer.text)),
     }
 }
 
-fn member<'a>(answer: &'a Answer, pointer: &str) -> &'a Value {
+pub(super) fn member<'a>(answer: &'a Answer, pointer: &str) -> &'a Value {
     answer.body.pointer(pointer).unwrap_or(&Value::Null)
 }
 
@@ -183,12 +183,12 @@ fn balance(chain: &DevChain, account: Address) -> Result<U256, DemoError> {
 }
 
 /// Atoms of a six-decimal token as dollars.
-fn dollars(atoms: U256) -> String {
+pub(super) fn dollars(atoms: U256) -> String {
     let (whole, fraction) = (atoms / U256::from(1_000_000), atoms % U256::from(1_000_000));
     format!("{whole}.{fraction:06}")
 }
 
-fn step(step: u8, expected: &'static str, observed: impl ToString) -> DemoError {
+pub(super) fn step(step: u8, expected: &'static str, observed: impl ToString) -> DemoError {
     DemoError::Step {
         step,
         expected,

@@ -50,7 +50,7 @@ fn the_catalog_is_listed() {
 }
 
 #[test]
-fn the_demo_shows_five_steps_and_ends() {
+fn the_demo_shows_its_steps_and_ends() {
     let output = run(&["demo", "--listen", "127.0.0.1:0", "--once"], &[]);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stderr}");
@@ -58,13 +58,44 @@ fn the_demo_shows_five_steps_and_ends() {
         .lines()
         .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
         .collect();
-    assert_eq!(headings.len(), 5, "{stdout}");
-    for (number, heading) in (1..).zip(headings) {
+    assert_eq!(headings.len(), 10, "{stdout}");
+    for (number, heading) in (1..).zip(&headings) {
         assert!(heading.starts_with(&format!("{number}. ")), "{heading}");
     }
     assert_eq!(stdout.matches("eip155:196").count(), 6);
     assert!(stdout.contains("1000.000000 -> 999.998000"), "{stdout}");
     assert!(stdout.contains("(replay)"), "{stdout}");
+    // The fence: sent, interrupted, cleared, accounted for.
+    assert_eq!(
+        headings[5..],
+        [
+            "6. A grant that its owner signs offline",
+            "7. A plan, and the agent's order for it",
+            "8. Three steps, each in a sealed block before the next",
+            "9. The owner ends it in the middle of a second plan",
+            "10. The grant's log, verified offline",
+        ]
+    );
+    for part in [
+        "   201 active\n",
+        "   dry run      admitted, nothing sent\n",
+        "   approve_reset success 0x",
+        "   call          success 0x",
+        "   balance      1000.000000 USDC\n",
+        "   balance      800.000000 USDC\n",
+        "   allowance    200.000000 USDC, when the owner signs\n",
+        "   halted_clean at ",
+        "   balance      800.000000 USDC: nothing was swapped\n",
+        "   log          verified: ",
+        "   403 grant_revoked\n",
+    ] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    assert_eq!(
+        stdout.matches("   allowance    0, read back\n").count(),
+        2,
+        "{stdout}"
+    );
     // One line for scripts, and nothing to complain about.
     assert!(
         stderr.starts_with("listening on http://127.0.0.1:"),

@@ -372,6 +372,48 @@ fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     assert!(said.stdout.contains(&own.to_string()), "{said:?}");
 }
 
+/// Whoever names an endpoint does not want the service's word. The end at the service does not wait for what the file lacks.
+#[test]
+fn a_named_endpoint_is_never_passed_over() {
+    let plain = Desk::with_signed_grant();
+    let foreign = delegated("");
+    foreign.edit("signed.json", |file| {
+        file["delegations"][1]["delegate"] = json!(DELEGATE);
+    });
+    for (desk, why) in [
+        (plain, "delegations_missing"),
+        (foreign, "delegation_redeemer_mismatch"),
+    ] {
+        let message = desk.json("signed.json")["typed_data"]["message"].clone();
+        let service = Service::start(State {
+            grant: Some(message),
+            disabled: true,
+            ..State::default()
+        });
+        let node = Node::of(|_| {});
+        let own = format!("--rpc-url {}", node.url);
+        let said = revoke_now(&desk, &service, &own);
+        assert_eq!(said.code, 5, "{said:?}");
+        assert_eq!(said.stdout.lines().count(), 1);
+        for part in ["NOT confirmed as gone", "the chain was not read", why] {
+            assert!(said.stdout.contains(part), "{part}: {said:?}");
+        }
+        assert!(service.state.lock().unwrap().revoked);
+        let confirm = |more: &str| {
+            desk.run(&format!(
+                "revoke confirm --grant signed.json --url {} --timeout 0 {more}",
+                service.url
+            ))
+        };
+        let said = confirm(&format!("{own} --json"));
+        assert_eq!((said.code, &said.json()["gone"]), (5, &json!(false)));
+        let reason = said.json()["chain_not_read"].as_str().unwrap().to_owned();
+        assert!(reason.starts_with(why), "{said:?}");
+        // Without an endpoint it is the service's word, and said to be.
+        assert!(confirm("").ok().stdout.contains("by the service's word"));
+    }
+}
+
 /// A service that was taken over could give any transaction to be sent: nothing but the end is shown.
 #[test]
 fn a_services_own_transaction_is_shown_only_if_it_ends_something() {

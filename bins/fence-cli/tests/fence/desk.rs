@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::Write as _,
+    os::unix::fs::PermissionsExt as _,
     path::PathBuf,
     process::{Command, Output, Stdio},
 };
@@ -41,6 +42,7 @@ impl Desk {
             folder: tempfile::tempdir().unwrap(),
         };
         desk.put("owner.key", &fixture("keystores/cast.json"));
+        desk.set_mode("owner.key", 0o600);
         desk.put("password", PASSWORD);
         desk.put("policy.json", &pinned_policy());
         desk
@@ -52,6 +54,10 @@ impl Desk {
 
     pub(crate) fn put(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn set_mode(&self, name: &str, mode: u32) {
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).unwrap();
     }
 
     pub(crate) fn text(&self, name: &str) -> String {

@@ -141,3 +141,16 @@ fn a_password_of_standard_input_or_a_descriptor_opens_it_too() {
     );
     ended.ok();
 }
+
+/// cast writes such files. They are opened all the same, and said.
+#[test]
+fn a_key_file_that_others_may_read_is_said() {
+    let desk = Desk::new();
+    desk.new_grant("").ok();
+    for (mode, warned) in [(0o600, false), (0o400, false), (0o644, true), (0o620, true)] {
+        desk.set_mode("owner.key", mode);
+        let said = desk.sign_grant("");
+        let warning = format!("warning: owner.key has the mode {mode:04o}");
+        assert_eq!(said.ok().stderr.contains(&warning), warned, "{said:?}");
+    }
+}

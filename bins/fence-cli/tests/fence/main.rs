@@ -11,6 +11,7 @@
 
 mod chain;
 mod desk;
+mod documents;
 mod grants;
 mod keys;
 mod logs;
@@ -22,4 +23,6 @@ mod policies;
 mod revocations;
 mod service;
 mod shell;
+mod submissions;
+mod terminal;
 mod tutorial;

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    desk::{ACCOUNT, DELEGATE, Desk, Ended, GRANT_ID, NOW, PROJECT, SALT},
+    desk::{ACCOUNT, DELEGATE, Desk, Ended, GRANT_ID, NOW, PASSWORD, PROJECT, SALT},
     service::{Service, State, refusal},
+    terminal::Terminal,
 };
 
 const OWNED: &str = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
@@ -23,8 +24,13 @@ fn of_sub_wallet() -> Desk {
 
 fn revoke_now(desk: &Desk, service: &Service, more: &str) -> Ended {
     desk.run(&format!(
-        "revoke now --grant signed.json --url {} --keystore owner.key --password-file password --yes --timeout 3 {more}",
-        service.url
+        "revoke now --grant signed.json --url {} --keystore owner.key --password-file password --yes {} {more}",
+        service.url,
+        if more.contains("--timeout") {
+            ""
+        } else {
+            "--timeout 3"
+        }
     ))
 }
 
@@ -90,6 +96,84 @@ fn revoke_now_says_in_one_line_that_the_permission_is_gone() {
     assert_eq!(service.asked().len(), count);
     let json = revoke_now(&desk, &service, "--json");
     assert_eq!(json.ok().json()["gone"], true);
+}
+
+/// In haste nobody types more than the grant's name.
+#[test]
+fn revoke_now_needs_nothing_but_the_grant_where_the_settings_say_the_rest() {
+    if !Terminal::is_possible() {
+        return;
+    }
+    let desk = of_sub_wallet();
+    let service = Service::start(State::default());
+    desk.run(&format!(
+        "grant submit --in signed.json --url {}",
+        service.url
+    ))
+    .ok();
+    std::fs::create_dir_all(desk.path(".config/svc-fence")).unwrap();
+    desk.put(
+        ".config/svc-fence/config.toml",
+        &format!("url = \"{}\"\nkeystore = \"owner.key\"\n", service.url),
+    );
+    let said = Terminal::run(
+        &desk,
+        "revoke now --grant signed.json",
+        &[
+            ("Type yes: ", "yes"),
+            ("Password of the key file: ", PASSWORD),
+        ],
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.shown
+            .ends_with("the permission is gone: the service reads it back as revoked\r\n"),
+        "{said:?}"
+    );
+}
+
+/// Whether the permission is gone is said whatever becomes of the receipt.
+#[test]
+fn a_receipt_that_cannot_be_kept_hides_nothing() {
+    let desk = of_sub_wallet();
+    let service = Service::start(State::default());
+    desk.run(&format!(
+        "grant submit --in signed.json --url {}",
+        service.url
+    ))
+    .ok();
+    let said = revoke_now(&desk, &service, "--receipt no/receipt.json");
+    assert_eq!(said.code, 3, "{said:?}");
+    assert_eq!(
+        said.stdout,
+        "the permission is gone: the service reads it back as revoked\n"
+    );
+    for part in [
+        "the receipt was not kept: no/receipt.json: cannot be written",
+        "with another --receipt gets it again",
+    ] {
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    }
+    // What is not gone is worse than a receipt that is not there.
+    service.state.lock().unwrap().slow_reads = 1_000;
+    let said = revoke_now(&desk, &service, "--timeout 0 --receipt no/receipt.json");
+    assert_eq!(said.code, 5, "{said:?}");
+    assert!(said.stdout.contains("NOT gone"), "{said:?}");
+    desk.run(&format!(
+        "revoke new --account {OWNED} --grant-id {GRANT_ID} --project-id {PROJECT} --salt {SALT} --out revocation.json"
+    ))
+    .ok();
+    desk.run("revoke sign --in revocation.json --keystore owner.key --password-file password --yes --out revoked.json")
+        .ok();
+    let said = desk.run(&format!(
+        "revoke submit --in revoked.json --url {} --receipt no/receipt.json",
+        service.url
+    ));
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(
+        said.stdout.starts_with("the service says revoked"),
+        "{said:?}"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{
     service::{Service, State},
 };
 
-const SIGN: &str = "--keystore owner.key --password-file password --yes";
+pub(crate) const SIGN: &str = "--keystore owner.key --password-file password --yes";
 
 #[test]
 fn a_grant_is_tightened() {
@@ -55,13 +55,65 @@ fn a_grant_is_tightened() {
         "limit submit --in limited.json --url {}",
         service.url
     ));
-    assert!(said.ok().stdout.contains("swaps 20"), "{said:?}");
+    assert!(
+        said.ok()
+            .stdout
+            .ends_with("per swap 1000 USDC, swaps 20, per 24 hours 3000 USDC\n"),
+        "{said:?}"
+    );
     let (method, path, body) = service.asked().remove(0);
     assert_eq!(
         (method.as_str(), path.as_str()),
         ("POST", "/delegation/limits")
     );
     assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), file);
+}
+
+/// What a person signs is in the unit of the grant's words, with the number that is signed.
+#[test]
+fn a_limit_is_said_in_whole_tokens() {
+    let desk = Desk::with_signed_grant();
+    let new = desk.run(&format!(
+        "limit new --grant signed.json --cap 0.5 --now {NOW} --out limit.json"
+    ));
+    let signed = desk.run(&format!(
+        "limit sign --in limit.json {SIGN} --out limited.json"
+    ));
+    for said in [new, signed] {
+        for part in [
+            "per swap          0.5 USDC (500000 of the smallest unit)\n",
+            "swaps             no limit of its own\n",
+            "per 24 hours      no limit of its own\n",
+        ] {
+            assert!(said.ok().stderr.contains(part), "{part}: {said:?}");
+        }
+    }
+    // Without a policy that can be used it is still signed: it only tightens.
+    let said = desk.run(&format!(
+        "limit sign --in limit.json {SIGN} --policy-file absent.json"
+    ));
+    assert!(
+        said.ok()
+            .stderr
+            .contains("500000 of the input token's smallest unit"),
+        "{said:?}"
+    );
+    let answer = json!({"account": ACCOUNT, "grant_id": GRANT_ID, "per_swap_cap": "500000", "max_swaps": null,
+        "outflow_24h": null});
+    let service = Service::start(State {
+        fixed: Some((200, answer.to_string())),
+        ..State::default()
+    });
+    let said = desk.run(&format!(
+        "limit submit --in limited.json --url {}",
+        service.url
+    ));
+    assert!(
+        said.ok()
+            .stdout
+            .ends_with("per swap 0.5 USDC, swaps no limit, per 24 hours no limit\n"),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -80,7 +132,7 @@ fn a_limit_that_limits_nothing_is_not_written() {
 }
 
 /// The plan of the vectors is for the fees of its day: so is the policy of this grant.
-fn ordering() -> Desk {
+pub(crate) fn ordering() -> Desk {
     let desk = Desk::new();
     desk.edit("policy.json", |policy| {
         policy["fee_config_version"] = json!("2026-11-01");
@@ -99,7 +151,7 @@ fn ordering() -> Desk {
     desk
 }
 
-const NEW: &str = "order new --grant grant.json --policy-file policy.json --plan swap.plan.json --request swap.request.json \
+pub(crate) const NEW: &str = "order new --grant grant.json --policy-file policy.json --plan swap.plan.json --request swap.request.json \
     --fees fees.toml --now 2026-09-21T14:13:30Z";
 
 #[test]

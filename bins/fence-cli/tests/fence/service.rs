@@ -24,6 +24,12 @@ pub(crate) struct State {
     /// An answer to every read of the grant after the revocation.
     pub(crate) read: Option<(u16, String)>,
     pub(crate) status: Option<Value>,
+    /// What a submission is answered.
+    pub(crate) submitted: Option<(u16, Value)>,
+    /// What is said of a submission, one after another; the last stands.
+    pub(crate) progress: Vec<(u16, Value)>,
+    /// The pages of the grant's log, by their cursor.
+    pub(crate) log: Vec<Value>,
     /// Method, path and body of every request.
     pub(crate) asked: Vec<(String, String, String)>,
 }
@@ -110,6 +116,17 @@ fn answer(state: &mut State, method: &str, path: &str, body: &str) -> (u16, Stri
             let receipt = json!({"state": "revoked", "revoked_at": "2026-11-22T01:00:00Z", "read_back": true,
                 "log_seq": 1, "log_hash": format!("0x{}", "0".repeat(64)), "revocation": revocation});
             (200, receipt)
+        }
+        ("POST", "/delegation/submissions") => state.submitted.clone().unwrap(),
+        ("GET", _) if path.starts_with("/delegation/submissions/") => match state.progress.len() {
+            1 => state.progress[0].clone(),
+            _ => state.progress.remove(0),
+        },
+        ("GET", _) if path.contains("/log") && !state.log.is_empty() => {
+            let cursor = path
+                .split_once("?cursor=")
+                .map_or("0", |(_, cursor)| cursor);
+            (200, state.log[cursor.parse::<usize>().unwrap()].clone())
         }
         ("GET", _) => read(state, path),
         _ => (405, refusal("method_not_allowed", "another method")),

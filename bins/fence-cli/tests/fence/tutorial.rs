@@ -1,14 +1,17 @@
-//! The commands of `docs/FENCE-TUTORIAL.md` run as they stand there, and print what stands there. `UPDATE_DOCS=1` writes
-//! what they print.
+//! The commands of `docs/FENCE-TUTORIAL.md` run as they stand there, against a real `api-server` on an embedded chain, and print what stands
+//! there. `UPDATE_DOCS=1` writes what they print.
 
-use std::{fs, path::PathBuf, process::Command};
-
-use serde_json::json;
-
-use crate::{
-    desk::{Desk, PROJECT, root_file},
-    service::{Service, State},
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant, UNIX_EPOCH},
 };
+
+use api_server::FenceStage;
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, root_file};
 
 const PAGE: &str = "docs/FENCE-TUTORIAL.md";
 const MARK: &str = "@@@ next block";
@@ -50,36 +53,107 @@ fn normal(text: &str) -> String {
     text.trim().lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-#[test]
-fn the_tutorial_does_what_it_says() {
-    let desk = Desk::new();
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
+/// What the sub-wallet has, and what the plan swaps: 1,000 and 200 USDC.
+const FUNDS: u64 = 1_000_000_000;
+const AMOUNT: u64 = 200_000_000;
+
+/// By how many seconds a sealed block may be old: the grant counts by its time.
+const CHAIN_LAG: u64 = 5;
+const SAFE: &str = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
+
+/// The text of a file as soon as it has one.
+async fn appears(path: &Path) -> String {
+    let begun = Instant::now();
+    loop {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "{path:?}");
+    }
+}
+
+/// What others do while a person works through the page: the service gives the owner a sub-wallet, the rail gives the agent a plan.
+async fn around(stage: &FenceStage, folder: &Path) {
+    let owner = appears(&folder.join("address")).await;
+    let account = stage.wallet_of(owner.parse().unwrap()).await.unwrap();
+    stage.fund(account, FUNDS).unwrap();
+    let put = |name: &str, text: &str| {
+        // Whole at once: somebody waits for it.
+        fs::write(folder.join("new"), text).unwrap();
+        fs::rename(folder.join("new"), folder.join(name)).unwrap();
+    };
+    put("account", &format!("{account}\n"));
+    let signed: Value = serde_json::from_str(&appears(&folder.join("signed.json")).await).unwrap();
+    let begins = signed["typed_data"]["message"]["notBefore"]
+        .as_str()
         .unwrap();
-    let status = json!({"present": true, "policy_name": "svc-base-swap-fence.v1", "per_swap_cap_usd": 5000,
-        "project_id": PROJECT, "rules_digest": desk.run("policy digest").stdout.trim()});
-    let service = Service::start(State {
-        status: Some(status),
-        ..State::default()
+    let begins = Duration::from_secs(begins.parse::<u64>().unwrap() + CHAIN_LAG);
+    while UNIX_EPOCH.elapsed().unwrap() < begins {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let plan = stage.plan(account, AMOUNT).await.unwrap();
+    put("fees.toml", &fs::read_to_string(stage.fees()).unwrap());
+    put("arguments.json", &plan.arguments);
+    put("answer.json", &format!("{}\n", plan.envelope));
+}
+
+/// What the page does not show: a Safe has no grant, its owners import the verified batch.
+async fn a_batch_for_a_safe(desk: &Desk, stage: &FenceStage) {
+    let arguments = json!({
+        "accountProfile": {"kind": "safe", "address": SAFE, "chainId": 8453},
+        "chainId": 8453, "fromToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+        "toToken": "0x4200000000000000000000000000000000000006", "fromAmount": AMOUNT.to_string(),
+        "slippage": {"maxBps": 50}, "exports": ["safe_tx_builder"],
     });
+    let plan = stage.plan_for(&arguments).await.unwrap();
+    desk.put("safe.plan.json", &plan.envelope);
+    desk.put("safe.arguments.json", &plan.arguments);
+    let fees = fs::read_to_string(stage.fees()).unwrap();
+    desk.put("safe.fees.toml", &fees);
+    let files = "--plan safe.plan.json --request safe.arguments.json --fees safe.fees.toml";
+    let batch = desk.run(&format!("plan verify {files} --emit safe"));
+    let batch = batch.ok().json();
+    let steps = desk.run(&format!("plan verify {files} --emit steps"));
+    let steps = steps.ok().json();
+    let (batch, steps) = (
+        batch["transactions"].as_array().unwrap(),
+        steps.as_array().unwrap(),
+    );
+    assert_eq!((batch.len(), steps.len()), (3, 3));
+    for (transaction, step) in batch.iter().zip(steps) {
+        for member in ["to", "value", "data"] {
+            let of = |value: &Value| value[member].as_str().unwrap().to_lowercase();
+            assert_eq!(of(transaction), of(step), "{member}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_tutorial_does_what_it_says() {
+    let desk = Desk::new();
+    let stage = FenceStage::open().await.unwrap();
     for name in ["owner.key", "password", "policy.json"] {
         fs::remove_file(desk.path(name)).unwrap();
     }
-    desk.put("log.json", &crate::logs::log());
     let page = root_file(PAGE);
     let fences = fences(&page);
     let commands = fences
         .iter()
         .filter(|(kind, _)| kind == "sh")
-        .map(|(_, text)| text.as_str());
+        .map(|(_, text)| {
+            let given = ["account", "answer.json"].into_iter();
+            let given = given.filter(|name| text.contains(name));
+            let wait = given.map(|name| format!("until [ -s {name} ]; do sleep 0.05; done\n"));
+            wait.collect::<String>() + text
+        });
     let script = format!(
         "set -euo pipefail\n{}\n",
         commands
             .collect::<Vec<_>>()
             .join(&format!("\necho '{MARK}'\n"))
     );
-    let script = script.replace("https://api.example", &service.url);
+    let script = script.replace("https://api.example", &format!("http://{}", stage.address));
     let mut command = Command::new("bash");
     command.args(["-c", &script]);
     desk.settle(&mut command);
@@ -89,18 +163,27 @@ fn the_tutorial_does_what_it_says() {
         binary.parent().unwrap().display(),
         std::env::var("PATH").unwrap()
     );
-    let output = command
-        .env("PATH", path)
-        .env("REPOSITORY", root)
-        .output()
-        .unwrap();
+    command.env("PATH", path);
+    let run = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let folder = desk.path("");
+    let around = async {
+        around(&stage, &folder).await;
+        std::future::pending::<()>().await;
+    };
+    let output = tokio::select! {
+        output = run => output.unwrap(),
+        () = around => unreachable!(),
+    };
+    a_batch_for_a_safe(&desk, &stage).await;
+    stage.close().await;
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
     let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{stdout}\n{stderr}");
     let mark = format!("{MARK}\n");
     let mut printed = stdout.split(mark.as_str());
     let mut last = "";
     let mut written = page.clone();
+    let mut place = 0;
     for (kind, text) in &fences {
         match kind.as_str() {
             "sh" => last = printed.next().unwrap(),
@@ -118,7 +201,9 @@ fn the_tutorial_does_what_it_says() {
                 } else {
                     old
                 };
-                written = written.replacen(&old, &new, 1);
+                let at = written[place..].find(&old).map(|at| place + at).unwrap();
+                written.replace_range(at..at + old.len(), &new);
+                place = at + new.len();
             }
             _ => {}
         }

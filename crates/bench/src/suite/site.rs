@@ -54,6 +54,11 @@ impl Site {
         self.files.path().join(name)
     }
 
+    /// A program as it is shipped.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
+    }
+
     /// Starts the server as it is shipped, with a ledger.
     ///
     /// # Errors

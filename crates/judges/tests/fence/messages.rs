@@ -1,6 +1,7 @@
 //! Messages of the fence with usual and with extreme members, and what we hash them to.
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use delegation_fence::onchain::{Caveat, Delegation};
 use delegation_fence::{
     AccountKind, Domain, Grant, Limit, Message, Name, Order, Revocation, TypedData,
 };
@@ -30,7 +31,17 @@ fn case<M: Message>(domain: &Domain, message: M) -> Case {
     }
 }
 
-/// All four messages, each with members of several sizes.
+/// A delegation of the chain's framework, which its account signs beside a grant.
+fn delegation(chain_id: u64, delegation: &Delegation) -> Case {
+    Case {
+        json: delegation.typed_data(chain_id).to_string(),
+        domain_hash: Delegation::domain_hash(chain_id),
+        message_hash: delegation.hash(),
+        digest: delegation.digest(chain_id),
+    }
+}
+
+/// All four messages and a delegation, each with members of several sizes.
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (fill, chain_id, amount, time) in [
@@ -85,6 +96,17 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.push(case(&domain, revocation));
         cases.push(case(&domain, limit));
         cases.push(case(&domain, order));
+        let caveat = |length: usize| Caveat {
+            enforcer: address,
+            terms: Bytes::from(vec![fill; length]),
+        };
+        let signed = Delegation {
+            delegate: address,
+            delegator: address,
+            caveats: [0, 1, 32, 33].map(caveat).to_vec(),
+            salt: amount,
+        };
+        cases.push(delegation(chain_id, &signed));
     }
     cases
 }

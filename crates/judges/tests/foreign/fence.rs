@@ -1,13 +1,15 @@
-//! npm `viem`, PyPI `eth-account` and `cast` hash and sign the fence's messages as `delegation-fence` does; PyPI `rfc8785` writes its
-//! policies with the same bytes.
+//! npm `viem`, PyPI `eth-account`, `cast` and `alloy-dyn-abi` hash and sign the fence's messages as `delegation-fence` does, and take our
+//! signatures; PyPI `rfc8785` writes policies and records of logs with the same bytes; eth-account and `cast` open our key files.
 
 use std::io::Write as _;
 
-use alloy_primitives::{Address, B256, keccak256};
-use delegation_fence::{Policy, Signature};
-use judges::{Toolchain, judge, run};
+use alloy_dyn_abi::TypedData as DynamicTypedData;
+use alloy_primitives::{Address, B256, U256, keccak256};
+use delegation_fence::{Entry, Head, LogEvent, Policy, Signature};
+use judges::{Toolchain, fence_cli, judge, run};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use crate::fence_messages::{Case, KEYS, cases};
 
@@ -18,6 +20,16 @@ struct Verdict {
     digest: B256,
     signature: String,
     signer: Address,
+    our_signer: Address,
+}
+
+fn key(index: usize) -> keystore::Key {
+    keystore::Key::from_text(KEYS[index % KEYS.len()]).unwrap()
+}
+
+/// The tool's own signature of a case.
+fn ours(index: usize, case: &Case) -> Signature {
+    Signature::from_bytes(&key(index).sign(case.digest).unwrap()).unwrap()
 }
 
 fn order(cases: &[Case]) -> Vec<Value> {
@@ -26,19 +38,38 @@ fn order(cases: &[Case]) -> Vec<Value> {
         .enumerate()
         .map(|(index, case)| {
             let typed_data: Value = serde_json::from_str(&case.json).unwrap();
-            json!({"private_key": KEYS[index % KEYS.len()], "typed_data": typed_data})
+            json!({
+                "private_key": KEYS[index % KEYS.len()], "typed_data": typed_data,
+                "ours": ours(index, case).to_string(),
+            })
         })
         .collect()
 }
 
 fn compare(cases: &[Case], verdicts: &[Verdict]) {
     assert_eq!(verdicts.len(), cases.len());
-    for (case, verdict) in cases.iter().zip(verdicts) {
+    for (index, (case, verdict)) in cases.iter().zip(verdicts).enumerate() {
         assert_eq!(verdict.domain_separator, case.domain_hash, "{}", case.json);
         assert_eq!(verdict.message_hash, case.message_hash, "{}", case.json);
         assert_eq!(verdict.digest, case.digest, "{}", case.json);
         let signature = Signature::parse(&verdict.signature).unwrap();
         assert_eq!(signature.recover(case.digest).unwrap(), verdict.signer);
+        // They take ours for the same key's, and write the same bytes.
+        assert_eq!(verdict.our_signer, key(index).address(), "{}", case.json);
+        assert_eq!(verdict.signature, ours(index, case).to_string());
+    }
+}
+
+#[test]
+fn alloy_dyn_abi_hashes_the_same_from_the_file_alone() {
+    for case in cases() {
+        let typed_data: DynamicTypedData = serde_json::from_str(&case.json).unwrap();
+        assert_eq!(
+            typed_data.eip712_signing_hash().unwrap(),
+            case.digest,
+            "{}",
+            case.json
+        );
     }
 }
 
@@ -53,31 +84,82 @@ async fn viem_hashes_and_signs_the_same() {
 }
 
 #[tokio::test]
-async fn eth_account_hashes_and_signs_the_same_and_rfc8785_writes_the_same_policies() {
+async fn eth_account_hashes_and_signs_the_same_and_rfc8785_writes_the_same_documents() {
     #[derive(Deserialize)]
-    struct Both {
+    struct All {
         messages: Vec<Verdict>,
-        policies: Vec<String>,
+        documents: Vec<String>,
+        key_files: Vec<Address>,
     }
     let toolchain = Toolchain::from_env().unwrap();
     let cases = cases();
     let vectors: Value =
         serde_json::from_str(include_str!("../../../../fixtures/vectors/delegation.json")).unwrap();
     let example = include_str!("../../../../docs/fence-policy.example.json");
-    let documents = [
+    let policies = [
         vectors["rules_document"]["document"].clone(),
         serde_json::from_str(example).unwrap(),
     ];
-    let input = json!({"messages": order(&cases), "policies": documents});
-    let both: Both = judge(toolchain.python_agent("fence.py"), &input)
+    // A record without its hash is what is hashed.
+    let mut head = Head::EMPTY;
+    let sealed = Entry {
+        payload_digest: Some(B256::repeat_byte(0x44)),
+        tx_hash: Some(B256::repeat_byte(7)),
+        block_hash: Some(B256::repeat_byte(8)),
+        read_back: Some(U256::MAX),
+        ..Entry::new("2026-11-21T01:00:05Z".parse().unwrap(), LogEvent::Sealed)
+    };
+    let granted = Entry::new("2026-11-21T01:00:00Z".parse().unwrap(), LogEvent::Granted);
+    let records = [granted, sealed].map(|entry| head.append(entry).unwrap());
+    let without_hash = records.each_ref().map(|record| {
+        let mut record: Value = serde_json::from_str(&record.to_json()).unwrap();
+        record.as_object_mut().unwrap().remove("hash").unwrap();
+        record
+    });
+    let documents: Vec<&Value> = policies.iter().chain(&without_hash).collect();
+    let written = keystore::encrypt(&key(0), PASSWORD.as_bytes()).unwrap();
+    let file: Value = serde_json::from_str(&written).unwrap();
+    let input = json!({
+        "messages": order(&cases), "documents": documents,
+        "key_files": [{"file": file, "password": PASSWORD}],
+    });
+    let all: All = judge(toolchain.python_agent("fence.py"), &input)
         .await
         .unwrap();
-    compare(&cases, &both.messages);
-    for (document, canonical) in documents.iter().zip(&both.policies) {
+    compare(&cases, &all.messages);
+    assert_eq!(all.documents.len(), documents.len());
+    for (document, canonical) in policies.iter().zip(&all.documents) {
         let policy = Policy::parse(&document.to_string()).unwrap();
         assert_eq!(policy.canonical(), canonical);
         assert_eq!(policy.digest(), keccak256(canonical));
     }
+    for (record, canonical) in records.iter().zip(&all.documents[policies.len()..]) {
+        assert_eq!(record.hash(), keccak256(canonical));
+    }
+    assert_eq!(all.key_files, [key(0).address()]);
+}
+
+/// What `key new` and `key import` write.
+const PASSWORD: &str = "correct horse \u{2603}";
+
+#[tokio::test]
+async fn cast_opens_our_key_files() {
+    let toolchain = Toolchain::from_env().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let written = keystore::encrypt(&key(0), PASSWORD.as_bytes()).unwrap();
+    let (file, password) = (
+        folder.path().join("our.key"),
+        folder.path().join("password"),
+    );
+    std::fs::write(&file, written).unwrap();
+    std::fs::write(&password, PASSWORD).unwrap();
+    let mut cast = toolchain.cast().unwrap();
+    cast.args(["wallet", "address", "--keystore"])
+        .arg(&file)
+        .arg("--password-file")
+        .arg(&password);
+    let said = run(cast, b"").await.unwrap();
+    assert_eq!(said.trim().parse::<Address>().unwrap(), key(0).address());
 }
 
 /// `cast` prints the signature alone: that it recovers to the key's address for our digest says that the digest is the same.
@@ -110,4 +192,57 @@ async fn cast_signs_the_same_digest() {
             case.json
         );
     }
+}
+
+/// The way of a person with a hardware wallet: the tool writes a grant, a wallet signs the file, the tool takes the signature.
+#[tokio::test]
+async fn a_grant_goes_from_the_tool_to_cast_and_back() {
+    let toolchain = Toolchain::from_env().unwrap();
+    let tool = fence_cli().await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let account = key(0).address().to_string();
+    let delegate = key(1).address().to_string();
+    let salt = B256::repeat_byte(0x11).to_string();
+    let tool = async |arguments: &[&str]| {
+        let mut command = Command::new(&tool);
+        command
+            .args(arguments)
+            .current_dir(folder.path())
+            .env("HOME", folder.path())
+            .env_remove("XDG_CONFIG_HOME");
+        run(command, b"").await.unwrap()
+    };
+    let of = ["--project-id", "shop", "--salt", &salt];
+    let new = [
+        "grant",
+        "new",
+        "--account",
+        &account,
+        "--delegate",
+        &delegate,
+    ];
+    tool(&[&new[..], &of, &["--out", "grant.json"]].concat()).await;
+    let mut sign = toolchain.cast().unwrap();
+    sign.current_dir(folder.path()).args([
+        "wallet",
+        "sign",
+        "--private-key",
+        KEYS[0],
+        "--data",
+        "--from-file",
+        "grant.json",
+    ]);
+    let signature = run(sign, b"").await.unwrap();
+    let attach = [
+        "grant",
+        "attach",
+        "--in",
+        "grant.json",
+        "--out",
+        "signed.json",
+    ];
+    tool(&[&attach[..], &["--signature", signature.trim()]].concat()).await;
+    let verify = ["grant", "verify", "--in", "signed.json"];
+    let said = tool(&[&verify[..], &of].concat()).await;
+    assert!(said.contains("verified: grant 0x"), "{said}");
 }

@@ -1,0 +1,423 @@
+//! The fence's steps, each checked before it is claimed.
+
+mod quotes;
+mod stage;
+
+use std::io::Write;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_signer::SignerSync as _;
+use alloy_signer_local::PrivateKeySigner;
+use delegation_fence::{
+    AccountKind, Domain, Grant, LEAST_LIFE_SECONDS, Message, Name, Order, Revocation, Signature,
+    Signed, TypedData, VerifiedLog, verify_log,
+};
+use dev_chain::{BUYER, DEV_ACCOUNTS, DevAccount, base};
+use plan_checks::UtcSeconds;
+use serde_json::{Value, json};
+
+pub use self::stage::{EmbeddedPlan, FenceStage, FenceStageError};
+use super::DemoError;
+use super::buyer::{Answer, Buyer, BuyerError};
+use super::transcript::{dollars, member, settled, step};
+
+/// Owns the sub-wallet and signs the grant.
+const OWNER: DevAccount = BUYER;
+/// Orders plans.
+const AGENT: DevAccount = DEV_ACCOUNTS[2];
+/// What the sub-wallet gets: 1,000 USDC.
+const FUNDS: u64 = 1_000_000_000;
+/// What one plan swaps: 200 USDC.
+const AMOUNT: u64 = 200_000_000;
+/// The grant's cap: 250 USDC.
+const CAP: u64 = 250_000_000;
+const DAY: u64 = 86_400;
+/// By how many seconds a sealed block of the embedded chain may be old.
+const CHAIN_LAG: u64 = 5;
+/// Longer than a plan takes on a chain with a block each second.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// The round: a grant, a plan that is sent, a plan that a revocation interrupts, the log.
+pub(super) async fn show(stage: &FenceStage, out: &mut impl Write) -> Result<(), DemoError> {
+    let round = Round::begin(stage).await?;
+    writeln!(
+        out,
+        "\nA permission, on an embedded chain (id {}) with the router's interface.",
+        base::CHAIN_ID
+    )?;
+    round.granted(out).await?;
+    let (body, digest) = round.ordered(7).await?;
+    round.accepted(&body, digest, out).await?;
+    round.sent(digest, out).await?;
+    round.revoked(out).await?;
+    round.logged(out).await
+}
+
+/// Where the fence is asked.
+pub(super) fn invite(stage: &FenceStage, out: &mut impl Write) -> Result<(), DemoError> {
+    writeln!(out, "\n# the fence's own server")?;
+    writeln!(out, "curl http://{}/delegation/status", stage.address)?;
+    Ok(out.flush()?)
+}
+
+struct Round<'a> {
+    stage: &'a FenceStage,
+    server: Buyer,
+    wallet: Address,
+    grant_id: B256,
+}
+
+impl<'a> Round<'a> {
+    /// The owner pays for `GET /sub-wallet`, and the wallet gets USDC but no coin for gas.
+    async fn begin(stage: &'a FenceStage) -> Result<Self, DemoError> {
+        let server = Buyer::new(OWNER, stage.address)?;
+        let unpaid = server.get("/sub-wallet", None).await?;
+        let challenge = unpaid
+            .challenge
+            .ok_or_else(|| step(6, "402 with a challenge", unpaid.status))?;
+        let payment = server.sign(&challenge, 300)?;
+        let paid = server.get("/sub-wallet", Some(&payment)).await?;
+        settled(6, &paid)?;
+        let wallet = member(&paid, "/data/sub_wallet").as_str();
+        let wallet = wallet
+            .and_then(|text| text.parse().ok())
+            .ok_or_else(|| step(6, "a sub-wallet", &paid.text))?;
+        stage.fund(wallet, FUNDS)?;
+        let mut grant_id = B256::ZERO;
+        getrandom::fill(grant_id.as_mut_slice()).map_err(|_| BuyerError::Sign)?;
+        Ok(Self {
+            stage,
+            server,
+            wallet,
+            grant_id,
+        })
+    }
+
+    async fn granted(&self, out: &mut impl Write) -> Result<(), DemoError> {
+        let policy = &self.stage.policy;
+        // Also by the clock of the chain's newest sealed block, which is behind this machine's.
+        let at = now().saturating_sub(CHAIN_LAG);
+        let grant = Grant {
+            account: self.wallet,
+            account_kind: AccountKind::SubWallet,
+            chain_id: base::CHAIN_ID,
+            policy_name: policy.name().clone(),
+            rules_digest: policy.digest(),
+            project_id: project(6)?,
+            capability: policy.capability().clone(),
+            delegate: AGENT.address,
+            per_swap_cap: U256::from(CAP),
+            grant_id: self.grant_id,
+            issued_at: at,
+            not_before: at,
+            expires_at: at.saturating_add(30 * DAY),
+        };
+        let until = UtcSeconds::from_unix(grant.expires_at);
+        let signed = sign(6, grant, OWNER)?;
+        writeln!(out, "\n6. A grant that its owner signs offline")?;
+        writeln!(out, "   owner        {}", OWNER.address)?;
+        writeln!(
+            out,
+            "   account      {}  (a sub-wallet: the server keeps its key)",
+            self.wallet
+        )?;
+        writeln!(out, "   balance      {} USDC", self.usdc()?)?;
+        writeln!(
+            out,
+            "   permits      swaps of at most {} USDC each, ordered by {}, until {until}",
+            dollars(U256::from(CAP)),
+            AGENT.address
+        )?;
+        writeln!(out, "   policy       {} {}", policy.name(), policy.digest())?;
+        let answer = self
+            .server
+            .post("/delegation/grants", signed.to_json())
+            .await?;
+        expect(6, "201 active", &answer, 201, "/state", "active")?;
+        writeln!(out, "   POST /delegation/grants\n   201 active")?;
+        Ok(())
+    }
+
+    /// A plan of now with its order: the body of a submission.
+    async fn ordered(&self, number: u8) -> Result<(Value, B256), DemoError> {
+        let plan = self.stage.plan(self.wallet, AMOUNT).await?;
+        let broken = || step(number, "a plan", &plan.envelope);
+        let envelope: Value = serde_json::from_str(&plan.envelope).map_err(|_| broken())?;
+        let arguments: Value = serde_json::from_str(&plan.arguments).map_err(|_| broken())?;
+        let text = |pointer: &str| {
+            let found = envelope.pointer(pointer).and_then(Value::as_str);
+            found.ok_or_else(broken)
+        };
+        let call: Bytes = text("/payload/steps/2/data")?
+            .parse()
+            .map_err(|_| broken())?;
+        let digest = text("/submission/payload_digest")?;
+        let digest: B256 = digest.parse().map_err(|_| broken())?;
+        let least = text("/payload/quote/to_amount_min")?;
+        let end: UtcSeconds = text("/valid_until")?.parse().map_err(|_| broken())?;
+        let order = Order {
+            account: self.wallet,
+            grant_id: self.grant_id,
+            payload_digest: digest,
+            call_hash: keccak256(&call),
+            output_token: base::WETH,
+            min_amount_out: least.parse().map_err(|_| broken())?,
+            deadline: end.unix().saturating_sub(LEAST_LIFE_SECONDS),
+        };
+        let signed: Value =
+            serde_json::from_str(&sign(number, order, AGENT)?.to_json()).map_err(|_| broken())?;
+        let body = json!({
+            "account": self.wallet.to_string(), "grant_id": self.grant_id.to_string(),
+            "request": arguments, "envelope": envelope,
+            "order": signed.get("typed_data"), "signature": signed.get("signature"),
+        });
+        Ok((body, digest))
+    }
+
+    async fn accepted(
+        &self,
+        body: &Value,
+        digest: B256,
+        out: &mut impl Write,
+    ) -> Result<(), DemoError> {
+        let quoted = |member: &str| {
+            let quote = body.pointer(&format!("/envelope/payload/quote/{member}"));
+            let digits = quote.and_then(Value::as_str).unwrap_or_default();
+            digits.parse::<U256>().unwrap_or_default()
+        };
+        writeln!(out, "\n7. A plan, and the agent's order for it")?;
+        writeln!(out, "   plan         {digest}")?;
+        writeln!(
+            out,
+            "   swaps        {} USDC for at least {} WETH",
+            dollars(quoted("from_amount")),
+            ether(quoted("to_amount_min"))
+        )?;
+        let mut tried = body.clone();
+        if let Some(members) = tried.as_object_mut() {
+            members.insert("dry_run".to_owned(), true.into());
+        }
+        let answer = self
+            .server
+            .post("/delegation/submissions", tried.to_string())
+            .await?;
+        if answer.status != 200 || *member(&answer, "/admitted") != true {
+            return Err(step(7, "admitted by the dry run", &answer.text));
+        }
+        writeln!(out, "   dry run      admitted, nothing sent")?;
+        let answer = self.submit(7, body).await?;
+        writeln!(
+            out,
+            "   POST /delegation/submissions\n   202 {}",
+            member(&answer, "/state").as_str().unwrap_or_default()
+        )?;
+        Ok(())
+    }
+
+    async fn sent(&self, digest: B256, out: &mut impl Write) -> Result<(), DemoError> {
+        let said = self.end(8, digest).await?;
+        let landed = member(&said, "/landed/amount").as_str().unwrap_or_default();
+        let weth = self.stage.base.balance_of(base::WETH, self.wallet)?;
+        let steps = member(&said, "/steps")
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        let holds = *member(&said, "/state") == "done"
+            && *member(&said, "/landed/ok") == true
+            && landed == weth.to_string()
+            && steps.len() == 3
+            && *member(&said, "/allowance_read_back") == "0"
+            && self.allowance()?.is_zero();
+        if !holds {
+            return Err(step(8, "three sealed steps, and the output", &said.text));
+        }
+        writeln!(
+            out,
+            "\n8. Three steps, each in a sealed block before the next"
+        )?;
+        for step in steps {
+            let text = |name: &str| step.get(name).and_then(Value::as_str).unwrap_or_default();
+            writeln!(
+                out,
+                "   {:13} {} {}",
+                text("kind"),
+                text("status"),
+                text("tx_hash")
+            )?;
+        }
+        writeln!(out, "   landed       {} WETH", ether(weth))?;
+        writeln!(out, "   allowance    0, read back")?;
+        writeln!(out, "   balance      {} USDC", self.usdc()?)?;
+        Ok(())
+    }
+
+    /// The owner ends the grant while the router has an allowance for a second plan.
+    async fn revoked(&self, out: &mut impl Write) -> Result<(), DemoError> {
+        let before = self.stage.base.balance_of(base::WETH, self.wallet)?;
+        let (body, digest) = self.ordered(9).await?;
+        self.submit(9, &body).await?;
+        let begun = Instant::now();
+        while self.allowance()?.is_zero() {
+            if begun.elapsed() > PATIENCE {
+                return Err(step(9, "an allowance for the second plan", "none"));
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let allowed = self.allowance()?;
+        let revocation = Revocation {
+            account: self.wallet,
+            chain_id: base::CHAIN_ID,
+            grant_id: self.grant_id,
+            project_id: project(9)?,
+            revoked_at: now(),
+        };
+        let signed = sign(9, revocation, OWNER)?.to_json();
+        let answer = self.server.post("/delegation/revocations", signed).await?;
+        expect(9, "200 revoked", &answer, 200, "/state", "revoked")?;
+        let said = self.end(9, digest).await?;
+        let holds = *member(&said, "/state") == "halted_clean"
+            && *member(&said, "/allowance_read_back") == "0"
+            && self.allowance()?.is_zero()
+            && self.stage.base.balance_of(base::WETH, self.wallet)? == before;
+        if !holds {
+            return Err(step(9, "halted_clean without an allowance", &said.text));
+        }
+        writeln!(out, "\n9. The owner ends it in the middle of a second plan")?;
+        writeln!(
+            out,
+            "   allowance    {} USDC, when the owner signs",
+            dollars(allowed)
+        )?;
+        writeln!(out, "   POST /delegation/revocations\n   200 revoked")?;
+        let text = |pointer: &str| member(&said, pointer).as_str().unwrap_or_default();
+        writeln!(
+            out,
+            "   halted_clean at {}: {}",
+            text("/halted_at"),
+            text("/reason")
+        )?;
+        writeln!(out, "   allowance    0, read back")?;
+        writeln!(
+            out,
+            "   balance      {} USDC: nothing was swapped",
+            self.usdc()?
+        )?;
+        Ok(())
+    }
+
+    async fn logged(&self, out: &mut impl Write) -> Result<(), DemoError> {
+        let path = format!("/delegation/grants/{}/{}/log", self.wallet, self.grant_id);
+        let answer = self.server.get(&path, None).await?;
+        let log: VerifiedLog = verify_log([answer.text.as_str()])
+            .map_err(|refusal| step(10, "a log that verifies", refusal))?;
+        if !log.is_revoked() || !log.open_plans().is_empty() {
+            return Err(step(
+                10,
+                "a log that ends with the revocation",
+                &answer.text,
+            ));
+        }
+        let (body, _) = self.ordered(10).await?;
+        let refused = self
+            .server
+            .post("/delegation/submissions", body.to_string())
+            .await?;
+        expect(
+            10,
+            "403 grant_revoked",
+            &refused,
+            403,
+            "/error/code",
+            "grant_revoked",
+        )?;
+        writeln!(out, "\n10. The grant's log, verified offline")?;
+        writeln!(
+            out,
+            "   log          verified: {} records, the last with the hash {}",
+            log.records().len(),
+            log.head().hash
+        )?;
+        writeln!(out, "   a third plan\n   403 grant_revoked")?;
+        Ok(out.flush()?)
+    }
+
+    async fn submit(&self, number: u8, body: &Value) -> Result<Answer, DemoError> {
+        let answer = self
+            .server
+            .post("/delegation/submissions", body.to_string())
+            .await?;
+        match answer.status {
+            202 => Ok(answer),
+            _ => Err(step(number, "202", &answer.text)),
+        }
+    }
+
+    /// What is said of a plan at its end.
+    async fn end(&self, number: u8, digest: B256) -> Result<Answer, DemoError> {
+        let begun = Instant::now();
+        loop {
+            let path = format!("/delegation/submissions/{digest}");
+            let said = self.server.get(&path, None).await?;
+            let state = member(&said, "/state").as_str().unwrap_or_default();
+            if matches!(state, "done" | "halted_clean" | "halted_dirty") {
+                return Ok(said);
+            }
+            if said.status != 200 || begun.elapsed() > PATIENCE {
+                return Err(step(number, "a plan at its end", &said.text));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    fn allowance(&self) -> Result<U256, DemoError> {
+        let chain = &self.stage.base;
+        Ok(chain.allowance(base::USDC, self.wallet, base::ROUTER)?)
+    }
+
+    fn usdc(&self) -> Result<String, DemoError> {
+        let balance = self.stage.base.balance_of(base::USDC, self.wallet)?;
+        Ok(dollars(balance))
+    }
+}
+
+/// A message with the signature of an account, made without a server.
+fn sign<M: Message>(number: u8, message: M, by: DevAccount) -> Result<Signed<M>, DemoError> {
+    let domain = Domain::new(base::CHAIN_ID, FenceStage::SALT);
+    let refused = |refusal| step(number, "a message of the fence", refusal);
+    let typed_data = TypedData::new(domain, message).map_err(refused)?;
+    let key = PrivateKeySigner::from_bytes(&by.key).map_err(|_| BuyerError::Sign)?;
+    let signature = key
+        .sign_hash_sync(&typed_data.digest())
+        .map_err(|_| BuyerError::Sign)?;
+    let signature = Signature::from_bytes(&signature.as_bytes()).map_err(refused)?;
+    Ok(Signed::new(typed_data, signature))
+}
+
+fn project(number: u8) -> Result<Name, DemoError> {
+    Name::new(FenceStage::PROJECT).map_err(|refusal| step(number, "a project", refusal))
+}
+
+fn expect(
+    number: u8,
+    expected: &'static str,
+    answer: &Answer,
+    status: u16,
+    pointer: &str,
+    word: &str,
+) -> Result<(), DemoError> {
+    if answer.status == status && *member(answer, pointer) == word {
+        return Ok(());
+    }
+    Err(step(number, expected, &answer.text))
+}
+
+/// Atoms of an 18-decimal token, to six places.
+fn ether(atoms: U256) -> String {
+    dollars(atoms / U256::from(1_000_000_000_000_u64))
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}

@@ -1,0 +1,293 @@
+//! A server with the fence, and the world around it: an embedded chain with the id of Base, custody in a temporary folder, and the
+//! constructor of plans over quotes of the embedded exchange.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_sol_types::{SolCall as _, sol};
+use custody::{Custody as _, CustodyError, LocalCustody, Owner};
+use delegation_fence::{Policy, Refusal as FenceRefusal};
+use dev_chain::{
+    BUYER, DEV_ACCOUNTS, DevAccount, DevChain, DevChainError, GAS_PAYER, PAYEE, Reply, RpcServer,
+    base,
+};
+use http_edge::Drained;
+use plan_builder::ports::NoSimulator;
+use plan_builder::{FeeConfigError, FeeDocument, Moment, Refusal, Request, swap};
+use plan_checks::{Rail, UtcSeconds};
+use replay::{RecordingError, Recordings, ReplayServer};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use thiserror::Error;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::quotes::EmbeddedQuotes;
+use crate::config::{Config, CustodyProvider, CustodySection, DelegationSection, SettlementMode};
+use crate::demo::{recorded_clock, replay_upstreams};
+use crate::error::ServeError;
+use crate::serve::{Service, ledger_url};
+
+sol! {
+    /// ERC-20.
+    function transfer(address to, uint256 value) external returns (bool);
+}
+
+/// The policy that `fence-cli` pins.
+const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json");
+/// Reviewed fees of the embedded chain's contracts; the version is the policy's.
+const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml");
+const VERSION_OF_FEES: &str = "2026-11-01";
+/// Under what the demo's wallets are encrypted; they end with its folder.
+const SECRET: &str = "the secret of a demo";
+/// Pays the gas of sub-wallets.
+const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
+
+/// Why the stage cannot be set, or a plan not be made.
+#[derive(Debug, Error)]
+pub enum FenceStageError {
+    /// The embedded chains.
+    #[error("the embedded chain: {0}")]
+    Chain(#[from] DevChainError),
+    /// The upstreams.
+    #[error("the recorded answers: {0}")]
+    Recordings(#[from] RecordingError),
+    /// The server.
+    #[error("{0}")]
+    Serve(#[from] ServeError),
+    /// Files and sockets.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The policy.
+    #[error("the policy: {0}")]
+    Policy(Box<FenceRefusal>),
+    /// The fees.
+    #[error("the fee configuration: {0}")]
+    Fees(#[from] FeeConfigError),
+    /// The fees, before they are reviewed.
+    #[error("the fee configuration: {0}")]
+    FeesForm(#[from] toml::de::Error),
+    /// The wallets.
+    #[error("the wallets: {0}")]
+    Custody(#[from] CustodyError),
+    /// The constructor of plans.
+    #[error("the plan: {0}")]
+    Plan(Box<Refusal>),
+    /// A transfer on the embedded chain.
+    #[error("the embedded chain refuses a transfer: {0}")]
+    Transfer(String),
+}
+
+impl From<Refusal> for FenceStageError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Plan(Box::new(refusal))
+    }
+}
+
+/// What an agent has from the rail.
+#[derive(Debug, Clone)]
+pub struct EmbeddedPlan {
+    /// The `arguments` of the tool.
+    pub arguments: String,
+    /// The envelope, byte for byte.
+    pub envelope: String,
+}
+
+/// A running server with `[delegation]` and `[custody]`. Its clock moves; only recorded data stands still.
+pub struct FenceStage {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The chain that plans are sent on.
+    pub base: DevChain,
+    /// The policy of its fence: the one that `fence-cli` pins.
+    pub policy: Policy,
+    plans: plan_builder::Policy,
+    folder: TempDir,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<Drained>,
+    /// What the server asks: they end with the stage.
+    _around: (RpcServer, RpcServer, ReplayServer),
+}
+
+impl FenceStage {
+    /// The project that grants name.
+    pub const PROJECT: &str = "3f2c9b1e-5a44-4d0a-9a52-0c6f3a9b7e11";
+    /// The salt of the domain.
+    pub const SALT: B256 = B256::repeat_byte(0x11);
+
+    /// Sets the stage and starts the server on a port of its own.
+    ///
+    /// # Errors
+    /// [`FenceStageError`]
+    pub async fn open() -> Result<Self, FenceStageError> {
+        let policy =
+            Policy::parse(POLICY).map_err(|refusal| FenceStageError::Policy(Box::new(refusal)))?;
+        let fees = FEES.replace(VERSION_OF_FEES, policy.fee_config_version());
+        let document: FeeDocument = toml::from_str(&fees)?;
+        let plans = plan_builder::Policy::new(document.review()?);
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("policy.json"), POLICY)?;
+        std::fs::write(folder.path().join("fees.toml"), fees)?;
+
+        let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let paid_on = DevChain::with_chain_196_assets()?.serve(anywhere).await?;
+        let base = DevChain::with_base_stage()?;
+        let rpc = base.serve(anywhere).await?;
+        let recordings = ReplayServer::start(Recordings::embedded()?).await?;
+        let path = |name: &str| folder.path().join(name);
+
+        let mut config = Config::default();
+        config.server.listen = Some(anywhere);
+        config.payment.pay_to = Some(PAYEE.address.into());
+        config.settlement.mode = SettlementMode::Onchain;
+        config.settlement.rpc_url = Some(paid_on.url());
+        config.settlement.private_key = Some(SecretString::from(GAS_PAYER.key.to_string()));
+        config.storage.url = ledger_url(folder.path());
+        replay_upstreams(&mut config, &recordings.url());
+        let nodes = config
+            .chains
+            .0
+            .entry(base::CHAIN_ID.to_string())
+            .or_default();
+        nodes.rpc_urls = vec![rpc.url()];
+        nodes.mode = None;
+        config.custody = Some(CustodySection {
+            provider: CustodyProvider::Local,
+            directory: Some(path("wallets")),
+            secret: Some(SECRET.into()),
+            secret_file: None,
+        });
+        config.wallets.gas_account_key = Some(GAS_ACCOUNT.key.to_string().into());
+        config.delegation = Some(DelegationSection {
+            project_id: Self::PROJECT.to_owned(),
+            instance_salt: Self::SALT.to_string(),
+            policy: Some(path("policy.json")),
+            policy_digest: policy.digest().to_string(),
+            // The prices of the recordings are of their own day: no plan of today is held against them.
+            max_deviation_bps: 10_000,
+            ..DelegationSection::default()
+        });
+        let fees = path("fees.toml").to_string_lossy().into_owned();
+        config.plans.insert("fee_config".to_owned(), fees.into());
+
+        let service = Service::open_at(&config, recorded_clock()).await?;
+        let address = service.local_addr();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = tokio::spawn(service.run(async move {
+            drop(stopped.await);
+        }));
+        Ok(Self {
+            address,
+            base,
+            policy,
+            plans,
+            folder,
+            stop,
+            server,
+            _around: (paid_on, rpc, recordings),
+        })
+    }
+
+    /// The reviewed fee configuration.
+    #[must_use]
+    pub fn fees(&self) -> PathBuf {
+        self.folder.path().join("fees.toml")
+    }
+
+    /// The sub-wallet of an owner, as `GET /sub-wallet` gives it, without the payment.
+    ///
+    /// # Errors
+    /// Custody that cannot be used.
+    pub async fn wallet_of(&self, owner: Address) -> Result<Address, FenceStageError> {
+        let wallets = self.folder.path().join("wallets");
+        let opened =
+            tokio::task::spawn_blocking(move || LocalCustody::open(&wallets, SECRET.into()));
+        let custody = opened.await.map_err(ServeError::Interrupted)??;
+        let wallet = custody.get_or_create(Owner::new(PAID_ON, owner)).await?;
+        Ok(wallet.address)
+    }
+
+    /// Gives an account USDC.
+    ///
+    /// # Errors
+    /// An amount that the embedded chain's rich account does not have.
+    pub fn fund(&self, account: Address, amount: u64) -> Result<(), FenceStageError> {
+        let transfer = transferCall {
+            to: account,
+            value: U256::from(amount),
+        };
+        let request = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
+            "params": [{"from": BUYER.address, "to": base::USDC, "data": Bytes::from(transfer.abi_encode())}],
+        });
+        let refused = |said: &str| Err(FenceStageError::Transfer(said.to_owned()));
+        let Reply::Http { body, .. } = self.base.answer(request.to_string().as_bytes()) else {
+            return refused("no answer");
+        };
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        match answer.get("error") {
+            None => Ok(()),
+            Some(error) => refused(&error.to_string()),
+        }
+    }
+
+    /// A plan to swap USDC of an account for WETH, as the rail's constructor seals it now.
+    ///
+    /// # Errors
+    /// The constructor's refusal.
+    pub async fn plan(
+        &self,
+        account: Address,
+        amount: u64,
+    ) -> Result<EmbeddedPlan, FenceStageError> {
+        let arguments = json!({
+            "accountProfile": {"kind": "eoa", "address": account, "chainId": base::CHAIN_ID},
+            "chainId": base::CHAIN_ID, "fromToken": base::USDC, "toToken": base::WETH,
+            "fromAmount": amount.to_string(), "slippage": {"maxBps": 50},
+        });
+        self.plan_for(&arguments).await
+    }
+
+    /// The plan for the `arguments` of the tool.
+    ///
+    /// # Errors
+    /// The constructor's refusal.
+    pub async fn plan_for(&self, arguments: &Value) -> Result<EmbeddedPlan, FenceStageError> {
+        let arguments = arguments.to_string();
+        let Request::Swap(request) = Request::parse(Rail::Swap, &arguments)? else {
+            return Err(io::Error::other("the arguments are of another rail").into());
+        };
+        let mut entropy = [0; 32];
+        getrandom::fill(&mut entropy).map_err(|error| io::Error::other(error.to_string()))?;
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let quotes = EmbeddedQuotes {
+            fees: &self.plans.fees,
+            read_at: UtcSeconds::from_unix(since.as_secs()),
+            transaction_id: B256::from(entropy),
+        };
+        let moment = Moment {
+            now_millis: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            entropy,
+        };
+        let sealed = swap::build(&request, &quotes, &NoSimulator, &self.plans, &moment).await?;
+        Ok(EmbeddedPlan {
+            arguments,
+            envelope: sealed.json().to_owned(),
+        })
+    }
+
+    /// Stops the server in an orderly way.
+    pub async fn close(self) {
+        drop(self.stop);
+        drop(self.server.await);
+    }
+}
+
+/// The chain that is paid on; custody's owners are those of its payments.
+const PAID_ON: u64 = 196;
