@@ -10,10 +10,14 @@ use crate::{
     generated::{self, LIMITS, UNUSABLE_MODEL},
     provenance::Sourced,
     source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    text::clean,
     transport::Reply,
 };
 
 const IMAGES: &str = "gemini.images";
+const MODELS: &str = "gemini.models";
+/// How the interface says that it does not know the key: inside a 400.
+const WRONG_KEY: &str = "API_KEY_INVALID";
 
 /// The model unless the configuration names another one.
 const IMAGE_MODEL: &str = "gemini-3-pro-image";
@@ -25,7 +29,7 @@ upstream!(
         name: "gemini",
         urls: &[("base_url", "https://generativelanguage.googleapis.com")],
         key: KeyRule::Required,
-        sources: &[IMAGES],
+        sources: &[IMAGES, MODELS],
         families: Families::One(Rate::per_minute(60)),
         quota: QuotaSpec::NONE,
         models: true,
@@ -109,6 +113,69 @@ impl Gemini {
             .ask(ask, |reply| Ok::<_, Fault<Error>>(read(reply, model)?));
         found.await
     }
+
+    /// The models that the key may use, by their names: `GET /v1beta/models`. It costs nothing.
+    ///
+    /// # Errors
+    ///
+    /// The upstream fails, or refuses the key.
+    pub async fn models(&self) -> Result<Sourced<Vec<String>>, Error> {
+        let ask = self
+            .source
+            .get(MODELS, "/v1beta/models?pageSize=1000")
+            .secret_header("x-goog-api-key", "", self.source.api_key())
+            .accepts(&[400])
+            .timeout(generated::LIST_TIME)
+            .free();
+        let read = |reply: &Reply| Ok::<_, Fault<Error>>(names(reply)?);
+        self.source.ask(ask, read).await
+    }
+}
+
+/// A list of models, or why there is none.
+#[derive(Deserialize)]
+struct List {
+    #[serde(default)]
+    models: Option<Vec<Listed>>,
+    #[serde(default)]
+    error: Option<Refusal>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    details: Vec<Detail>,
+}
+
+#[derive(Deserialize)]
+struct Detail {
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+fn names(reply: &Reply) -> Result<Vec<String>, SourceErrorKind> {
+    let list: List = generated::read(reply)?;
+    if !reply.status.is_success() {
+        let details = list.error.map(|error| error.details).unwrap_or_default();
+        let wrong_key = details
+            .iter()
+            .any(|detail| detail.reason.as_deref() == Some(WRONG_KEY));
+        let status = match wrong_key {
+            true => 401,
+            false => reply.status.as_u16(),
+        };
+        return Err(SourceErrorKind::HttpStatus { status, code: None });
+    }
+    let models = list
+        .models
+        .ok_or_else(|| generated::malformed("$.models", "a list"))?;
+    let names = models.into_iter().map(|model| clean(&model.name, 80));
+    Ok(names.collect())
 }
 
 fn read(reply: &Reply, model: &str) -> Result<Generated<Picture>, SourceErrorKind> {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
+use readings::unreadable;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
 use serde_json::value::RawValue;
 
@@ -63,15 +64,16 @@ pub(crate) fn malformed(
     }
 }
 
-/// The rows of a list that can be read. A bad one spoils itself only, unless all are bad.
+/// The rows of a list that can be read. A bad one spoils itself only, unless all are bad, and is counted.
 pub(crate) fn rows<T: DeserializeOwned>(
     list: &[Box<RawValue>],
     path: &str,
 ) -> Result<Vec<T>, SourceErrorKind> {
-    let read: Vec<T> = list
-        .iter()
-        .filter_map(|row| serde_json::from_str(row.get()).ok())
-        .collect();
+    let row = |row: &Box<RawValue>| {
+        let read = serde_json::from_str(row.get());
+        read.map_err(|_| unreadable::note()).ok()
+    };
+    let read: Vec<T> = list.iter().filter_map(row).collect();
     if read.is_empty() && !list.is_empty() {
         return Err(malformed(path, "rows of the documented form", "none"));
     }
