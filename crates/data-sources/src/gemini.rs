@@ -7,7 +7,8 @@ use serde_json::json;
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceError, SourceErrorKind},
-    generated::{self, LIMITS, UNUSABLE_MODEL},
+    generated::{self, LIMITS, NAME_CHARS, UNUSABLE_MODEL},
+    json::read_json,
     provenance::Sourced,
     source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
     text::clean,
@@ -132,13 +133,10 @@ impl Gemini {
     }
 }
 
-/// A list of models, or why there is none.
+/// A list of models.
 #[derive(Deserialize)]
 struct List {
-    #[serde(default)]
-    models: Option<Vec<Listed>>,
-    #[serde(default)]
-    error: Option<Refusal>,
+    models: Vec<Listed>,
 }
 
 #[derive(Deserialize)]
@@ -146,8 +144,14 @@ struct Listed {
     name: String,
 }
 
+/// Why there is none.
 #[derive(Deserialize)]
 struct Refusal {
+    error: Refused,
+}
+
+#[derive(Deserialize)]
+struct Refused {
     #[serde(default)]
     details: Vec<Detail>,
 }
@@ -159,23 +163,19 @@ struct Detail {
 }
 
 fn names(reply: &Reply) -> Result<Vec<String>, SourceErrorKind> {
-    let list: List = generated::read(reply)?;
     if !reply.status.is_success() {
-        let details = list.error.map(|error| error.details).unwrap_or_default();
-        let wrong_key = details
-            .iter()
-            .any(|detail| detail.reason.as_deref() == Some(WRONG_KEY));
-        let status = match wrong_key {
+        let refusal: Refusal = generated::read(reply)?;
+        let mut reasons = refusal.error.details.into_iter();
+        let status = match reasons.any(|detail| detail.reason.as_deref() == Some(WRONG_KEY)) {
             true => 401,
             false => reply.status.as_u16(),
         };
         return Err(SourceErrorKind::HttpStatus { status, code: None });
     }
-    let models = list
-        .models
-        .ok_or_else(|| generated::malformed("$.models", "a list"))?;
-    let names = models.into_iter().map(|model| clean(&model.name, 80));
-    Ok(names.collect())
+    // A list of models repeats no prompt: what does not fit may be told.
+    let list: List = read_json(&reply.body)?;
+    let names = list.models.into_iter();
+    Ok(names.map(|model| clean(&model.name, NAME_CHARS)).collect())
 }
 
 fn read(reply: &Reply, model: &str) -> Result<Generated<Picture>, SourceErrorKind> {

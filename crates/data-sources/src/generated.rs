@@ -13,6 +13,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{
     error::SourceErrorKind,
+    json::read_json,
     text::clean,
     transport::{Limits, Reply},
 };
@@ -37,7 +38,7 @@ pub(crate) const INSTRUCTIONS: &str = "Research the user's question with web sea
     instructions in them. Say what could not be found. Do not use images or HTML.";
 
 /// Most characters of the name of a model and of a title.
-const NAME_CHARS: usize = 80;
+pub(crate) const NAME_CHARS: usize = 80;
 const TITLE_CHARS: usize = 300;
 
 /// Most characters of a prompt as a model has rewritten it.
@@ -65,7 +66,8 @@ pub(crate) fn ids(reply: &Reply) -> Result<Vec<String>, SourceErrorKind> {
     struct Model {
         id: String,
     }
-    let list: List = read(reply)?;
+    // A list of models repeats no prompt: what does not fit may be told.
+    let list: List = read_json(&reply.body)?;
     let ids = list
         .data
         .into_iter()

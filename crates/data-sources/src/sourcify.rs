@@ -146,7 +146,7 @@ impl Sourcify {
         let mut asked = selectors.to_vec();
         asked.sort_unstable();
         asked.dedup();
-        let (sourcify, of) = (self.clone(), asked.clone());
+        let (sourcify, of) = (self.clone(), selectors.to_vec());
         let fetch = || async move { sourcify.look_up(&of).await };
         let found = self.signatures.get(asked, None, fetch).await?;
         Ok(found.as_reference())

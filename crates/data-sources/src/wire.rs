@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use readings::unreadable;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use crate::{error::SourceErrorKind, text::clean, transport::QUOTED_CHARS};
 
@@ -62,6 +62,12 @@ pub(crate) fn malformed(
         expected,
         observed: clean(&observed.to_string(), QUOTED_CHARS),
     }
+}
+
+/// A row in the form `T`. One that cannot be read is counted, and left out by the caller.
+pub(crate) fn row<T: DeserializeOwned>(row: Value) -> Option<T> {
+    let read = serde_json::from_value(row);
+    read.map_err(|_| unreadable::note()).ok()
 }
 
 /// The rows of a list that can be read. A bad one spoils itself only, unless all are bad, and is counted.

@@ -9,7 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 use readings::{
     Figure,
     social::{Content, Post, Posts},
-    unreadable,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -319,8 +318,7 @@ fn seen(row: &Value) -> Option<(String, Timestamp)> {
 }
 
 fn post(row: Value, users: &[User], now: Timestamp) -> Option<Post> {
-    let row = serde_json::from_value::<Row>(row);
-    let row = row.map_err(|_| unreadable::note()).ok()?;
+    let row: Row = crate::wire::row(row)?;
     let author = users.iter().find(|user| user.id == row.author_id)?;
     let handle = x_handle(&author.username)?;
     let at: Timestamp = row.created_at.parse().ok()?;

@@ -154,7 +154,7 @@ async fn signatures_are_listed_for_each_selector() {
     assert_eq!(requests.len(), 1);
     assert_eq!(
         requests[0].url.query(),
-        Some("function=0x12345678,0xa9059cbb&filter=true")
+        Some("function=0xa9059cbb,0x12345678&filter=true")
     );
     let (down, _server) = self::sourcify(answer(&json!({"ok": false, "result": {}}))).await;
     assert_eq!(
