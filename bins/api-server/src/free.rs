@@ -311,6 +311,7 @@ fn source_row(source: &SourceHealth, mode: Mode) -> Value {
         "p95_ms": source.p95_ms,
         "calls": source.calls,
         "failures": source.failures,
+        "tolerated": source.tolerated,
         "budget_left": source.budget_left,
         "budget_limit": source.budget_limit,
         "window_seconds": source.window_seconds,

@@ -1,7 +1,8 @@
-//! What this server has read of tokens within the last two days, so that it can say what has changed. With a store it is kept
-//! there and goes on after a restart; without one it begins anew.
+//! What this server has read of tokens, coins and markets within the last two days, so that it can say what has changed. With a
+//! store it is kept there and goes on after a restart; without one it begins anew.
 
 mod kept;
+pub(crate) mod posts;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -13,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::kept::keep;
 
-/// Tokens that are remembered at once.
-const MOST_TOKENS: usize = 1_000;
-/// Readings of one token that are kept.
+/// Subjects that are remembered at once.
+const MOST_SUBJECTS: usize = 1_000;
+/// Readings of one subject that are kept.
 const MOST_READINGS: usize = 48;
 /// The youngest reading that is compared with.
 const APART: SignedDuration = SignedDuration::from_mins(30);
-/// Between two readings of one token that are both kept.
+/// Between two readings of one subject that are both kept.
 const KEPT_APART: SignedDuration = SignedDuration::from_hours(1);
 /// The age at which a reading is compared with: a day.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -27,38 +28,75 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 const KEPT: SignedDuration = SignedDuration::from_hours(48);
 const PLACES: u32 = 4;
 
-/// One reading of a token.
+/// What was read of one subject at one time: figures by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Remembered {
     pub(crate) at: Timestamp,
-    pub(crate) holders: Option<u64>,
-    pub(crate) liquidity_usd: Option<Figure>,
-    pub(crate) top10_pct: Option<Figure>,
-    pub(crate) price_usd: Option<Figure>,
+    figures: BTreeMap<String, Figure>,
 }
 
-/// How a token has changed since an earlier reading.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Change {
-    /// The time of the earlier reading: a day ago, or less when this server has not read the token for so long.
+/// A reading, and the one of the day before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Compared {
+    /// The time of the earlier reading: a day ago, or less when this server has not read the subject for so long.
     pub(crate) since: Timestamp,
-    /// Accounts that hold it, more or fewer.
-    pub(crate) holders: Option<i64>,
-    /// Dollars in its pools, in percent.
-    pub(crate) liquidity_pct: Option<Figure>,
-    /// What the ten largest holders have, in points of percent of the supply.
-    pub(crate) top10_points: Option<Figure>,
-    /// The price, in percent.
-    pub(crate) price_pct: Option<Figure>,
+    before: BTreeMap<String, Figure>,
+    present: BTreeMap<String, Figure>,
 }
 
-/// Readings of tokens by their names, oldest first. Clones are the same memory.
+impl Remembered {
+    /// Nothing yet, at `at`.
+    pub(crate) fn at(at: Timestamp) -> Self {
+        Self {
+            at,
+            figures: BTreeMap::new(),
+        }
+    }
+
+    /// It with a figure, if there is one.
+    pub(crate) fn with(mut self, name: impl Into<String>, figure: Option<Figure>) -> Self {
+        if let Some(figure) = figure {
+            self.figures.insert(name.into(), figure);
+        }
+        self
+    }
+
+    /// Whether it has this figure.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.figures.contains_key(name)
+    }
+}
+
+impl Compared {
+    /// The change of a figure in percent of what it was.
+    pub(crate) fn percent(&self, name: &str) -> Option<Figure> {
+        let (then, now) = self.pair(name)?;
+        Some(rounded(percent_change(then, now)?))
+    }
+
+    /// The difference of a figure, in units of which it has `scale`.
+    pub(crate) fn difference(&self, name: &str, scale: u32) -> Option<Figure> {
+        let (then, now) = self.pair(name)?;
+        let difference = now.checked_sub(then)?;
+        Some(rounded(difference.checked_mul(Decimal::from(scale))?))
+    }
+
+    fn pair(&self, name: &str) -> Option<(Decimal, Decimal)> {
+        Some((self.before.get(name)?.get(), self.present.get(name)?.get()))
+    }
+}
+
+fn rounded(value: Decimal) -> Figure {
+    Figure(value.round_dp(PLACES).normalize())
+}
+
+/// Readings of subjects by their names, oldest first. Clones are the same memory.
 #[derive(Clone, Default)]
 pub(crate) struct Memory(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    tokens: Readings,
+    subjects: Readings,
     /// Counts what was added, so that what is unchanged is not written again.
     changes: u64,
 }
@@ -66,13 +104,13 @@ struct State {
 type Readings = BTreeMap<String, VecDeque<Remembered>>;
 
 impl Memory {
-    /// Remembers a reading and says what has changed since the one that is closest to a day old; `None` when there is none that
-    /// is at least half an hour old.
-    pub(crate) fn change(&self, token: &str, present: Remembered) -> Option<Change> {
+    /// Remembers a reading and holds it against the one that is closest to a day old; `None` when there is none that is at least
+    /// half an hour old.
+    pub(crate) fn compare(&self, subject: &str, present: Remembered) -> Option<Compared> {
         let mut state = self.state();
         let state = &mut *state;
-        make_room(&mut state.tokens, token);
-        let readings = state.tokens.entry(token.to_owned()).or_default();
+        make_room(&mut state.subjects, subject);
+        let readings = state.subjects.entry(subject.to_owned()).or_default();
         let age = |of: &Remembered| present.at.duration_since(of.at);
         readings.retain(|of| age(of) <= KEPT);
         let before = readings
@@ -84,19 +122,23 @@ impl Memory {
             readings.push_back(present.clone());
             state.changes = state.changes.saturating_add(1);
         }
-        before.map(|before| between(&before, &present))
+        before.map(|before| Compared {
+            since: before.at,
+            before: before.figures,
+            present: present.figures,
+        })
     }
 
     /// Takes in readings that were made before, or by another server, as far as they are not too old at `now`.
     fn join(&self, others: Readings, now: Timestamp) {
         let mut state = self.state();
-        for (token, mut more) in others {
+        for (subject, mut more) in others {
             more.retain(|of| of.at <= now && now.duration_since(of.at) <= KEPT);
             if more.is_empty() {
                 continue;
             }
-            make_room(&mut state.tokens, &token);
-            let known = state.tokens.entry(token).or_default();
+            make_room(&mut state.subjects, &subject);
+            let known = state.subjects.entry(subject).or_default();
             more.retain(|of| !known.iter().any(|known| known.at == of.at));
             known.append(&mut more);
             known.make_contiguous().sort_by_key(|of| of.at);
@@ -110,9 +152,9 @@ impl Memory {
     }
 }
 
-/// For a further token the one that was read least recently makes room.
-fn make_room(all: &mut Readings, token: &str) {
-    if all.len() < MOST_TOKENS || all.contains_key(token) {
+/// For a further subject the one that was read least recently makes room.
+fn make_room(all: &mut Readings, subject: &str) {
+    if all.len() < MOST_SUBJECTS || all.contains_key(subject) {
         return;
     }
     let last = |of: &VecDeque<Remembered>| of.back().map(|reading| reading.at);
@@ -121,26 +163,6 @@ fn make_room(all: &mut Readings, token: &str) {
         .min_by_key(|(_, of)| last(of))
         .map(|(name, _)| name.clone());
     oldest.and_then(|name| all.remove(&name));
-}
-
-fn between(before: &Remembered, present: &Remembered) -> Change {
-    let percent = |then: Option<Figure>, now: Option<Figure>| {
-        let change = percent_change(then?.get(), now?.get())?;
-        Some(Figure(change.round_dp(PLACES)))
-    };
-    let counted = |count: Option<u64>| count.and_then(|count| i64::try_from(count).ok());
-    let points = present.top10_pct.zip(before.top10_pct);
-    Change {
-        since: before.at,
-        holders: counted(present.holders)
-            .zip(counted(before.holders))
-            .and_then(|(now, then)| now.checked_sub(then)),
-        liquidity_pct: percent(before.liquidity_usd, present.liquidity_usd),
-        top10_points: points
-            .and_then(|(now, then)| now.get().checked_sub(then.get()))
-            .map(|points: Decimal| Figure(points.round_dp(PLACES))),
-        price_pct: percent(before.price_usd, present.price_usd),
-    }
 }
 
 impl fmt::Debug for Memory {
@@ -154,44 +176,47 @@ pub(super) mod tests {
     use super::*;
 
     pub(super) fn reading(hours: i64, holders: u64) -> Remembered {
-        Remembered {
-            at: Timestamp::from_second(hours * 3600).unwrap(),
-            holders: Some(holders),
-            liquidity_usd: Some(Figure(Decimal::from(holders))),
-            top10_pct: Some(Figure(Decimal::from(10))),
-            price_usd: None,
-        }
+        let figure = |value: u64| Some(Figure(Decimal::from(value)));
+        Remembered::at(Timestamp::from_second(hours * 3600).unwrap())
+            .with("holders", figure(holders))
+            .with("top10", figure(10))
+            .with("price", None)
+    }
+
+    pub(super) fn holders(compared: &Compared) -> String {
+        compared.difference("holders", 1).unwrap().to_string()
     }
 
     #[test]
     fn a_token_is_compared_with_the_day_before() {
         let memory = Memory::default();
-        assert_eq!(memory.change("a", reading(0, 100)), None);
-        assert_eq!(memory.change("b", reading(1, 1)), None, "another token");
+        assert_eq!(memory.compare("a", reading(0, 100)), None);
+        assert_eq!(memory.compare("b", reading(1, 1)), None, "another token");
         assert_eq!(
-            memory.change("a", reading(10, 120)).unwrap().holders,
-            Some(20)
+            holders(&memory.compare("a", reading(10, 120)).unwrap()),
+            "20"
         );
-        let change = memory.change("a", reading(25, 90)).unwrap();
+        let change = memory.compare("a", reading(25, 90)).unwrap();
         assert_eq!(change.since, Timestamp::UNIX_EPOCH, "closest to a day");
-        assert_eq!(change.holders, Some(-10));
-        assert_eq!(change.liquidity_pct.unwrap().to_string(), "-10");
+        assert_eq!(holders(&change), "-10");
+        assert_eq!(change.percent("holders").unwrap().to_string(), "-10");
+        let points = change.difference("top10", 100).unwrap();
         assert_eq!(
-            (change.top10_points.unwrap().to_string(), change.price_pct),
+            (points.to_string(), change.percent("price")),
             ("0".into(), None)
         );
         // After two days nothing of it is left.
-        assert_eq!(memory.change("a", reading(100, 1)), None);
+        assert_eq!(memory.compare("a", reading(100, 1)), None);
     }
 
     #[test]
     fn a_reading_of_just_now_is_none_to_compare_with() {
         let memory = Memory::default();
-        memory.change("a", reading(0, 100));
+        memory.compare("a", reading(0, 100));
         let soon = Remembered {
             at: Timestamp::from_second(60).unwrap(),
             ..reading(0, 500)
         };
-        assert_eq!(memory.change("a", soon), None);
+        assert_eq!(memory.compare("a", soon), None);
     }
 }

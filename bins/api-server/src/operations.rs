@@ -41,6 +41,7 @@ mod yields;
 
 use std::pin::Pin;
 
+use readings::Extent;
 use route_catalog::Operation;
 
 use crate::Sources;
@@ -96,21 +97,34 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         }
         Operation::KolSentiment => boxed(|| kol_sentiment::answer(context, news, call)).await,
         Operation::TrendingAltcoins => {
-            boxed(|| trending_altcoins::answer(context, tokens, news, call)).await
+            boxed(|| trending_altcoins::answer(context, tokens, news, call, Extent::First)).await
         }
         Operation::MegaReport => {
-            boxed(|| mega_report::answer(context, news, tokens, defi, derivatives, tradfi, call))
-                .await
+            let sources = mega_report::Reads {
+                news,
+                tokens,
+                defi,
+                derivatives,
+                tradfi,
+                memory: &sources.memory,
+            };
+            boxed(|| mega_report::answer(context, sources, call)).await
         }
         Operation::TokenSecurity => boxed(|| token_security::answer(context, security, call)).await,
         Operation::FundingRates => {
-            boxed(|| funding_rates::answer(context, derivatives, call)).await
+            boxed(|| funding_rates::answer(context, derivatives, call, Extent::First)).await
         }
-        Operation::DefiAnalytics => boxed(|| defi_analytics::answer(context, defi, call)).await,
+        Operation::DefiAnalytics => {
+            boxed(|| defi_analytics::answer(context, defi, call, Extent::First)).await
+        }
         Operation::FilteredNews => boxed(|| filtered_news::answer(context, news, call)).await,
-        Operation::TwitterSummary => boxed(|| twitter_summary::answer(context, news, call)).await,
+        Operation::TwitterSummary => {
+            boxed(|| twitter_summary::answer(context, news, call, Extent::First)).await
+        }
         Operation::TokenDetails => boxed(|| token_details::answer(context, tokens, call)).await,
-        Operation::YieldAlpha => boxed(|| yield_alpha::answer(context, defi, call)).await,
+        Operation::YieldAlpha => {
+            boxed(|| yield_alpha::answer(context, defi, call, Extent::First)).await
+        }
         Operation::TradfiData => {
             boxed(|| tradfi_data::answer(context, tradfi, hyperliquid, call)).await
         }

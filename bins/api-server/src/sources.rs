@@ -140,6 +140,8 @@ impl Sources {
         self.running.tidy(store.clone(), clock.clone());
         self.running
             .remember(self.memory.clone(), store.clone(), clock.clone());
+        self.running
+            .keep_posts(self.news.feeds.x_api.clone(), store.clone(), clock.clone());
         if self.gathers.news {
             let digest = NewsDigest {
                 desk: self.news.desk.clone(),

@@ -38,6 +38,7 @@ const PLACES: &[(&str, &str, &str, Told)] = &[
     (OPERATIONS, "filtered_news.rs", "reports.into_iter().take(MOST)", No("marks in which sources a headline was found")),
     (OPERATIONS, "hyperliquid_market.rs", "book.top(DEPTH)", Cut("every_cut_list_of_a_route_says_of_how_many")),
     (OPERATIONS, "market_alpha.rs", "take(MORE_OF_EACH)", No("how many tokens beside the curated ones are priced")),
+    (OPERATIONS, "funding_rates.rs", "take(TOP)", No("coins of which another source is asked")),
     (OPERATIONS, "portfolio/fallback.rs", "tokens.truncate(MAX_TOKENS)", No("tokens that a node is asked for: coverage says listed_tokens")),
     (OPERATIONS, "rwa_pulse.rs", "take(DEXES)", Cut("every_cut_list_of_a_route_says_of_how_many")),
     (OPERATIONS, "rwa_pulse.rs", "headlines.truncate(HEADLINES)", Cut("every_cut_list_of_a_route_says_of_how_many")),
@@ -81,16 +82,16 @@ const PLACES: &[(&str, &str, &str, Told)] = &[
     (READINGS, "chain/explain/shown.rs", "approvals.iter().take(MAX_SHOWN)", Cut("many_logs_stay_bounded")),
     (READINGS, "chain/explain/warnings.rs", "unlimited.take(WARNED)", Member("more approvals", "approvals_of_everything_beyond_the_first_are_counted")),
     (READINGS, "chain/knowledge.rs", "take(MAX_ENTRIES)", No("an interface, read for its functions")),
-    (READINGS, "defi/market.rs", "take(MAX_RANKED)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "defi/market.rs", "take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
     (READINGS, "defi/market/page.rs", "take(limit)", Page),
-    (READINGS, "defi/tvl.rs", "take(MAX_PROTOCOLS)", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (READINGS, "defi/tvl.rs", "chains.truncate(MAX_CHAINS)", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (READINGS, "defi/tvl.rs", "take(MAX_MOVERS)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "defi/tvl.rs", "take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "defi/tvl.rs", "chains.truncate(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "defi/tvl.rs", "moved.into_iter().take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
     (READINGS, "derivatives/book.rs", "self.bids.truncate(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
     (READINGS, "derivatives/book.rs", "self.asks.truncate(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
     (READINGS, "derivatives/history.rs", "rest.truncate(limit)", Page),
-    (READINGS, "derivatives/levels.rs", "supports.truncate(MOST)", Cut("levels_beyond_the_nearest_are_counted")),
-    (READINGS, "derivatives/levels.rs", "resistances.truncate(MOST)", Cut("levels_beyond_the_nearest_are_counted")),
+    (READINGS, "derivatives/levels.rs", "supports.truncate(most)", Cut("levels_beyond_the_nearest_are_counted")),
+    (READINGS, "derivatives/levels.rs", "resistances.truncate(most)", Cut("levels_beyond_the_nearest_are_counted")),
     (READINGS, "derivatives/market.rs", "markets.truncate(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
     (READINGS, "derivatives/market.rs", "unranked.truncate(MAX_UNRANKED)", Cut("a_coin_without_a_place_in_the_ranking_is_named")),
     (READINGS, "macro_data/calendar.rs", "take(LOOK_BACK_DAYS)", No("days that are searched")),
@@ -102,15 +103,15 @@ const PLACES: &[(&str, &str, &str, Told)] = &[
     (READINGS, "security/report.rs", "pools.truncate(MAX_POOLS)", Cut("pools_beyond_the_largest_are_counted")),
     (READINGS, "social/digest.rs", "take(EVIDENCE)", No("links of a row that has the number of posts")),
     (READINGS, "social/digest.rs", "take(NAMED)", No("names in a sentence that says how many more")),
-    (READINGS, "social/digest.rs", "claims.truncate(MOST)", Cut("the_digest_of_a_busy_day_says_of_how_many")),
-    (READINGS, "social/digest.rs", "stances.truncate(MOST)", Cut("the_digest_of_a_busy_day_says_of_how_many")),
-    (READINGS, "social/digest.rs", "topics.truncate(MOST)", Cut("the_digest_of_a_busy_day_says_of_how_many")),
+    (READINGS, "social/digest.rs", "claims.truncate(most)", Cut("the_digest_of_a_busy_day_says_of_how_many")),
+    (READINGS, "social/digest.rs", "stances.truncate(most)", Cut("the_digest_of_a_busy_day_says_of_how_many")),
+    (READINGS, "social/digest.rs", "topics.truncate(most)", Cut("the_digest_of_a_busy_day_says_of_how_many")),
     (READINGS, "social/opinion.rs", "take(EVIDENCE)", No("links of a row that has the number of posts")),
     (READINGS, "social/opinion.rs", "all.truncate(MAX_VOICES)", Member("known", "fifty_leaders_are_the_most")),
     (READINGS, "token/board.rs", "gainers.take(MOVERS)", Cut("movers_beyond_the_first_are_counted")),
     (READINGS, "token/board.rs", "losers.take(MOVERS)", Cut("movers_beyond_the_first_are_counted")),
     (READINGS, "token/coin.rs", "take(MAX_ALTERNATIVES)", Cut("rows_of_one_coin_are_one_and_alternatives_are_bounded")),
-    (READINGS, "token/trending.rs", "take(MAX_ROWS)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "token/trending.rs", "take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
 ];
 
 #[test]
@@ -184,18 +185,72 @@ fn shortened(folder: &str) -> Vec<(String, String)> {
 /// Whether a line takes as many as a constant or a limit says.
 fn shortens(line: &str) -> bool {
     let by = |call: &str| {
-        line.split(call).skip(1).any(|rest| {
-            let count = rest.split(')').next().unwrap_or_default().trim();
-            let last = count.rsplit("::").next().unwrap_or_default();
-            let constant = !last.is_empty()
-                && last
-                    .bytes()
-                    .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-                && last.starts_with(|first: char| first.is_ascii_uppercase());
-            constant || matches!(last, "limit" | "most")
-        })
+        let mut rests = line.split(call).skip(1);
+        rests.any(|rest| bounds(rest.split(')').next().unwrap_or_default()))
     };
-    [".take(", ".truncate(", ".top("].into_iter().any(by) || line.contains("limit={")
+    // `rows[..MOST]`, `rows.get(..most)`, `rows.get(rows.len() - MOST..)`, `rows.split_at(MOST)`.
+    let mut ranges = line.match_indices("..");
+    let sliced = ranges.any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + 2..]);
+        let after = after.trim_start_matches('=');
+        let ends = after.split([']', ')']).next().unwrap_or_default();
+        let opens = before.rfind(['[', '(']).filter(|open| {
+            let inside = &before[open + 1..];
+            let of = &before[..*open];
+            before[*open..].starts_with('[')
+                && !of.ends_with([' ', '&', '(', '='])
+                && !of.is_empty()
+                || of.ends_with("get")
+                || of.ends_with("saturating_sub") && !inside.is_empty()
+        });
+        opens.is_some_and(|open| bounds(ends) || bounds(before[open + 1..].trim_end_matches(')')))
+    });
+    [
+        ".take(",
+        ".truncate(",
+        ".top(",
+        ".split_at(",
+        ".split_off(",
+        ".drain(",
+    ]
+    .into_iter()
+    .any(by)
+        || sliced
+        || line.contains("limit={")
+}
+
+/// Whether a count is a constant, or a limit by its name.
+fn bounds(count: &str) -> bool {
+    let last = count.trim().rsplit("::").next().unwrap_or_default();
+    let constant = !last.is_empty()
+        && last
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        && last.starts_with(|first: char| first.is_ascii_uppercase());
+    constant || matches!(last, "limit" | "most")
+}
+
+#[test]
+fn ranges_shorten_as_well() {
+    for line in [
+        "rows.truncate(MOST);",
+        "let first = &rows[..MOST];",
+        "let first = rows.get(..limit)?;",
+        "let last = rows.get(rows.len().saturating_sub(LISTED)..);",
+        "let (first, _) = rows.split_at(most);",
+        "rows.split_off(super::MOST);",
+    ] {
+        assert!(shortens(line), "{line}");
+    }
+    for line in [
+        "let all = &rows[..];",
+        "for at in 0..MOST {",
+        "Self { ..Self::default() }",
+        "Err(Fault { limit, ..fault })",
+        "rows.take(count)",
+    ] {
+        assert!(!shortens(line), "{line}");
+    }
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

@@ -13,10 +13,11 @@ use crate::{
     generated::{self, INSTRUCTIONS, LIMITS, MAX_SEARCHES, MAX_TOKENS},
     provenance::{Provenance, Sourced},
     source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    transport::{Limits, Reply},
 };
 
 const MESSAGES: &str = "anthropic.messages";
+const MODELS: &str = "anthropic.models";
 
 /// The model unless the configuration names another one.
 const RESEARCH_MODEL: &str = "claude-sonnet-5";
@@ -34,7 +35,7 @@ upstream!(
         name: "anthropic",
         urls: &[("base_url", "https://api.anthropic.com")],
         key: KeyRule::Required,
-        sources: &[MESSAGES],
+        sources: &[MESSAGES, MODELS],
         families: Families::One(Rate::per_minute(60)),
         quota: QuotaSpec::NONE,
         models: true,
@@ -118,6 +119,23 @@ impl Anthropic {
             kind,
         }
         .into())
+    }
+
+    /// The models that the key may use, by their ids: `GET /v1/models`. It costs nothing.
+    ///
+    /// # Errors
+    ///
+    /// The upstream fails, or refuses the key.
+    pub async fn models(&self) -> Result<Sourced<Vec<String>>, Error> {
+        let ask = self
+            .source
+            .get(MODELS, "/v1/models?limit=1000")
+            .secret_header("x-api-key", "", self.source.api_key())
+            .header("anthropic-version", VERSION)
+            .timeout(generated::LIST_TIME)
+            .free();
+        let read = |reply: &Reply| Ok::<_, Fault<Error>>(generated::ids(reply)?);
+        self.source.ask(ask, read).await
     }
 
     /// One call, with what there is of the answer so far.

@@ -195,7 +195,8 @@ impl Exchange for Binance {
         let intervals = intervals?;
         let now = self.source.now();
         let spoiled = |kind| self.source.spoiled(FUNDING, kind);
-        let premiums: Vec<Premium> = rows(&list.value, "$").map_err(spoiled)?;
+        let read = || rows(&list.value, "$");
+        let premiums: Vec<Premium> = self.source.counting(FUNDING, read).map_err(spoiled)?;
         let timed = |premium: Premium| Some((premium.time.past(now, "$[].time").ok()?, premium));
         let premiums: Vec<_> = premiums.into_iter().filter_map(timed).collect();
         let newest = premiums.iter().map(|(time, _)| *time).max();

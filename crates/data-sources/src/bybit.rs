@@ -128,7 +128,10 @@ impl Exchange for Bybit {
             .open::<Listed<Box<RawValue>>>(TICKERS, path, "")
             .await?;
         let (listed, time) = list.value;
-        let tickers: Vec<Ticker> = rows(&listed.list, "$.result.list")
+        let read = || rows(&listed.list, "$.result.list");
+        let tickers: Vec<Ticker> = self
+            .source
+            .counting(TICKERS, read)
             .map_err(|kind| self.source.spoiled(TICKERS, kind))?;
         let mut readings = BTreeMap::new();
         for ticker in tickers {

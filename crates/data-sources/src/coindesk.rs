@@ -123,7 +123,7 @@ fn rows(answer: Answer) -> Result<Vec<Value>, SourceErrorKind> {
 }
 
 fn article(row: &Value, now: Timestamp) -> Option<Article> {
-    let row: Row = serde_json::from_value(row.clone()).ok()?;
+    let row: Row = crate::wire::row(row.clone())?;
     if row.status.is_some_and(|status| status != "ACTIVE") {
         return None;
     }

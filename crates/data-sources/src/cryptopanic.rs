@@ -108,7 +108,7 @@ impl Cryptopanic {
 }
 
 fn article(row: &Value, now: Timestamp) -> Option<Article> {
-    let row: Row = serde_json::from_value(row.clone()).ok()?;
+    let row: Row = crate::wire::row(row.clone())?;
     let url = row.original_url.or(row.url)?;
     let publisher = Publisher::of(&label(&row.source.title));
     let time = row.published_at.and_then(|time| time.parse().ok());

@@ -1,17 +1,21 @@
 //! The 4byte directory: a signature database that anybody may write to.
 
+use std::sync::Arc;
+
 use alloy_primitives::Selector;
 use readings::chain::knowledge::Candidate;
 use serde::Deserialize;
 
 use crate::{
     budget::{Families, QuotaSpec, Rate},
+    cached::Cached,
     error::{Error, SourceErrorKind},
     json::read_json,
-    provenance::Sourced,
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    provenance::{Clock, Sourced},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    sourcify::SIGNATURE_AGES,
     text::clean,
-    transport::{Limits, QUOTED_CHARS},
+    transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
 
 /// The source of signatures.
@@ -19,10 +23,19 @@ pub const SIGNATURES: &str = "fourbyte.signatures";
 /// Most signatures of a selector.
 const MAX_CANDIDATES: usize = 32;
 
-upstream!(
-    /// The 4byte directory: a signature database that anybody may write to.
-    Fourbyte,
-    UpstreamSpec {
+/// Selectors that are kept.
+const KEPT: usize = 1_024;
+
+/// The 4byte directory: a signature database that anybody may write to. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Fourbyte {
+    source: Source,
+    signatures: Cached<Selector, Arc<Vec<Candidate>>>,
+}
+
+impl Fourbyte {
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "fourbyte",
         urls: &[("base_url", "https://www.4byte.directory")],
         key: KeyRule::Keyless,
@@ -32,21 +45,50 @@ upstream!(
         models: false,
         limits: Limits::USUAL,
         conduct: Conduct::DATA,
-    }
-);
+    };
 
-impl Fourbyte {
-    /// The signatures that are listed for a selector, the oldest first: later ones are often made to collide.
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when an address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock.clone())?,
+            signatures: Cached::new(KEPT, SIGNATURE_AGES, clock),
+        })
+    }
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The signatures that are listed for a selector, the oldest first: later ones are often made to collide. The
+    /// same selector is asked for once a day.
     ///
     /// # Errors
     ///
     /// [`Error::Source`] when the directory cannot answer, or answers about another selector.
-    pub async fn signatures(&self, selector: Selector) -> Result<Sourced<Vec<Candidate>>, Error> {
+    pub async fn signatures(
+        &self,
+        selector: Selector,
+    ) -> Result<Sourced<Arc<Vec<Candidate>>>, Error> {
+        let fourbyte = self.clone();
+        let fetch = || async move { fourbyte.look_up(selector).await };
+        let found = self.signatures.get(selector, None, fetch).await?;
+        Ok(found.as_reference())
+    }
+
+    async fn look_up(&self, selector: Selector) -> Result<Sourced<Arc<Vec<Candidate>>>, Error> {
         let asked = selector.to_string();
         let path = format!("/api/v1/signatures/?hex_signature={asked}");
         let ask = self.source.get(SIGNATURES, &path);
-        let found = self
-            .source
+        self.source
             .ask(ask, |reply| {
                 let mut page: Page = read_json(&reply.body)?;
                 if let Some(other) = page.results.iter().find(|row| row.hex_signature != asked) {
@@ -65,10 +107,9 @@ impl Fourbyte {
                             text: row.text_signature,
                             verified: false,
                         });
-                Ok(candidates.collect())
+                Ok(Arc::new(candidates.collect()))
             })
-            .await;
-        found.map(Sourced::as_reference)
+            .await
     }
 }
 

@@ -7,13 +7,18 @@ use serde_json::json;
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::{Error, SourceError, SourceErrorKind},
-    generated::{self, LIMITS, UNUSABLE_MODEL},
+    generated::{self, LIMITS, NAME_CHARS, UNUSABLE_MODEL},
+    json::read_json,
     provenance::Sourced,
     source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    text::clean,
     transport::Reply,
 };
 
 const IMAGES: &str = "gemini.images";
+const MODELS: &str = "gemini.models";
+/// How the interface says that it does not know the key: inside a 400.
+const WRONG_KEY: &str = "API_KEY_INVALID";
 
 /// The model unless the configuration names another one.
 const IMAGE_MODEL: &str = "gemini-3-pro-image";
@@ -25,7 +30,7 @@ upstream!(
         name: "gemini",
         urls: &[("base_url", "https://generativelanguage.googleapis.com")],
         key: KeyRule::Required,
-        sources: &[IMAGES],
+        sources: &[IMAGES, MODELS],
         families: Families::One(Rate::per_minute(60)),
         quota: QuotaSpec::NONE,
         models: true,
@@ -109,6 +114,68 @@ impl Gemini {
             .ask(ask, |reply| Ok::<_, Fault<Error>>(read(reply, model)?));
         found.await
     }
+
+    /// The models that the key may use, by their names: `GET /v1beta/models`. It costs nothing.
+    ///
+    /// # Errors
+    ///
+    /// The upstream fails, or refuses the key.
+    pub async fn models(&self) -> Result<Sourced<Vec<String>>, Error> {
+        let ask = self
+            .source
+            .get(MODELS, "/v1beta/models?pageSize=1000")
+            .secret_header("x-goog-api-key", "", self.source.api_key())
+            .accepts(&[400])
+            .timeout(generated::LIST_TIME)
+            .free();
+        let read = |reply: &Reply| Ok::<_, Fault<Error>>(names(reply)?);
+        self.source.ask(ask, read).await
+    }
+}
+
+/// A list of models.
+#[derive(Deserialize)]
+struct List {
+    models: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    name: String,
+}
+
+/// Why there is none.
+#[derive(Deserialize)]
+struct Refusal {
+    error: Refused,
+}
+
+#[derive(Deserialize)]
+struct Refused {
+    #[serde(default)]
+    details: Vec<Detail>,
+}
+
+#[derive(Deserialize)]
+struct Detail {
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+fn names(reply: &Reply) -> Result<Vec<String>, SourceErrorKind> {
+    if !reply.status.is_success() {
+        let refusal: Refusal = generated::read(reply)?;
+        let mut reasons = refusal.error.details.into_iter();
+        let status = match reasons.any(|detail| detail.reason.as_deref() == Some(WRONG_KEY)) {
+            true => 401,
+            false => reply.status.as_u16(),
+        };
+        return Err(SourceErrorKind::HttpStatus { status, code: None });
+    }
+    // A list of models repeats no prompt: what does not fit may be told.
+    let list: List = read_json(&reply.body)?;
+    let names = list.models.into_iter();
+    Ok(names.map(|model| clean(&model.name, NAME_CHARS)).collect())
 }
 
 fn read(reply: &Reply, model: &str) -> Result<Generated<Picture>, SourceErrorKind> {

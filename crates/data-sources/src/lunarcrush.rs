@@ -114,7 +114,7 @@ fn moods(answer: Answer, now: Timestamp) -> Result<Mood, SourceErrorKind> {
 }
 
 fn mood(row: Value) -> Option<SymbolMood> {
-    let row: Row = serde_json::from_value(row).ok()?;
+    let row: Row = crate::wire::row(row)?;
     let symbol = label(&row.symbol);
     let mentions = u64::try_from(row.social_volume_24h.0).ok()?;
     (!symbol.is_empty()).then_some(SymbolMood {

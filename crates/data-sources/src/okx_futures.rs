@@ -225,8 +225,11 @@ impl OkxFutures {
     ) -> Result<Sourced<Vec<R>>, Error> {
         let list = self.open::<Vec<Box<RawValue>>>(source, path, "").await?;
         let now = self.source.now();
-        let read: Vec<R> =
-            rows(&list.value, "$.data").map_err(|kind| self.source.spoiled(source, kind))?;
+        let rows = || rows(&list.value, "$.data");
+        let read: Vec<R> = self
+            .source
+            .counting(source, rows)
+            .map_err(|kind| self.source.spoiled(source, kind))?;
         let timed = |row: R| Some((row.time().past(now, "$.data[].ts").ok()?, row));
         let mut read: Vec<_> = read.into_iter().filter_map(timed).collect();
         // A row that stood still while the others moved on is of a suspended contract.

@@ -21,6 +21,7 @@ use crate::{
 
 const IMAGES: &str = "openai.images";
 const RESPONSES: &str = "openai.responses";
+const MODELS: &str = "openai.models";
 
 /// The model that draws unless the configuration names another one.
 const IMAGE_MODEL: &str = "gpt-image-2";
@@ -34,7 +35,7 @@ upstream!(
         name: "openai",
         urls: &[("base_url", "https://api.openai.com")],
         key: KeyRule::Required,
-        sources: &[IMAGES, RESPONSES],
+        sources: &[IMAGES, RESPONSES, MODELS],
         families: Families::One(Rate::per_minute(60)),
         quota: QuotaSpec::NONE,
         models: true,
@@ -110,6 +111,22 @@ impl Openai {
             Ok::<_, Fault<Error>>(responses::read(reply, model)?)
         });
         found.await
+    }
+
+    /// The models that the key may use, by their ids: `GET /v1/models`. It costs nothing.
+    ///
+    /// # Errors
+    ///
+    /// The upstream fails, or refuses the key.
+    pub async fn models(&self) -> Result<Sourced<Vec<String>>, Error> {
+        let ask = self
+            .source
+            .get(MODELS, "/v1/models")
+            .secret_header("authorization", "Bearer ", self.source.api_key())
+            .timeout(generated::LIST_TIME)
+            .free();
+        let read = |reply: &Reply| Ok::<_, Fault<Error>>(generated::ids(reply)?);
+        self.source.ask(ask, read).await
     }
 
     fn post<'a>(&self, source: &'static str, path: &'a str, body: &'a str) -> Ask<'a> {

@@ -2,7 +2,7 @@
 //! at.
 
 use alloy_primitives::{Address, FixedBytes, address, fixed_bytes};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 /// The chain all four swap routes work on.
 pub const CHAIN_ID: u64 = 196;
@@ -28,8 +28,10 @@ pub struct ReviewedContracts {
     /// The chain the set is for.
     pub chain_id: u64,
     /// The approve proxy: the only spender an approval may name.
+    #[serde(deserialize_with = "checked")]
     pub spender: Address,
     /// Routers a swap may be sent to.
+    #[serde(deserialize_with = "all_checked")]
     pub routers: Vec<Address>,
     /// Router functions a swap may call: those of the public router source whose layout hashes to
     /// the selector. The default leaves out `0xe1842255` and `0x7f086579`, which some lists give
@@ -38,6 +40,7 @@ pub struct ReviewedContracts {
     /// Tokens a swap may start from.
     pub source_tokens: Vec<SourceToken>,
     /// Tokens whose `approve` refuses to change one non-zero allowance into another.
+    #[serde(deserialize_with = "all_checked")]
     pub allowance_reset_tokens: Vec<Address>,
     /// How far ahead of now a deadline inside calldata may lie, in seconds.
     pub max_deadline_seconds: u64,
@@ -118,11 +121,24 @@ impl Default for ReviewedContracts {
 #[serde(deny_unknown_fields)]
 pub struct SourceToken {
     /// Its contract.
+    #[serde(deserialize_with = "checked")]
     pub address: Address,
     /// Its symbol, for people.
     pub symbol: String,
     /// Its unit: the caller's amount is converted with it.
     pub decimals: u8,
+}
+
+/// An address whose digits of both cases are those of its checksum (EIP-55): a slip would review another contract.
+fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    addresses::parse(&text).map_err(D::Error::custom)
+}
+
+fn all_checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Address>, D::Error> {
+    let texts: Vec<String> = Vec::deserialize(deserializer)?;
+    let read = |text: &String| addresses::parse(text).map_err(D::Error::custom);
+    texts.iter().map(read).collect()
 }
 
 #[cfg(test)]

@@ -26,7 +26,9 @@ const SIGNATURES_URL: &str = "signatures_url";
 
 /// Verified code does not change; that there is none may change any day.
 const AGES: Ages = Ages::seconds(6 * 3_600, 7 * 86_400).with_floor(300);
-/// Contracts that are kept.
+/// What a selector stands for does not change; further signatures of it may be listed any day.
+pub(crate) const SIGNATURE_AGES: Ages = Ages::seconds(86_400, 30 * 86_400).with_floor(300);
+/// Contracts that are kept, and questions about selectors.
 const KEPT: usize = 1_024;
 /// Most implementations of a proxy that are read.
 const MAX_IMPLEMENTATIONS: usize = 4;
@@ -38,7 +40,11 @@ const MAX_CANDIDATES: usize = 32;
 pub struct Sourcify {
     source: Source,
     contracts: Cached<(u64, Address), Arc<Published>>,
+    signatures: Cached<Vec<Selector>, Arc<Signatures>>,
 }
+
+/// Signatures by selector.
+type Signatures = BTreeMap<Selector, Vec<Candidate>>;
 
 /// What is published about a contract.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,7 +84,8 @@ impl Sourcify {
     ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            contracts: Cached::new(KEPT, AGES, clock),
+            contracts: Cached::new(KEPT, AGES, clock.clone()),
+            signatures: Cached::new(KEPT, SIGNATURE_AGES, clock),
         })
     }
 
@@ -126,7 +133,8 @@ impl Sourcify {
             .await
     }
 
-    /// The signatures that are listed for each selector, in the database's order. A selector without any has an empty list.
+    /// The signatures that are listed for each selector, in the database's order. A selector without any has an empty list. The
+    /// same question is asked once a day.
     ///
     /// # Errors
     ///
@@ -134,15 +142,24 @@ impl Sourcify {
     pub async fn signatures(
         &self,
         selectors: &[Selector],
-    ) -> Result<Sourced<BTreeMap<Selector, Vec<Candidate>>>, Error> {
+    ) -> Result<Sourced<Arc<Signatures>>, Error> {
+        let mut asked = selectors.to_vec();
+        asked.sort_unstable();
+        asked.dedup();
+        let (sourcify, of) = (self.clone(), selectors.to_vec());
+        let fetch = || async move { sourcify.look_up(&of).await };
+        let found = self.signatures.get(asked, None, fetch).await?;
+        Ok(found.as_reference())
+    }
+
+    async fn look_up(&self, selectors: &[Selector]) -> Result<Sourced<Arc<Signatures>>, Error> {
         let texts: Vec<String> = selectors.iter().map(ToString::to_string).collect();
         let path = format!(
             "/signature-database/v1/lookup?function={}&filter=true",
             texts.join(",")
         );
         let ask = self.source.get(SIGNATURES, &path).at(SIGNATURES_URL);
-        let found = self
-            .source
+        self.source
             .ask(ask, |reply| {
                 let answer: Lookup = read_json(&reply.body)?;
                 if !answer.ok {
@@ -161,10 +178,9 @@ impl Sourcify {
                         .take(MAX_CANDIDATES);
                     (*selector, rows.map(Candidate::from).collect())
                 };
-                Ok(selectors.iter().map(of).collect())
+                Ok(Arc::new(selectors.iter().map(of).collect()))
             })
-            .await;
-        found.map(Sourced::as_reference)
+            .await
     }
 }
 

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
+use readings::unreadable;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use crate::{error::SourceErrorKind, text::clean, transport::QUOTED_CHARS};
 
@@ -63,15 +64,22 @@ pub(crate) fn malformed(
     }
 }
 
-/// The rows of a list that can be read. A bad one spoils itself only, unless all are bad.
+/// A row in the form `T`. One that cannot be read is counted, and left out by the caller.
+pub(crate) fn row<T: DeserializeOwned>(row: Value) -> Option<T> {
+    let read = serde_json::from_value(row);
+    read.map_err(|_| unreadable::note()).ok()
+}
+
+/// The rows of a list that can be read. A bad one spoils itself only, unless all are bad, and is counted.
 pub(crate) fn rows<T: DeserializeOwned>(
     list: &[Box<RawValue>],
     path: &str,
 ) -> Result<Vec<T>, SourceErrorKind> {
-    let read: Vec<T> = list
-        .iter()
-        .filter_map(|row| serde_json::from_str(row.get()).ok())
-        .collect();
+    let row = |row: &Box<RawValue>| {
+        let read = serde_json::from_str(row.get());
+        read.map_err(|_| unreadable::note()).ok()
+    };
+    let read: Vec<T> = list.iter().filter_map(row).collect();
     if read.is_empty() && !list.is_empty() {
         return Err(malformed(path, "rows of the documented form", "none"));
     }

@@ -1,6 +1,10 @@
 //! X: posts of a list of accounts, with a key. Texts are read for what they say and not kept: the terms
 //! forbid to pass them on.
 
+mod archive;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use jiff::{SignedDuration, Timestamp};
 use readings::{
     Figure,
@@ -10,14 +14,16 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::form_urlencoded;
 
+pub use self::archive::Archive;
+use self::archive::{Page, Reading};
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     error::{SourceError, SourceErrorKind},
     json::read_json,
     news::{post_url, x_handle},
-    provenance::{Mode, Sourced},
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    provenance::{Clock, Mode, Sourced},
+    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Limits, Transport, TransportError},
 };
 
 const SOURCE: &str = "x.list";
@@ -25,24 +31,23 @@ const SOURCE: &str = "x.list";
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 /// Older posts are not told of: a day, and the day before it to compare with.
 const WINDOW: SignedDuration = SignedDuration::from_hours(48);
-/// Most pages that are read, of up to a hundred posts each.
-const PAGES: usize = 3;
+/// Most pages that are read, unless the configuration says otherwise.
+const PAGES: u32 = 10;
+/// The most that the configuration can say.
+const MOST_PAGES: u32 = 32;
+/// Posts of a page where nothing is known yet, and the most that the interface sends.
+const MOST: u32 = 100;
+/// Posts of the first page where earlier ones are known.
+const FEW: u32 = 10;
+/// Posts that a probe reads.
+const HANDFUL: u32 = 5;
 
-upstream!(
-    /// X: posts of a list of accounts, with a key.
-    XApi,
-    UpstreamSpec {
-        name: "x_api",
-        urls: &[("base_url", "https://api.x.com")],
-        key: KeyRule::Required,
-        sources: &[SOURCE],
-        families: Families::One(Rate::per_minute(30)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
-    }
-);
+/// X: posts of a list of accounts, with a key. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct XApi {
+    source: Source,
+    archive: Arc<Mutex<Archive>>,
+}
 
 #[derive(Deserialize)]
 struct Answer {
@@ -105,45 +110,134 @@ struct Metrics {
 }
 
 impl XApi {
-    /// Posts of the last two days in the operator's list: `GET /2/lists/{id}/tweets`, newest first. One call reads up to
-    /// a hundred, each of which is paid for; further pages are read until the two days are covered, three at most.
+    /// What is known of it before it is asked.
+    pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
+        name: "x_api",
+        urls: &[("base_url", "https://api.x.com")],
+        key: KeyRule::Required,
+        sources: &[SOURCE],
+        families: Families::One(Rate::per_minute(30)),
+        quota: QuotaSpec::NONE,
+        models: false,
+        limits: Limits::USUAL,
+        conduct: Conduct::DATA,
+    };
+
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] when an address cannot be used.
+    pub fn new(
+        transport: &Transport,
+        config: SourceConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            source: Source::new(transport, Self::SPEC, config, clock)?,
+            archive: Arc::default(),
+        })
+    }
+
+    /// The upstream behind it.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Posts of the last two days in the operator's list, newest first: those that were read before, and what is newer
+    /// (`GET /2/lists/{id}/tweets`). Each post that is sent is paid for, so that reading ends at the first one that is known:
+    /// pages are small at first. Without any that is known, pages of a hundred are read until the two days are covered, as
+    /// many as `pages` of the configuration says.
     ///
     /// # Errors
     ///
     /// A [`SourceError`]; disabled without a key or without `list_id`. A further page that fails only shortens what is
-    /// covered.
+    /// covered, and nothing of such a reading is kept.
     pub async fn posts(&self) -> Result<Sourced<Posts>, SourceError> {
         let since = self.source.now().checked_sub(WINDOW);
         let since = since.unwrap_or(Timestamp::UNIX_EPOCH);
-        let first = self.page(None).await?;
-        let (mut all, mut next, mut oldest) =
-            (first.value.posts, first.value.next, first.value.oldest);
-        for _ in 1..PAGES {
-            let reaches = oldest.is_some_and(|oldest| oldest <= since);
-            let Some(token) = next.take().filter(|_| !reaches) else {
-                break;
-            };
-            let Ok(page) = self.page(Some(&token)).await else {
-                next = Some(token);
-                break;
-            };
-            all.extend(page.value.posts);
-            next = page.value.next;
-            oldest = page.value.oldest.or(oldest);
-        }
-        let covered_from = match (next, oldest) {
-            (Some(_), Some(oldest)) => oldest.max(since),
-            // The list ends within the window.
-            _ => since,
+        let list = self.list()?.to_owned();
+        let known = self.archive().within(&list, since);
+        let mut reading = Reading::default();
+        let mut sources = Vec::new();
+        let mut size = match (known.is_empty(), self.source.mode()) {
+            (false, Mode::Live) => FEW,
+            // A recording has pages of one size.
+            _ => MOST,
         };
-        all.retain(|post| post.at >= since);
+        let mut token: Option<String> = None;
+        for at in 0..self.pages() {
+            let page = match self.page(token.as_deref(), size).await {
+                Ok(page) if at == 0 => {
+                    sources = page.sources;
+                    page.value
+                }
+                Ok(page) => page.value,
+                Err(error) if at == 0 => return Err(error),
+                Err(_) => {
+                    reading.broken_off = true;
+                    break;
+                }
+            };
+            token = page.next.clone();
+            let news = reading.take(page, &known);
+            let reaches = reading.oldest.is_some_and(|oldest| oldest <= since);
+            if reading.met || token.is_none() || reaches {
+                reading.complete = true;
+                break;
+            }
+            // Pages that repeat each other have no end.
+            if !news {
+                break;
+            }
+            size = size.saturating_mul(2).min(MOST);
+        }
+        let broken_off = reading.broken_off;
+        let archive = known.with(reading, since);
+        let told = archive.posts();
+        if !broken_off {
+            *self.kept() = archive;
+        }
         Ok(Sourced {
-            value: Posts {
-                posts: all,
-                covered_from,
-            },
-            sources: first.sources,
+            value: told,
+            sources,
         })
+    }
+
+    /// The newest posts of the list, a handful: what a probe asks for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::posts`].
+    pub async fn newest(&self) -> Result<Sourced<Vec<Post>>, SourceError> {
+        let page = self.page(None, HANDFUL).await?;
+        Ok(page.map(|page| page.posts))
+    }
+
+    /// What was read so far, to be kept.
+    #[must_use]
+    pub fn archive(&self) -> Archive {
+        self.kept().clone()
+    }
+
+    /// Takes in what was read before, or by another server.
+    pub fn take_in(&self, other: Archive) {
+        let mut ours = self.kept();
+        let joined = std::mem::take(&mut *ours).joined(other);
+        *ours = joined;
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Archive> {
+        self.archive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Most pages of one reading.
+    fn pages(&self) -> u32 {
+        let chosen = self
+            .source
+            .option("pages")
+            .and_then(|pages| pages.parse().ok());
+        chosen.unwrap_or(PAGES).clamp(1, MOST_PAGES)
     }
 
     /// Whether the operator has chosen a list.
@@ -151,11 +245,11 @@ impl XApi {
         self.list().is_ok()
     }
 
-    async fn page(&self, token: Option<&str>) -> Result<Sourced<Page>, SourceError> {
+    async fn page(&self, token: Option<&str>, size: u32) -> Result<Sourced<Page>, SourceError> {
         let now = self.source.now();
         let list = self.list()?;
         let mut path = format!(
-            "/2/lists/{list}/tweets?max_results=100&tweet.fields=created_at,public_metrics,lang,author_id\
+            "/2/lists/{list}/tweets?max_results={size}&tweet.fields=created_at,public_metrics,lang,author_id\
              &expansions=author_id&user.fields=public_metrics"
         );
         if let Some(token) = token {
@@ -191,14 +285,6 @@ impl XApi {
     }
 }
 
-/// One page of a list.
-struct Page {
-    posts: Vec<Post>,
-    /// The time of its oldest post, of accounts that are not known as well.
-    oldest: Option<Timestamp>,
-    next: Option<String>,
-}
-
 fn page(answer: Answer, now: Timestamp) -> Result<Page, SourceErrorKind> {
     let next = answer.meta.next_token;
     let Some(rows) = answer.data else {
@@ -210,24 +296,29 @@ fn page(answer: Answer, now: Timestamp) -> Result<Page, SourceErrorKind> {
             }),
             _ => Ok(Page {
                 posts: Vec::new(),
-                oldest: None,
+                seen: Vec::new(),
                 next: None,
             }),
         };
     };
     let users = answer.includes.users;
-    let time = |row: &Value| row.get("created_at")?.as_str()?.parse::<Timestamp>().ok();
-    let oldest = rows.iter().filter_map(time).min();
+    let seen = rows.iter().filter_map(seen).collect();
     let posts = rows.into_iter().filter_map(|row| post(row, &users, now));
     Ok(Page {
         posts: posts.collect(),
-        oldest,
+        seen,
         next,
     })
 }
 
+/// The id and the time of a row, also of one that is not told of.
+fn seen(row: &Value) -> Option<(String, Timestamp)> {
+    let text = |member: &str| row.get(member)?.as_str();
+    Some((text("id")?.to_owned(), text("created_at")?.parse().ok()?))
+}
+
 fn post(row: Value, users: &[User], now: Timestamp) -> Option<Post> {
-    let row: Row = serde_json::from_value(row).ok()?;
+    let row: Row = crate::wire::row(row)?;
     let author = users.iter().find(|user| user.id == row.author_id)?;
     let handle = x_handle(&author.username)?;
     let at: Timestamp = row.created_at.parse().ok()?;

@@ -11,7 +11,7 @@ import json
 import sys
 from decimal import Decimal
 
-from figure_inputs import UPSTREAMS, answer, check, compared, differences, number, objects, perpetuals, raw, words
+from figure_inputs import ROOT, UPSTREAMS, answer, check, compared, differences, number, objects, perpetuals, raw, words
 
 # ---- perpetuals
 
@@ -115,8 +115,6 @@ def depth():
 def candle_figures():
     for at, data in objects("candles", "levels"):
         candles, levels = data["candles"], data["levels"]
-        if data["candles_of"] != len(candles):
-            continue
         high = max(number(of["high"]) for of in candles)
         low = min(number(of["low"]) for of in candles)
         last = number(candles[-1]["close"])
@@ -131,6 +129,16 @@ def candle_figures():
         check("vwap", levels["vwap"], paid / volume, 2, at)
         check("mean_range_pct", levels["mean_range_pct"], 100 * ranges / last, 4, at)
         check("volume_change_pct", levels["volume_change_pct"], (parts[1] / parts[0] - 1) * 100, 4, at)
+
+
+def premium_bps():
+    """Of a market that is open and traded in; there is none of another one."""
+    for at, row in enumerate(json.loads((ROOT / "vectors" / "basis.json").read_text())):
+        told = row["oracle_state"] == "open" and number(row["volume_24h_usd"]) != 0
+        if told != (row["premium_bps"] is not None):
+            differences.append(f"basis.json[{at}]: premium_bps is {row['premium_bps']}")
+        mark, oracle = number(row["mark"]), number(row["oracle"])
+        check("premium_bps", row["premium_bps"], (mark / oracle - 1) * 10_000, 2, at)
 
 
 # ---- yields
@@ -356,6 +364,7 @@ CHECKS = {
     "oi_weighted_rate_8h": oi_weighted_rate_8h,
     "spread_bps": spread_bps,
     "long_pct": long_pct,
+    "premium_bps": premium_bps,
     "buy_pct": book_impact,
     "bid_usd": depth,
     "range_position_pct": candle_figures,

@@ -6,6 +6,8 @@ pub use rust_decimal::Decimal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
 
+use crate::unreadable;
+
 /// A figure as an upstream writes it, a JSON number or a string with one, read from its text. It is
 /// written as a decimal string without exponent and without trailing zeros.
 ///
@@ -37,14 +39,22 @@ impl Figure {
         }
     }
 
-    /// For figures that are decoration: whatever is no figure is `None`.
+    /// For figures that are decoration: whatever is no figure is `None`. What is neither a figure nor nothing is counted
+    /// ([`unreadable::counting`]).
     ///
     /// # Errors
     ///
     /// Only what is no JSON.
     pub fn lenient<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
         let raw = Option::<Box<RawValue>>::deserialize(deserializer)?;
-        Ok(raw.and_then(|raw| text_of(raw.get()).ok()))
+        let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "null" | "\"\"")) else {
+            return Ok(None);
+        };
+        let read = text_of(raw.get()).ok();
+        if read.is_none() {
+            unreadable::note();
+        }
+        Ok(read)
     }
 
     /// The number.
@@ -201,6 +211,19 @@ mod tests {
         }
         let row: Row = serde_json::from_str(r#"{"extra":"much"}"#).unwrap();
         assert!(row.extra.is_none() && row.price.is_none());
+        let left_out = |json: &str| {
+            let read = || serde_json::from_str::<Row>(json).unwrap().extra;
+            unreadable::counting(read).1
+        };
+        assert_eq!(left_out(r#"{"extra":"much"}"#), 1);
+        for nothing in [
+            r#"{}"#,
+            r#"{"extra":null}"#,
+            r#"{"extra":""}"#,
+            r#"{"extra":1}"#,
+        ] {
+            assert_eq!(left_out(nothing), 0, "{nothing}");
+        }
     }
 
     #[test]

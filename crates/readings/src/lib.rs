@@ -4,6 +4,7 @@ pub mod ai;
 pub mod chain;
 pub mod defi;
 pub mod derivatives;
+mod extent;
 mod figure;
 pub mod macro_data;
 pub mod news;
@@ -14,7 +15,9 @@ pub mod social;
 pub mod symbol;
 pub mod text;
 pub mod token;
+pub mod unreadable;
 
+pub use self::extent::Extent;
 pub use self::figure::{
     Decimal, Figure, FigureError, mean, median, percent_change, share_pct, sum,
 };

@@ -24,6 +24,6 @@ pub use self::{
     score::{DECAY_HOURS, UNDATED_HOURS, decay},
     sentiment::{HeadlineSentiment, Sentiment, SentimentMethod, Tone, of_title, overall},
     title::{TitleTokens, words},
-    topic::{Topic, mentions_symbol, topics_in},
+    topic::{Topic, mentions_symbol, topic_named, topics_in},
     url::canonical_url,
 };

@@ -1,4 +1,4 @@
-//! What is remembered of tokens, in the store.
+//! What is remembered, in the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) async fn keep<S: ServerStore>(memory: Memory, store: Arc<S>, clock: A
         ticks.tick().await;
         match memory.synchronise(&*store, clock.now(), written).await {
             Ok(changes) => written = Some(changes),
-            Err(error) => tracing::warn!(%error, "readings of tokens are kept in memory only"),
+            Err(error) => tracing::warn!(%error, "readings are kept in memory only"),
         }
     }
 }
@@ -49,19 +49,10 @@ impl Memory {
         if changes == 0 {
             return Ok(changes);
         }
-        let Ok(body) = serde_json::to_vec(&self.state().tokens) else {
+        let Ok(body) = serde_json::to_vec(&self.state().subjects) else {
             return Ok(changes);
         };
-        let as_of = u64::try_from(now.as_second()).unwrap_or_default();
-        let digest: [u8; 32] = Sha256::digest(&body).into();
-        let record = DatasetRecord {
-            snapshot_id: format!("{NAME}-{as_of}"),
-            as_of,
-            inputs_sha256: digest.into(),
-            written_at: as_of,
-            body: body.into(),
-        };
-        match store.publish(NAME, record).await {
+        match store.publish(NAME, record(NAME, body, now)).await {
             // Another server wrote a moment later: the next round takes that in and tries again.
             Err(StoreError::OlderRecord { .. }) => Ok(written.unwrap_or_default()),
             Err(error) => Err(error),
@@ -70,11 +61,24 @@ impl Memory {
     }
 }
 
+/// A dataset as it is stored.
+pub(crate) fn record(name: &str, body: Vec<u8>, now: Timestamp) -> DatasetRecord {
+    let as_of = u64::try_from(now.as_second()).unwrap_or_default();
+    let digest: [u8; 32] = Sha256::digest(&body).into();
+    DatasetRecord {
+        snapshot_id: format!("{name}-{as_of}"),
+        as_of,
+        inputs_sha256: digest.into(),
+        written_at: as_of,
+        body: body.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use storage::{SqliteStore, StoreOptions};
 
-    use super::super::tests::reading;
+    use super::super::tests::{holders, reading};
     use super::*;
 
     fn at(hours: i64) -> Timestamp {
@@ -87,20 +91,20 @@ mod tests {
         let path = folder.path().join("service.shelf.db");
         let open = || SqliteStore::open(path.clone(), StoreOptions::default()).unwrap();
         let first = Memory::default();
-        assert_eq!(first.change("a", reading(0, 100)), None);
+        assert_eq!(first.compare("a", reading(0, 100)), None);
         let written = first.synchronise(&open(), at(0), None).await.unwrap();
         assert_eq!(written, 1);
         drop(first);
 
         let second = Memory::default();
         second.synchronise(&open(), at(20), None).await.unwrap();
-        let change = second.change("a", reading(24, 130)).unwrap();
-        assert_eq!((change.since, change.holders), (at(0), Some(30)));
+        let change = second.compare("a", reading(24, 130)).unwrap();
+        assert_eq!((change.since, holders(&change)), (at(0), "30".to_owned()));
         // Two days later it is of no use any more, and nothing of the future is.
         for (now, token) in [(at(49), "a"), (at(-1), "a")] {
             let late = Memory::default();
             late.synchronise(&open(), now, None).await.unwrap();
-            assert_eq!(late.state().tokens.get(token), None);
+            assert_eq!(late.state().subjects.get(token), None);
         }
     }
 
@@ -110,12 +114,12 @@ mod tests {
         let path = folder.path().join("service.shelf.db");
         let store = SqliteStore::open(path, StoreOptions::default()).unwrap();
         let (one, other) = (Memory::default(), Memory::default());
-        one.change("a", reading(0, 100));
-        other.change("b", reading(0, 7));
+        one.compare("a", reading(0, 100));
+        other.compare("b", reading(0, 7));
         one.synchronise(&store, at(0), None).await.unwrap();
         other.synchronise(&store, at(1), None).await.unwrap();
-        let change = other.change("a", reading(24, 90)).unwrap();
-        assert_eq!(change.holders, Some(-10));
+        let change = other.compare("a", reading(24, 90)).unwrap();
+        assert_eq!(holders(&change), "-10");
         // What is unchanged is neither read nor written again.
         let written = store.latest(NAME).await.unwrap().unwrap();
         assert_eq!(other.synchronise(&store, at(2), Some(1)).await.unwrap(), 2);

@@ -17,6 +17,7 @@ pub(super) const GAS_BALANCE_WEI: &str = "svc_gas_balance_wei";
 pub(super) const CLOCK_DIFFERENCE: &str = "svc_clock_difference_seconds";
 pub(super) const UPSTREAM_UP: &str = "svc_upstream_up";
 pub(super) const UPSTREAM_STATE: &str = "svc_upstream_state";
+pub(super) const UPSTREAM_TOLERATED: &str = "svc_upstream_tolerated_total";
 pub(super) const PROBE_BROKEN: &str = "svc_probe_broken_sources";
 pub(super) const PROBE_TOLERATED: &str = "svc_probe_tolerated_members";
 pub(super) const UNREVIEWED: &str = "svc_unreviewed_contracts_total";
@@ -145,6 +146,12 @@ pub(super) const METRICS: [Metric; 30] = [
         kind: Gauge,
         labels: &["upstream"],
         help: "members that an upstream's answers had at the last probe and the recorded form does not know. Exists from the first probe on",
+    },
+    Metric {
+        name: UPSTREAM_TOLERATED,
+        kind: Counter,
+        labels: &["upstream"],
+        help: "rows and figures in the answers of an upstream that could not be read and were left out; the rest of each answer was used. `/status` has the count of each source",
     },
     Metric {
         name: UNREVIEWED,

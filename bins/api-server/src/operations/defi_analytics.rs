@@ -1,5 +1,6 @@
 //! `GET /defi-analytics`.
 
+use readings::Extent;
 use readings::defi::tvl::{self, Analytics};
 use route_catalog::ErrorCode;
 
@@ -21,6 +22,7 @@ pub(super) async fn answer(
     context: &Context,
     defi: &Defi,
     call: &Call,
+    extent: Extent,
 ) -> Result<Answered, ErrorReply> {
     let llama = &defi.defillama;
     let max_age = call.max_age();
@@ -51,7 +53,7 @@ pub(super) async fn answer(
             None
         }
     };
-    let ranked = tvl::rank(&protocols, chains.as_deref().map(Vec::as_slice));
+    let ranked = tvl::rank(&protocols, chains.as_deref().map(Vec::as_slice), extent);
     cuts(&mut report, &ranked);
     let mut answered = Answered::new(ranked, FRESH_SECONDS)
         .with_report(report)

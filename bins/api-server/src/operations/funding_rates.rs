@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use data_sources::{Error, Meter, Sourced};
+use readings::Extent;
 use readings::derivatives::{
     CoinReading, OpenInterest, Part, RankedBy, SymbolMarket, Venue, VenueReading, coin_of,
     top_by_open_interest,
@@ -31,6 +32,7 @@ pub(super) async fn answer(
     context: &Context,
     derivatives: &Derivatives,
     call: &Call,
+    extent: Extent,
 ) -> Result<Answered, ErrorReply> {
     let max_age = call.max_age();
     let mut ranking = None;
@@ -42,7 +44,8 @@ pub(super) async fn answer(
             (Some(market.symbol.clone()), vec![market], report)
         }
         None => {
-            let (markets, unranked, report) = overview(context, derivatives, max_age).await?;
+            let (markets, unranked, report) =
+                overview(context, derivatives, extent, max_age).await?;
             ranking = Some(unranked);
             (None, markets, report)
         }
@@ -127,10 +130,11 @@ pub(super) async fn for_symbol(
     Ok((market, report))
 }
 
-/// The coins with the highest open interest over all venues.
+/// The coins with the highest open interest over all venues, or every coin that can be ranked.
 async fn overview(
     context: &Context,
     derivatives: &Derivatives,
+    extent: Extent,
     max_age: Option<Duration>,
 ) -> Result<(Vec<SymbolMarket>, RankedBy, SourceReport), ErrorReply> {
     let (hyperliquid, binance, okx, bybit) = tokio::join!(
@@ -168,7 +172,8 @@ async fn overview(
         .filter(|market| market.aggregate.oi_usd.is_some())
         .collect();
     let known = markets.len();
-    let top = top_by_open_interest(markets, TOP);
+    let most = extent.most(TOP);
+    let top = top_by_open_interest(markets, most);
     if top.is_empty() {
         return Err(match any {
             true => unranked(&down),
@@ -176,7 +181,7 @@ async fn overview(
         });
     }
     let top = with_binance_interest(context, derivatives, top, &mut report, max_age).await;
-    let top = top_by_open_interest(top, TOP);
+    let top = top_by_open_interest(top, most);
     report.cut("markets", top.len(), known);
     let unranked = &ranked_by.unranked;
     report.cut("ranking.unranked", unranked.len(), ranked_by.unranked_total);
@@ -187,7 +192,7 @@ async fn overview(
     Ok((top, ranked_by, report))
 }
 
-/// Binance states open interest contract by contract only: asked for the coins that are shown.
+/// Binance states open interest contract by contract only: asked for the largest coins.
 async fn with_binance_interest(
     context: &Context,
     derivatives: &Derivatives,
@@ -196,7 +201,12 @@ async fn with_binance_interest(
     max_age: Option<Duration>,
 ) -> Vec<SymbolMarket> {
     let mut asked = JoinSet::new();
-    for market in &markets {
+    if markets.len() > TOP {
+        let reason = "asked_of_the_largest_coins_only";
+        let place = "markets[].venues[].open_interest";
+        gap(report, place, reason, "binance.open-interest");
+    }
+    for market in markets.iter().take(TOP) {
         if market
             .venues
             .iter()

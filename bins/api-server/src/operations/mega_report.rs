@@ -1,25 +1,30 @@
 //! `GET /mega-report`.
 
+mod change;
+mod draft;
+mod levels;
 mod moods;
 
 use data_sources::Sourced;
-use jiff::Timestamp;
+use readings::Extent;
 use readings::macro_data::{reach, upcoming};
+use readings::news::rank;
 use route_catalog::Operation;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use self::draft::Draft;
 use super::crypto_news::{core_source, no_index, snapshot, undated};
-use super::token_deep_dive::{DECISIONS_UNKNOWN, drop_none};
+use super::token_deep_dive::DECISIONS_UNKNOWN;
 use super::{
     boxed, defi_analytics, fault, finish, funding_rates, kol_sentiment, tradfi_data,
     trending_altcoins, twitter_summary, yield_alpha,
 };
-use crate::answer::{Answered, Cut, Method, Part, Unavailable, Warning};
+use crate::answer::{Answered, Method, Part};
 use crate::call::Call;
 use crate::context::Context;
+use crate::memory::Memory;
 use crate::reply::ErrorReply;
 use crate::snapshots::{Dataset, NewsDigest};
-use crate::source_report::SourceReport;
 use crate::sources::{Defi, Derivatives, News, Tokens, Tradfi};
 
 /// Days ahead of which scheduled events are told.
@@ -70,15 +75,31 @@ const DEFI: Section = Section {
     list: None,
 };
 
+/// What a report reads.
+#[derive(Clone, Copy)]
+pub(super) struct Reads<'a> {
+    pub(super) news: &'a News,
+    pub(super) tokens: &'a Tokens,
+    pub(super) defi: &'a Defi,
+    pub(super) derivatives: &'a Derivatives,
+    pub(super) tradfi: &'a Tradfi,
+    pub(super) memory: &'a Memory,
+}
+
 pub(super) async fn answer(
     context: &Context,
-    news: &News,
-    tokens: &Tokens,
-    defi: &Defi,
-    derivatives: &Derivatives,
-    tradfi: &Tradfi,
+    sources: Reads<'_>,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
+    let Reads {
+        news,
+        tokens,
+        defi,
+        derivatives,
+        tradfi,
+        memory,
+    } = sources;
+    let whole = Extent::Whole;
     let sections = [
         KOL_ALPHA,
         TRENDING,
@@ -89,31 +110,41 @@ pub(super) async fn answer(
         DEFI,
     ];
     let [one, two, three, four, five, six, seven] = sections.map(|section| section.call(call));
-    let (digest, kols, altcoins, pools, markets, readings, said, protocols) = tokio::join!(
+    let hyperliquid = &derivatives.hyperliquid;
+    let (digest, kols, altcoins, pools, markets, readings, said, protocols, levels) = tokio::join!(
         snapshot(context, news),
         boxed(|| finished(context, &one, kol_sentiment::answer(context, news, &one))),
         boxed(|| finished(
             context,
             &two,
-            trending_altcoins::answer(context, tokens, news, &two)
+            trending_altcoins::answer(context, tokens, news, &two, whole)
         )),
-        boxed(|| finished(context, &three, yield_alpha::answer(context, defi, &three))),
+        boxed(|| finished(
+            context,
+            &three,
+            yield_alpha::answer(context, defi, &three, whole)
+        )),
         boxed(|| finished(
             context,
             &four,
-            funding_rates::answer(context, derivatives, &four)
+            funding_rates::answer(context, derivatives, &four, whole)
         )),
         boxed(|| finished(
             context,
             &five,
-            tradfi_data::answer(context, tradfi, &derivatives.hyperliquid, &five)
+            tradfi_data::answer(context, tradfi, hyperliquid, &five)
         )),
-        boxed(|| finished(context, &six, twitter_summary::answer(context, news, &six))),
+        boxed(|| finished(
+            context,
+            &six,
+            twitter_summary::answer(context, news, &six, whole)
+        )),
         boxed(|| finished(
             context,
             &seven,
-            defi_analytics::answer(context, defi, &seven)
+            defi_analytics::answer(context, defi, &seven, whole)
         )),
+        boxed(|| levels::of_majors(context, hyperliquid, call)),
     );
     let now = context.now();
     let mut draft = Draft::default();
@@ -122,11 +153,8 @@ pub(super) async fn answer(
     match &digest {
         Ok(snapshot) => {
             let digest = &snapshot.value;
-            let headlines = &digest.headlines;
-            let total = digest.headlines_total.max(headlines.len());
-            draft
-                .report
-                .cut("sections.headlines", headlines.len(), total);
+            // Every story, and not only the first ones that the edition lists.
+            let headlines = rank(digest.articles.clone(), now).headlines;
             news_change = moods::news_change(digest, now);
             draft
                 .sections
@@ -146,7 +174,7 @@ pub(super) async fn answer(
             headlines_source = core_source(snapshot);
             draft.report.unavailable.extend(undated(
                 "sections.headlines",
-                headlines,
+                &headlines,
                 headlines_source,
             ));
             if digest.brief.fear_greed.is_none() {
@@ -173,29 +201,14 @@ pub(super) async fn answer(
     ] {
         draft.add(&section, answered, now);
     }
+    levels::add(&mut draft, levels, now);
     if digest.is_err() && no_trend {
         return Err(fault::core_missing(
             "headlines_or_trending",
             "headlines_and_trending_missing",
         ));
     }
-    let of_leaders = draft
-        .sections
-        .get("leaders_said")
-        .and_then(|said| said.get("change"));
-    let change = json!({ "news": news_change, "leaders": of_leaders });
-    for (field, reason) in [
-        ("change.news", "no_snapshot"),
-        ("change.leaders", "yesterday_not_covered"),
-        ("change.news.tone", "no_article_of_the_day"),
-        ("change.news.tone_yesterday", "no_article_of_the_day"),
-    ] {
-        let place = format!("/{}", field.replace('.', "/"));
-        let there = json!({ "change": &change });
-        if there.pointer(&place).is_some_and(Value::is_null) {
-            draft.report.missing(field, reason, headlines_source);
-        }
-    }
+    let change = change::since_yesterday(memory, &mut draft, news_change, headlines_source, now);
     let calendar = reach(now, CATALYST_DAYS);
     if !calendar.complete {
         draft.report.missing("catalysts", DECISIONS_UNKNOWN, "");
@@ -215,72 +228,6 @@ pub(super) async fn answer(
         "" => answered,
         source => answered.origin("sections/headlines", source, Method::Derived),
     })
-}
-
-/// A report in the making.
-#[derive(Default)]
-struct Draft {
-    sections: Map<String, Value>,
-    missing: Vec<&'static str>,
-    report: SourceReport,
-    /// What the sections' routes say about their data, each once.
-    warnings: Vec<Warning>,
-    /// How old each section is, and up to which age it is fresh.
-    ages: Vec<Part>,
-    /// The time of the oldest section.
-    as_of: Option<Timestamp>,
-}
-
-impl Draft {
-    fn add(&mut self, section: &Section, answered: Result<Answered, ErrorReply>, now: Timestamp) {
-        let answered = match answered {
-            Ok(answered) => answered,
-            Err(error) => return self.missing(section.name, &error),
-        };
-        self.ages.extend(answered.as_parts(section.name, now));
-        self.as_of = self.as_of.into_iter().chain([answered.as_of(now)]).min();
-        for warning in answered.warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-        }
-        let place = format!("data.sections.{}", section.name);
-        let (mut value, inner) = match section.list {
-            Some(list) => (
-                answered.data.get(list).cloned().unwrap_or_default(),
-                format!("data.{list}"),
-            ),
-            None => (answered.data.into_value(), "data".to_owned()),
-        };
-        // What the section's own answer had cut is cut here, too.
-        for cut in answered.cut {
-            if let Some(rest) = cut.field.strip_prefix(&inner) {
-                let field = format!("{place}{rest}");
-                self.report.cut.push(Cut { field, ..cut });
-            }
-        }
-        drop_none(&mut value, answered.none);
-        self.sections.insert(section.name.to_owned(), value);
-        self.report.got(Sourced {
-            value: (),
-            sources: answered.sources,
-        });
-        let moved = answered.unavailable.into_iter().filter_map(|gap| {
-            let rest = gap.field.strip_prefix(&inner)?;
-            Some(Unavailable {
-                field: format!("{place}{rest}"),
-                ..gap
-            })
-        });
-        self.report.unavailable.extend(moved);
-    }
-
-    fn missing(&mut self, name: &'static str, error: &ErrorReply) {
-        self.sections.insert(name.to_owned(), Value::Null);
-        self.missing.push(name);
-        self.report
-            .missing(&format!("sections.{name}"), error.reason(), "");
-    }
 }
 
 impl Section {

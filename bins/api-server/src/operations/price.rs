@@ -242,13 +242,10 @@ fn deepest(
     fetched_at: Timestamp,
 ) -> Option<Quote> {
     let deepest = pools::spot(platform, &token.to_string(), pairs)?;
-    let traded = deepest
-        .traded_within_seconds
-        .and_then(|seconds| fetched_at.checked_sub(Duration::from_secs(seconds)).ok());
     Some(Quote {
         source: PAIRS,
         price_usd: deepest.price_usd,
-        as_of: traded,
+        as_of: deepest.traded_at(fetched_at),
         liquidity_usd: Some(deepest.liquidity_usd),
         certainty_ratio: None,
     })

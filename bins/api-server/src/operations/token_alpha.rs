@@ -60,7 +60,8 @@ pub(super) async fn answer(
     }
     let market = market(funding, &mut report);
     if let Ok(coin) = &coin {
-        aged("price", &coin.sources, token_details::FRESH_SECONDS);
+        let fresh = token_details::fresh_seconds(&coin.sources);
+        aged("price", &coin.sources, fresh);
     }
     let paid = report
         .take(context, "price", coin)

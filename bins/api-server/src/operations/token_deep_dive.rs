@@ -1,9 +1,10 @@
 //! `GET /token-deep-dive`.
 
+mod change;
 mod checks;
 mod deep;
 mod place;
-mod trade;
+pub(super) mod trade;
 mod voices;
 
 use std::time::Duration;
@@ -13,7 +14,7 @@ use readings::macro_data::{CalendarReach, Catalyst, reach, upcoming};
 use readings::news::rank;
 use readings::symbol::SymbolKey;
 use readings::token::coin::Coin;
-use readings::{Decimal, Figure};
+use readings::{Decimal, Extent, Figure};
 use route_catalog::{ErrorCode, HOME_CHAIN};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -64,6 +65,7 @@ struct Data {
     flows: Part,
     news: Part,
     cross_checks: Value,
+    change: Option<Value>,
     catalysts: Vec<Catalyst>,
     catalyst_calendar: CalendarReach,
 }
@@ -102,7 +104,12 @@ pub(super) async fn answer(
     let max_age = call.max_age();
     let (core, derivatives, voices, told) = tokio::join!(
         details,
-        budget.spend(funding_rates::answer(context, derivatives, call)),
+        budget.spend(funding_rates::answer(
+            context,
+            derivatives,
+            call,
+            Extent::First
+        )),
         budget.spend(kol_sentiment::answer(context, news, call)),
         budget.spend(articles(context, news, &symbol, max_age)),
     );
@@ -118,11 +125,12 @@ pub(super) async fn answer(
             context,
             hyperliquid,
             &symbol,
-            &core.value,
+            Some(&core.value),
+            Extent::First,
             max_age
         )),
         budget.spend(trade::pools(tokens, &place, max_age)),
-        budget.spend(trade::flows(context, tokens, memory, &place, max_age)),
+        budget.spend(trade::flows(context, tokens, &place, max_age)),
     );
     let marks = match &derivatives {
         Outcome::Ok(answered) => marks(&answered.data),
@@ -141,6 +149,12 @@ pub(super) async fn answer(
     );
 
     let now = context.now();
+    let parts = change::Parts {
+        details: Some(&details),
+        derivatives: derivatives.data(),
+        flows: flows.data(),
+    };
+    let changed = change::since_yesterday(memory, &core.value.id, parts, now);
     let source = core.sources.first().map_or("", |source| source.source);
     let mut gathered = Gathered::default();
     // The core comes first: its source is the answer's.
@@ -161,9 +175,20 @@ pub(super) async fn answer(
         flows: gathered.part("flows", flows, now),
         news: gathered.part("news", told, now),
         cross_checks,
+        change: changed.change,
         catalysts: upcoming(now, CATALYST_DAYS),
         catalyst_calendar: reach(now, CATALYST_DAYS),
     };
+    if data.change.is_none() {
+        let reason = "first_reading_of_this_coin_here";
+        gathered.report.missing("change", reason, source);
+    }
+    for member in changed.unread {
+        let field = format!("change.{member}");
+        gathered
+            .report
+            .missing(&field, "not_read_the_day_before", "");
+    }
     if !data.catalyst_calendar.complete {
         gathered.report.missing("catalysts", DECISIONS_UNKNOWN, "");
     }
@@ -206,7 +231,7 @@ fn refusal(reply: ErrorReply) -> ErrorReply {
 }
 
 fn details_of(found: Sourced<Coin>) -> Answered {
-    let mut answered = Answered::new(&found.value, token_details::FRESH_SECONDS);
+    let mut answered = Answered::new(&found.value, token_details::fresh_seconds(&found.sources));
     answered.warnings = token_details::warnings(&found.value);
     answered.unavailable = token_details::gaps(&found.value, &found.sources);
     answered.cut.extend(token_details::cut(&found.value));

@@ -16,7 +16,10 @@ use crate::reply::ErrorReply;
 use crate::sources::Tokens;
 
 /// Catalogues update a coin every minute or two.
-pub(super) const FRESH_SECONDS: u64 = 300;
+const FRESH_SECONDS: u64 = 300;
+/// The price of a pool is as old as the end of the window in which it was traded: five minutes at least.
+const POOL_FRESH_SECONDS: u64 = 600;
+const PAIRS: &str = "dexscreener.pairs";
 const MARKETS: &str = "coingecko.markets";
 const CONTRACTS: &str = "coingecko.contracts";
 /// Where another catalogue can stand in, the first one is not waited for longer.
@@ -37,7 +40,7 @@ pub(super) async fn answer(
         .map_err(|error| fault::reply(&error))?;
     let source = found.sources.first().map_or("", |source| source.source);
     let coin = &found.value;
-    let mut answered = Answered::new(coin, FRESH_SECONDS)
+    let mut answered = Answered::new(coin, fresh_seconds(&found.sources))
         .origin("price_usd", source, Method::Direct)
         .origin("market_cap_usd", source, Method::Direct);
     answered.warnings = warnings(coin);
@@ -83,9 +86,13 @@ pub(super) async fn details(
     }
     if unlisted {
         let pairs = tokens.dexscreener.search(symbol.as_str(), max_age).await;
-        let found = pairs.and_then(|pairs| match pools::deepest(symbol, &pairs.value) {
-            Some(coin) => Ok(pairs.map(|_| coin)),
-            None => Err(unknown()),
+        let found = pairs.and_then(|pairs| {
+            let seen = pairs.sources.first().map(|source| source.fetched_at);
+            let coin = seen.and_then(|seen| pools::deepest(symbol, &pairs.value, seen));
+            let coin = coin.ok_or_else(unknown)?;
+            let traded = coin.as_of;
+            // Its price is as old as the last trade can be, whenever the pool was read.
+            Ok(pairs.map(|_| coin).as_of(traded))
         });
         if let Some(found) = asked.take(context, found) {
             return Ok(asked.with(found));
@@ -201,6 +208,14 @@ fn unknown() -> Error {
     Error::NotFound {
         reason: "symbol_not_found",
         message: "no coin with this symbol is known".to_owned(),
+    }
+}
+
+/// For how long a coin counts as fresh, by the source that tells of it.
+pub(super) fn fresh_seconds(sources: &[Provenance]) -> u64 {
+    match sources.first().map(|source| source.source) {
+        Some(PAIRS) => POOL_FRESH_SECONDS,
+        _ => FRESH_SECONDS,
     }
 }
 

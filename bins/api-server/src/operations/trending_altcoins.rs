@@ -1,6 +1,7 @@
 //! `GET /trending-altcoins`.
 
 use data_sources::Error;
+use readings::Extent;
 use readings::token::trending::{MAX_ROWS, MentionedSymbol, Rankings, trending};
 use serde_json::json;
 
@@ -21,6 +22,7 @@ pub(super) async fn answer(
     tokens: &Tokens,
     news: &News,
     call: &Call,
+    extent: Extent,
 ) -> Result<Answered, ErrorReply> {
     let max_age = call.max_age();
     let (searched, hot, moods) = tokio::join!(
@@ -50,11 +52,12 @@ pub(super) async fn answer(
             |error| fault::reply(&error),
         ));
     }
-    let (rows, candidates) = trending(Rankings {
+    let rankings = Rankings {
         searched: searched.as_ref().map(|coins| coins.as_slice()),
         hot: hot.as_deref(),
         mentioned: mentioned.as_deref(),
-    });
+    };
+    let (rows, candidates) = trending(rankings, extent);
     // Three are what is sold.
     if rows.len() < MAX_ROWS {
         let refusal = fault::core_missing("rankings", "fewer_than_three_altcoins");

@@ -1,5 +1,6 @@
 //! `GET /twitter-summary`.
 
+use readings::Extent;
 use readings::social::digest;
 
 use super::fault;
@@ -22,12 +23,13 @@ pub(super) async fn answer(
     context: &Context,
     news: &News,
     call: &Call,
+    extent: Extent,
 ) -> Result<Answered, ErrorReply> {
     let posts = news.desk.posts(call.max_age()).await;
     let posts = posts.map_err(|error| fault::core_missing("posts", error.reason()))?;
     let mut report = SourceReport::default();
     let posts = report.got(posts);
-    let told = digest(&posts, context.now())
+    let told = digest(&posts, context.now(), extent)
         .ok_or_else(|| fault::core_missing("posts", "nothing_was_said"))?;
     if told.change.is_none() {
         report.missing("change", "yesterday_not_covered", POSTS);

@@ -1,5 +1,6 @@
 //! `GET /yield-alpha`.
 
+use readings::Extent;
 use readings::defi::{
     grade::{Grade, RULES},
     market,
@@ -20,11 +21,12 @@ pub(super) async fn answer(
     context: &Context,
     defi: &Defi,
     _call: &Call,
+    extent: Extent,
 ) -> Result<Answered, ErrorReply> {
     let edition = edition(defi, context.now()).await?;
     let mut report = SourceReport::default();
     edition.count_in(&mut report);
-    let pools = market::ranked(&edition.markets);
+    let pools = market::ranked(&edition.markets, extent);
     report.cut("pools", pools.len(), edition.markets.len());
     let data = json!({
         "pools": pools,

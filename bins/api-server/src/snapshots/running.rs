@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use data_sources::Clock;
 use data_sources::defillama::PoolList;
+use data_sources::x_api::XApi;
 use getrandom::fill;
 use jiff::Timestamp;
 use readings::news::Digest;
@@ -111,6 +112,18 @@ impl Running {
         clock: Arc<dyn Clock>,
     ) {
         self.jobs.spawn(memory::keep(memory, store, clock));
+    }
+
+    /// Keeps what was read of posts that are paid for.
+    pub(crate) fn keep_posts<S: ServerStore>(
+        &mut self,
+        x_api: XApi,
+        store: Arc<S>,
+        clock: Arc<dyn Clock>,
+    ) {
+        if x_api.source().disabled().is_none() {
+            self.jobs.spawn(memory::posts::keep(x_api, store, clock));
+        }
     }
 
     /// Throws away what has expired in the store, now and from time to time.

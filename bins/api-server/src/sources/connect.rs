@@ -92,7 +92,15 @@ fn source(table: &UpstreamTable) -> SourceConfig {
     let owned = |(key, text): (&str, &str)| (key.to_owned(), text.to_owned());
     SourceConfig {
         urls: table.urls().map(owned).collect(),
-        options: table.options().map(owned).collect(),
+        options: table
+            .options()
+            .map(owned)
+            .chain(
+                table
+                    .pages
+                    .map(|pages| ("pages".to_owned(), pages.to_string())),
+            )
+            .collect(),
         api_key: table.api_key.clone(),
         secret_key: table.secret_key.clone(),
         passphrase: table.passphrase.clone(),

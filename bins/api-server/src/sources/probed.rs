@@ -27,6 +27,12 @@ impl Sources {
         self.probes.keep(&self.probed(), every, now, &serves).await;
     }
 
+    /// The paths of the routes that read a source, or fall back on it.
+    #[must_use]
+    pub fn serves(source: &str) -> Vec<&'static str> {
+        serves(source)
+    }
+
     fn probed(&self) -> Vec<&dyn Probed> {
         let feeds = &self.news.feeds;
         vec![
@@ -64,114 +70,114 @@ impl Sources {
     }
 }
 
+/// Routes that read every perpetual, or one at every venue.
 const MARKETS: &[Operation] = &[FundingRates, TokenAlpha, TokenDeepDive, MegaReport];
-const NEWS: &[Operation] = &[
-    CryptoNews,
-    FilteredNews,
-    TokenAlpha,
-    TokenDeepDive,
-    TrendingAltcoins,
-    RwaPulse,
-    MegaReport,
-];
-const MOODS: &[Operation] = &[
-    KolSentiment,
-    TwitterSummary,
-    TokenAlpha,
-    TokenDeepDive,
-    TrendingAltcoins,
-    MegaReport,
-];
+/// Routes that read the news; `/token-alpha` does while the source of symbols is away.
+const NEWS: &[Operation] = &[CryptoNews, FilteredNews, RwaPulse, MegaReport, TokenAlpha];
 const SCANS: &[Operation] = &[TokenSecurity, VetToken, TokenDeepDive];
-const YIELDS: &[Operation] = &[
-    YieldAlpha,
-    YieldMarkets,
-    YieldFarmingActive,
-    YieldRecommendations,
-    IdleCapital,
-];
-const MACRO: &[Operation] = &[TradfiData, RwaPulse, MegaReport];
+const BALANCES: &[Operation] = &[Portfolio, IdleCapital, YieldRecommendations];
+const CATALOGUES: &[Operation] = &[TokenDetails, TokenAlpha, TokenDeepDive];
 
-/// The operations that read a source, or fall back on it.
+/// The operations that read a source, or fall back on it. A test holds it against what their answers name.
 const READERS: &[(&str, &[Operation])] = &[
-    (
-        "okx.market-price",
-        &[Price, VetToken, TokenDeepDive, TokenAlpha, MegaReport],
-    ),
+    ("okx.market-price", &[Price, VetToken, TokenDeepDive]),
     (
         "okx.all-tokens",
-        &[AllTokens, SupportedTokens, Portfolio, TokenSecurity],
-    ),
-    (
-        "okx.price-info",
         &[
-            Price,
-            MarketAlpha,
-            TokenDetails,
+            AllTokens,
             TokenSecurity,
             VetToken,
             TokenDeepDive,
+            Portfolio,
+            IdleCapital,
+            YieldRecommendations,
         ],
     ),
-    ("okx.token-search", &[SupportedTokens, TokenDetails]),
-    ("okx.hot-tokens", &[MarketAlpha, TrendingAltcoins]),
+    (
+        "okx.price-info",
+        &[Price, MarketAlpha, VetToken, TokenDeepDive],
+    ),
+    ("okx.token-search", &[SupportedTokens]),
+    (
+        "okx.hot-tokens",
+        &[MarketAlpha, TrendingAltcoins, MegaReport],
+    ),
     ("okx.top-liquidity", SCANS),
     ("okx.advanced-info", SCANS),
     ("okx.token-scan", SCANS),
     ("okx.token-holders", SCANS),
-    ("okx.quote", SCANS),
+    (
+        "okx.quote",
+        &[TokenSecurity, VetToken, TokenDeepDive, Price],
+    ),
     ("okx.approve-transaction", &[Approve]),
     ("okx.swap", &[Swap]),
-    ("okx.news", NEWS),
-    ("okx.sentiment", MOODS),
-    ("okx.vibe", MOODS),
     (
-        "okx.balances",
-        &[Portfolio, IdleCapital, YieldRecommendations],
-    ),
-    (
-        "okx.balance-chains",
-        &[Portfolio, IdleCapital, YieldRecommendations],
-    ),
-    ("okx.defi", YIELDS),
-    ("goplus.", SCANS),
-    ("coingecko.token-list", &[AllTokens]),
-    (
-        "coingecko.",
+        "okx.news",
         &[
-            TokenDetails,
-            TrendingAltcoins,
+            CryptoNews,
+            FilteredNews,
+            RwaPulse,
+            MegaReport,
             TokenAlpha,
             TokenDeepDive,
-            MegaReport,
         ],
     ),
-    ("coinpaprika.", &[TokenDetails, TokenAlpha]),
-    (
-        "dexscreener.",
-        &[Price, TokenDetails, TokenDeepDive, TokenAlpha, VetToken],
-    ),
+    ("okx.sentiment", &[TokenAlpha, TrendingAltcoins, MegaReport]),
+    ("okx.vibe", &[KolSentiment, TokenDeepDive, MegaReport]),
+    ("okx.balances", BALANCES),
+    ("okx.balance-chains", BALANCES),
+    ("okx.defi", &[YieldMarkets, YieldFarmingActive]),
+    ("goplus.", SCANS),
+    ("coingecko.token-list", &[AllTokens]),
+    ("coingecko.trending", &[TrendingAltcoins, MegaReport]),
+    ("coingecko.", CATALOGUES),
+    ("coinpaprika.", CATALOGUES),
+    ("dexscreener.pairs", &[Price, VetToken, TokenDeepDive]),
+    ("dexscreener.search", CATALOGUES),
     (
         "defillama.coins",
         &[
             Price,
+            VetToken,
+            TokenDeepDive,
             Portfolio,
             IdleCapital,
             YieldRecommendations,
-            TokenDeepDive,
         ],
     ),
     ("defillama.chart", &[YieldFarmingHistorical]),
-    ("defillama.pools", YIELDS),
+    (
+        "defillama.pools",
+        &[
+            YieldAlpha,
+            YieldMarkets,
+            YieldFarmingActive,
+            YieldRecommendations,
+            IdleCapital,
+            MegaReport,
+        ],
+    ),
     ("defillama.", &[DefiAnalytics, MegaReport]),
     ("hyperliquid.account", &[HyperliquidAccount]),
     ("hyperliquid.spot-account", &[HyperliquidAccount]),
     ("hyperliquid.open-orders", &[HyperliquidAccount]),
-    (
-        "hyperliquid.role",
-        &[HyperliquidAccount, HlTransactionHistory],
-    ),
+    ("hyperliquid.role", &[HyperliquidAccount]),
     ("hyperliquid.history", &[HlTransactionHistory]),
+    ("hyperliquid.categories", &[RwaPulse]),
+    (
+        "hyperliquid.dexs",
+        &[RwaPulse, HyperliquidAccount, HyperliquidMarket],
+    ),
+    ("hyperliquid.predicted-fundings", MARKETS),
+    (
+        "hyperliquid.book",
+        &[HyperliquidMarket, TokenDeepDive, MegaReport],
+    ),
+    (
+        "hyperliquid.candles",
+        &[HyperliquidMarket, TokenDeepDive, MegaReport],
+    ),
     (
         "hyperliquid.",
         &[
@@ -184,20 +190,37 @@ const READERS: &[(&str, &[Operation])] = &[
             MegaReport,
         ],
     ),
+    (
+        "binance.long-short",
+        &[FundingRates, TokenAlpha, TokenDeepDive],
+    ),
     ("binance.", MARKETS),
+    (
+        "okx-futures.long-short",
+        &[FundingRates, TokenAlpha, TokenDeepDive],
+    ),
     ("okx-futures.", MARKETS),
+    (
+        "bybit.long-short",
+        &[FundingRates, TokenAlpha, TokenDeepDive],
+    ),
     ("bybit.", MARKETS),
-    ("fred.", MACRO),
-    ("treasury.", MACRO),
-    ("cboe.", MACRO),
-    ("frankfurter.", MACRO),
-    ("yahoo.", MACRO),
-    ("alternative-me.", MOODS),
+    ("fred.", &[TradfiData, RwaPulse, MegaReport]),
+    ("treasury.", &[TradfiData, RwaPulse, MegaReport]),
+    ("cboe.", &[TradfiData, RwaPulse, MegaReport]),
+    ("frankfurter.", &[TradfiData, MegaReport]),
+    ("yahoo.", &[TradfiData, MegaReport]),
+    ("alternative-me.", NEWS),
     ("coindesk.", NEWS),
     ("rss.", NEWS),
     ("cryptopanic.", NEWS),
-    ("x.", MOODS),
-    ("lunarcrush.", MOODS),
+    (
+        "x.",
+        &[KolSentiment, TwitterSummary, TokenDeepDive, MegaReport],
+    ),
+    ("lunarcrush.", &[TokenAlpha]),
+    ("openai.images", &[GenerateMeme]),
+    ("openai.responses", &[LlmResearch]),
     ("openai.", &[LlmResearch, GenerateMeme]),
     ("anthropic.", &[LlmResearch]),
     ("perplexity.", &[LlmResearch]),
@@ -205,10 +228,7 @@ const READERS: &[(&str, &[Operation])] = &[
     ("fal.", &[GenerateMeme]),
     ("sourcify.", &[TxExplainer]),
     ("fourbyte.", &[TxExplainer]),
-    (
-        "blockscout.",
-        &[Portfolio, IdleCapital, YieldRecommendations],
-    ),
+    ("blockscout.", BALANCES),
     ("rpc.gas-price", &[YieldRecommendations]),
     (
         "rpc.",
@@ -224,7 +244,7 @@ const READERS: &[(&str, &[Operation])] = &[
 ];
 
 /// The paths of the routes that read a source.
-pub(crate) fn serves(source: &str) -> Vec<&'static str> {
+fn serves(source: &str) -> Vec<&'static str> {
     let found = READERS
         .iter()
         .find(|(prefix, _)| source.starts_with(prefix));

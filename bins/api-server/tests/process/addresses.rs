@@ -67,6 +67,31 @@ fn one_wrong_digit_of_an_asset_is_found_with_everything_else() {
     );
 }
 
+/// A slip in the operator's file of reviewed contracts would review a contract that nobody has seen.
+#[test]
+fn one_wrong_digit_of_a_reviewed_contract_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("contracts.toml");
+    let example = include_str!("../../../../docs/okx-contracts.example.toml");
+    let config = format!(
+        "{}[upstreams.okx]\nreviewed = '{}'\n",
+        paid_to(GOOD),
+        path.display()
+    );
+    for (kind, right) in [
+        ("router", "0x7c5bEE2a8091C3ef39072f64F18Fac913060AEaF"),
+        ("spender", "0x8b773D83bc66Be128c60e07E17C8901f7a64F000"),
+        ("source token", "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
+    ] {
+        assert!(example.contains(right), "{kind}");
+        let wrong = format!("{}9", &right[..41]);
+        std::fs::write(&path, example.replace(right, &wrong)).unwrap();
+        let observed = format!("observed {wrong}");
+        let says = ["upstreams.okx.reviewed: ", observed.as_str(), "EIP-55"];
+        assert_refused(&config, &[], &says);
+    }
+}
+
 #[test]
 fn it_is_printed_who_is_paid_what() {
     let folder = tempfile::tempdir().unwrap();

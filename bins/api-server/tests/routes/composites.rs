@@ -4,6 +4,7 @@ use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
 
 use crate::attacks_liar::{Liar, Lie};
+use crate::attacks_upstreams::deceived;
 use crate::shop::{Moving, Shop, gap, left, section, source};
 
 /// A shop whose first catalogue never answers at addresses with `part` in them.
@@ -70,6 +71,75 @@ async fn a_report_has_whole_lists_and_says_so() {
     let whole = whole["data"]["pools"].as_array().unwrap();
     assert!(whole.len() > 1);
     assert_eq!(shown.len(), whole.len());
+}
+
+/// Where upstreams have long lists, the routes of the sections cut them, and the report does not.
+#[tokio::test]
+async fn a_report_has_more_than_its_parts() {
+    let (shop, _origin) = deceived(Lie::Long).await;
+    let body = shop.buy("/mega-report").await;
+    let cut = body["meta"]["cut"].as_array().cloned().unwrap_or_default();
+    let of_sections = |cut: &&Value| cut["field"].as_str().unwrap().starts_with("data.sections");
+    assert_eq!(cut.iter().find(of_sections), None);
+    let sections = &body["data"]["sections"];
+    for (route, of_route, of_section) in [
+        ("/crypto-news", "/headlines", "/headlines"),
+        ("/trending-altcoins", "/altcoins", "/trending"),
+        ("/yield-alpha", "/pools", "/yield"),
+        ("/defi-analytics", "/protocols", "/defi/protocols"),
+        ("/defi-analytics", "/chains", "/defi/chains"),
+        ("/defi-analytics", "/gainers", "/defi/gainers"),
+        ("/defi-analytics", "/losers", "/defi/losers"),
+    ] {
+        let single = shop.buy(route).await;
+        let rows = |of: &Value, place: &str| of.pointer(place).unwrap().as_array().unwrap().len();
+        let (single, whole) = (rows(&single["data"], of_route), rows(sections, of_section));
+        assert!(whole > single, "{of_section}: {whole} of {single}");
+    }
+    // What no route of a section has: levels and the depth of the book.
+    for coin in ["BTC", "ETH", "SOL"] {
+        let levels = &sections["levels"][coin];
+        let there = levels["levels"]["last"].is_string() || levels.is_null();
+        assert!(there, "{coin}: {levels}");
+    }
+    assert!(sections["levels"]["BTC"]["book"]["impact"].is_array());
+    assert!(sections["levels"]["BTC"]["levels"]["supports"].is_array());
+}
+
+#[tokio::test]
+async fn markets_value_locked_and_yields_are_compared_with_the_day_before() {
+    let clock = Moving::at(0);
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    let body = shop.buy("/mega-report").await;
+    for part in ["derivatives", "tvl", "macro"] {
+        assert_eq!(body["data"]["change"][part], Value::Null);
+        let gap = gap(&body, &format!("data.change.{part}"));
+        assert_eq!(gap["reason"], "not_read_the_day_before", "{part}");
+    }
+    clock.set(24 * 3600);
+    let body = shop.buy("/mega-report").await;
+    let change = &body["data"]["change"];
+    for part in ["derivatives", "tvl", "macro"] {
+        assert_eq!(
+            change[part]["since"], "2026-11-21T01:02:00Z",
+            "{part}: {change}"
+        );
+    }
+    let market = &change["derivatives"]["markets"][0];
+    assert_eq!(
+        (
+            &market["symbol"],
+            &market["oi_pct"],
+            &market["funding_8h_bps"]
+        ),
+        (&json!("BTC"), &json!("0"), &json!("0"))
+    );
+    assert_eq!(change["tvl"]["total_pct"], "0");
+    assert!(!change["tvl"]["protocols"].as_array().unwrap().is_empty());
+    let readings = change["macro"]["readings"].as_array().unwrap();
+    let of = |name: &str| readings.iter().find(|row| row["of"] == name);
+    assert_eq!(of("vix").map(|row| &row["change_pct"]), Some(&json!("0")));
+    assert_eq!(of("10y").map(|row| &row["change_bp"]), Some(&json!("0")));
 }
 
 /// Past the last decision that was announced, nobody may take a list without one for a fortnight without one.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use route_catalog::{Method, Operation};
 use serde_json::Value;
 
-use crate::shop::Shop;
+use crate::shop::{Moving, Shop};
 
 /// Calls whose answers have what the routes' own examples do not show.
 const MORE: [&str; 3] = [
@@ -117,7 +117,8 @@ fn figures(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
 
 #[tokio::test]
 async fn every_figure_has_a_row() {
-    let shop = Shop::at_the_recording().await;
+    let clock = Moving::at(0);
+    let shop = Shop::by_the_clock(clock.clone()).await;
     let examples = Operation::ALL.into_iter().filter_map(|operation| {
         let route = operation.route();
         (route.method == Method::Get).then(|| route.example_call().target)
@@ -127,6 +128,15 @@ async fn every_figure_has_a_row() {
         let payment = shop.world.buyer.payment(&target).await;
         let answer = shop.world.buyer.get_paid(&target, &payment).await;
         figures(&answer.body()["data"], &target, &mut found);
+    }
+    // What is compared with the day before.
+    clock.set(24 * 3600);
+    for target in [
+        "/mega-report",
+        "/token-deep-dive?symbol=OKB",
+        "/token-deep-dive?symbol=BTC",
+    ] {
+        figures(&shop.buy(target).await["data"], target, &mut found);
     }
     let page = read("docs/DATA.md");
     let computed: BTreeSet<String> = rows(&page)

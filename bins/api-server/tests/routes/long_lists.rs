@@ -121,15 +121,6 @@ async fn every_cut_list_of_a_route_says_of_how_many() {
         ("/crypto-news", &["headlines"]),
         ("/filtered-news?topic=defi", &["headlines"]),
         ("/token-alpha?symbol=BTC", &["news"]),
-        (
-            "/mega-report",
-            &[
-                "sections.headlines",
-                "sections.trending",
-                "sections.yield",
-                "sections.defi.protocols",
-            ],
-        ),
     ];
     for (target, lists) in cases {
         let body = shop.buy(target).await;

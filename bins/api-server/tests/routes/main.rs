@@ -27,6 +27,7 @@ mod markets;
 mod news;
 mod pages;
 mod prices;
+mod probed;
 mod provenance;
 mod published;
 mod security;

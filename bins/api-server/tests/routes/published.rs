@@ -66,7 +66,7 @@ async fn unpaid(shop: &Shop, method: &str, target: &str) -> Answer {
     answer
 }
 
-async fn pay(shop: &Shop, method: &str, target: &str, body: &str) -> Answer {
+pub(crate) async fn pay(shop: &Shop, method: &str, target: &str, body: &str) -> Answer {
     let buyer = &shop.world.buyer;
     let method: Method = method.parse().unwrap();
     let mut draft = buyer.draft(method.clone(), target).await;

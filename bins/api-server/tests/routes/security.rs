@@ -386,16 +386,48 @@ async fn a_coin_of_a_venue_has_candles_levels_and_the_depth_of_its_book() {
 async fn holders_and_flows_are_compared_with_the_day_before() {
     let clock = crate::shop::Moving::at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
-    shop.buy("/token-deep-dive?symbol=OKB").await;
+    for symbol in ["OKB", "BTC"] {
+        let body = shop.buy(&format!("/token-deep-dive?symbol={symbol}")).await;
+        assert_eq!(body["data"]["change"], Value::Null);
+        assert_eq!(
+            gap(&body, "data.change")["reason"],
+            "first_reading_of_this_coin_here"
+        );
+    }
     clock.set(24 * 3600);
     let body = shop.buy("/token-deep-dive?symbol=OKB").await;
-    let change = &body["data"]["flows"]["data"]["change"];
-    assert_eq!(
-        (&change["since"], &change["holders"]),
-        (&json!("2026-11-21T01:02:00Z"), &json!(0)),
-        "{}",
-        body["data"]["flows"]
-    );
+    let change = &body["data"]["change"];
+    assert_eq!(change["since"], "2026-11-21T01:02:00Z");
+    assert_eq!(change["holders"], 0, "{change}");
+    for member in [
+        "price_pct",
+        "volume_pct",
+        "liquidity_pct",
+        "top10_points",
+        "txs_pct",
+    ] {
+        assert_eq!(change[member], "0", "{member}: {change}");
+    }
+    // A coin that is no token has neither holders nor pools, and its markets change all the same.
+    let body = shop.buy("/token-deep-dive?symbol=BTC").await;
+    let change = &body["data"]["change"];
+    for member in ["price_pct", "volume_pct", "oi_pct", "funding_8h_bps"] {
+        assert_eq!(change[member], "0", "{member}: {change}");
+    }
+    assert_eq!(change.get("holders"), None, "{change}");
+}
+
+/// Every candle that the levels rest on is listed.
+#[tokio::test]
+async fn a_deep_dive_lists_every_candle() {
+    let shop = Shop::at_the_recording().await;
+    let body = shop.buy("/token-deep-dive?symbol=BTC").await;
+    let data = &body["data"]["candles"]["data"];
+    let listed = data["candles"].as_array().unwrap().len();
+    assert_eq!(data["levels"]["candles"], listed);
+    let cut = body["meta"]["cut"].as_array().into_iter().flatten();
+    let candles = cut.filter(|cut| cut["field"] == "data.candles.data.candles");
+    assert_eq!(candles.count(), 0);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::shop::{Shop, codes, source};
+use crate::shop::{Shop, codes, section, source};
 
 const WOKB: &str = "/price?token=0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 const NOBODY: &str = "/price?token=0x1000000000000000000000000000000000000001";
@@ -339,6 +339,29 @@ async fn details_fall_back_and_never_to_an_imitation() {
     let shop = Shop::without(&["coingecko", "coinpaprika"]).await;
     shop.refused("/token-details?symbol=XDOG", 503, "upstream_unavailable")
         .await;
+}
+
+/// That a pool was read now says nothing of when anybody paid its price.
+#[tokio::test]
+async fn a_pool_traded_hours_ago_is_a_stale_price() {
+    let shop = Shop::open().await;
+    let body = shop.buy("/token-details?symbol=XDOG").await;
+    assert_eq!(body["meta"]["verdict"], "fresh");
+    let shop = Shop::in_scenario("quiet_pool").await;
+    let body = shop.buy("/token-details?symbol=XDOG").await;
+    let age = body["meta"]["age_seconds"].as_u64().unwrap();
+    assert!((6 * 3600..6 * 3600 + 60).contains(&age), "{age}");
+    assert_eq!(body["meta"]["verdict"], "stale");
+    assert_eq!(
+        source(&body, "dexscreener.pairs")["as_of"],
+        body["meta"]["as_of"]
+    );
+    // The core of a deep dive is the same, and its pools say within which window each was traded.
+    let body = shop.buy("/token-deep-dive?symbol=XDOG").await;
+    assert_eq!(section(&body, "token_details")["verdict"], "stale");
+    let body = shop.buy("/token-deep-dive?symbol=OKB").await;
+    let pools = &body["data"]["pools"]["data"]["pools"];
+    assert!(pools[0]["traded_within_seconds"].is_u64(), "{pools}");
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use readings::{
         market::{HotToken, TokenMarket, TokenOrigin, TokenPool},
         search::FoundPage,
     },
+    unreadable,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
@@ -88,7 +89,10 @@ fn rows<T>(
     for row in raw {
         match read(row) {
             Ok(row) => good.push(row),
-            Err(kind) => problem = problem.or(Some(kind)),
+            Err(kind) => {
+                unreadable::note();
+                problem = problem.or(Some(kind));
+            }
         }
     }
     match problem {

@@ -167,7 +167,8 @@ impl Okx {
         judge: impl FnOnce(T) -> Result<U, SourceErrorKind>,
     ) -> Result<Sourced<U>, SourceError> {
         let source = found.sources.first().map_or(NEWS, |source| source.source);
-        let value = judge(found.value).map_err(|kind| self.spoiled(source, kind))?;
+        let judged = self.source.counting(source, || judge(found.value));
+        let value = judged.map_err(|kind| self.spoiled(source, kind))?;
         Ok(Sourced {
             value,
             sources: found.sources,

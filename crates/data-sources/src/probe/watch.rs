@@ -19,7 +19,7 @@ use super::{
 };
 use crate::source::Source;
 
-/// Why models are not asked.
+/// Why models are not asked what they are for.
 const COSTS: &str = "each question to a model costs money";
 /// Why a background probe leaves an upstream alone.
 const PAYING_CALLERS: &str = "what is left of its budget or quota is for paying callers";
@@ -93,6 +93,9 @@ async fn ask(
             }
         }
     }
+    if let Some(source) = adapter.source().filter(|source| source.spec().models) {
+        costly(&mut found.rows, source);
+    }
     let quota = adapter.source().and_then(Source::quota);
     for row in &mut found.rows {
         row.serves = serves(row.source);
@@ -104,13 +107,19 @@ async fn ask(
 /// Rows of an upstream that is not asked at all.
 fn unasked(source: &Source) -> Option<Vec<Row>> {
     let spec = source.spec();
-    let (state, why) = match source.disabled() {
-        Some(reason) => (State::Disabled, reason),
-        None if spec.models => (State::NotAsked, COSTS),
-        None => return None,
-    };
-    let row = |of: &&'static str| Row::unasked(spec.name, of, state, why);
+    let why = source.disabled()?;
+    let row = |of: &&'static str| Row::unasked(spec.name, of, State::Disabled, why);
     Some(spec.sources.iter().map(row).collect())
+}
+
+/// Adds the sources of a model that no free question asks.
+fn costly(rows: &mut Vec<Row>, source: &Source) {
+    let spec = source.spec();
+    for of in spec.sources {
+        if !rows.iter().any(|row| row.source == *of) {
+            rows.push(Row::unasked(spec.name, of, State::NotAsked, COSTS));
+        }
+    }
 }
 
 /// Several questions of one source are one row: the worst.

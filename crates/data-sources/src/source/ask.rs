@@ -24,7 +24,7 @@ pub(crate) struct Ask<'a> {
     pub(super) media: Media,
     pub(super) weight: u32,
     pub(super) weigh: Option<Weigh>,
-    pub(super) follows_up: bool,
+    pub(super) free: bool,
     pub(super) accepts: Accepts,
     pub(super) limits: Limits,
 }
@@ -116,7 +116,12 @@ impl<'a> Ask<'a> {
     /// It looks at work that an earlier call began: it takes nothing of the budget.
     pub(crate) fn follows_up(mut self) -> Self {
         self.weight = 0;
-        self.follows_up = true;
+        self.free()
+    }
+
+    /// It costs nothing although the upstream's other calls do.
+    pub(crate) fn free(mut self) -> Self {
+        self.free = true;
         self
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use readings::unreadable;
 use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +20,9 @@ use crate::{
     provenance::{Provenance, SourceStatus, Sourced},
     transport::{Call, Media, Reply, reported, retry_after},
 };
+
+/// Counts rows and figures of answers that could not be read and were left out.
+const TOLERATED: &str = "svc_upstream_tolerated_total";
 
 /// Why a reply gives no value.
 #[derive(Debug)]
@@ -48,7 +52,7 @@ impl Source {
             media: Media::Json,
             weight: 1,
             weigh: None,
-            follows_up: false,
+            free: false,
             accepts: Accepts::Success,
             limits: self.inner.limits,
         }
@@ -104,7 +108,7 @@ impl Source {
         let accepted = reply.status.is_success() || ask.accepts.includes(reply.status);
         let read = match reply.failure() {
             Some(kind) if !accepted => Err(Fault::Upstream(kind)),
-            _ => read(&reply),
+            _ => self.counting(source, || read(&reply)),
         };
         match read {
             Ok(value) => {
@@ -165,6 +169,16 @@ impl Source {
         Witness::fault(source, &kind);
         tracing::warn!(source, %kind, "upstream answer not usable");
         SourceError { source, kind }
+    }
+
+    /// Reads an answer of `source` and counts what was left out of it because it cannot be read.
+    pub(crate) fn counting<T>(&self, source: &'static str, read: impl FnOnce() -> T) -> T {
+        let (read, left_out) = unreadable::counting(read);
+        if left_out > 0 {
+            self.inner.health.tolerated(source, left_out);
+            metrics::counter!(TOLERATED, "upstream" => self.inner.spec.name).increment(left_out);
+        }
+        read
     }
 
     /// Shows a call that was made to whoever watches.
@@ -245,7 +259,7 @@ impl Source {
             path_and_query: ask.path_and_query,
             body: ask.body,
             media: ask.media,
-            expense: match self.inner.spec.models && !ask.follows_up {
+            expense: match self.inner.spec.models && !ask.free {
                 true => Expense::Model,
                 false => Expense::Data,
             },

@@ -36,6 +36,8 @@ pub struct SourceHealth {
     pub calls: u64,
     /// Calls that failed since the start.
     pub failures: u64,
+    /// Rows and figures of its answers since the start that could not be read and were left out.
+    pub tolerated: u64,
     /// Weight that calls may take now of the budget that the source shares with its family; `None`
     /// when it has no budget.
     pub budget_left: Option<u32>,
@@ -111,6 +113,7 @@ struct Record {
     failing: bool,
     calls: u64,
     failures: u64,
+    tolerated: u64,
 }
 
 impl HealthBoard {
@@ -144,6 +147,13 @@ impl HealthBoard {
         });
     }
 
+    /// So much of an answer could not be read and was left out.
+    pub(crate) fn tolerated(&self, source: &'static str, left_out: u64) {
+        self.with(source, |record| {
+            record.tolerated = record.tolerated.saturating_add(left_out);
+        });
+    }
+
     pub(crate) fn of(&self, source: &'static str, now: Timestamp) -> SourceHealth {
         let mut health = SourceHealth {
             source,
@@ -155,6 +165,7 @@ impl HealthBoard {
             p95_ms: None,
             calls: 0,
             failures: 0,
+            tolerated: 0,
             budget_left: None,
             budget_limit: None,
             window_seconds: None,
@@ -178,6 +189,7 @@ impl HealthBoard {
         health.last_error = record.last_error.as_ref().map(|(at, _)| *at);
         health.calls = record.calls;
         health.failures = record.failures;
+        health.tolerated = record.tolerated;
         if record.failing {
             health.reason = record.last_error.as_ref().map(|(_, reason)| reason.clone());
             let recent = record

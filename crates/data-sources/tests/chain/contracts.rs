@@ -146,7 +146,12 @@ async fn signatures_are_listed_for_each_selector() {
     };
     assert_eq!(found[&TRANSFER], [transfer]);
     assert_eq!(found[&UNKNOWN], []);
+    // The same question in another order is the same.
+    let again = sourcify.signatures(&[UNKNOWN, TRANSFER]).await.unwrap();
+    assert!(again.sources[0].cached, "{again:?}");
+    assert_eq!(again.value.len(), 2);
     let requests = server.received_requests().await.unwrap();
+    assert_eq!(requests.len(), 1);
     assert_eq!(
         requests[0].url.query(),
         Some("function=0xa9059cbb,0x12345678&filter=true")
@@ -164,7 +169,7 @@ async fn the_oldest_entry_of_the_directory_comes_first() {
     let page = |rows: Vec<Value>| {
         answer(&json!({"count": rows.len(), "next": null, "previous": null, "results": rows}))
     };
-    let (directory, _server) = fourbyte(page(vec![
+    let (directory, server) = fourbyte(page(vec![
         row(900_000, "many_msg_babbage(bytes1)", "0xa9059cbb"),
         row(145, "transfer(address,uint256)", "0xa9059cbb"),
     ]))
@@ -178,6 +183,9 @@ async fn the_oldest_entry_of_the_directory_comes_first() {
         texts,
         ["transfer(address,uint256)", "many_msg_babbage(bytes1)"]
     );
+    let again = directory.signatures(TRANSFER).await.unwrap();
+    assert_eq!(again.value.len(), 2);
+    assert_eq!(server.received_requests().await.unwrap().len(), 1);
     let (other, _server) = fourbyte(page(vec![row(1, "f()", "0x26121ff0")])).await;
     assert_eq!(code(other.signatures(TRANSFER).await), "upstream_malformed");
     let (real, _server) = fourbyte(answer(&recorded("fourbyte_directory/signatures"))).await;

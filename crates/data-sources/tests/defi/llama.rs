@@ -31,7 +31,11 @@ async fn protocols_and_chains_rank() {
     assert_eq!(protocols.sources[0].source, "defillama.protocols");
     assert_eq!(protocols.sources[0].as_of, None, "the source names no time");
 
-    let ranked = tvl::rank(&protocols.value, Some(&chains.value));
+    let ranked = tvl::rank(
+        &protocols.value,
+        Some(&chains.value),
+        readings::Extent::First,
+    );
     let slugs: Vec<_> = ranked
         .protocols
         .iter()

@@ -1,17 +1,22 @@
 //! OKX's sentiment, opinion leaders and news by symbol.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
-use data_sources::{Clock, Error, SourceErrorKind, news::Leading};
+use data_sources::{
+    Clock, Error, SourceErrorKind, news::Leading, transport::Transport, x_api::XApi,
+};
 use jiff::{SignedDuration, Timestamp};
 use readings::{news::Importance, symbol::SymbolKey};
 use serde_json::json as value;
-use wiremock::MockServer;
+use wiremock::{MockServer, Request, Respond, ResponseTemplate, matchers::any};
 
-use crate::{answering, at, desk, desk_by, json, now, okx, page, recorded};
+use crate::{answering, at, config, desk, desk_by, json, now, okx, page, recorded};
 
 const SOCIAL: &str = "/okx/api/v6/dex/market/social";
 
@@ -239,4 +244,190 @@ async fn tokens_without_leaders_are_left_out_and_named() {
     assert!(
         matches!(&refused, Error::Source(error) if matches!(error.kind, SourceErrorKind::HttpStatus { status: 404, .. }))
     );
+}
+
+/// A list that is posted to every seven minutes and twelve seconds: 400 posts in two days. It counts what it sends.
+#[derive(Clone)]
+struct List {
+    hand: Arc<Hand>,
+    sent: Arc<Mutex<BTreeMap<i64, u32>>>,
+    requests: Arc<AtomicI64>,
+    /// From which request on all fail, counted from one; none of them at zero.
+    fails: Arc<AtomicI64>,
+}
+
+const EVERY: i64 = 432;
+
+impl Respond for List {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let request_number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
+        let fails = self.fails.load(Ordering::SeqCst);
+        if fails > 0 && request_number >= fails {
+            return ResponseTemplate::new(503);
+        }
+        let query: BTreeMap<_, _> = request.url.query_pairs().collect();
+        let size: i64 = query["max_results"].parse().unwrap();
+        let newest = (self.hand.now().as_second()) / EVERY;
+        let first = query
+            .get("pagination_token")
+            .map(|token| token.parse().unwrap());
+        let first: i64 = first.unwrap_or(newest);
+        let rows = (0..size).map(|at| first - at);
+        let row = |number: i64| {
+            let at = Timestamp::from_second(number * EVERY).unwrap();
+            *self.sent.lock().unwrap().entry(number).or_default() += 1;
+            value!({
+                "id": number.to_string(), "text": "BTC looks strong", "author_id": "1",
+                "created_at": at.to_string(),
+            })
+        };
+        let rows: Vec<_> = rows.map(row).collect();
+        json(
+            &value!({
+                "data": rows,
+                "includes": {"users": [{"id": "1", "username": "kol_one"}]},
+                "meta": {"result_count": size, "next_token": (first - size).to_string()},
+            })
+            .to_string(),
+        )
+    }
+}
+
+impl List {
+    async fn read_by(fails: i64, pages: &str) -> (Self, XApi, MockServer) {
+        let list = Self {
+            hand: Arc::new(Hand::default()),
+            sent: Arc::default(),
+            requests: Arc::default(),
+            fails: Arc::new(AtomicI64::new(fails)),
+        };
+        let server = MockServer::start().await;
+        wiremock::Mock::given(any())
+            .respond_with(list.clone())
+            .mount(&server)
+            .await;
+        (list.clone(), list.reader(&server, pages), server)
+    }
+
+    fn reader(&self, server: &MockServer, pages: &str) -> XApi {
+        let mut config = config(server, &["base_url"]);
+        if !pages.is_empty() {
+            config.options.insert("pages".to_owned(), pages.to_owned());
+        }
+        config.timeout = Some(std::time::Duration::from_secs(2));
+        XApi::new(&Transport::new().unwrap(), config, self.hand.clone()).unwrap()
+    }
+
+    /// How often posts were sent that had been sent before.
+    fn again(&self) -> u32 {
+        let sent = self.sent.lock().unwrap();
+        sent.values().map(|times| times - 1).sum()
+    }
+}
+
+fn covers_two_days(list: &List, told: &readings::social::Posts) -> bool {
+    told.covered_from <= list.hand.now() - SignedDuration::from_hours(48)
+}
+
+/// The interface charges for a post once a day (UTC), however often it sends it: what is sent again within the reading's first
+/// page is what meets the posts that are known.
+#[tokio::test]
+async fn two_days_of_a_busy_list_are_bought_once() {
+    let (list, x, server) = List::read_by(0, "").await;
+    let told = x.posts().await.unwrap().value;
+    assert!(covers_two_days(&list, &told), "{}", told.covered_from);
+    assert!(
+        (400..=401).contains(&told.posts.len()),
+        "{}",
+        told.posts.len()
+    );
+    assert_eq!(list.again(), 0);
+    let first = list.sent.lock().unwrap().len();
+    // Half an hour later there are four more.
+    list.hand.0.store(1_800, Ordering::SeqCst);
+    let told = x.posts().await.unwrap().value;
+    assert!(covers_two_days(&list, &told), "{}", told.covered_from);
+    assert!(
+        (400..=401).contains(&told.posts.len()),
+        "{}",
+        told.posts.len()
+    );
+    let both = list.sent.lock().unwrap().len();
+    assert!((4..=5).contains(&(both - first)), "{first} {both}");
+    assert!(list.again() < 10, "{}", list.again());
+    assert!(
+        told.posts
+            .is_sorted_by_key(|post| std::cmp::Reverse(post.at))
+    );
+
+    // Another server, or this one after a restart, goes on from what was kept.
+    let kept = serde_json::to_string(&x.archive()).unwrap();
+    assert!(!kept.contains("looks strong"));
+    let other = list.reader(&server, "");
+    other.take_in(serde_json::from_str(&kept).unwrap());
+    let before = list.sent.lock().unwrap().len();
+    let told = other.posts().await.unwrap().value;
+    assert!(covers_two_days(&list, &told), "{}", told.covered_from);
+    assert_eq!(list.sent.lock().unwrap().len(), before);
+}
+
+#[tokio::test]
+async fn a_reading_that_ends_early_covers_less_and_says_so() {
+    let (list, x, _server) = List::read_by(0, "2").await;
+    let told = x.posts().await.unwrap().value;
+    assert_eq!(told.posts.len(), 200);
+    assert_eq!(told.covered_from, told.posts.last().unwrap().at);
+    assert_eq!(
+        list.requests.load(Ordering::SeqCst),
+        2,
+        "two pages are configured"
+    );
+    // What a broken reading has is told, and the next one reads the whole.
+    let (list, x, _server) = List::read_by(3, "").await;
+    let told = x.posts().await.unwrap().value;
+    assert_eq!(told.posts.len(), 200);
+    assert_eq!(told.covered_from, told.posts.last().unwrap().at);
+    list.fails.store(0, Ordering::SeqCst);
+    let told = x.posts().await.unwrap().value;
+    assert!(covers_two_days(&list, &told), "{}", told.covered_from);
+}
+
+#[tokio::test]
+async fn a_probe_of_the_list_buys_five_posts() {
+    use data_sources::probe::probe;
+    let (list, x, _server) = List::read_by(0, "").await;
+    let found = probe(&x, list.hand.now(), &|_| Vec::new()).await;
+    assert_eq!(found.rows.len(), 1);
+    assert_eq!(list.sent.lock().unwrap().len(), 5);
+}
+
+/// A row that cannot be read is left out, and an operator can see that it was.
+#[tokio::test]
+async fn one_bad_row_among_good_ones_is_counted() {
+    let good = |id: &str| value!({"id": id, "text": "BTC", "author_id": "1", "created_at": "2026-11-21T00:31:00.000Z"});
+    let mut bad = good("2");
+    bad.as_object_mut().unwrap().remove("text");
+    let body = value!({
+        "data": [good("1"), bad, good("3")],
+        "includes": {"users": [{"id": "1", "username": "kol_one"}]},
+        "meta": {"result_count": 3},
+    });
+    let server = answering(json(&body.to_string())).await;
+    let config = config(&server, &["base_url"]);
+    let x = XApi::new(&Transport::new().unwrap(), config, Arc::new(now())).unwrap();
+    let tolerated = || x.source().health()[0].tolerated;
+    assert_eq!(tolerated(), 0);
+    assert_eq!(x.posts().await.unwrap().value.posts.len(), 2);
+    assert_eq!(tolerated(), 1);
+
+    // Decoration that is no figure is left out of its row, and counted as well; nothing is nothing.
+    let row = |mentions: serde_json::Value| value!({"tokenSymbol": "A", "mentionCount": 7, "sentiment": {"bullishRatio": mentions, "bearishRatio": null}});
+    let rows = [row(value!("much")), row(value!("0.5")), row(value!(""))];
+    let body = data(value!({"period": "24h", "ts": 1_795_222_800_000_i64, "details": rows}));
+    let server = answering(json(&body)).await;
+    let okx = okx(&server);
+    okx.moods().await.unwrap();
+    let health = okx.source().health().into_iter();
+    let tolerated: u64 = health.map(|source| source.tolerated).sum();
+    assert_eq!(tolerated, 1);
 }

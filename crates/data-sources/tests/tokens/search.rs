@@ -156,7 +156,9 @@ async fn pairs_by_text_never_name_an_imitation() {
         .await
         .unwrap()
         .value;
-    let coin = readings::token::pools::deepest(&symbol("xdog"), &pairs).unwrap();
+    let coin =
+        readings::token::pools::deepest(&symbol("xdog"), &pairs, jiff::Timestamp::UNIX_EPOCH)
+            .unwrap();
     assert_eq!(coin.id, "xlayer:0x0cc24c51BF89c00c5afFBfCf5E856C25ecBdb48e");
     assert_eq!((coin.name.as_str(), coin.rank), ("X Dog", None));
     assert!(coin.alternatives.is_empty());

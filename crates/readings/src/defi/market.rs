@@ -13,7 +13,7 @@ use super::{
     grade::{Facts, Grade, grade},
     pool::{MAX_APY_PCT, MIN_TVL_USD, Pool},
 };
-use crate::{Figure, symbol::SymbolKey};
+use crate::{Extent, Figure, symbol::SymbolKey};
 
 /// Rows of a ranking.
 const MAX_RANKED: usize = 25;
@@ -303,12 +303,13 @@ pub fn merged(mut markets: Vec<Market>, others: Vec<Market>) -> Vec<Market> {
 }
 
 /// The best first: by yield times the weight of the grade, so that a risky yield has to be much
-/// higher than a calm one. At most 25.
+/// higher than a calm one. The first of them are 25.
 #[must_use]
-pub fn ranked(markets: &[Market]) -> Vec<Market> {
+pub fn ranked(markets: &[Market], extent: Extent) -> Vec<Market> {
     let mut sorted: Vec<_> = markets.iter().collect();
     sorted.sort_by_key(|market| (Reverse(weighted(market)), market.pool.as_str()));
-    sorted.into_iter().take(MAX_RANKED).cloned().collect()
+    let most = extent.most(MAX_RANKED);
+    sorted.into_iter().take(most).cloned().collect()
 }
 
 fn yes_or_no(risk: Option<bool>) -> Option<&'static str> {

@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use super::{cut, folded, sum};
-use crate::{Figure, share_pct};
+use crate::{Extent, Figure, share_pct};
 
 /// Categories that are no DeFi protocol: custody at an exchange, and chains as protocols.
 pub const EXCLUDED_CATEGORIES: [&str; 2] = ["CEX", "Chain"];
@@ -169,11 +169,12 @@ pub fn plausible_change(change: Option<Figure>) -> Option<Figure> {
 
 /// Rankings over everything. `chains` is `None` when they could not be had.
 #[must_use]
-pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>) -> Analytics {
+pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>, extent: Extent) -> Analytics {
     let counted = largest_first(protocols.iter().filter(|protocol| protocol.counts()));
     let total = chains.and_then(|chains| sum(chains.iter().map(|chain| chain.tvl_usd.0)));
-    let (gainers, all_gainers) = movers(&counted, Decimal::is_sign_positive);
-    let (losers, all_losers) = movers(&counted, Decimal::is_sign_negative);
+    let (gainers, all_gainers) = movers(&counted, Decimal::is_sign_positive, extent);
+    let (losers, all_losers) = movers(&counted, Decimal::is_sign_negative, extent);
+    let most = extent.most(MAX_PROTOCOLS);
     Analytics {
         totals: Totals {
             chains: chains.map_or(0, <[ChainTvl]>::len),
@@ -182,12 +183,8 @@ pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>) -> Analytics {
             losers: all_losers,
         },
         total_tvl_usd: total.map(|total| cut(total, 2)),
-        chains: chains.map(|chains| chain_rows(chains.to_vec(), total)),
-        protocols: counted
-            .iter()
-            .take(MAX_PROTOCOLS)
-            .map(|one| one.row())
-            .collect(),
+        chains: chains.map(|chains| chain_rows(chains.to_vec(), total, extent)),
+        protocols: counted.iter().take(most).map(|one| one.row()).collect(),
         gainers,
         losers,
     }
@@ -220,8 +217,8 @@ pub fn of_protocol(protocols: &[Protocol], name: &str) -> Option<Analytics> {
             }),
         }
     }
-    let (gainers, all_gainers) = movers(&found, Decimal::is_sign_positive);
-    let (losers, all_losers) = movers(&found, Decimal::is_sign_negative);
+    let (gainers, all_gainers) = movers(&found, Decimal::is_sign_positive, Extent::First);
+    let (losers, all_losers) = movers(&found, Decimal::is_sign_negative, Extent::First);
     Some(Analytics {
         totals: Totals {
             chains: chains.len(),
@@ -230,7 +227,7 @@ pub fn of_protocol(protocols: &[Protocol], name: &str) -> Option<Analytics> {
             losers: all_losers,
         },
         total_tvl_usd: total.map(|total| cut(total, 2)),
-        chains: Some(chain_rows(chains, total)),
+        chains: Some(chain_rows(chains, total, Extent::First)),
         protocols: found.iter().map(|one| one.row()).collect(),
         gainers,
         losers,
@@ -246,9 +243,10 @@ fn largest_first<'a>(protocols: impl Iterator<Item = &'a Protocol>) -> Vec<&'a P
     sorted
 }
 
-fn chain_rows(mut chains: Vec<ChainTvl>, total: Option<Decimal>) -> Vec<ChainRow> {
+fn chain_rows(mut chains: Vec<ChainTvl>, total: Option<Decimal>, extent: Extent) -> Vec<ChainRow> {
     chains.sort_by(|a, b| b.tvl_usd.cmp(&a.tvl_usd).then_with(|| a.name.cmp(&b.name)));
-    chains.truncate(MAX_CHAINS);
+    let most = extent.most(MAX_CHAINS);
+    chains.truncate(most);
     let share = |tvl: Decimal| total.and_then(|total| share_pct(tvl, total));
     let row = |chain: ChainTvl| ChainRow {
         share_pct: share(chain.tvl_usd.0).map(|share| cut(share, 4)),
@@ -260,7 +258,11 @@ fn chain_rows(mut chains: Vec<ChainTvl>, total: Option<Decimal>) -> Vec<ChainRow
 }
 
 /// Protocols that moved in the direction that `wanted` names, the strongest first, and how many there are.
-fn movers(protocols: &[&Protocol], wanted: fn(&Decimal) -> bool) -> (Vec<ProtocolRow>, usize) {
+fn movers(
+    protocols: &[&Protocol],
+    wanted: fn(&Decimal) -> bool,
+    extent: Extent,
+) -> (Vec<ProtocolRow>, usize) {
     let least = Decimal::from(MIN_MOVER_TVL_USD);
     let change = |one: &Protocol| one.change_1d_pct.map(|change| change.0);
     let mut moved: Vec<_> = protocols
@@ -270,7 +272,8 @@ fn movers(protocols: &[&Protocol], wanted: fn(&Decimal) -> bool) -> (Vec<Protoco
         .collect();
     moved.sort_by(|(a, x), (b, y)| b.abs().cmp(&a.abs()).then_with(|| x.slug.cmp(&y.slug)));
     let total = moved.len();
-    let strongest = moved.into_iter().take(MAX_MOVERS);
+    let most = extent.most(MAX_MOVERS);
+    let strongest = moved.into_iter().take(most);
     (strongest.map(|(_, one)| one.row()).collect(), total)
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::book::Candle;
-use crate::{Decimal, Figure, mean, percent_change, sum};
+use crate::{Decimal, Extent, Figure, mean, percent_change, sum};
 
 /// Candles on each side that a turning point stands out from.
 const BESIDE: usize = 2;
@@ -54,9 +54,9 @@ pub struct PriceLevel {
     pub distance_pct: Option<Figure>,
 }
 
-/// What `candles`, oldest first, show; `None` of fewer than five.
+/// What `candles`, oldest first, show, with the nearest levels or all of them; `None` of fewer than five.
 #[must_use]
-pub fn structure(candles: &[Candle]) -> Option<Structure> {
+pub fn structure(candles: &[Candle], extent: Extent) -> Option<Structure> {
     if candles.len() < 2 * BESIDE + 1 {
         return None;
     }
@@ -67,8 +67,9 @@ pub fn structure(candles: &[Candle]) -> Option<Structure> {
     let range = sum(ranges)?.checked_div(Decimal::from(candles.len()))?;
     let (mut supports, mut resistances) = levels(candles, last, range);
     let levels_total = (supports.len(), resistances.len());
-    supports.truncate(MOST);
-    resistances.truncate(MOST);
+    let most = extent.most(MOST);
+    supports.truncate(most);
+    resistances.truncate(most);
     let width = high.0 - low.0;
     let of_last = |part: Decimal| part.checked_mul(Decimal::ONE_HUNDRED)?.checked_div(last.0);
     let position = (last.0 - low.0)
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn prices_turn_at_levels() {
-        let shown = structure(&zigzag()).unwrap();
+        let shown = structure(&zigzag(), Extent::First).unwrap();
         assert_eq!(
             (shown.high.to_string(), shown.low.to_string()),
             ("120".into(), "99".into())
@@ -225,7 +226,7 @@ mod tests {
             }
         }
         candles.extend((35..38).map(|hour| candle(hour, 10, 11, 10)));
-        let shown = structure(&candles).unwrap();
+        let shown = structure(&candles, Extent::First).unwrap();
         assert_eq!(shown.resistances.len(), MOST);
         assert!(shown.levels_total.1 > MOST, "{:?}", shown.levels_total);
         assert!(shown.supports.len() <= shown.levels_total.0);
@@ -233,10 +234,10 @@ mod tests {
 
     #[test]
     fn few_candles_show_nothing() {
-        assert_eq!(structure(&zigzag()[..4]), None);
+        assert_eq!(structure(&zigzag()[..4], Extent::First), None);
         // A price that never moved has no place in its range.
         let flat: Vec<_> = (0..6).map(|hour| candle(hour, 5, 5, 5)).collect();
-        let shown = structure(&flat).unwrap();
+        let shown = structure(&flat, Extent::First).unwrap();
         assert_eq!(shown.range_position_pct, None);
         assert!(shown.supports.is_empty() && shown.resistances.is_empty());
     }

@@ -72,6 +72,13 @@ pub fn topics_in(text: &str) -> Vec<&'static str> {
         .collect()
 }
 
+/// The known topic with this first name.
+#[must_use]
+pub fn topic_named(name: &str) -> Option<&'static str> {
+    let mut firsts = TOPICS.iter().filter_map(|(names, _)| names.first());
+    firsts.find(|first| **first == name).copied()
+}
+
 /// Words with a space around each, so that only whole words are found.
 fn padded(text: &str) -> String {
     format!(" {} ", words(text).join(" "))

@@ -11,7 +11,7 @@ use super::{
     mood::MoodLabel,
     post::{Claim, ClaimKind, Post, Posts},
 };
-use crate::{Figure, mean};
+use crate::{Extent, Figure, mean};
 
 /// A day.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -124,9 +124,10 @@ pub struct Change {
     pub gone: Vec<String>,
 }
 
-/// The digest of the day up to `now`; `None` when no post of it says anything.
+/// The digest of the day up to `now`, with the first rows of its lists or all of them; `None` when no post of it says
+/// anything.
 #[must_use]
-pub fn digest(read: &Posts, now: Timestamp) -> Option<PostDigest> {
+pub fn digest(read: &Posts, now: Timestamp, extent: Extent) -> Option<PostDigest> {
     let since = now.checked_sub(DAY).unwrap_or(Timestamp::MIN);
     let before = since.checked_sub(DAY).unwrap_or(Timestamp::MIN);
     let today: Vec<&Post> = read.posts.iter().filter(|post| post.at >= since).collect();
@@ -147,9 +148,10 @@ pub fn digest(read: &Posts, now: Timestamp) -> Option<PostDigest> {
         stances: stances.len(),
         claims: claims.len(),
     };
-    topics.truncate(MOST);
-    stances.truncate(MOST);
-    claims.truncate(MOST);
+    let most = extent.most(MOST);
+    topics.truncate(most);
+    stances.truncate(most);
+    claims.truncate(most);
     let voices = authors(today.iter().copied());
     Some(PostDigest {
         window: "24h",

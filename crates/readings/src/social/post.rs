@@ -5,12 +5,13 @@ mod claim;
 
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::claim::{Claim, ClaimKind};
 use super::mood::MoodLabel;
 use crate::{
     Figure, mean,
-    news::{of_title, topics_in},
+    news::{of_title, topic_named, topics_in},
 };
 
 /// Words in capitals that are symbols of tokens when they stand in a post.
@@ -24,7 +25,7 @@ const MOST: usize = 5;
 const LONGEST: usize = 12;
 
 /// A post of a leader: where it is, how it did and what it says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
     /// Who posted, without `@`.
     pub handle: String,
@@ -50,11 +51,12 @@ pub struct Posts {
 }
 
 /// What a text says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// Tokens that it names, with the tone of the clauses that name each, −1 … 1.
     pub stances: Vec<(String, Figure)>,
     /// Topics that it is about, by their names.
+    #[serde(deserialize_with = "known_topics")]
     pub topics: Vec<&'static str>,
     /// What it states.
     pub claims: Vec<Claim>,
@@ -106,6 +108,12 @@ impl Content {
         let scores: Vec<_> = self.stances.iter().map(|(_, score)| score.0).collect();
         mean(&scores)
     }
+}
+
+/// Topics by their names; one that is not known any more is left out.
+fn known_topics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<&'static str>, D::Error> {
+    let names: Vec<String> = Vec::deserialize(deserializer)?;
+    Ok(names.iter().filter_map(|name| topic_named(name)).collect())
 }
 
 /// The clauses of a text. A point or a comma inside a number does not end one.
@@ -193,6 +201,19 @@ mod tests {
         // With one token in it, the whole text is about that token.
         let read = Content::read("$SUI. This is a disaster");
         assert_eq!(MoodLabel::of(read.stances[0].1.0), MoodLabel::Bearish);
+    }
+
+    #[test]
+    fn what_was_read_can_be_kept_without_the_text() {
+        let read = Content::read("BTC looks strong, ETF inflows hit $1.5. $SOL is weak");
+        let kept = serde_json::to_string(&read).unwrap();
+        assert!(!kept.contains("looks"), "{kept}");
+        assert_eq!(serde_json::from_str::<Content>(&kept).unwrap(), read);
+        let other = r#"{"stances":[],"topics":["etf","a topic of another version"],"claims":[]}"#;
+        assert_eq!(
+            serde_json::from_str::<Content>(other).unwrap().topics,
+            ["etf"]
+        );
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::{
     coin::{Coin, Contract, chain_of, unpriced},
     search,
@@ -72,6 +74,19 @@ pub struct DexPrice {
     pub traded_within_seconds: Option<u64>,
 }
 
+impl DexPrice {
+    /// As [`DexPair::traded_at`].
+    #[must_use]
+    pub fn traded_at(&self, seen: Timestamp) -> Option<Timestamp> {
+        traded_at(self.traded_within_seconds, seen)
+    }
+}
+
+fn traded_at(within_seconds: Option<u64>, seen: Timestamp) -> Option<Timestamp> {
+    let within = i64::try_from(within_seconds?).ok()?;
+    seen.checked_sub(SignedDuration::from_secs(within)).ok()
+}
+
 /// What the source of pairs calls an EVM chain whose tokens are scanned.
 #[must_use]
 pub fn platform_of(chain_id: u64) -> Option<&'static str> {
@@ -100,6 +115,13 @@ pub fn spot(platform: &str, address: &str, pairs: &[DexPair]) -> Option<DexPrice
 }
 
 impl DexPair {
+    /// The time up to which nobody is known to have traded in it, where the source looked at `seen`: its price is that old at
+    /// most. `None` when no window has a trade.
+    #[must_use]
+    pub fn traded_at(&self, seen: Timestamp) -> Option<Timestamp> {
+        traded_at(self.traded_within_seconds, seen)
+    }
+
     fn price_of(&self, address: &str) -> Option<DexPrice> {
         let usd = self.price_usd?.get();
         let price = if self.base.address == address {
@@ -124,8 +146,11 @@ impl DexPair {
 /// Tokens with little liquidity, those whose deepest pool nobody is known to have traded within a day, and imitations are
 /// left out. None is ranked: a pool says nothing about
 /// who is meant by a symbol.
+///
+/// The source looked at `seen`. The coin is as old as the last trade can be: that its pool was read now says nothing of when
+/// anybody paid the price.
 #[must_use]
-pub fn deepest(query: &SymbolKey, pairs: &[DexPair]) -> Option<Coin> {
+pub fn deepest(query: &SymbolKey, pairs: &[DexPair], seen: Timestamp) -> Option<Coin> {
     let mut tokens: BTreeMap<(&str, &str), Vec<&DexPair>> = BTreeMap::new();
     for pair in pairs {
         if query.names(&pair.base.symbol) && !search::is_imitation(&pair.base.symbol) {
@@ -135,7 +160,7 @@ pub fn deepest(query: &SymbolKey, pairs: &[DexPair]) -> Option<Coin> {
     }
     let mut coins: Vec<(Figure, Coin)> = tokens
         .into_values()
-        .filter_map(|pairs| coin(&pairs))
+        .filter_map(|pairs| coin(&pairs, seen))
         .collect();
     coins.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
     let mut coins = coins.into_iter().map(|(_, coin)| coin);
@@ -144,10 +169,10 @@ pub fn deepest(query: &SymbolKey, pairs: &[DexPair]) -> Option<Coin> {
 }
 
 /// A token by its pairs, and the dollars in its pools.
-fn coin(pairs: &[&DexPair]) -> Option<(Figure, Coin)> {
+fn coin(pairs: &[&DexPair], seen: Timestamp) -> Option<(Figure, Coin)> {
     let deepest = pairs.iter().max_by_key(|pair| pair.liquidity_usd)?;
     // A price that nobody is known to have paid of late is none.
-    deepest.traded_within_seconds?;
+    let traded = deepest.traded_at(seen)?;
     let liquidity = sum(pairs, |pair| pair.liquidity_usd)?;
     if liquidity.get() < LEAST_LIQUIDITY_USD {
         return None;
@@ -166,6 +191,7 @@ fn coin(pairs: &[&DexPair]) -> Option<(Figure, Coin)> {
         change_1h_pct: deepest.change_1h_pct,
         change_24h_pct: deepest.change_24h_pct,
         contracts: Some(vec![contract]),
+        as_of: Some(traded),
         ..unpriced(id, deepest.base.symbol.clone(), deepest.base.name.clone())
     };
     Some((liquidity, coin))
@@ -185,6 +211,8 @@ fn sum(pairs: &[&DexPair], of: impl Fn(&DexPair) -> Option<Figure>) -> Option<Fi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SEEN: Timestamp = Timestamp::constant(1_795_222_920, 0);
 
     fn token(address: &str, symbol: &str) -> DexToken {
         DexToken {
@@ -242,9 +270,14 @@ mod tests {
     fn a_pool_that_nobody_trades_in_names_no_coin() {
         let mut pairs = [pair(("0xa", "WOKB"), "118", "118", Some("900000"))];
         let query = SymbolKey::new("WOKB").unwrap();
-        assert!(deepest(&query, &pairs).is_some());
+        let coin = deepest(&query, &pairs, SEEN).unwrap();
+        assert_eq!(
+            coin.as_of.unwrap().duration_until(SEEN).as_secs(),
+            300,
+            "the end of the window in which it was traded"
+        );
         pairs[0].traded_within_seconds = None;
-        assert_eq!(deepest(&query, &pairs), None);
+        assert_eq!(deepest(&query, &pairs, SEEN), None);
         let price = spot("xlayer", "0xa", &pairs).unwrap();
         assert_eq!(price.traded_within_seconds, None);
     }
@@ -271,7 +304,7 @@ mod tests {
             pair(("0xc", "DОGE2"), "9", "9", Some("900000")),
             pair(("0xd", "DOGE"), "9", "9", Some("900000")),
         ];
-        let coin = deepest(&query, &pairs).unwrap();
+        let coin = deepest(&query, &pairs, SEEN).unwrap();
         assert_eq!((coin.id.as_str(), coin.rank), ("xlayer:0xa", None));
         assert_eq!(coin.price_usd.unwrap().to_string(), "2");
         assert_eq!(coin.volume_24h_usd.unwrap().to_string(), "20");
@@ -283,6 +316,7 @@ mod tests {
             .map(|other| other.id.as_str())
             .collect();
         assert_eq!(others, ["xlayer:0xb"]);
-        assert_eq!(deepest(&SymbolKey::new("BTC").unwrap(), &pairs), None);
+        let other = SymbolKey::new("BTC").unwrap();
+        assert_eq!(deepest(&other, &pairs, SEEN), None);
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 pub use self::excluded::is_excluded;
 use super::{market::HotToken, search};
-use crate::{Decimal, Figure, symbol::SymbolKey};
+use crate::{Decimal, Extent, Figure, symbol::SymbolKey};
 
 /// Most rows of an answer.
 pub const MAX_ROWS: usize = 3;
@@ -97,15 +97,16 @@ struct Candidate<'a> {
     mentioned: Option<(usize, &'a MentionedSymbol)>,
 }
 
-/// The coins that most rankings name, at most [`MAX_ROWS`], and how many are named at all; among equals the better places. Bitcoin,
+/// The coins that most rankings name, the first [`MAX_ROWS`] or all of them, and how many are named at all; among equals the better places. Bitcoin,
 /// what is meant to be worth a dollar, wrapped and staked forms, imitations and tokens of a high risk
 /// are left out. A symbol that is only talked about is no coin, and what is said of a symbol is not said
 /// of a token of an exchange that bears it.
 #[must_use]
-pub fn trending(rankings: Rankings<'_>) -> (Vec<TrendingRow>, usize) {
+pub fn trending(rankings: Rankings<'_>, extent: Extent) -> (Vec<TrendingRow>, usize) {
     let mut found = candidates(rankings);
     found.sort_by(order);
-    let rows = found.iter().take(MAX_ROWS).enumerate();
+    let most = extent.most(MAX_ROWS);
+    let rows = found.iter().take(most).enumerate();
     let rows = rows.map(|(place, candidate)| candidate.row(place.saturating_add(1)));
     (rows.collect(), found.len())
 }

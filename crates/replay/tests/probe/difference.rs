@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 /// Members without which, or with another kind of which, a reading says something else than that something is missing: the
-/// beginning of the source, the end of the path, and why that is right.
-pub(crate) const REVIEWED: [(&str, &str, &str); 12] = [
+/// beginning of the source, the path or its last member, and why that is right.
+pub(crate) const REVIEWED: [(&str, &str, &str); 13] = [
     (
         "sourcify.abi",
         ".match",
@@ -46,19 +46,24 @@ pub(crate) const REVIEWED: [(&str, &str, &str); 12] = [
         "the balance in units stands beside it",
     ),
     (
-        "okx.defi",
-        "",
-        "positions whose details cannot be read are told by platform",
-    ),
-    (
         "okx.token-scan",
         ".riskLevel",
         "an unknown level counts as high",
     ),
     (
-        "polymarket.",
-        "",
+        "polymarket.clob-markets",
+        "$.ao",
         "a market that does not say that it takes orders takes none",
+    ),
+    (
+        "polymarket.gamma",
+        "$[].acceptingOrders",
+        "a market that does not say that it takes orders takes none",
+    ),
+    (
+        "polymarket.gamma",
+        "$[].enableOrderBook",
+        "a market that does not say that it has a book has none",
     ),
     (
         "sourcify.signatures",
@@ -67,10 +72,79 @@ pub(crate) const REVIEWED: [(&str, &str, &str); 12] = [
     ),
 ];
 
+/// The answer with the details of positions: where one of these cannot be read, positions are told by platform instead.
+const DETAIL: &str = "okx.defi /api/v6/defi/user/asset/platform/detail";
+#[rustfmt::skip]
+const OF_DETAIL: [&str; 35] = [
+    "$",
+    "$.code",
+    "$.data",
+    "$.data[]",
+    "$.data[].platformName",
+    "$.data[].walletIdPlatformDetailList",
+    "$.data[].walletIdPlatformDetailList[]",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[]",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].chainIndex",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[]",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*[]",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*[].assetsTokenList",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*[].assetsTokenList[]",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*[].assetsTokenList[].coinAmount",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*[].assetsTokenList[].currencyAmount",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*[].assetsTokenList[].tokenSymbol",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*[].investmentId",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*[].investmentName",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investMarketTokenBalanceVoList[].assetMap.*[].totalValue",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[]",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].investmentId",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].investmentName",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].positionList",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].positionList[]",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].positionList[].assetsTokenList",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].positionList[].assetsTokenList[]",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].positionList[].assetsTokenList[].coinAmount",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].positionList[].assetsTokenList[].currencyAmount",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].positionList[].assetsTokenList[].tokenSymbol",
+    "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].totalValue",
+];
+
+/// Every member that was looked at.
+pub(crate) fn all_reviewed() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let of_detail = OF_DETAIL
+        .iter()
+        .map(|path| (DETAIL, *path, "positions are told by platform"));
+    REVIEWED.into_iter().chain(of_detail)
+}
+
+/// Whether a path is the one that was looked at, or ends with the member that was.
+pub(crate) fn is_at(path: &str, looked_at: &str) -> bool {
+    path == looked_at || (looked_at.starts_with('.') && path.ends_with(looked_at))
+}
+
+/// A path that is empty would look at every member of a source, and none would be noticed that reads as something else.
+#[test]
+fn every_reviewed_member_is_named() {
+    for (source, path, why) in all_reviewed() {
+        let named = path.len() > 1 && path.starts_with('.') || path.starts_with('$');
+        assert!(named, "{source}: {path:?}");
+        assert!(!why.is_empty(), "{source}");
+    }
+    assert!(!reviewed("polymarket.gamma /markets", "$[].question"));
+    assert!(!reviewed(
+        "okx.defi /api/v6/defi/user/asset/platform/list",
+        "$.code"
+    ));
+}
+
 /// Whether a change of this member was looked at.
 pub(crate) fn reviewed(name: &str, path: &str) -> bool {
-    let mut known = REVIEWED.iter();
-    known.any(|(source, end, _)| name.starts_with(source) && path.contains(end))
+    let mut known = all_reviewed();
+    known.any(|(source, at, _)| name.starts_with(source) && is_at(path, at))
 }
 
 /// Words and values of a reading that the reading of the unchanged answer does not have, or has elsewhere. Words that say

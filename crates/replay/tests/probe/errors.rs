@@ -4,9 +4,13 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use data_sources::{
     Clock, SourceConfig,
+    anthropic::Anthropic,
     coingecko::Coingecko,
-    probe::{Row, State, exit_code, probe, table},
-    transport::Transport,
+    gemini::Gemini,
+    openai::Openai,
+    perplexity::Perplexity,
+    probe::{Probed, Row, State, exit_code, probe, table},
+    transport::{Transport, TransportError},
 };
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
@@ -125,6 +129,91 @@ async fn a_spent_quota_asks_nobody() {
     assert!(asked <= 1, "{asked}");
     assert!(
         rows.iter().any(|row| row.state == State::NotAsked),
+        "{rows:?}"
+    );
+}
+
+type New<T> = fn(&Transport, SourceConfig, Arc<dyn Clock>) -> Result<T, TransportError>;
+
+/// The rows of a model's upstream that answers everything alike, and the addresses that were asked for.
+async fn model<T: Probed>(new: New<T>, response: ResponseTemplate) -> (Vec<Row>, Vec<String>) {
+    let server = MockServer::start().await;
+    Mock::given(any())
+        .respond_with(response)
+        .mount(&server)
+        .await;
+    let config = SourceConfig {
+        urls: BTreeMap::from([("base_url".to_owned(), server.uri())]),
+        api_key: Some("5ec2e7-of-the-operator".to_owned().into()),
+        ..SourceConfig::default()
+    };
+    let adapter = new(&Transport::new().unwrap(), config, Arc::new(now())).unwrap();
+    let rows = probe(&adapter, now(), &|_| Vec::new()).await.rows;
+    let asked = server.received_requests().await.unwrap();
+    let paths = asked
+        .iter()
+        .map(|request| format!("{} {}", request.method, request.url.path()));
+    (rows, paths.collect())
+}
+
+/// The list of models costs nothing: a wrong key is found out, and nothing is drawn or written for it.
+#[tokio::test]
+async fn a_wrong_key_of_a_model_is_found_out_for_nothing() {
+    let recorded = |file: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/upstreams");
+        std::fs::read_to_string(format!("{folder}/{file}")).unwrap()
+    };
+    let wrong = ResponseTemplate::new(400)
+        .set_body_raw(recorded("gemini/models_wrong_key.json"), "application/json");
+    for (name, source, path, (rows, asked)) in [
+        (
+            "openai",
+            "openai.models",
+            "/v1/models",
+            model(Openai::new, status(401)).await,
+        ),
+        (
+            "anthropic",
+            "anthropic.models",
+            "/v1/models",
+            model(Anthropic::new, status(401)).await,
+        ),
+        (
+            "gemini",
+            "gemini.models",
+            "/v1beta/models",
+            model(Gemini::new, status(403)).await,
+        ),
+        (
+            "gemini",
+            "gemini.models",
+            "/v1beta/models",
+            model(Gemini::new, wrong).await,
+        ),
+    ] {
+        assert_eq!(asked, [format!("GET {path}")], "{name}");
+        let of_models: Vec<_> = rows.iter().filter(|row| row.source == source).collect();
+        assert_eq!(of_models.len(), 1, "{name}");
+        assert_eq!(of_models[0].state, State::KeyRefused, "{name}: {rows:?}");
+        assert_eq!(of_models[0].authenticated, Some(false), "{name}");
+        assert_eq!(exit_code(&rows), 2, "{name}");
+        // What costs money is not asked, and stands there.
+        let unasked = rows.iter().filter(|row| row.state == State::NotAsked);
+        assert_eq!(unasked.count(), rows.len() - 1, "{name}: {rows:?}");
+        assert!(!table(&rows).contains("5ec2e7"), "{name}");
+    }
+    let answer = recorded("openai/models.json");
+    let right = ResponseTemplate::new(200).set_body_raw(answer, "application/json");
+    let (rows, _) = model(Openai::new, right).await;
+    assert_eq!(
+        (rows[0].state, rows[0].authenticated),
+        (State::Ok, Some(true))
+    );
+    // There is no such list here: nothing is asked.
+    let (rows, asked) = model(Perplexity::new, status(401)).await;
+    assert!(asked.is_empty());
+    assert!(
+        rows.iter().all(|row| row.state == State::NotAsked),
         "{rows:?}"
     );
 }

@@ -143,9 +143,11 @@ pub(crate) const MEGA_REPORT: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Daily briefing",
     description: "Daily briefing: headlines, sentiment, opinion-leader alpha and what the leaders said, \
-                  trending tokens, yield, DeFi, derivatives and macro, each section whole, as its own route \
-                  answers it; and what no section has: whether the moods of news, leaders, index and funding \
-                  agree, how the day differs from the one before, and what is scheduled for the next 14 days. \
+                  trending tokens, yield, DeFi, derivatives and macro, each with every row where its own route \
+                  shows the first; and what no section has: levels and book depth of BTC, ETH and SOL, \
+                  whether the moods of news, leaders, index and funding agree, how the day differs from the \
+                  one before (also funding, open interest, value locked, VIX and yields), and what is \
+                  scheduled for the next 14 days. \
                   Fresh while every section is. Sections that could not be built are named in \
                   `missing`.",
     refuses: "headlines and trending are both missing",

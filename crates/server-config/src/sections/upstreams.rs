@@ -191,6 +191,8 @@ pub struct UpstreamTable {
     pub research_model: Option<String>,
     /// The list of accounts that is read.
     pub list_id: Option<String>,
+    /// Most pages of a list that are read at once, of up to a hundred paid posts each.
+    pub pages: Option<u32>,
     /// The plan that the key is of: `free`, or `pro` for a paid one.
     pub plan: Option<String>,
     /// The file with the contracts that were reviewed.

@@ -31,6 +31,8 @@ pub(super) fn cross_checks(sections: &Map<String, Value>) -> Value {
     let verdict = match leaning.as_slice() {
         _ if moods.len() < 2 => "too_few",
         [] => "all_neutral",
+        // One mood that leans agrees with nobody: the others do not lean.
+        [_] => "mixed",
         [first, rest @ ..] if rest.iter().all(|label| label == first) => "agree",
         _ => "contradict",
     };
@@ -141,6 +143,9 @@ mod tests {
         assert_eq!(verdict(&sections("0.3", 70, "0.2", "0.0003")), "agree");
         assert_eq!(verdict(&sections("0.3", 20, "0.2", "0.0003")), "contradict");
         assert_eq!(verdict(&sections("0", 50, "0", "0.0001")), "all_neutral");
+        // One that leans beside neutral ones is no agreement.
+        assert_eq!(verdict(&sections("0.3", 50, "0", "0.0001")), "mixed");
+        assert_eq!(verdict(&sections("0", 50, "-0.3", "-0.0003")), "agree");
         assert_eq!(verdict(&Map::new()), "too_few");
         let told = cross_checks(&sections("0.3", 20, "0.2", "-0.0003"));
         let labels: Vec<_> = told["moods"]

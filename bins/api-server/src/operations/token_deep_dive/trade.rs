@@ -9,7 +9,7 @@ use readings::symbol::SymbolKey;
 use readings::token::coin::Coin;
 use readings::token::impact::pool_impact;
 use readings::token::pools::{DexPair, platform_of};
-use readings::{Decimal, Figure, share_pct};
+use readings::{Decimal, Extent, Figure, share_pct};
 use route_catalog::{ErrorCode, HOME_CHAIN};
 use serde_json::{Value, json};
 
@@ -17,25 +17,21 @@ use super::super::fault;
 use super::{ANOTHER_COIN, Place};
 use crate::answer::Answered;
 use crate::context::Context;
-use crate::memory::{Memory, Remembered};
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Tokens;
 
 /// The candles that levels are read from.
 const INTERVAL: &str = "1h";
-/// Candles that are listed; all of them are in the levels.
-const LISTED: usize = 48;
 const CANDLES_FRESH_SECONDS: u64 = 300;
 const FLOWS_FRESH_SECONDS: u64 = 60;
 const PAIRS: &str = "dexscreener.pairs";
-const HOLDERS: &str = "okx.token-holders";
 
 /// The market of a coin at the venue that has candles and a book; `NotFound` when it lists no such coin.
 async fn listed(
     hyperliquid: &HyperliquidInfo,
     symbol: &SymbolKey,
-    coin: &Coin,
+    coin: Option<&Coin>,
     max_age: Option<Duration>,
 ) -> Result<String, ErrorReply> {
     let markets = hyperliquid.markets("", max_age).await;
@@ -48,18 +44,21 @@ async fn listed(
         ErrorReply::new(ErrorCode::NotFound, "the venue does not list this symbol")
             .detail("reason", "symbol_not_found")
     })?;
-    match coin.is_marked_at(&market.mark.into_iter().collect::<Vec<_>>()) {
+    let marks: Vec<Decimal> = market.mark.into_iter().collect();
+    match coin.and_then(|coin| coin.is_marked_at(&marks)) {
         Some(false) => Err(fault::core_missing("market", ANOTHER_COIN)),
         Some(true) | None => Ok(market.coin.clone()),
     }
 }
 
-/// Candles of two days and the levels of all that the venue gave.
-pub(super) async fn candles(
+/// The candles that the venue gives, their levels, and the book. Of a `coin` that is known, the market is held against its price:
+/// a venue may list another one under the symbol.
+pub(in crate::operations) async fn candles(
     context: &Context,
     hyperliquid: &HyperliquidInfo,
     symbol: &SymbolKey,
-    coin: &Coin,
+    coin: Option<&Coin>,
+    extent: Extent,
     max_age: Option<Duration>,
 ) -> Result<Answered, ErrorReply> {
     let name = listed(hyperliquid, symbol, coin, max_age).await?;
@@ -70,7 +69,7 @@ pub(super) async fn candles(
     let candles = candles.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
     let candles = report.got(candles);
-    let levels = structure(&candles);
+    let levels = structure(&candles, extent);
     let levels = levels.ok_or_else(|| fault::core_missing("candles", "too_few_candles"))?;
     let book = report.take(context, "book", book);
     let book = book.as_ref().and_then(depth);
@@ -97,8 +96,6 @@ pub(super) async fn candles(
     {
         report.missing("book", "one_sided_book", "hyperliquid.book");
     }
-    let listed = candles.get(candles.len().saturating_sub(LISTED)..);
-    report.cut("candles", listed.map_or(0, <[_]>::len), candles.len());
     let (below, above) = levels.levels_total;
     report.cut("levels.supports", levels.supports.len(), below);
     report.cut("levels.resistances", levels.resistances.len(), above);
@@ -108,8 +105,7 @@ pub(super) async fn candles(
         "interval": INTERVAL,
         "levels": levels,
         "book": book,
-        "candles": listed,
-        "candles_of": candles.len(),
+        "candles": candles.as_slice(),
     });
     let mut answered = Answered::new(data, CANDLES_FRESH_SECONDS).with_report(report);
     // Levels that no price turned at, and shares of a range that has no width, are none.
@@ -163,6 +159,7 @@ pub(super) async fn pools(
             "base": pair.base.symbol,
             "quote": pair.quote.symbol,
             "price_usd": pair.price_usd,
+            "traded_within_seconds": pair.traded_within_seconds,
             "liquidity_usd": pair.liquidity_usd,
             "share_of_liquidity_pct": share.and_then(|(part, all)| share_pct(part.get(), all)).map(Figure),
             "volume_24h_usd": pair.volume_24h_usd,
@@ -181,6 +178,16 @@ pub(super) async fn pools(
             .and_then(|(volume, liquidity)| share_pct(volume, liquidity))
             .map(Figure),
     });
+    if pairs
+        .iter()
+        .any(|pair| pair.traded_within_seconds.is_none())
+    {
+        report.missing(
+            "pools[].traded_within_seconds",
+            "not_traded_within_a_day",
+            PAIRS,
+        );
+    }
     for (field, there) in [
         ("price_impact", impact.is_some()),
         ("liquidity_usd", liquidity.is_some()),
@@ -193,11 +200,10 @@ pub(super) async fn pools(
     Ok(Answered::new(data, FLOWS_FRESH_SECONDS).with_report(report))
 }
 
-/// Who holds a token of the home chain, what flows, and how both have changed since this server looked last.
+/// Who holds a token of the home chain, and what flows.
 pub(super) async fn flows(
     context: &Context,
     tokens: &Tokens,
-    memory: &Memory,
     place: &Place,
     max_age: Option<Duration>,
 ) -> Result<Answered, ErrorReply> {
@@ -217,18 +223,6 @@ pub(super) async fn flows(
         let shares = holders.iter().take(10).map(|holder| holder.share_pct.get());
         readings::sum(shares)
     });
-    let now = context.now();
-    let present = Remembered {
-        at: now,
-        holders: market.holders,
-        liquidity_usd: market.liquidity_usd,
-        top10_pct: top10.map(Figure),
-        price_usd: Some(market.price_usd),
-    };
-    let change = memory.change(&format!("{chain_id}:{address}"), present);
-    if change.is_none() {
-        report.missing("change", "first_reading_of_this_token_here", HOLDERS);
-    }
     let rows = holders.as_ref().map(|holders| {
         let row = |holder: &readings::security::Holder| {
             json!({
@@ -257,7 +251,6 @@ pub(super) async fn flows(
             "4h": market.change_4h_pct,
             "24h": market.change_24h_pct,
         },
-        "change": change,
     });
     let mut answered = Answered::new(data, FLOWS_FRESH_SECONDS).with_report(report);
     // A holder of no special kind.

@@ -1,6 +1,8 @@
 //! What helps to read a transaction: interfaces of verified contracts, signatures, tokens, the reason of a revert. Each of
 //! it may be missing; the reading then says less.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, Selector};
@@ -252,10 +254,15 @@ async fn signatures(
         let found = async move { fourbyte.signatures(selector).await };
         asked.spawn(Meter::carry(async move {
             let found = by(deadline, fourbyte::SIGNATURES, found).await;
-            found.map(|sourced| sourced.map(|candidates| vec![(selector, candidates)]))
+            found.map(|sourced| sourced.map(|listed| vec![(selector, listed.to_vec())]))
         }));
     }
-    let mut all = vec![first.map(|sourced| sourced.map(|listed| listed.into_iter().collect()))];
+    let owned = |listed: Arc<BTreeMap<Selector, Vec<Candidate>>>| {
+        let rows = listed.iter();
+        rows.map(|(selector, found)| (*selector, found.clone()))
+            .collect()
+    };
+    let mut all = vec![first.map(|sourced| sourced.map(owned))];
     all.extend(asked.join_all().await);
     all
 }

@@ -111,7 +111,10 @@ impl Okx {
             .unwrap_or_default();
         let path = format!("{PATH}{order}{chain}");
         let raw: Sourced<Vec<Box<RawValue>>> = self.read(SOURCE, &path, None).await?;
-        let read = rows(&raw.value, hot).map_err(|kind| self.spoiled(SOURCE, kind))?;
+        let read = self
+            .source
+            .counting(SOURCE, || rows(&raw.value, hot))
+            .map_err(|kind| self.spoiled(SOURCE, kind))?;
         let answered = read.len();
         let ours = |token: &HotToken| chain_id.is_none_or(|id| token.chain_id == id);
         let ours: Vec<HotToken> = read.into_iter().filter(ours).collect();

@@ -111,7 +111,8 @@ impl Okx {
             .collect();
         let body = json!(asked).to_string();
         let raw: Sourced<Vec<Box<RawValue>>> = self.read(SOURCE, PATH, Some(&body)).await?;
-        let read = rows(&raw.value, |raw| self.market_row(raw));
+        let row = |raw: &RawValue| self.market_row(raw);
+        let read = self.source.counting(SOURCE, || rows(&raw.value, row));
         let found = read.map_err(|kind| self.spoiled(SOURCE, kind))?;
         let found: Vec<TokenMarket> = found.into_iter().flatten().collect();
         let ours =

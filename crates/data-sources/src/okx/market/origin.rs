@@ -100,7 +100,8 @@ impl Okx {
         let fetch = move || async move {
             let path = this.about("top-liquidity", token);
             let raw: Sourced<Vec<Box<RawValue>>> = this.read(POOLS, &path, None).await?;
-            let pools = rows(&raw.value, pool).map_err(|kind| this.spoiled(POOLS, kind))?;
+            let pools = this.source.counting(POOLS, || rows(&raw.value, pool));
+            let pools = pools.map_err(|kind| this.spoiled(POOLS, kind))?;
             Ok(raw.map(|_| pools.into()))
         };
         self.markets.pools.get(token, max_age, fetch).await

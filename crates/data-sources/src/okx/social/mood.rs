@@ -94,7 +94,7 @@ pub(super) fn read(data: Data, now: Timestamp) -> Result<Mood, SourceErrorKind> 
 }
 
 fn mood(row: Value, now: Timestamp) -> Option<SymbolMood> {
-    let row: Row = serde_json::from_value(row).ok()?;
+    let row: Row = crate::wire::row(row)?;
     let symbol = label(&row.token_symbol);
     if symbol.is_empty() {
         return None;

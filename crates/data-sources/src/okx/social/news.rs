@@ -53,7 +53,7 @@ pub(super) fn read(
 }
 
 fn article(source: &'static str, row: &Value, now: Timestamp) -> Option<Article> {
-    let row: Row = serde_json::from_value(row.clone()).ok()?;
+    let row: Row = crate::wire::row(row.clone())?;
     let publisher = Publisher::of(&label(&row.source));
     let mut article = Article::new(source, publisher, html_title(&row.title), &row.source_url)?
         .published(millis(row.timestamp), now);

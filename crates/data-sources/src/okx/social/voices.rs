@@ -54,7 +54,7 @@ pub(super) fn voices(data: Data, now: Timestamp) -> Result<Vec<Voice>, SourceErr
 }
 
 fn voice(row: Value, now: Timestamp) -> Option<Voice> {
-    let row: Row = serde_json::from_value(row).ok()?;
+    let row: Row = crate::wire::row(row)?;
     let handle = x_handle(&row.handle)?;
     // The address is made from the account and the post's number: a link elsewhere cannot slip in.
     let first_post = row.first_mention.and_then(|first| {

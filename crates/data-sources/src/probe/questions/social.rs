@@ -1,4 +1,4 @@
-//! News, and who talks of what; models, which are not asked because each question costs money.
+//! News, and who talks of what; models, of which the list is asked for: each other question costs money.
 
 use super::{probed, questions, tokens::symbol};
 use crate::{
@@ -34,7 +34,7 @@ probed!(Lunarcrush, |this| questions! { "lunarcrush";
 });
 
 probed!(XApi, |this| questions! { "x_api";
-    ["x.list"] => this.posts(),
+    ["x.list"] => this.newest(),
 });
 
 impl Probed for Rss {
@@ -50,8 +50,18 @@ impl Probed for Rss {
     }
 }
 
-probed!(Anthropic, |_this| Vec::new());
+probed!(Anthropic, |this| questions! { "anthropic";
+    ["anthropic.models"] => this.models(),
+});
+
+probed!(Gemini, |this| questions! { "gemini";
+    ["gemini.models"] => this.models(),
+});
+
+probed!(Openai, |this| questions! { "openai";
+    ["openai.models"] => this.models(),
+});
+
+// These two document no list of models.
 probed!(Fal, |_this| Vec::new());
-probed!(Gemini, |_this| Vec::new());
-probed!(Openai, |_this| Vec::new());
 probed!(Perplexity, |_this| Vec::new());

@@ -199,7 +199,7 @@ fn a_risky_yield_has_to_be_much_higher() {
         ..risky.clone()
     };
     assert_eq!(
-        ids(&ranked(&[bait, calm, risky])),
+        ids(&ranked(&[bait, calm, risky], Extent::First)),
         ["risky", "calm", "bait"]
     );
     assert!(!Appetite::Low.takes_grade(Grade::C));
@@ -215,7 +215,8 @@ fn rows_appear_once_and_rankings_end() {
         .collect();
     let rows = shown(&pools, "defillama.pools");
     assert_eq!(rows.len(), 30);
-    assert_eq!(ranked(&rows).len(), MAX_RANKED);
+    assert_eq!(ranked(&rows, Extent::First).len(), MAX_RANKED);
+    assert_eq!(ranked(&rows, Extent::Whole).len(), rows.len());
 }
 
 #[test]

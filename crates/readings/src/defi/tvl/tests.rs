@@ -37,7 +37,7 @@ fn exchanges_and_chains_are_no_protocols() {
         protocol("lido", "Liquid Staking", "30000000000", Some("1.2")),
         protocol("aave-v3", "Lending", "38000000000", Some("-0.8")),
     ];
-    let ranked = rank(&all, None);
+    let ranked = rank(&all, None, Extent::First);
     assert_eq!(slugs(&ranked.protocols), ["aave-v3", "lido"]);
     assert_eq!(slugs(&ranked.gainers), ["lido"]);
     assert_eq!(slugs(&ranked.losers), ["aave-v3"]);
@@ -76,7 +76,7 @@ fn movers_are_large_and_ordered_by_strength() {
         protocol("down", "Dexs", "20000000", Some("-1")),
         protocol("deep", "Dexs", "20000000", Some("-60")),
     ];
-    let ranked = rank(&all, None);
+    let ranked = rank(&all, None, Extent::First);
     assert_eq!(slugs(&ranked.gainers), ["strong", "edge"]);
     assert_eq!(slugs(&ranked.losers), ["deep", "down"]);
 }
@@ -92,7 +92,7 @@ fn shares_are_of_the_total_and_rows_appear_once() {
         chain("Ethereum", "75"),
         chain("Moon", "0"),
     ];
-    let ranked = rank(&all, Some(&chains));
+    let ranked = rank(&all, Some(&chains), Extent::First);
     assert_eq!(ranked.total_tvl_usd, Some(figure("100")));
     let rows = ranked.chains.unwrap();
     assert_eq!(
@@ -107,7 +107,7 @@ fn shares_are_of_the_total_and_rows_appear_once() {
 
 #[test]
 fn a_share_of_nothing_is_not_known() {
-    let ranked = rank(&[], Some(&[chain("X Layer", "0")]));
+    let ranked = rank(&[], Some(&[chain("X Layer", "0")]), Extent::First);
     assert_eq!(ranked.total_tvl_usd, Some(figure("0")));
     assert_eq!(ranked.chains.unwrap()[0].share_pct, None);
 }

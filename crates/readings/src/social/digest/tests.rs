@@ -35,7 +35,7 @@ fn what_was_said_is_told_and_not_that_somebody_posted() {
         post("two", 2, "BTC great breakout"),
         post("three", 3, "SOL is weak, liquidations everywhere on SOL"),
     ];
-    let told = digest(&read(posts, 48), at(0)).unwrap();
+    let told = digest(&read(posts, 48), at(0), Extent::First).unwrap();
     assert_eq!((told.posts, told.authors, told.complete), (3, 3, true));
     let claims: Vec<&str> = told.claims.iter().map(|row| row.claim.as_str()).collect();
     assert_eq!(claims[0], "each of @one, @two speaks well of BTC");
@@ -65,14 +65,14 @@ fn the_day_is_held_against_the_day_before() {
         post("one", 30, "BTC looks weak"),
         post("two", 40, "bridge hacked, ETH drained"),
     ];
-    let told = digest(&read(posts.clone(), 48), at(0)).unwrap();
+    let told = digest(&read(posts.clone(), 48), at(0), Extent::First).unwrap();
     let change = told.change.unwrap();
     assert_eq!(change.posts_yesterday, 2);
     assert!(change.tone.unwrap() > change.tone_yesterday.unwrap());
     assert!(change.gone.contains(&"ETH".to_owned()), "{change:?}");
     assert!(told.stances[0].score_yesterday.unwrap().0 < Decimal::ZERO);
     // Of a day that was not read as a whole nothing is said.
-    let told = digest(&read(posts, 47), at(0)).unwrap();
+    let told = digest(&read(posts, 47), at(0), Extent::First).unwrap();
     assert_eq!((told.change, told.stances[0].score_yesterday), (None, None));
     assert!(told.complete);
 }
@@ -83,15 +83,18 @@ fn the_digest_of_a_busy_day_says_of_how_many() {
         let letter = char::from(letter);
         post("one", 1, &format!("$QQ{letter} looks strong"))
     });
-    let told = digest(&read(posts.collect(), 48), at(0)).unwrap();
+    let told = digest(&read(posts.collect(), 48), at(0), Extent::First).unwrap();
     assert_eq!((told.stances.len(), told.shown_of.stances), (MOST, 20));
     assert!(told.claims.len() <= told.shown_of.claims);
 }
 
 #[test]
 fn posts_that_say_nothing_are_no_digest() {
-    assert_eq!(digest(&read(vec![post("a", 1, "gm")], 48), at(0)), None);
+    assert_eq!(
+        digest(&read(vec![post("a", 1, "gm")], 48), at(0), Extent::First),
+        None
+    );
     let old = post("a", 25, "BTC looks strong");
-    assert_eq!(digest(&read(vec![old], 48), at(0)), None);
-    assert_eq!(digest(&Posts::default(), at(0)), None);
+    assert_eq!(digest(&read(vec![old], 48), at(0), Extent::First), None);
+    assert_eq!(digest(&Posts::default(), at(0), Extent::First), None);
 }

@@ -1,6 +1,6 @@
 //! What a post states, in a form that is told in our own words.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::mood::MoodLabel;
 use crate::news::words;
@@ -9,7 +9,7 @@ use crate::news::words;
 const LONGEST_PRICE: usize = 12;
 
 /// A statement.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Claim {
     /// What is stated.
     pub kind: ClaimKind,
@@ -20,7 +20,7 @@ pub struct Claim {
 }
 
 /// What is stated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimKind {
     /// A price is named.

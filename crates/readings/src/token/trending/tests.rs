@@ -53,7 +53,7 @@ fn rows(
         hot: Some(tokens),
         mentioned: Some(mentions),
     };
-    trending(some).0
+    trending(some, Extent::First).0
 }
 
 fn symbols(rows: &[TrendingRow]) -> Vec<&str> {
@@ -182,14 +182,20 @@ fn what_is_no_altcoin_is_left_out() {
 fn what_is_only_talked_about_is_no_coin() {
     let only = [mentioned("SOL", "0.2", "0.5")];
     assert!(
-        trending(Rankings {
-            mentioned: Some(&only),
-            ..Rankings::default()
-        })
+        trending(
+            Rankings {
+                mentioned: Some(&only),
+                ..Rankings::default()
+            },
+            Extent::First
+        )
         .0
         .is_empty()
     );
-    assert_eq!(trending(Rankings::default()), (Vec::new(), 0));
+    assert_eq!(
+        trending(Rankings::default(), Extent::First),
+        (Vec::new(), 0)
+    );
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! How a coin has changed since this server read it about a day ago.
+
+use readings::{Decimal, Figure};
+use serde_json::{Map, Value, json};
+
+use crate::answer::seconds;
+use crate::memory::{Memory, Remembered};
+
+/// Basis points of a fraction.
+const BPS: u32 = 10_000;
+
+/// The parts of a deep dive, as far as they are there.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    pub(super) details: Option<&'a Value>,
+    pub(super) derivatives: Option<&'a Value>,
+    pub(super) flows: Option<&'a Value>,
+}
+
+/// The change, and the members of it that could not be had.
+pub(super) struct Told {
+    /// `None` when this server has not read the coin before.
+    pub(super) change: Option<Value>,
+    /// Figures that were not read a day ago.
+    pub(super) unread: Vec<&'static str>,
+}
+
+/// How a change is told.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// In percent of what it was.
+    Percent,
+    /// As a difference, so many of its units to one.
+    Difference(u32),
+    /// As a number of things.
+    Count,
+}
+use Unit::{Count, Difference, Percent};
+
+type Part = for<'a> fn(&Parts<'a>) -> Option<&'a Value>;
+
+const DETAILS: Part = |parts| parts.details;
+const DERIVATIVES: Part = |parts| parts.derivatives;
+const FLOWS: Part = |parts| parts.flows;
+
+/// What is compared: the member of the change, and the figure behind it.
+const WATCHED: [(&str, Part, &str, Unit); 9] = [
+    ("price_pct", DETAILS, "/price_usd", Percent),
+    ("volume_pct", DETAILS, "/volume_24h_usd", Percent),
+    (
+        "oi_pct",
+        DERIVATIVES,
+        "/markets/0/aggregate/oi_usd",
+        Percent,
+    ),
+    (
+        "funding_8h_bps",
+        DERIVATIVES,
+        "/markets/0/aggregate/oi_weighted_rate_8h",
+        Difference(BPS),
+    ),
+    ("holders", FLOWS, "/holders", Count),
+    ("top10_points", FLOWS, "/top10_pct", Difference(1)),
+    ("liquidity_pct", FLOWS, "/liquidity_usd", Percent),
+    ("chain_volume_pct", FLOWS, "/volume_24h_usd", Percent),
+    ("txs_pct", FLOWS, "/txs_24h", Percent),
+];
+
+/// Remembers the coin `id` as `parts` tell it, and holds it against the day before. What the coin does not have now, such as
+/// holders of a coin that is no token, has no member.
+pub(super) fn since_yesterday(
+    memory: &Memory,
+    id: &str,
+    parts: Parts<'_>,
+    now: jiff::Timestamp,
+) -> Told {
+    let present = WATCHED.iter().fold(
+        Remembered::at(now),
+        |reading, (member, part, pointer, _)| {
+            reading.with(
+                *member,
+                part(&parts).and_then(|part| figure(part.pointer(pointer)?)),
+            )
+        },
+    );
+    let known: Vec<_> = WATCHED
+        .iter()
+        .filter(|(member, ..)| present.has(member))
+        .collect();
+    let Some(compared) = memory.compare(&format!("coin:{id}"), present) else {
+        return Told {
+            change: None,
+            unread: Vec::new(),
+        };
+    };
+    let mut change = Map::new();
+    let mut unread = Vec::new();
+    change.insert("since".to_owned(), json!(seconds(compared.since)));
+    for (member, _, _, unit) in known {
+        let told = match unit {
+            Percent => compared.percent(member).map(|percent| json!(percent)),
+            Difference(scale) => compared.difference(member, *scale).map(|by| json!(by)),
+            Count => compared.difference(member, 1).and_then(count),
+        };
+        if told.is_none() {
+            unread.push(*member);
+        }
+        change.insert((*member).to_owned(), told.unwrap_or_default());
+    }
+    Told {
+        change: Some(Value::Object(change)),
+        unread,
+    }
+}
+
+fn count(figure: Figure) -> Option<Value> {
+    i64::try_from(figure.get()).ok().map(|count| json!(count))
+}
+
+/// A figure, which stands as text, or a number of things.
+fn figure(value: &Value) -> Option<Figure> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        _ => value.as_u64().map(|count| Figure(Decimal::from(count))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coin_without_holders_has_a_change_without_them() {
+        let memory = Memory::default();
+        let at = |hours: i64| jiff::Timestamp::from_second(hours * 3600).unwrap();
+        let told = |hours, price: &str, flows: Option<&Value>, oi: Option<&str>| {
+            let details = json!({"price_usd": price});
+            let derivatives = json!({"markets": [{"aggregate": {"oi_usd": oi}}]});
+            let parts = Parts {
+                details: Some(&details),
+                derivatives: Some(&derivatives),
+                flows,
+            };
+            since_yesterday(&memory, "bitcoin", parts, at(hours))
+        };
+        assert_eq!(told(0, "100", None, None).change, None);
+        let flows = json!({"holders": 12});
+        let later = told(24, "110", Some(&flows), Some("7"));
+        assert_eq!(
+            later.change,
+            Some(json!({
+                "since": "1970-01-01T00:00:00Z", "price_pct": "10", "oi_pct": null, "holders": null,
+            }))
+        );
+        // What was not read a day ago is named, and what the coin does not have is not a member.
+        assert_eq!(later.unread, ["oi_pct", "holders"]);
+    }
+}
