@@ -24,13 +24,13 @@ fn signer(account: &DevAccount) -> Arc<dyn TransactionSigner> {
 
 #[tokio::test]
 async fn the_signer_is_the_configured_account_and_the_only_one() {
-    let world = World::onchain().await;
+    let world = Box::pin(World::onchain()).await;
     let folder = tempfile::tempdir().unwrap();
     let mut config = world.config.clone();
     config.storage.url = format!("sqlite://{}", folder.path().join("ledger.db").display());
     let key = config.settlement.private_key.take();
     let refused = async |config: &api_server::Config, account: &DevAccount| {
-        let opened = Service::open_signed_by(config, signer(account)).await;
+        let opened = Box::pin(Service::open_signed_by(config, signer(account))).await;
         let error = opened.err().unwrap();
         assert!(matches!(error, ServeError::Signer { .. }), "{error}");
         error.to_string()
@@ -59,13 +59,10 @@ async fn the_signer_is_the_configured_account_and_the_only_one() {
     );
 
     config.settlement.mode = SettlementMode::Onchain;
-    let without = Service::open(&config).await.err().unwrap();
+    let without = Box::pin(Service::open(&config)).await.err().unwrap();
     assert!(matches!(without, ServeError::NoSigner { account } if account == GAS_PAYER.address));
-    assert!(
-        Service::open_signed_by(&config, signer(&GAS_PAYER))
-            .await
-            .is_ok()
-    );
+    let opened = Box::pin(Service::open_signed_by(&config, signer(&GAS_PAYER))).await;
+    assert!(opened.is_ok());
 }
 
 /// Answers one `eth_signTransaction` as Web3Signer does, or with this status.
@@ -121,12 +118,12 @@ async fn an_instance_of_web3signer_signs_the_settlements() {
             tokio::spawn(sign(stream, now.load(Ordering::Relaxed)));
         }
     });
-    let world = World::start(move |config, _rpc| {
+    let world = Box::pin(World::start(move |config, _rpc| {
         config.settlement.private_key = None;
         config.settlement.web3signer_url = Some(url.into());
         config.settlement.gas_account = Some(GAS_PAYER.address);
         config.settlement.timeout_ms = 3_000;
-    })
+    }))
     .await;
     let payment = world.buyer.payment(&world.price()).await;
     let paid = world.buyer.get_paid(&world.price(), &payment).await;
