@@ -81,6 +81,9 @@ fn start_at_zero() {
     for status in STATUSES {
         counter!(table::HTTP_ANSWERS, "status" => status).increment(0);
     }
+    for spec in crate::Sources::specs() {
+        counter!(table::UPSTREAM_TOLERATED, "upstream" => spec.name).increment(0);
+    }
     for kind in ["router", "selector", "spender"] {
         counter!(table::UNREVIEWED, "kind" => kind).increment(0);
     }

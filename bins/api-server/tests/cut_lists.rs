@@ -82,6 +82,9 @@ const PLACES: &[(&str, &str, &str, Told)] = &[
     (READINGS, "chain/explain/shown.rs", "approvals.iter().take(MAX_SHOWN)", Cut("many_logs_stay_bounded")),
     (READINGS, "chain/explain/warnings.rs", "unlimited.take(WARNED)", Member("more approvals", "approvals_of_everything_beyond_the_first_are_counted")),
     (READINGS, "chain/knowledge.rs", "take(MAX_ENTRIES)", No("an interface, read for its functions")),
+    (READINGS, "chain/abi/canonical.rs", "data.get(WORD..)", No("bytes of one value")),
+    (READINGS, "chain/abi/canonical.rs", "data.get(..WORD)", No("bytes of one value")),
+    (READINGS, "chain/abi/render.rs", "get(..MAX_BYTES)", No("bytes of one value")),
     (READINGS, "defi/market.rs", "take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
     (READINGS, "defi/market/page.rs", "take(limit)", Page),
     (READINGS, "defi/tvl.rs", "take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
@@ -203,7 +206,11 @@ fn shortens(line: &str) -> bool {
                 || of.ends_with("get")
                 || of.ends_with("saturating_sub") && !inside.is_empty()
         });
-        opens.is_some_and(|open| bounds(ends) || bounds(before[open + 1..].trim_end_matches(')')))
+        // From one place to another is a part of something, and not the first or the last rows of a list.
+        opens.is_some_and(|open| {
+            let starts = before[open + 1..].trim_end_matches(')');
+            (starts.is_empty() && bounds(ends)) || (ends.trim().is_empty() && bounds(starts))
+        })
     });
     [
         ".take(",
@@ -248,6 +255,7 @@ fn ranges_shorten_as_well() {
         "Self { ..Self::default() }",
         "Err(Fault { limit, ..fault })",
         "rows.take(count)",
+        "word.get(FLAG..12)",
     ] {
         assert!(!shortens(line), "{line}");
     }

@@ -75,11 +75,13 @@ pub(crate) fn rows<T: DeserializeOwned>(
     list: &[Box<RawValue>],
     path: &str,
 ) -> Result<Vec<T>, SourceErrorKind> {
-    let row = |row: &Box<RawValue>| {
-        let read = serde_json::from_str(row.get());
-        read.map_err(|_| unreadable::note()).ok()
-    };
-    let read: Vec<T> = list.iter().filter_map(row).collect();
+    let mut read: Vec<T> = Vec::with_capacity(list.len());
+    for row in list {
+        match serde_json::from_str(row.get()) {
+            Ok(row) => read.push(row),
+            Err(_) => unreadable::note(),
+        }
+    }
     if read.is_empty() && !list.is_empty() {
         return Err(malformed(path, "rows of the documented form", "none"));
     }

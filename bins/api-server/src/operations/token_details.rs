@@ -19,7 +19,7 @@ use crate::sources::Tokens;
 const FRESH_SECONDS: u64 = 300;
 /// The price of a pool is as old as the end of the window in which it was traded: five minutes at least.
 const POOL_FRESH_SECONDS: u64 = 600;
-const PAIRS: &str = "dexscreener.pairs";
+const SEARCH: &str = "dexscreener.search";
 const MARKETS: &str = "coingecko.markets";
 const CONTRACTS: &str = "coingecko.contracts";
 /// Where another catalogue can stand in, the first one is not waited for longer.
@@ -214,7 +214,7 @@ fn unknown() -> Error {
 /// For how long a coin counts as fresh, by the source that tells of it.
 pub(super) fn fresh_seconds(sources: &[Provenance]) -> u64 {
     match sources.first().map(|source| source.source) {
-        Some(PAIRS) => POOL_FRESH_SECONDS,
+        Some(SEARCH) => POOL_FRESH_SECONDS,
         _ => FRESH_SECONDS,
     }
 }

@@ -95,7 +95,7 @@ const READERS: &[(&str, &[Operation])] = &[
     ),
     (
         "okx.price-info",
-        &[Price, MarketAlpha, VetToken, TokenDeepDive],
+        &[Price, MarketAlpha, TokenSecurity, VetToken, TokenDeepDive],
     ),
     ("okx.token-search", &[SupportedTokens]),
     (
@@ -106,10 +106,7 @@ const READERS: &[(&str, &[Operation])] = &[
     ("okx.advanced-info", SCANS),
     ("okx.token-scan", SCANS),
     ("okx.token-holders", SCANS),
-    (
-        "okx.quote",
-        &[TokenSecurity, VetToken, TokenDeepDive, Price],
-    ),
+    ("okx.quote", &[VetToken, Price]),
     ("okx.approve-transaction", &[Approve]),
     ("okx.swap", &[Swap]),
     (
@@ -134,7 +131,7 @@ const READERS: &[(&str, &[Operation])] = &[
     ("coingecko.", CATALOGUES),
     ("coinpaprika.", CATALOGUES),
     ("dexscreener.pairs", &[Price, VetToken, TokenDeepDive]),
-    ("dexscreener.search", CATALOGUES),
+    ("dexscreener.search", &[TokenDetails, TokenDeepDive]),
     (
         "defillama.coins",
         &[

@@ -37,11 +37,15 @@ async fn every_route_that_reads_a_dataset_stands_beside_it() {
 }
 
 /// What a line of an operation reads when it has these words.
-const READS: [(&str, Dataset); 4] = [
+const READS: [(&str, Dataset); 6] = [
     ("snapshot(context, news)", Dataset::News),
     ("defi.edition(", Dataset::YieldPools),
     (" edition(defi, ", Dataset::YieldPools),
     ("okx.tokens(", Dataset::TokenList),
+    // Trying a token out looks up its unit there.
+    ("trading::probe(", Dataset::TokenList),
+    // What an account holds is read from nodes while the index is silent: of the tokens that are listed.
+    (" holdings(", Dataset::TokenList),
 ];
 
 /// The table of the catalog is held against the code: what an operation's own files read, and those of the operations whose

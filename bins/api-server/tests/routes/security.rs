@@ -344,8 +344,8 @@ async fn a_token_of_the_home_chain_is_told_with_all_parts() {
     );
     assert!(data["flows"]["data"]["holders"].is_u64());
     assert_eq!(
-        gap(&body, "data.flows.data.change")["reason"],
-        "first_reading_of_this_token_here"
+        gap(&body, "data.change")["reason"],
+        "first_reading_of_this_coin_here"
     );
     let checks = data["cross_checks"]["prices"].as_array().unwrap();
     assert!(

@@ -32,7 +32,7 @@ impl Shop {
     /// With the recordings as they are, and data that ages by a clock of a test's choice.
     pub async fn by_the_clock(clock: Arc<dyn Clock>) -> Self {
         let recordings = Recordings::embedded().unwrap();
-        let world = World::at(clock, recordings, |_config, _replay| {}).await;
+        let world = Box::pin(World::at(clock, recordings, |_config, _replay| {})).await;
         Self { world }
     }
 
@@ -42,21 +42,21 @@ impl Shop {
         change: impl FnOnce(&mut Config, &ReplayServer),
     ) -> Self {
         let recordings = Recordings::embedded().unwrap();
-        let world = World::at(clock, recordings, change).await;
+        let world = Box::pin(World::at(clock, recordings, change)).await;
         Self { world }
     }
 
     /// With the recordings of a scenario before the others.
     pub async fn in_scenario(scenario: &str) -> Self {
         let recordings = Recordings::embedded().unwrap().with_scenario(scenario);
-        let world = World::replaying(recordings, |_config, _replay| {}).await;
+        let world = Box::pin(World::replaying(recordings, |_config, _replay| {})).await;
         Self { world }
     }
 
     /// With a configuration that a test changes first.
     pub async fn changed(change: impl FnOnce(&mut Config, &ReplayServer)) -> Self {
         let recordings = Recordings::embedded().unwrap();
-        let world = World::replaying(recordings, change).await;
+        let world = Box::pin(World::replaying(recordings, change)).await;
         Self { world }
     }
 

@@ -353,7 +353,7 @@ async fn a_pool_traded_hours_ago_is_a_stale_price() {
     assert!((6 * 3600..6 * 3600 + 60).contains(&age), "{age}");
     assert_eq!(body["meta"]["verdict"], "stale");
     assert_eq!(
-        source(&body, "dexscreener.pairs")["as_of"],
+        source(&body, "dexscreener.search")["as_of"],
         body["meta"]["as_of"]
     );
     // The core of a deep dive is the same, and its pools say within which window each was traded.
