@@ -44,7 +44,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Some are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 30] = [
+pub(super) const METRICS: [Metric; 31] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
