@@ -146,20 +146,12 @@ impl fmt::Display for Each {
 /// A port whose answers are timed.
 pub(super) struct Timed<T>(T, Arc<Sum>);
 
-impl<T: Sync> Timed<T> {
-    fn time<'a, R>(
-        &'a self,
-        answer: impl Future<Output = R> + Send + 'a,
-    ) -> impl Future<Output = R> + Send + 'a
-    where
-        R: Send,
-    {
-        async move {
-            let began = Instant::now();
-            let answer = answer.await;
-            self.1.add(began.elapsed());
-            answer
-        }
+impl<T> Timed<T> {
+    async fn time<R>(&self, answer: impl Future<Output = R> + Send) -> R {
+        let began = Instant::now();
+        let answer = answer.await;
+        self.1.add(began.elapsed());
+        answer
     }
 }
 
