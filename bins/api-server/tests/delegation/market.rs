@@ -80,7 +80,7 @@ async fn granted(change: impl FnOnce(&mut Config)) -> (Round, PrivateKeySigner) 
 }
 
 async fn granted_with(tokens: u64, change: impl FnOnce(&mut Config)) -> (Round, PrivateKeySigner) {
-    let round = Round::open_with(tokens, change).await;
+    let round = Box::pin(Round::open_with(tokens, change)).await;
     let owner = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
     let delegate = PrivateKeySigner::random();
     let grant = sign(round.grant(delegate.address()), &owner);
@@ -135,7 +135,7 @@ async fn a_plan_is_held_against_the_prices_of_the_market() {
     ] {
         source.say(price);
         // A new process knows no earlier price.
-        round.world.restart().await;
+        round.restart(|_| {}).await;
         let (plan, digest) = round.ordered(number, &delegate).await;
         assert_eq!(tried(&round, &plan).await, tells, "{price:?}");
         assert_eq!(log(&round).await, before, "{price:?}");
@@ -144,14 +144,14 @@ async fn a_plan_is_held_against_the_prices_of_the_market() {
         assert!(unknown.contains("submission_not_found"), "{unknown}");
     }
     source.say(Some(fair * 0.9));
-    round.world.restart().await;
+    round.restart(|_| {}).await;
     let (plan, _) = round.ordered(5, &delegate).await;
     let refused = submitted(&round, &plan).await;
     assert_eq!(refused, (403, "fence_price".to_owned()));
 
     // Its gas counts at the price of the chain's coin, and the plan goes its way.
     source.say(Some(fair));
-    round.world.restart().await;
+    round.restart(|_| {}).await;
     let (plan, digest) = round.ordered(6, &delegate).await;
     assert_eq!(submitted(&round, &plan).await.0, 202);
     assert_eq!(round.ended(&digest).await["state"], "done");
@@ -201,7 +201,7 @@ async fn a_plan_is_held_against_the_least_amount_and_the_gas_budget() {
         section.min_order_usd = Usd::micro(0);
         section.gas_budget_usd_per_account = section.gas_estimate_usd;
     };
-    round.world.restart_with(change).await;
+    round.restart(change).await;
     let (plan, digest) = round.ordered(2, &delegate).await;
     assert_eq!(submitted(&round, &plan).await.0, 202);
     assert_eq!(round.ended(&digest).await["state"], "done");

@@ -95,7 +95,7 @@ impl Round {
         let rpc = base.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
         let (path, node) = (folder.path().to_owned(), rpc.url());
         let recordings = Recordings::embedded().unwrap();
-        let world = World::at(
+        let start = World::at(
             Arc::new(SystemClock),
             recordings,
             move |config: &mut Config, _| {
@@ -121,8 +121,9 @@ impl Round {
                 table.mode = None;
                 change(config);
             },
-        )
-        .await;
+        );
+        // The state of a whole server is too large for a stack.
+        let world = Box::pin(start).await;
         Self {
             world,
             base,
@@ -149,6 +150,11 @@ impl Round {
         assert!(!String::from_utf8_lossy(&body).contains("error"));
         // What was given is read at a block that others stand above.
         self.base.mine();
+    }
+
+    /// Starts the server again, with a configuration that a test changes.
+    pub(crate) async fn restart(&mut self, change: impl FnOnce(&mut Config)) {
+        Box::pin(self.world.restart_with(change)).await;
     }
 
     fn url(&self, path: &str) -> String {
