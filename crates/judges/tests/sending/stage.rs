@@ -140,6 +140,10 @@ impl Stage {
             install::install(&toolchain, &anvil).await;
             install::point(&anvil, TRADER, 0).await;
         }
+        // What was set up is read at a block that others stand above.
+        for _ in 0..2 {
+            let _: Value = anvil.rpc().call("evm_mine", json!([])).await.unwrap();
+        }
         let _: Value = anvil
             .rpc()
             .call("evm_setAutomine", json!([false]))
