@@ -10,7 +10,7 @@ use http::HeaderValue;
 use tokio::task::JoinSet;
 
 use crate::SiegeError;
-use crate::buyer::{self, Buyer};
+use crate::buyer::{self, Buyer, DELEGATED_KIND};
 use crate::chance::Chance;
 use crate::client::{Client, Request};
 use crate::field::Field;
@@ -219,9 +219,6 @@ async fn kill_and_start(
     tokio::time::sleep(share).await;
     Ok(())
 }
-
-/// The kind of buyers whose accounts have delegated to code.
-const DELEGATED_KIND: &str = "delegated";
 
 /// Who takes part.
 struct Cast {

@@ -172,7 +172,7 @@ impl World {
         })
     }
 
-    /// Kills the paid API, and starts it again where it listened. After every other time it has another payee and other assets.
+    /// Kills the paid API, and starts it again where it listened. After every other time it has another payee, and its assets in another order.
     ///
     /// # Errors
     /// When it does not start again.
