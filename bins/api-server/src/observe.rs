@@ -81,9 +81,6 @@ fn start_at_zero() {
     for status in STATUSES {
         counter!(table::HTTP_ANSWERS, "status" => status).increment(0);
     }
-    for spec in crate::Sources::specs() {
-        counter!(table::UPSTREAM_TOLERATED, "upstream" => spec.name).increment(0);
-    }
     for kind in ["router", "selector", "spender"] {
         counter!(table::UNREVIEWED, "kind" => kind).increment(0);
     }
@@ -96,6 +93,13 @@ fn start_at_zero() {
     settlements_left(None);
     gauge!(table::GAS_BALANCE_WEI).set(f64::NAN);
     clock_difference(0);
+}
+
+/// Makes the series of these upstreams exist before the first row that cannot be read.
+pub(crate) fn count_tolerated_of(upstreams: impl Iterator<Item = &'static str>) {
+    for upstream in upstreams {
+        counter!(table::UPSTREAM_TOLERATED, "upstream" => upstream).increment(0);
+    }
 }
 
 /// Folds recorded samples into their buckets from time to time, so that they take no memory when nobody scrapes.
@@ -324,6 +328,7 @@ mod tests {
                 table::PAID_CALL_SECONDS,
                 table::UPSTREAM_UP,
                 table::UPSTREAM_STATE,
+                table::UPSTREAM_TOLERATED,
                 table::PROBE_BROKEN,
                 table::PROBE_TOLERATED,
             ];

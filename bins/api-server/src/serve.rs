@@ -121,6 +121,7 @@ impl Service<AnySettler, SqliteLedger> {
         }
         // The settler's series exist from here on.
         observe::metrics();
+        observe::count_tolerated_of(Sources::specs().into_iter().map(|spec| spec.name));
         let settler = AnySettler::connect(settlement, &terms).await?;
         let custody = open_custody(config).await?;
         let sources = sources.await.map_err(ServeError::Interrupted)??;

@@ -236,7 +236,7 @@ async fn the_demo_stays_up_and_its_lines_work() {
     let buyer = crate::buyer::Buyer::new();
     let log = eventually("the demo's invitation", async || {
         let log = demo.log();
-        log.contains("# everything that is sold").then_some(log)
+        log.contains("/delegation/status").then_some(log)
     })
     .await;
     let quoted = |line: &str| -> Vec<String> {
@@ -251,8 +251,8 @@ async fn the_demo_stays_up_and_its_lines_work() {
         .filter(|line| line.starts_with("curl "))
         .map(quoted)
         .collect();
-    let [costs, pays, all] = &lines[..] else {
-        panic!("three lines to try: {log}")
+    let [costs, pays, all, _fence] = &lines[..] else {
+        panic!("four lines to try: {log}")
     };
     let unpaid = buyer.try_get(&costs[0], None).await.unwrap();
     assert_eq!(unpaid.status, 402, "{}", unpaid.text);

@@ -20,12 +20,15 @@ const MORE: &[&str] = &[
     "/price?token=0x1000000000000000000000000000000000000002",
 ];
 
+/// An image of the model that is not the default one.
+const ALTERNATIVE_IMAGE: &str = "/generate-meme?prompt=a%20calm%20bull&model=alternative";
+
 /// What is away.
 #[derive(Clone, Copy)]
 enum Away {
     /// Upstreams, as if nothing listened there.
     Upstreams(&'static [&'static str]),
-    /// Upstreams that are switched off: an image that was paid for is not drawn by another one.
+    /// Upstreams that are switched off: the alternative image model is whichever of the two is set up.
     Disabled(&'static [&'static str]),
 }
 use Away::{Disabled, Upstreams};
@@ -113,12 +116,8 @@ const ALTERNATIVES: &[(&str, &str, Away)] = &[
         "/llm-research",
         Upstreams(&["openai", "anthropic"]),
     ),
-    ("gemini.images", "/generate-meme", Disabled(&["openai"])),
-    (
-        "fal.images",
-        "/generate-meme",
-        Disabled(&["openai", "gemini"]),
-    ),
+    ("gemini.images", ALTERNATIVE_IMAGE, Disabled(&[])),
+    ("fal.images", ALTERNATIVE_IMAGE, Disabled(&["gemini"])),
 ];
 
 /// Sources that no answer names, and why.

@@ -88,7 +88,7 @@ async fn schedule(seed: u64, seen: &mut Seen) {
                 world.store.set_policy(Some(other));
             }
             10 => world.store.set_policy(Some(fence_policy())),
-            11 if !calm && random.random_bool(0.3) => {
+            11 if !calm && random.random_bool(0.7) => {
                 *world.route.clears.lock().unwrap() = Err(ClearObstacle::Paused);
             }
             12 => *world.route.clears.lock().unwrap() = Ok(()),

@@ -196,7 +196,13 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "data-sources",
         layer: 3,
-        may_use: &["credit", "plan-builder", "plan-checks", "readings"],
+        may_use: &[
+            "addresses",
+            "credit",
+            "plan-builder",
+            "plan-checks",
+            "readings",
+        ],
         must_not_reach: &[STORAGE, &["revm"]],
     },
     Member {
