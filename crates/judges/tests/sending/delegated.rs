@@ -78,7 +78,12 @@ async fn delegations_that_the_account_disables_stop_the_next_step() {
     stage.go_on_mining().await;
     assert_eq!(stage.ended(plan).await, State::HaltedClean);
     let report = stage.report(plan).await;
-    assert_eq!(report.halted_at, Some(StepKind::Approve));
+    // The block that disables them holds the reset as well: whichever of the two is read first, nothing was approved.
+    let halted_at = report.halted_at;
+    assert!(
+        matches!(halted_at, Some(StepKind::ApproveReset | StepKind::Approve)),
+        "{halted_at:?}"
+    );
     assert_eq!(report.reason, Some("delegation_disabled"));
     assert_eq!(stage.allowance().await, U256::ZERO);
     // Nothing is ordered under them again.
