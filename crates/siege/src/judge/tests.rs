@@ -254,6 +254,10 @@ fn a_quota_that_is_exceeded_in_any_window_is_caught() {
         ..one_more.clone()
     };
     assert_eq!(broken_by(of_another_host), []);
+    // The eleventh call of a full second is on its way for a shorter time than the first one was.
+    let arrives = |at: u64| broken(|evidence| evidence.calls[10].at = Duration::from_millis(at));
+    assert_eq!(arrives(985), []);
+    assert_eq!(names(&arrives(950)), [QUOTAS]);
     let later = Call {
         at: Duration::from_secs(60),
         ..one_more.clone()
