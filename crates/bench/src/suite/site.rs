@@ -54,9 +54,9 @@ impl Site {
         self.files.path().join(name)
     }
 
-    /// A program as it is shipped.
-    pub fn program(&self, name: &str) -> PathBuf {
-        self.programs.join(name)
+    /// The command line as it is shipped: built with the profile `tool`, whose folder is beside that of the others.
+    pub fn tool(&self) -> PathBuf {
+        self.programs.with_file_name("tool").join("fence-cli")
     }
 
     /// Starts the server as it is shipped, with a ledger.

@@ -12,7 +12,7 @@ use crate::report::{Amount, Finding, Limit, Report};
 const STARTS: usize = 51;
 
 pub(super) fn run(site: &Site, report: &mut Report) -> Result<(), BenchError> {
-    let program = site.program("fence-cli");
+    let program = site.tool();
     let (size, start) = measured(&program, STARTS)?;
     report.add(Finding {
         name: "fence-cli, size as it is shipped",
