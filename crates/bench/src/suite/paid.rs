@@ -52,7 +52,7 @@ async fn genuine(site: &Site, effort: Effort, report: &mut Report) -> Result<(),
         name: "paid call",
         ours: Amount::Cpu(middle(&ours)),
         limit: Limit::Times(
-            Ratio::thousandths(1_500),
+            Ratio::thousandths(1_800),
             BASELINE,
             Amount::Cpu(middle(&base)),
         ),

@@ -125,7 +125,8 @@ impl Site {
         Server::start(&self.programs.join("baseline-paid"), arguments)
     }
 
-    /// Starts the agent rail as it is shipped, with an aggregator that listens on this machine.
+    /// Starts the agent rail as it is shipped, with an aggregator that listens on this machine. Its answers are recorded ones, so the
+    /// budget of the real aggregator does not end the measurement.
     ///
     /// # Errors
     /// When it does not start.
@@ -133,7 +134,7 @@ impl Site {
         let (config, fees) = (self.file("mcp-server.toml"), self.file("fees.toml"));
         std::fs::write(&fees, swap::fees()).map_err(BenchError::io(&fees))?;
         let own = format!(
-            "fee_config = \"fees.toml\"\n\n[upstreams.lifi]\nbase_url = \"http://{aggregator}\"\n"
+            "fee_config = \"fees.toml\"\n\n[upstreams.lifi]\nbase_url = \"http://{aggregator}\"\nmode = \"replay\"\n"
         );
         std::fs::write(&config, format!("{PLANS_CONFIG}{own}")).map_err(BenchError::io(&config))?;
         Server::start(
