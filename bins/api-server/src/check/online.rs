@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use secrecy::SecretString;
 use server_config::{Finding, Verdict};
 use settlement::{AnySettler, Cause, ChainReader, Readiness, SettlementError, Settler, Timeouts};
+use tx_sender::{TransactionSigner as _, Web3Signer};
 use x402_wire::{Network, Terms};
 
 use crate::config::{Config, SettlementMode};
@@ -25,6 +26,9 @@ pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
         findings.extend(node(&url, terms, timeouts).await);
     }
     findings.push(settler(config, terms).await);
+    if let Some(signer) = config.settlement.web3signer() {
+        findings.push(web3signer(&signer).await);
+    }
     for (id, table) in &config.chains.0 {
         // Checked when the configuration was read.
         let Ok(chain_id) = id.parse() else { continue };
@@ -190,6 +194,30 @@ async fn settler(config: &Config, terms: &Terms) -> Finding {
             },
         },
         Readiness::NotReady { reason } => failed(key, &reason),
+    }
+}
+
+/// Whether the Web3Signer instance holds the key of the account that pays the gas.
+async fn web3signer(signer: &Web3Signer) -> Finding {
+    let account = signer.account();
+    let (verdict, said) = match signer.accounts().await {
+        Ok(accounts) if accounts.contains(&account) => {
+            (Verdict::Agrees, format!("signs for {account}"))
+        }
+        Ok(accounts) => (
+            Verdict::Contradicts,
+            format!(
+                "expected the key of {account}, observed {} other accounts",
+                accounts.len()
+            ),
+        ),
+        // What the instance says may repeat a key of its URL.
+        Err(error) => (Verdict::Unreached, error.code().to_owned()),
+    };
+    Finding {
+        key: "settlement.web3signer_url".to_owned(),
+        verdict,
+        said,
     }
 }
 

@@ -161,3 +161,50 @@ async fn the_file_serves_online_too() {
     );
     assert_eq!(exit, Some(0), "{lines:#?}");
 }
+
+/// An instance that holds another key would hold every settlement up, and nobody would know before the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instance_of_web3signer_is_asked_online_for_its_accounts() {
+    let chain = DevChain::with_chain_196_assets().unwrap();
+    chain.mine();
+    let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let own = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":["{:#x}"]}}"#,
+        GAS_PAYER.address
+    );
+    let other =
+        r#"{"jsonrpc":"2.0","id":1,"result":["0x00000000000000000000000000000000000000aa"]}"#;
+    let refused = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"message":"{MARKER}"}}}}"#);
+    for (answer, expected, code) in [
+        (own, format!("ok: signs for {}", GAS_PAYER.address), 0),
+        (
+            other.to_owned(),
+            format!(
+                "contradicts: expected the key of {}, observed 1 other accounts",
+                GAS_PAYER.address
+            ),
+            2,
+        ),
+        (refused, "not reached: signer_refused".to_owned(), 1),
+        (
+            "<html>".to_owned(),
+            "not reached: signer_unavailable".to_owned(),
+            1,
+        ),
+    ] {
+        let instance = online::saying(answer).await;
+        let (lines, exit) = online::check(&format!(
+            "settlement.mode = 'onchain'\nsettlement.rpc_url = '{}'\nsettlement.gas_account = '{}'\n\
+             settlement.web3signer_url = '{instance}'\n",
+            rpc.url(),
+            GAS_PAYER.address
+        ))
+        .await;
+        assert_eq!(
+            lines.last(),
+            Some(&format!("settlement.web3signer_url: {expected}")),
+            "{lines:#?}"
+        );
+        assert_eq!(exit, Some(code), "{lines:#?}");
+    }
+}

@@ -122,6 +122,11 @@ async fn the_free_endpoints_answer() {
         assert!((value(&series) - is_in).abs() < 0.5, "{series}");
     }
     assert!(value("svc_connections ") > 0.5);
+    // A series begins before its first event, so that the first one is an increase.
+    for upstream in ["okx", "goplus", "hyperliquid", "defillama"] {
+        let series = format!("svc_upstream_tolerated_total{{upstream=\"{upstream}\"}} ");
+        assert!(value(&series).abs() < 0.5, "{series}");
+    }
     for line in metrics
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with("# "))

@@ -21,7 +21,7 @@ const BOTH: &str = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip
 const NONE: &str = r#"{"kinds":[],"extensions":[],"signers":{}}"#;
 
 /// Answers everything with one JSON text.
-struct Says(&'static str);
+struct Says(String);
 
 impl Handler for Says {
     async fn handle(
@@ -30,12 +30,13 @@ impl Handler for Says {
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
-        world::json(200, Bytes::from_static(self.0.as_bytes()))
+        world::json(200, Bytes::from(self.0.clone()))
     }
 }
 
-async fn saying(text: &'static str) -> String {
-    format!("{}/{MARKER}", world::serve(Arc::new(Says(text))).await)
+pub(crate) async fn saying(text: impl Into<String>) -> String {
+    let says = Arc::new(Says(text.into()));
+    format!("{}/{MARKER}", world::serve(says).await)
 }
 
 async fn node(chain: &DevChain) -> (RpcServer, String) {

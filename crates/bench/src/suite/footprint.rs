@@ -42,7 +42,7 @@ pub(super) async fn run(
     report.add(Finding {
         name: "idle memory",
         ours: Amount::Memory(server.memory_bytes()?),
-        limit: Limit::AtMost(Amount::Memory(20 << 20)),
+        limit: Limit::AtMost(Amount::Memory(24 << 20)),
     });
 
     let mut connections = Vec::with_capacity(effort.idle_connections);

@@ -149,7 +149,7 @@ async fn own(
     });
     let cost = cost.await?;
     eprintln!(
-        "  {in_flight:>2} in flight: {} a second; each: {}",
+        "  {in_flight:>2} in flight: {}; each: {}",
         Amount::Pace(Duration::from_nanos(cost.time)),
         parts.of_each(cost.count)
     );

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, Bytes, U64, U128};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{SignFuture, TransactionSigner, Unsigned};
 use crate::{Fees, NodeFault, SignError, Transport};
 
-const METHOD: &str = "eth_signTransaction";
+const SIGN: &str = "eth_signTransaction";
+
+const ACCOUNTS: &str = "eth_accounts";
 
 /// The most characters of the service's words that are kept.
 const MAX_WORDS: usize = 200;
@@ -25,9 +28,9 @@ pub struct Web3Signer {
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    #[serde(default)]
-    result: Option<Bytes>,
+struct Answer<T> {
+    #[serde(default = "none")]
+    result: Option<T>,
     #[serde(default)]
     error: Option<ErrorObject>,
 }
@@ -38,11 +41,54 @@ struct ErrorObject {
     message: String,
 }
 
+const fn none<T>() -> Option<T> {
+    None
+}
+
 impl Web3Signer {
     /// The account of the instance behind this transport.
     #[must_use]
     pub fn new(account: Address, transport: Arc<dyn Transport>) -> Self {
         Self { account, transport }
+    }
+
+    /// The accounts that the instance signs for (`eth_accounts`). Nothing is signed.
+    ///
+    /// # Errors
+    /// The instance cannot be reached, refuses, or answers something else.
+    pub async fn accounts(&self) -> Result<Vec<Address>, SignError> {
+        self.ask(ACCOUNTS, json!([])).await
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<T, SignError> {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let body = self
+            .transport
+            .exchange(method, request.to_string().into_bytes())
+            .await
+            .map_err(|fault| match fault {
+                NodeFault::Refused { message, .. } => SignError::Refused { message },
+                _ => SignError::Unavailable,
+            })?;
+        // What is no JSON comes from something before the instance.
+        let answer: Value = serde_json::from_slice(&body).map_err(|_| SignError::Unavailable)?;
+        let answer = Answer::deserialize(answer).map_err(|_| SignError::Malformed)?;
+        match answer {
+            Answer {
+                error: Some(error), ..
+            } => Err(SignError::Refused {
+                message: error.message.chars().take(MAX_WORDS).collect(),
+            }),
+            Answer {
+                result: Some(result),
+                ..
+            } => Ok(result),
+            Answer { .. } => Err(SignError::Malformed),
+        }
     }
 
     /// The transaction call object.
@@ -78,34 +124,7 @@ impl TransactionSigner for Web3Signer {
     }
 
     fn sign<'a>(&'a self, unsigned: &'a Unsigned) -> SignFuture<'a, Bytes> {
-        Box::pin(async move {
-            let request = json!({
-                "jsonrpc": "2.0", "id": 1, "method": METHOD, "params": [self.call(unsigned)],
-            });
-            let body = self
-                .transport
-                .exchange(METHOD, request.to_string().into_bytes())
-                .await
-                .map_err(|fault| match fault {
-                    NodeFault::Refused { message, .. } => SignError::Refused { message },
-                    _ => SignError::Unavailable,
-                })?;
-            // What is no JSON comes from something before the instance.
-            let answer: Value =
-                serde_json::from_slice(&body).map_err(|_| SignError::Unavailable)?;
-            let answer = Answer::deserialize(answer).map_err(|_| SignError::Malformed)?;
-            match answer {
-                Answer {
-                    error: Some(error), ..
-                } => Err(SignError::Refused {
-                    message: error.message.chars().take(MAX_WORDS).collect(),
-                }),
-                Answer {
-                    result: Some(raw), ..
-                } => Ok(raw),
-                Answer { .. } => Err(SignError::Malformed),
-            }
-        })
+        Box::pin(async move { self.ask(SIGN, json!([self.call(unsigned)])).await })
     }
 }
 

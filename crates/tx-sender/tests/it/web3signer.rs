@@ -231,3 +231,24 @@ async fn what_goes_wrong_has_a_name() {
         assert_eq!(signer.sign(&asked).await.unwrap_err().code(), code);
     }
 }
+
+#[tokio::test]
+async fn the_accounts_of_an_instance_are_told_without_a_signature() {
+    let (signer, seen) = instance(|_| Ok(json!({"result": [GAS_PAYER.address]})));
+    assert_eq!(signer.accounts().await, Ok(vec![GAS_PAYER.address]));
+    let asked = seen.seen.lock().unwrap().clone();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0]["method"], "eth_accounts");
+    assert_eq!(asked[0]["params"], json!([]));
+
+    for (answer, expected) in [
+        (json!({"result": "0x12"}), SignError::Malformed),
+        (json!({"result": ["0x12"]}), SignError::Malformed),
+        (json!({}), SignError::Malformed),
+    ] {
+        let (signer, _) = instance(move |_| Ok(answer.clone()));
+        assert_eq!(signer.accounts().await, Err(expected));
+    }
+    let (signer, _) = instance(|_| Err(NodeFault::Unreachable));
+    assert_eq!(signer.accounts().await, Err(SignError::Unavailable));
+}

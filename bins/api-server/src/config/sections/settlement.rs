@@ -206,11 +206,13 @@ impl SettlementSection {
         if let Some(key) = self.keystore.clone() {
             return Some(Arc::new(key));
         }
+        Some(Arc::new(self.web3signer()?))
+    }
+
+    /// The Web3Signer instance that signs for the gas account, if there is one.
+    pub(crate) fn web3signer(&self) -> Option<Web3Signer> {
         let transport = HttpTransport::new(self.web3signer_url.as_ref()?, SIGNER_TIMEOUT).ok()?;
-        Some(Arc::new(Web3Signer::new(
-            self.gas_account?,
-            Arc::new(transport),
-        )))
+        Some(Web3Signer::new(self.gas_account?, Arc::new(transport)))
     }
 
     /// Whether the key that pays the gas is named here.
