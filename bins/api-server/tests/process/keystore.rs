@@ -174,7 +174,10 @@ async fn an_instance_of_web3signer_is_asked_online_for_its_accounts() {
     );
     let other =
         r#"{"jsonrpc":"2.0","id":1,"result":["0x00000000000000000000000000000000000000aa"]}"#;
-    let refused = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"message":"{MARKER}"}}}}"#);
+    let refused = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"error":{{"message":"{}"}}}}"#,
+        online::MARKER
+    );
     for (answer, expected, code) in [
         (own, format!("ok: signs for {}", GAS_PAYER.address), 0),
         (
