@@ -16,6 +16,7 @@ use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 use crate::Sources;
 use crate::config::{Config, ConfigError};
 use crate::ledger_cli::{LedgerCliError, LedgerCommand};
+use crate::wallets_cli::{WalletsCliError, WalletsCommand};
 use crate::{check, demo, serve};
 
 /// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data, each call paid by itself with
@@ -72,6 +73,11 @@ enum Command {
         #[command(subcommand)]
         command: LedgerCommand,
     },
+    /// The keys of sub-wallets that this machine holds.
+    Wallets {
+        #[command(subcommand)]
+        command: WalletsCommand,
+    },
     /// The upstreams of a configuration.
     Upstreams {
         #[command(subcommand)]
@@ -120,6 +126,12 @@ impl From<LedgerCliError> for Failure {
                 Self::Other(error.to_string())
             }
         }
+    }
+}
+
+impl From<WalletsCliError> for Failure {
+    fn from(error: WalletsCliError) -> Self {
+        Self::Config(error.to_string())
     }
 }
 
@@ -194,6 +206,15 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Ledger { command } => {
             let config = Config::load(command.config(), server_config::environment())?;
             print(&block_on(command.run(&config))??)
+        }
+        Command::Wallets { command } => {
+            let config = Config::load(command.config(), server_config::environment())?;
+            let printed = block_on(command.run(&config))??;
+            print(&printed.text)?;
+            match printed.is_good {
+                true => Ok(()),
+                false => Err(Failure::Found(1)),
+            }
         }
     }
 }

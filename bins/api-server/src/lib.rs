@@ -28,6 +28,7 @@ mod serve;
 mod snapshots;
 mod source_report;
 mod sources;
+mod wallets_cli;
 
 pub use cli::run_cli;
 pub use config::{Config, ConfigError};

@@ -52,6 +52,18 @@ pub enum CustodyError {
         /// By what stands in it.
         observed: String,
     },
+    /// The folder that wallets are written into holds another wallet of an owner.
+    #[error(
+        "the other folder holds another wallet of {owner}: expected {expected}, observed {observed}"
+    )]
+    AnotherWallet {
+        /// Whose.
+        owner: Owner,
+        /// The owner's wallet.
+        expected: Address,
+        /// The one that is there.
+        observed: Address,
+    },
     /// No wallet has this address.
     #[error("no wallet has the address {0}")]
     UnknownWallet(Address),
@@ -77,6 +89,7 @@ impl CustodyError {
             Self::Io { .. } => "custody_io",
             Self::Damaged { .. } => "custody_damaged",
             Self::OtherOwner { .. } => "custody_other_owner",
+            Self::AnotherWallet { .. } => "custody_another_wallet",
             Self::UnknownWallet(_) => "custody_unknown_wallet",
             Self::Key(error) => error.code(),
             Self::TypedData => "custody_typed_data",

@@ -8,6 +8,6 @@ mod port;
 
 pub use error::CustodyError;
 pub use lent::lend;
-pub use local::LocalCustody;
+pub use local::{Listed, LocalCustody, Rotated};
 pub use owner::{InvalidOwner, Owner};
 pub use port::{Attestation, Custody, CustodyFuture, Provider, Purpose, Subject, Wallet};

@@ -1,6 +1,7 @@
 //! Wallets in encrypted files of this machine.
 
 mod files;
+mod keep;
 mod open_keys;
 
 use std::collections::{HashMap, HashSet};
@@ -13,6 +14,7 @@ use keystore::{Key, KeystoreError};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
+pub use self::keep::{Listed, Rotated};
 use self::open_keys::{OpenKeys, Opened};
 use crate::{
     Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, Subject, Wallet,
@@ -358,15 +360,22 @@ impl std::fmt::Debug for LocalCustody {
     }
 }
 
-/// A key file that says whose it is, and when it was made.
+/// A new key file that says whose it is, and when it was made.
 fn named(text: &str, owner: Owner) -> Result<String, CustodyError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_secs());
+    with_members(text, owner, Some(now))
+}
+
+/// A key file with the members that stand beside the key.
+fn with_members(text: &str, owner: Owner, created_at: Option<u64>) -> Result<String, CustodyError> {
     let mut file: Value = serde_json::from_str(text)
         .map_err(|error| CustodyError::Key(KeystoreError::Malformed(error.to_string())))?;
     if let Some(members) = file.as_object_mut() {
         members.insert(OWNER.to_owned(), owner.to_string().into());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |since| since.as_secs());
-        members.insert(CREATED_AT.to_owned(), now.into());
+        if let Some(at) = created_at {
+            members.insert(CREATED_AT.to_owned(), at.into());
+        }
     }
     Ok(format!("{file}\n"))
 }

@@ -132,6 +132,10 @@ fn help_tells_every_command() {
         "ledger",
         "ledger list",
         "ledger resolve",
+        "wallets",
+        "wallets list",
+        "wallets check",
+        "wallets rotate",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = run(&arguments, &[]);

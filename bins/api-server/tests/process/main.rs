@@ -26,6 +26,7 @@ mod online;
 mod probing;
 mod server;
 mod tripwire;
+mod wallets;
 mod world;
 
 use std::time::{Duration, Instant};

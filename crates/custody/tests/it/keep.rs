@@ -1,0 +1,114 @@
+//! What an operator does with all wallets: list, open, write under another secret.
+
+use std::fs;
+
+use custody::{Custody as _, CustodyError, LocalCustody, Owner, Rotated};
+
+use crate::{ALICE, BOB, SECRET, open};
+
+const NEW: &str = "another secret of the operator";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wallets_under_another_secret_are_the_same_wallets() {
+    let folder = tempfile::tempdir().unwrap();
+    let custody = open(&folder, SECRET).unwrap();
+    assert_eq!(custody.list().await.unwrap(), []);
+    let alice = custody.get_or_create(ALICE).await.unwrap();
+    let bob = custody.get_or_create(BOB).await.unwrap();
+    let listed = custody.list().await.unwrap();
+    let mut expected = vec![
+        (ALICE, alice.address, alice.created_at),
+        (BOB, bob.address, bob.created_at),
+    ];
+    expected.sort_unstable();
+    let observed: Vec<_> = listed
+        .iter()
+        .map(|wallet| (wallet.owner, wallet.address, wallet.created_at))
+        .collect();
+    assert_eq!(observed, expected);
+
+    let to = folder.path().join("rotated");
+    let before = files(&folder.path().join("wallets"));
+    let rotated = custody.rotate(&to, NEW.into()).await.unwrap();
+    assert_eq!(
+        rotated,
+        Rotated {
+            written: 2,
+            there: 0
+        }
+    );
+    // The old folder serves on as it was.
+    assert_eq!(files(&folder.path().join("wallets")), before);
+
+    let after = LocalCustody::open(&to, NEW.into()).unwrap();
+    assert_eq!(after.find(ALICE).await.unwrap(), Some(alice));
+    assert_eq!(after.find(BOB).await.unwrap(), Some(bob));
+    assert_eq!(after.list().await.unwrap(), listed);
+    let old = LocalCustody::open(&to, SECRET.into());
+    assert_eq!(old.unwrap_err(), CustodyError::WrongSecret);
+
+    // A run that was cut off is repeated: what is there stays.
+    fs::remove_file(file(&to, BOB)).unwrap();
+    let kept = fs::read_to_string(file(&to, ALICE)).unwrap();
+    let again = custody.rotate(&to, NEW.into()).await.unwrap();
+    assert_eq!(
+        again,
+        Rotated {
+            written: 1,
+            there: 1
+        }
+    );
+    assert_eq!(fs::read_to_string(file(&to, ALICE)).unwrap(), kept);
+    assert_eq!(after.find(BOB).await.unwrap(), Some(bob));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_with_other_wallets_is_refused_and_nothing_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let custody = open(&folder, SECRET).unwrap();
+    let alice = custody.get_or_create(ALICE).await.unwrap();
+    let to = folder.path().join("other");
+    let other = LocalCustody::open(&to, NEW.into()).unwrap();
+    let theirs = other.get_or_create(ALICE).await.unwrap();
+    assert_eq!(
+        custody.rotate(&to, NEW.into()).await,
+        Err(CustodyError::AnotherWallet {
+            owner: ALICE,
+            expected: alice.address,
+            observed: theirs.address,
+        })
+    );
+    assert_eq!(other.find(ALICE).await.unwrap(), Some(theirs));
+    // Under a third secret not even that is looked at.
+    let wrong = custody.rotate(&to, "a third".into()).await;
+    assert_eq!(wrong, Err(CustodyError::WrongSecret));
+    let empty = custody.rotate(&to, "".into()).await;
+    assert_eq!(empty, Err(CustodyError::EmptySecret));
+
+    // A damaged wallet is never left out in silence.
+    let path = file(&folder.path().join("wallets"), ALICE);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("\"version\":3", "\"version\":4", 1)).unwrap();
+    let fresh = open(&folder, SECRET).unwrap();
+    assert_eq!(fresh.owners().await.unwrap(), [ALICE]);
+    let damaged = fresh.rotate(&folder.path().join("third"), NEW.into()).await;
+    assert_eq!(damaged.unwrap_err().code(), "custody_damaged");
+}
+
+fn file(folder: &std::path::Path, owner: Owner) -> std::path::PathBuf {
+    folder.join(format!("eip155-196-{:#x}.json", owner.address()))
+}
+
+/// Names and texts.
+fn files(folder: &std::path::Path) -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    files.sort_unstable();
+    files
+}
