@@ -68,6 +68,16 @@ impl Standing {
         sealed
     }
 
+    /// The block of the plan's last transaction, when all three steps took effect. What the plan leaves is what the router may spend as of
+    /// this block: an allowance of a later block is of the account's next plan, which may be on its way when a reorganisation has
+    /// moved this one.
+    fn executed_by(&self) -> Option<Block> {
+        let sealed = self.sealed().into_iter().map(|(_, block)| block);
+        sealed
+            .max_by_key(|block| block.number)
+            .filter(|_| is_executed(&self.report()))
+    }
+
     /// The allowance of the last reading.
     fn read_back(&self) -> Option<U256> {
         self.report().allowance_read_back.map(|(amount, _)| amount)
@@ -181,7 +191,8 @@ impl Driver {
             Action::Cancel(transaction) => self.resolve(standing, transaction, true).await,
             Action::ReadLanding => self.read_landing(standing).await,
             Action::ReadAllowance => {
-                let event = self.read_allowance(standing, sealed).await?;
+                let block = standing.executed_by().unwrap_or(sealed.block);
+                let event = self.read_allowance(standing, block).await?;
                 self.append(standing, event).await
             }
             Action::Append(event) => self.append(standing, event).await,
@@ -264,13 +275,9 @@ impl Driver {
         }
     }
 
-    async fn read_allowance(
-        &self,
-        standing: &Standing,
-        sealed: SealedBlock,
-    ) -> Result<Event, Fault> {
+    async fn read_allowance(&self, standing: &Standing, block: Block) -> Result<Event, Fault> {
         let admitted = &standing.kept.admitted;
-        let (owner, block) = (admitted.account, sealed.block);
+        let owner = admitted.account;
         let allowance = self
             .shared
             .chain
@@ -283,7 +290,7 @@ impl Driver {
 
     /// An allowance is left that the service cannot clear: somebody else may have cleared it.
     async fn look_again(&self, standing: &Standing, sealed: SealedBlock) -> Result<Turn, Fault> {
-        let event = self.read_allowance(standing, sealed).await?;
+        let event = self.read_allowance(standing, sealed.block).await?;
         match event {
             Event::ReadBack { allowance, .. } if standing.read_back() != Some(allowance) => {
                 self.append(standing, event).await
